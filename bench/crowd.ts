@@ -2,7 +2,7 @@ import { openHarness } from './harness.js';
 import { measure } from './load.js';
 import { table, whole } from './table.js';
 
-/** What a claim costs among ten live claims of the tenant and among ten thousand, in turns in one run. */
+/** Cost of a claim while the tenant has ten live claims and while it has ten thousand, alternating within one run. */
 export async function crowd(): Promise<void> {
   const rounds = 5;
   const probes = 2_000;

@@ -15,7 +15,7 @@ interface CycleSetting {
   readonly tasks: number;
 }
 
-/** Claim, renew, submit and the whole cycle, each with every reply durable and checked. */
+/** Measures claim, renew, submit and the whole cycle; every reply is durable and checked. */
 export async function cycles(quick: boolean): Promise<void> {
   const rows: string[][] = [];
   for (const store of ['memory', 'file'] as const) {

@@ -6,7 +6,7 @@ import { millis, table, whole } from './table.js';
 
 const LINE_BYTES = 700;
 
-/** What this disk gives a program that only appends and syncs: the ceiling the other figures stand under. */
+/** Measures bare append and fdatasync on this disk: the upper bound for the other figures. */
 export async function disk(): Promise<void> {
   const root = await newTempFolder();
   const rows: string[][] = [];

@@ -25,7 +25,7 @@ const JOB_QUEUES: Partial<Record<BenchEngineName, readonly string[]>> = {
   redis: ['bullmq'],
 };
 
-/** Claims and whole cycles through one coordinator and one project, and beside them the engine's own job queues. */
+/** Measures claims and whole cycles through one coordinator and one project, next to the engine's own job queues. */
 export async function engines(selection: string, quick: boolean): Promise<void> {
   const names = (Object.keys(ENGINES) as BenchEngineName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),
@@ -59,7 +59,7 @@ async function oneEngine(name: BenchEngineName, quick: boolean): Promise<string[
   return rows;
 }
 
-/** What each takes a few seconds for. */
+/** Enough tasks for a measurement of a few seconds. */
 function tasksFor(name: BenchEngineName, inFlight: number, quick: boolean): number {
   const countMax = name === 'dynamodb' ? 400 : 20_000;
   return Math.ceil((inFlight === 1 ? countMax / 20 : countMax) / (quick ? 4 : 1));
@@ -70,7 +70,7 @@ async function harnessAt(url: string, tasks: number): Promise<BenchHarness> {
   const migrator = await engine.migrator(url);
   await migrator.up();
   await migrator.close();
-  // What is measured in turn in one engine has tenants of its own.
+  // Each measurement in a shared engine uses a tenant of its own.
   return harnessOn(await engine.open(url), await newTempFolder(), 1, tasks, `t${randomUUID().slice(0, 8)}`);
 }
 

@@ -40,7 +40,7 @@ const items = (count: number, item: (at: number) => object): string =>
   JSON.stringify({ items: Array.from({ length: count }, (_, at) => item(at)) });
 const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
 
-/** Every format that is read from outside, at its size limit; of a hostile one, what it is refused with is shown. */
+/** Every format that is read from outside, at its size limit; for hostile input, the refusal is shown. */
 const FORMATS: readonly FormatCase[] = [
   yaml('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX)),
   json('plan, JSON, 5 MiB', `${P}/json/plan`, () => texts.planJson(PLAN_MAX), 'PUT'),
@@ -98,8 +98,8 @@ const FORMATS: readonly FormatCase[] = [
 ];
 
 /**
- * `npm run bench -- --only formats`: what it takes to read each format at its size limit, and for how long nothing else
- * is answered meanwhile. The server is a process of its own.
+ * `npm run bench -- --only formats`: how long it takes to read each format at its size limit, and how long the server
+ * answers nothing else meanwhile. The server runs in its own process.
  */
 export async function formats(): Promise<void> {
   const rows: string[][] = [];
@@ -144,7 +144,7 @@ async function send(url: string, { method, path, type }: FormatCase, body: strin
   return `${status}${code === undefined ? '' : ` ${code}`}`;
 }
 
-/** Work that an agent asks for next in every project that was touched: it must not pay for what was read. */
+/** Requests work in every project that was touched: the request must not pay for the earlier read. */
 async function requestWork(url: string): Promise<void> {
   for (const project of ['yaml', 'json', 'million', 'added']) {
     const body = JSON.stringify({ agent_id: 'a', session_id: `s-${project}` });

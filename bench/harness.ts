@@ -8,7 +8,7 @@ import type { ProjectKey, Store } from '../src/stores/store.js';
 
 export type BenchStoreName = 'memory' | 'file';
 
-/** A coordinator with plans of independent tasks, and a folder that goes when it closes. */
+/** A coordinator with plans of independent tasks, and a temporary folder that is removed on close. */
 export interface BenchHarness {
   readonly coordinator: Coordinator;
   readonly store: Store;
@@ -33,7 +33,7 @@ export async function openHarness(
   return harnessOn(store, root, projects, tasksEach);
 }
 
-/** The same on any store. `root` is removed with the house. */
+/** Builds the harness on any store. Closing the harness removes `root`. */
 export async function harnessOn(
   store: Store,
   root: string,
@@ -50,7 +50,7 @@ export async function harnessOn(
     if (isProblem(reply)) throw new Error(reply.detail);
     for (const { id } of Object.values(tracks).flat()) tasks.push({ project, task_id: id });
   }
-  // Neighbours in the list belong to different projects, so that load spreads over them.
+  // Adjacent tasks belong to different projects, so that the load spreads over them.
   tasks.sort((a, b) => (a.task_id < b.task_id ? -1 : 1));
   return {
     coordinator,
@@ -65,7 +65,7 @@ export async function harnessOn(
   };
 }
 
-/** Tasks that wait for nothing, 999 to a track: AA-001-work, AA-002-work, … */
+/** Tasks without dependencies, 999 to a track: AA-001-work, AA-002-work, … */
 export function tracksOf(
   count: number,
 ): Record<string, { id: string; description: string; depends_on: [] }[]> {

@@ -14,7 +14,7 @@ import { transactionOf } from '../src/stores/transaction.js';
 import { table, whole } from './table.js';
 
 const HEADS_FEW = 1000;
-/** FEW are doubled so often: 1,024,000. */
+/** HEADS_FEW is doubled this many times: 1,024,000. */
 const DOUBLINGS = 10;
 const ROUNDS = 9;
 const BATCHES = 40;
@@ -22,7 +22,7 @@ const BATCH = 50;
 const TICK_US = 10_000;
 const NAMESPACE = 'genesis_fleet';
 
-/** Copies every head of a project once more, under subjects that end with the letter. */
+/** Copies every head of a project, appending the letter to each subject. */
 type DoubleHeads = (project: ProjectKey, letter: string) => Promise<void>;
 
 const ENGINES = {
@@ -33,8 +33,8 @@ const ENGINES = {
 type HeadsEngineName = keyof typeof ENGINES;
 
 /**
- * What a claim costs the engine, in processor time, beside a thousand heads of its project and beside a million: in
- * turns, so that whatever else the machine does falls on both.
+ * Processor time that a claim costs the engine in a project of a thousand heads and in one of a million. The two
+ * alternate, so that any other load on the machine affects both.
  */
 export async function heads(selection: string): Promise<void> {
   const names = (Object.keys(ENGINES) as HeadsEngineName[]).filter(
@@ -78,7 +78,7 @@ async function oneEngine(name: HeadsEngineName): Promise<string[]> {
   ];
 }
 
-/** With a thousand heads that commits made. */
+/** Creates a project with a thousand heads, made by commits. */
 async function newProject(store: Store): Promise<ProjectKey> {
   const project = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'p' };
   for (const batch of range(1, HEADS_FEW / BATCH)) {
@@ -87,7 +87,7 @@ async function newProject(store: Store): Promise<ProjectKey> {
   return project;
 }
 
-/** A head, its event, two places and a request: what a claim is to a store. */
+/** What a claim is to a store: a head, its event, two permits and a request. */
 function claimTransaction(project: ProjectKey, subject: string) {
   const until_ms = Date.now() + 3_600_000;
   return transactionOf(project, {
@@ -115,7 +115,7 @@ function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Head
   return { subject, expected_seq: 0, head, events: [event] } as unknown as HeadSwap;
 }
 
-/** Microseconds of the engine's processor time for one claim. */
+/** Returns the engine's processor time for one claim, in microseconds. */
 async function claims(store: Store, project: ProjectKey): Promise<number> {
   const beforeUs = engineCpuUs();
   for (const _ of range(1, BATCHES)) {
@@ -124,7 +124,7 @@ async function claims(store: Store, project: ProjectKey): Promise<number> {
   return (engineCpuUs() - beforeUs) / (BATCHES * BATCH);
 }
 
-/** Of every process that this one started, and of those that they started. */
+/** Processor time of all descendants of this process. */
 function engineCpuUs(): number {
   const processes = readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) ? statOf(pid) : []));
   const ours = new Set([process.pid]);
@@ -143,7 +143,7 @@ function statOf(pid: string): { pid: number; parent: number; ticks: number }[] {
       .split(' ');
     return [{ pid: Number(pid), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }];
   } catch {
-    // It has ended.
+    // The process has ended.
     return [];
   }
 }
@@ -161,7 +161,7 @@ async function fillPostgres(url: string): Promise<{ double: DoubleHeads; close()
       );
     },
     async close() {
-      // As it would be in time: what the fill left to do is not the cost of a claim.
+      // The maintenance left over from the fill is not part of the cost of a claim.
       for (const statement of [`VACUUM ANALYZE ${NAMESPACE}.head`, 'CHECKPOINT'])
         await client.query(statement);
       await client.end();
@@ -181,7 +181,7 @@ async function fillMysql(url: string): Promise<{ double: DoubleHeads; close(): P
       );
     },
     async close() {
-      // The pages of the fill are written, and its undo log is let go, before anything is measured.
+      // Writes the pages of the fill and releases its undo log before anything is measured.
       await connection.query('FLUSH TABLES heads FOR EXPORT');
       await connection.query('UNLOCK TABLES');
       await connection.end();

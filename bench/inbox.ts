@@ -9,7 +9,7 @@ import { table, whole } from './table.js';
 
 const AGENTS = 100;
 
-/** How many commands of 100 agents a second the serialiser carries to their outcomes. */
+/** Measures how many commands of 100 agents the serialiser completes per second. */
 export async function inbox(cycles = 25): Promise<void> {
   const root = await newTempFolder();
   const workspace = new Workspace(root);
@@ -46,7 +46,7 @@ export async function inbox(cycles = 25): Promise<void> {
   await rm(root, { recursive: true, force: true });
 }
 
-/** Of every agent and edge: a claim, a heartbeat, a step told, a result. */
+/** For every agent and edge: a claim, a heartbeat, an iteration and a result. */
 async function dropAll(workspace: Workspace, cycles: number, series: number): Promise<void> {
   for (let agent = 0; agent < AGENTS; agent += 1) {
     const folder = workspace.path('events', 'inbox', `agent-${agent}`);

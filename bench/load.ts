@@ -1,4 +1,4 @@
-/** What a run of one operation showed. */
+/** The measurement of one operation. */
 export interface LoadResult {
   readonly count: number;
   readonly per_second: number;
@@ -6,7 +6,7 @@ export interface LoadResult {
   readonly p99_ms: number;
 }
 
-/** Runs `operation(0 … count-1)` with so many under way at a time, and measures each from call to reply. */
+/** Runs `operation(0 … count-1)` with `inFlight` calls at a time, and measures each from call to reply. */
 export async function measure(
   count: number,
   inFlight: number,

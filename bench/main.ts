@@ -13,10 +13,13 @@ import { readers } from './readers.js';
 import { stages } from './stages.js';
 
 /**
- * `npm run bench [-- --quick] [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers] [-- --tasks N]`, or the engines alone:
- * `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`, or what a claim costs them beside a million heads:
- * `npm run bench -- --heads all|postgres,mysql,redis`, or what a stopped engine costs an idle server:
- * `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`. Prints; asserts nothing about time.
+ * Runs benchmarks and prints the results; asserts nothing about time.
+ *
+ * - `npm run bench [-- --quick] [-- --tasks N]
+ *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers]`
+ * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
+ * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
+ * - `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`: cost of a stopped engine to an idle server
  */
 const quick = process.argv.includes('--quick');
 const at = process.argv.indexOf('--tasks');

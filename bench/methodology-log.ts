@@ -9,11 +9,11 @@ import { openWorkspaceStore } from '../src/workspace/store.js';
 import { Workspace } from '../src/workspace/workspace.js';
 
 const EDGES = ['intent_requirements', 'requirements_design', 'design_code', 'code_unit_tests'] as const;
-/** Of an edge: taken, iterated, handed in. */
+/** Iterations of an edge, between its claim and its convergence. */
 const ITERATIONS = 8;
 const EVENTS_PER_EDGE = ITERATIONS + 2;
 
-/** A workspace whose log holds at least so many events, as agents would have made them. */
+/** Creates a workspace whose log holds at least this many events, as agents would produce them. */
 export async function workspaceWithLog(root: string, events: number): Promise<Workspace> {
   const workspace = new Workspace(root);
   await mkdir(workspace.events, { recursive: true });

@@ -14,14 +14,14 @@ const PRINT_CPU_TIME_IMPORT = `data:text/javascript,${encodeURIComponent(
 )}`;
 const PROGRAM = new URL('../dist/cli/main.js', import.meta.url).pathname;
 
-/** `gen status` in a workspace of ten thousand events, from the start of the process to its end. Needs `npm run build`. */
+/** Measures `gen status` in a workspace of ten thousand events, from process start to exit. Needs `npm run build`. */
 export async function methodology(): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'bench-status-'));
   try {
     const workspace = await workspaceWithLog(root, EVENTS);
     const rows = [['node alone', ...(await timed(root, ['-e', '0']))]];
     rows.push(['gen status', ...(await timed(root, [PROGRAM, 'status']))]);
-    // As after a clone: every file is younger than the log, and says what the log has.
+    // As after a clone: every file is newer than the log, with the same content.
     await touchAll(workspace.path('features/active'));
     rows.push(['gen status, every file just touched', ...(await timed(root, [PROGRAM, 'status']))]);
     console.log(`\ngen status on ${EVENTS} events: milliseconds from start to end, of ${ROUNDS} runs\n`);
@@ -41,7 +41,7 @@ async function timed(cwd: string, argv: readonly string[]): Promise<string[]> {
   const processor: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const beganMs = performance.now();
-    // What it took of the processor is told by the process itself, at its end.
+    // The process reports its own processor time when it exits.
     const { stderr } = await run(process.execPath, ['--import', PRINT_CPU_TIME_IMPORT, ...argv], {
       cwd,
       maxBuffer: 64 * 1024 * 1024,

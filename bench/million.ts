@@ -9,8 +9,8 @@ import { millis, table, whole } from './table.js';
 const GENERATIONS = 100;
 
 /**
- * A log of a million events and more: how fast it opens with and without its snapshot, what it holds in memory, and
- * how fast the history of one task of a hundred generations is read out of it.
+ * Measures a log of a million events and more: how fast it opens with and without its snapshot, how much memory it
+ * needs, and how fast the history of a task with a hundred generations is read.
  */
 export async function million(tasks: number): Promise<void> {
   const harness = await openHarness('file', 1, tasks);
@@ -38,7 +38,7 @@ export async function million(tasks: number): Promise<void> {
   console.log(table(['what', 'measured'], rows));
 }
 
-/** Every task is claimed and completed, but the first, which goes through a hundred generations. */
+/** Claims and completes every task except the first, which goes through a hundred generations. */
 async function work({ coordinator, tasks }: BenchHarness, count: number): Promise<void> {
   await measure(count - 1, 1000, async (index) => {
     const { project, task_id } = tasks[index + 1]!;
@@ -85,7 +85,7 @@ async function timed(action: () => Promise<unknown>): Promise<number> {
   return performance.now() - beganMs;
 }
 
-/** From a cold store to the first answered question, in a process of its own. */
+/** Time from a cold store to the first answered query, in a process of its own. */
 async function reopen({ root, tasks }: Pick<BenchHarness, 'root' | 'tasks'>): Promise<number> {
   const { project, task_id } = tasks[0]!;
   const script = ['--max-semi-space-size=64', '--import', 'tsx', 'bench/reopen.ts'];

@@ -6,12 +6,12 @@ import { table } from './table.js';
 
 const PROJECTS = 10;
 const OUTAGE_SECONDS = 30;
-/** The middle one counts: now and then a single one has some 300 ms that do not come again. */
+/** The median counts: occasionally one window shows some 300 ms that do not recur. */
 const WINDOWS = 3;
-/** What was under way when the engine stopped ends first. */
+/** Lets operations that were in flight when the engine stopped finish first. */
 const SETTLE_SECONDS = 15;
 
-/** How much processor time an idle server uses while its engine is stopped, with ten projects loaded. */
+/** Measures the processor time of an idle server with ten loaded projects while its engine is stopped. */
 export async function outage(selection: string): Promise<void> {
   const names = ENGINE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
   if (names.length === 0) throw new Error(`--outage: expected all, or some of ${ENGINE_NAMES.join(',')}`);

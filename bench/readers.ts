@@ -10,7 +10,7 @@ const CLAIMS = 900;
 const ROUNDS = 10;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** The largest views there are. */
+/** The most expensive views. */
 const READS: readonly (readonly [name: string, path: string])[] = [
   ['status', `${P}/status`],
   ['status at event 9,900', `${P}/status?at=9900`],
@@ -24,9 +24,9 @@ const READS: readonly (readonly [name: string, path: string])[] = [
 ];
 
 /**
- * `npm run bench -- --only readers`: thirty readers ask for one view at the same time; how long /healthz and a renewal take
- * meanwhile, and the longest time nothing was answered. The project has a plan of 1 MiB, and a session with 900 claims that
- * were renewed ten times each. The server is a process of its own.
+ * `npm run bench -- --only readers`: thirty readers request one view at the same time. Measures how long /healthz and a
+ * renewal take meanwhile, and the longest time without any reply. The project has a plan of 1 MiB and a session with
+ * 900 claims, each renewed ten times. The server runs in its own process.
  */
 export async function readers(): Promise<void> {
   const rows: string[][] = [];

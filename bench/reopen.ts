@@ -1,7 +1,9 @@
 import { Coordinator } from '../src/coordinator/index.js';
 import { openFileStore } from '../src/stores/file/file-store.js';
 
-/** A process of its own, as a restart is: from a cold store to the first answered question. Prints milliseconds. */
+/**
+ * Prints the milliseconds from a cold store to the first answered query. Runs in its own process, as a restart does.
+ */
 const [root = '', tenant_id = '', project_id = '', taskId = ''] = process.argv.slice(2);
 const beganMs = performance.now();
 const store = await openFileStore({ root });

@@ -20,7 +20,7 @@ const ROUNDS = 3;
 const KEY = { tenant_id: 'bench', project_id: 'project-0' };
 const STAGES = ['read', 'operation', 'attempt', 'apply', 'encode', 'index', 'settle'] as const;
 
-/** Where the time of a claim goes, stage by stage, without promises and without a disk. */
+/** Measures where the time of a claim goes, stage by stage, without promises and without a disk. */
 export async function stages(): Promise<void> {
   const rows = Array.from({ length: ROUNDS }, (_, round) => [String(round + 1), ...oneRound()]);
   console.log(`\nMicroseconds per claim and stage, ${CLAIMS} claims in batches of ${BATCH}\n`);

@@ -1,4 +1,4 @@
-/** A table that fits its contents: the first column to the left, numbers to the right. */
+/** Formats a table that fits its contents: the first column left-aligned, the others right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),

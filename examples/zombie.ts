@@ -1,5 +1,5 @@
-// A zombie comes back: alice's agent falls silent, bob's takes over, and alice's late result must not count.
-// Run it with `npm run example`. It checks its own result and ends with 1 when a guarantee did not hold.
+// A zombie agent returns: alice's agent falls silent, bob's takes over, and alice's late result must not count. Run it
+// with `npm run example`. It checks its own result and exits with 1 if a guarantee does not hold.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { readLockFiles } from './lock-files.js';
 import { findPlatformFaults, type LockedPackage, PLATFORMS, platformName } from './platforms.js';
 
-/** A native addon that ships its binaries in one package has a folder for each platform. */
+/** Reports the platforms missing from `prebuilds/`, where a native addon keeps one folder of binaries per platform. */
 function findPrebuildFaults(path: string): string[] {
   const folder = join(path, 'prebuilds');
   if (!existsSync(folder)) return [];

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 
 export interface LockFile<Package> {
   readonly file: string;
-  /** By their path: `node_modules/a/node_modules/b`; the empty path is the project itself. */
+  /** Keyed by path, e.g. `node_modules/a/node_modules/b`; the empty path is the project itself. */
   readonly packages: Readonly<Record<string, Package>>;
 }
 
-/** Every lock file of the repository. */
+/** Reads every lock file that git tracks. */
 export function readLockFiles<Package>(): LockFile<Package>[] {
   const files = execFileSync('git', ['ls-files', '*package-lock.json'], { encoding: 'utf8' })
     .trim()

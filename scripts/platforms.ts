@@ -1,4 +1,4 @@
-/** The platforms that `npm install` must work on. Linux means glibc. */
+/** The platforms on which `npm install` must work. Linux means glibc. */
 export const PLATFORMS = [
   { os: 'linux', cpu: 'x64', libc: 'glibc' },
   { os: 'linux', cpu: 'arm64', libc: 'glibc' },
@@ -18,14 +18,14 @@ export interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Packages by their path: `node_modules/a/node_modules/b`. */
+/** Packages keyed by path, e.g. `node_modules/a/node_modules/b`. */
 export type LockedPackages = Readonly<Record<string, LockedPackage>>;
 
 export const platformName = ({ os, cpu }: Platform): string => `${os}-${cpu}`;
 
 /**
- * Why a lock file does not install on every platform. npm itself cannot tell: `--os` and `--cpu` do not apply to plain
- * dependencies, which it judges by the machine it runs on.
+ * Returns the reasons why a lock file does not install on every platform. npm cannot check this itself: `--os` and
+ * `--cpu` do not apply to plain dependencies, which npm judges by the machine it runs on.
  */
 export function findPlatformFaults(packages: LockedPackages): string[] {
   return Object.entries(packages).flatMap(([path, locked]) => [
@@ -40,7 +40,10 @@ function plainPlatformPackage(path: string, locked: LockedPackage): string[] {
   return [`${path} is made for one platform only and is not optional: npm install fails on all others.`];
 }
 
-/** npm leaves out of the lock file what the registry did not have when it was written; `npm ci` then fails. */
+/**
+ * npm omits from the lock file any optional package that the registry lacked when the file was written; `npm ci` then
+ * fails.
+ */
 function missingOptionalPackages(packages: LockedPackages, path: string, locked: LockedPackage): string[] {
   return Object.keys(locked.optionalDependencies ?? {})
     .filter((name) => resolve(packages, path, name) === undefined)
@@ -50,8 +53,8 @@ function missingOptionalPackages(packages: LockedPackages, path: string, locked:
 }
 
 /**
- * A package that names several platform packages picks the one with its binary. One alone (`fsevents`) is an addition
- * that the others do without, and so is whatever belongs to an optional package.
+ * A package that lists several platform packages picks the one with its binary. A single platform package (`fsevents`)
+ * is an optional extra, and so is anything that belongs to an optional package.
  */
 function uncoveredPlatforms(packages: LockedPackages, path: string, locked: LockedPackage): string[] {
   if (locked.optional === true) return [];
@@ -75,14 +78,14 @@ function installsOn({ os, cpu, libc }: LockedPackage, platform: Platform): boole
   );
 }
 
-/** npm's rule: no list allows all, `!name` forbids one. */
+/** npm's rule: no list allows every value; `!name` forbids one. */
 function allows(list: readonly string[] | undefined, value: string): boolean {
   if (list === undefined || list.includes('any')) return true;
   if (list.includes(`!${value}`)) return false;
   return list.includes(value) || list.every((entry) => entry.startsWith('!'));
 }
 
-/** As Node resolves it: the nearest `node_modules` on the way up. */
+/** Node's resolution: the nearest `node_modules` on the way up. */
 function resolve(packages: LockedPackages, from: string, name: string): LockedPackage | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
     const found = packages[folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`];

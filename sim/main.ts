@@ -29,7 +29,7 @@ const MODES: readonly Mode[] = ['safety', 'liveness', 'inbox'];
 const modeOption = MODES.find((mode) => mode === values.mode);
 const modes: readonly Mode[] = modeOption === undefined ? ['safety', 'liveness'] : [modeOption];
 
-/** Everything the command line says about a run but its seed and mode. */
+/** The options of a run from the command line, except seed and mode. */
 function runOverrides(): Omit<SeedRunOptions, 'seed' | 'mode'> {
   const without = (values.without?.split(',') ?? []) as Fault[];
   const unknown = without.find((fault) => !FAULTS.includes(fault));

@@ -1,14 +1,14 @@
 import type { SeedRunOptions } from './scenario/scenario.js';
 
 export interface Regression extends SeedRunOptions {
-  /** What was wrong when this run failed. */
+  /** The bug that made this run fail. */
   readonly bug: string;
 }
 
-/** They failed before credentials could be revoked. Without that fault they play, to the last event, what they played. */
+/** These runs failed before the simulator could revoke credentials. Without that fault they replay identically. */
 const BEFORE_REVOCATION = { without: ['revoked'] } as const;
 
-/** Runs that once failed, kept so that they never fail again. */
+/** Runs that once failed, replayed so that the bugs do not come back. */
 export const REGRESSIONS: readonly Regression[] = [
   {
     seed: 5,

@@ -1,6 +1,6 @@
 import type { SeedRunOptions } from './scenario/scenario.js';
 
-/** The command that plays exactly this run again. */
+/** The command that replays exactly this run. */
 export function replayCommand(options: Omit<SeedRunOptions, 'onTrace'>): string {
   const parts = ['npm run sim --', `--seed ${options.seed}`, `--mode ${options.mode}`];
   if (options.without !== undefined && options.without.length > 0) {

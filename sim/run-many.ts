@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 import type { SeedResult } from './run-seed.js';
 import type { SeedRunOptions } from './scenario/scenario.js';
 
-/** Much code runs a little: compiled at once but not often, with a heap that collects beside nobody. */
+/** A worker runs much code a few times each: baseline compilation at once, and single-threaded garbage collection. */
 const EXEC_ARGV = [
   '--enable-source-maps',
   '--max-semi-space-size=128',
@@ -20,11 +20,11 @@ type SeedWorkerReply = { readonly result: SeedResult } | { readonly error: strin
 
 export interface PoolRunOptions {
   readonly onResult: (result: SeedResult) => void;
-  /** Asked after each result: false ends it all. */
+  /** Called after each result; false stops the pool. */
   readonly shouldContinue?: () => boolean;
 }
 
-/** Plays many runs and lets its processes go. */
+/** Plays many runs in a temporary pool. */
 export async function runMany(
   runs: Iterable<SeedRunOptions>,
   { jobs, ...options }: PoolRunOptions & { readonly jobs: number },
@@ -38,8 +38,8 @@ export async function runMany(
 }
 
 /**
- * Processes that play runs, since a simulation takes the clock away from the whole process. A new one takes twice as
- * long for each of its first runs as for those after fifty: whoever plays several times keeps them.
+ * A pool of processes that play runs, since a simulation replaces the clock of the whole process. The first runs of a
+ * new process take twice as long as those after fifty, so callers that play several times keep the pool.
  */
 export class SeedWorkerPool {
   private constructor(
@@ -61,7 +61,7 @@ export class SeedWorkerPool {
     return new SeedWorkerPool(folder, children);
   }
 
-  /** Returns when nothing is under way any more, also where it fails. */
+  /** Returns when no run is in progress, also on failure. */
   async run(runs: Iterable<SeedRunOptions>, options: PoolRunOptions): Promise<void> {
     const remaining = runs[Symbol.iterator]();
     const settled = await Promise.allSettled(
@@ -76,7 +76,7 @@ export class SeedWorkerPool {
   }
 }
 
-/** Bundled once: loaded file by file through a transpiler, a simulation runs at half the speed. */
+/** Bundled once: a simulation that is transpiled file by file runs at half the speed. */
 async function bundleWorker(script: string): Promise<void> {
   await build({
     entryPoints: [join(HERE, 'worker.ts')],
@@ -102,7 +102,7 @@ async function runUntilEmpty(
   }
 }
 
-/** It needs no time but the processor's, and whoever tests against a real clock beside it does. */
+/** Simulations need only processor time; tests that run beside them against a real clock must not be delayed. */
 function lowerPriority({ pid }: ChildProcess): void {
   if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
 }

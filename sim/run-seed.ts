@@ -113,14 +113,14 @@ class SeedRun {
     this.context.fleet.stopFaults();
   }
 
-  /** L1 and L2: once nothing goes wrong any more, everything that can be done gets done. */
+  /** L1 and L2: once the faults stop, all work that can be done is completed. */
   private async runUntilDone(): Promise<void> {
     const { context, world } = this;
     context.phase = 'diligent';
     let seen = -1;
     await world.run(world.now_ms + LIVENESS_MS_MAX, () => {
       const { events_seen } = context.monitor;
-      // Only what is in the log can have finished anything.
+      // Only a new event can have completed anything.
       if (events_seen === seen) return false;
       seen = events_seen;
       return this.openWork().length === 0;

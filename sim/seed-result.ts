@@ -3,23 +3,23 @@ import type { SeedRunOptions, SimTopology } from './scenario/scenario.js';
 import { installGuards } from './world/determinism-guards.js';
 import { type SimWorld, ViolationError } from './world/world.js';
 
-/** Once nothing goes wrong any more, everything has settled by then. */
+/** Time within which everything has settled after the faults stop. */
 export const SETTLING_MS_MAX = 3600_000;
 
 export interface SeedResult {
-  /** What was asked for: the same again gives the same again. */
+  /** The options of the run; the same options give the same result. */
   readonly run: Omit<SeedRunOptions, 'onTrace'>;
   readonly topology: SimTopology;
   readonly commands: number;
   readonly steps: number;
   readonly simulated_ms: number;
-  /** Equal for two runs of the same options, to the last event. */
+  /** Equal for two runs with the same options, down to the last event. */
   readonly fingerprint: string;
   readonly violation: string | null;
   readonly coverage: Partial<Record<CoverageGoal, number>>;
 }
 
-/** Lets a play go on to its end or to its first violation, which it returns. Nobody in it has the machine's clock. */
+/** Runs to the end or to the first violation, which it returns. Inside, the real clock is not available. */
 export async function runToFirstViolation(world: SimWorld, run: () => Promise<void>): Promise<string | null> {
   const onRejection = (reason: unknown): void => {
     world.violate('THROWN', `a promise failed and nobody heard: ${errorText(reason)}`);
@@ -38,7 +38,7 @@ export async function runToFirstViolation(world: SimWorld, run: () => Promise<vo
   }
 }
 
-/** What is awaited inside the world needs the world to go on. */
+/** Advances the world until a promise that depends on it settles. */
 export async function awaitInWorld<T>(world: SimWorld, promise: Promise<T>): Promise<T> {
   let done: { readonly value: T } | { readonly failure: unknown } | null = null;
   promise.then(
@@ -53,7 +53,7 @@ export async function awaitInWorld<T>(world: SimWorld, promise: Promise<T>): Pro
   const settled = done as { readonly value: T } | { readonly failure: unknown } | null;
   if (settled === null) world.violate('LIVE', 'the final checks never ended');
   else if ('failure' in settled) world.violate('THROWN', errorText(settled.failure));
-  // Tells of whatever was found by then.
+  // Throws any violation recorded by then.
   await world.run(world.now_ms, () => true);
   return (settled as { readonly value: T }).value;
 }

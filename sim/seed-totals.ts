@@ -2,7 +2,7 @@ import { COVERAGE_GOALS, type CoverageGoal } from './checks/coverage.js';
 import { replayCommand } from './replay.js';
 import type { SeedResult } from './run-seed.js';
 
-/** What many seeds came to. */
+/** The combined result of many seeds. */
 export interface SeedTotals {
   seeds: number;
   commands: number;

@@ -5,7 +5,7 @@ import type { SeedRunOptions } from './scenario/scenario.js';
 const AGENTS_MIN = 1;
 const COMMANDS_MIN = 1;
 
-/** Finds a smaller run that breaks the same rule: without faults it does not need, then actors, then commands. */
+/** Finds a smaller run that breaks the same rule: removes faults it does not need, then actors, then commands. */
 export async function shrink(
   failing: SeedResult,
   run: (options: SeedRunOptions) => Promise<SeedResult>,
@@ -21,7 +21,7 @@ export async function shrink(
   for (let agents_max = 8; agents_max >= AGENTS_MIN; agents_max -= 1) {
     if (await fails({ ...smallest, agents_max })) smallest = { ...smallest, agents_max };
   }
-  // By halves: what fails at the n-th command fails the same with every larger bound.
+  // Bisection: a failure at the n-th command also occurs with every larger bound.
   let low = COMMANDS_MIN;
   let high = Math.min(smallest.commands_max ?? failing.commands, failing.commands);
   while (low < high) {

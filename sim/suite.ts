@@ -6,19 +6,19 @@ import { COMMANDS, type SeedRunOptions } from './scenario/scenario.js';
 import type { SeedResult } from './seed-result.js';
 import { addSeedResult, emptySeedTotals, type SeedTotals } from './seed-totals.js';
 
-/** `npm test` always plays these: together they reach every state of `checks/sometimes.ts`. */
+/** Seeds that `npm test` always plays: together they reach every goal in `checks/coverage.ts`. */
 const FIXED_SEEDS = [1, 2, 3, 4, 5, 6, 76, 82];
 /** `npm run test:long` plays the seeds up to this one. */
 export const LONG_SEEDS = 2_000;
-/** `npm test` also plays this many seeds that no other commit plays. */
+/** `npm test` also plays this many seeds that depend on the commit. */
 export const WINDOW_SEEDS = 12;
 const WINDOWS = 1_000_000;
 
-/** The first seed of the window that moves with the commit: beyond the long seeds, and the same whenever it is played. */
+/** First seed of the window that the commit selects: beyond the long seeds, and always the same for a commit. */
 export const windowStart = (commit: string): number =>
   LONG_SEEDS + 1 + (Number.parseInt(commit.slice(0, 8), 16) % WINDOWS) * WINDOW_SEEDS;
 
-/** The commit that is checked out; without git, as in a downloaded archive, always the same. */
+/** The commit that is checked out; a constant without git, as in a downloaded archive. */
 export function currentCommit(): string {
   try {
     return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: 'pipe' }).trim();
@@ -28,12 +28,12 @@ export function currentCommit(): string {
 }
 
 export interface SuiteShard {
-  /** From 0. */
+  /** Counted from 0. */
   readonly index: number;
   readonly of: number;
 }
 
-/** Reads `2/8`, the second of eight parts, or `auto/8`, the one that the commit picks. No text: the whole. */
+/** Parses `2/8`, the second of eight shards, or `auto/8`, the one that the commit selects. Without text: everything. */
 export function readShard(text: string | undefined, commit: string): SuiteShard {
   if (text === undefined || text === '') return { index: 0, of: 1 };
   const [, selected = '', countText = ''] = /^(auto|[1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? [];
@@ -50,7 +50,7 @@ export function* seedRuns(
   shard: SuiteShard = { index: 0, of: 1 },
 ): Generator<SeedRunOptions> {
   for (let seed = from; seed <= to; seed += 1) {
-    // Odd and even seeds differ in their mode, so parts take pairs.
+    // Odd and even seeds have different modes, so shards take pairs.
     if (Math.floor(seed / 2) % shard.of !== shard.index) continue;
     yield { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness' };
   }

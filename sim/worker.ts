@@ -1,7 +1,7 @@
 import { runSeed } from './run-seed.js';
 import type { SeedRunOptions } from './scenario/scenario.js';
 
-/** A process of its own for simulations: it is sent runs one at a time, and sends back what they came to. */
+/** A worker process for simulations: receives one run at a time and sends back its result. */
 process.on('message', (options: SeedRunOptions) => {
   runSeed(options).then(
     (result) => process.send?.({ result }),

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const EXAMPLE = 'examples/claude-code';
 const PIECES = ['A-001-schema', 'A-002-index', 'A-002-index::1', 'A-002-index::2', 'B-001-api'];
 
-/** Where `gen` is installed: a link to the program, as npm makes it. */
+/** Installs `gen` as a link to the program, as npm does. */
 async function installed(): Promise<{ cwd: string; env: Record<'PATH' | 'HOME', string> }> {
   const cwd = await temporaryFolder();
   const bin = join(cwd, 'bin');

@@ -9,7 +9,7 @@ import { plainScript } from './support/plain-script.js';
 const run = promisify(execFile);
 
 it('the example of the README runs and shows the zombie refused', async () => {
-  // Its leases last a second, however long the machine takes from one line to the next.
+  // Leases last one second, so the clock stands still between sleeps, however slow the machine is.
   const still = ['--require', './test/support/sleepless.cjs'];
   const { stdout } = await run(process.execPath, [...still, await plainScript('examples/zombie.ts')]);
   expect(stdout).toContain('agent-bob claims      GRANTED, generation 2');
@@ -22,7 +22,7 @@ it('the program that README embeds is the one that is compiled here, and it runs
   const cwd = await mkdtemp(join(tmpdir(), 'embed-'));
   onTestFinished(() => rm(cwd, { recursive: true, force: true }));
   await cp('examples/plan.yaml', join(cwd, 'examples', 'plan.yaml'));
-  // What it imports by the name of the package is found in the sources.
+  // Imports by package name resolve to the sources.
   const names = ['--tsconfig', resolve('tsconfig.json')];
   const tsx = resolve('node_modules/.bin/tsx');
   const { stdout } = await run(tsx, [...names, resolve('examples/embed.ts')], { cwd });

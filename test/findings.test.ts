@@ -18,7 +18,10 @@ async function freshRoot(): Promise<string> {
   return root;
 }
 
-/** Findings of the protocol review that concern the log and several coordinators; those of the rules are beside them. */
+/**
+ * Findings of the protocol review that concern the log and several coordinators; those about the rules are tested next
+ * to them.
+ */
 describe('findings', () => {
   it('F-13: after history was lost, a handle from before opens nothing', async () => {
     const meta = (incarnation: number) => ({ incarnation, secret: '7'.repeat(64) });
@@ -78,14 +81,14 @@ describe('findings', () => {
     unwrap(await one.plans.put(P, PLAN));
     const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
     unwrap(await one.claimTask(P, claim));
-    // Coordinator one has the grant in its cache; coordinator two ends it.
+    // Coordinator one has the grant in its cache; coordinator two ends the claim.
     const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
     expect(unwrap(await two.releaseClaim(P, handle)).reason).toBe('RELEASED');
     expect(unwrap(await one.renewLease(P, handle)).reason).toBe('NO_CLAIM');
     expect(unwrap(await one.claimTask(P, { ...claim, agent_id: 'b', session_id: 's2' })).reason).toBe(
       'GRANTED',
     );
-    // And the other way round: coordinator two still believes the work to be free.
+    // The reverse: coordinator two still considers the task free.
     expect(unwrap(await two.claimTask(P, { ...claim, session_id: 's3' })).reason).toBe('DENIED_ACTIVE_CLAIM');
   });
 
@@ -182,7 +185,7 @@ forEachStore('findings', (open) => {
     await agent.submits(A);
     const events = await harness.events();
     expect(events.map((event) => event.position)).toEqual(events.map((_, index) => index + 1));
-    // The time of one subject never runs back, whatever the clock does.
+    // The timestamps of one subject never decrease, whatever the clock does.
     const times = events.filter((event) => event.subject === A).map((event) => event.timestamp);
     expect([...times].sort()).toEqual(times);
   });
@@ -198,7 +201,7 @@ forEachStore('findings', (open) => {
       expect((await bob.claims(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
       expect((await alice.renews(A)).reason).toBe('RENEWED');
     }
-    // Made up at one and a half times the speed, 200 seconds are a whole lease.
+    // At one and a half times real time, 200 seconds cover a whole lease.
     harness.advance(201);
     expect((await bob.claims(A)).reason).toBe('GRANTED');
   });

@@ -59,13 +59,13 @@ test('an agent in bash that nobody answers says what it waits for', async () => 
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   });
-  // With the shell that it waits in.
+  // Kills the process group, including the shell that it waits in.
   onTestFinished(() => void process.kill(-Number(agent.pid)));
   const [reply] = await once(agent.stderr, 'data');
   expect(String(reply)).toContain('is gen serialise --watch or gen up running here?');
 });
 
-/** All but what is made up anew each time (ids, times, sessions), the address that only HTTP has, and the credential. */
+/** Everything except generated values (ids, times, sessions), the address that only HTTP has, and the credential. */
 function comparableEvents(events: readonly EventEnvelope[]): object[] {
   return events.map(({ event_type, subject, agent_id, agent_role, generation, seq, payload }) => {
     const {
@@ -91,14 +91,17 @@ function comparableEvents(events: readonly EventEnvelope[]): object[] {
   });
 }
 
-/** Who does what; a human reviews by another door than the inbox, and time says what it says. */
+/**
+ * One step of a scenario. Besides inbox commands: `decision` is a human review, which bypasses the inbox, and `seconds`
+ * advances the time.
+ */
 type InboxStep = readonly [who: string, does: Record<string, unknown>];
 type InboxRun = {
   readonly does: (step: InboxStep, at: number) => Promise<string>;
   readonly events: () => Promise<EventEnvelope[]>;
 };
 
-/** Time passes, and what it decides is written down, if it is not already: the last that was. */
+/** Advances the time and sweeps; returns the type of the last event. */
 const passes = async (
   time: FrozenTime,
   seconds: number,
@@ -177,7 +180,7 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
   return { does, events };
 }
 
-/** The same steps through both doors: the same answers, and the same log. */
+/** Runs the same steps through the inbox and through HTTP; expects the same replies and the same log. */
 async function runBothWays(
   steps: readonly InboxStep[],
   files: Record<string, string> = {},
@@ -223,7 +226,10 @@ test('the flow of seed 002 ends in the same log through the inbox and through HT
   ]);
 });
 
-/** Seed 000: acquire, heartbeat, silence that only a human ends, and convergence outside the authority of a role. */
+/**
+ * Seed 000: acquire, heartbeat, a silent holder that only a human ends, and convergence outside the authority of a
+ * role.
+ */
 test('the lifecycle of seed 000 ends in the same log through the inbox and through HTTP', async () => {
   const files = {
     ...FILES,

@@ -16,11 +16,11 @@ import { PACKAGE, type PublishedPackage, publishInto } from './support/published
 const run = promisify(execFile);
 const TSC = resolve('node_modules/typescript/bin/tsc');
 const TSX = resolve('node_modules/.bin/tsx');
-/** As a program for Node has it that also checks the types of its libraries; there is no browser. */
+/** Compiler options of a Node program that also checks the types of its libraries; no browser types. */
 const STRICT =
   `--strict --module nodenext --moduleResolution nodenext --target es2022 --lib es2022 --types node
   --skipLibCheck false`.split(/\s+/);
-/** Each needs a driver, which is an optional peer; all other exports must do without. */
+/** Each needs a driver, which is an optional peer dependency; all other exports must work without one. */
 const ENGINE_EXPORTS = ['./stores/dynamodb', './stores/mysql', './stores/postgres', './stores/redis'];
 
 let root: string;
@@ -33,14 +33,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** The environment of somebody who has set nothing up. */
+/** An environment without any Genesis settings. */
 const environment = (more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GENESIS_'))),
   GENESIS_HOME: join(root, 'home'),
   ...more,
 });
 
-/** A folder of its own in a project, for what a program leaves where it runs. */
+/** A folder inside a project, for the files that a program writes. */
 async function folderIn(project: string): Promise<string> {
   await mkdir(join(project, 'work'), { recursive: true });
   return mkdtemp(join(project, 'work', 'test-'));
@@ -51,7 +51,7 @@ const mainOf = (project: string): string => join(project, PACKAGE, 'dist/cli/mai
 const gen = (project: string, cwd: string, env: NodeJS.ProcessEnv, ...args: string[]) =>
   run(process.execPath, [mainOf(project), ...args], { cwd, env });
 
-/** A process of the installed program that goes on until the test is over. */
+/** Starts the installed program; it runs until the test is over. */
 function startGen(
   { onTestFinished }: TestContext,
   project: string,
@@ -80,7 +80,7 @@ function startGen(
   return { lines: createInterface({ input: child.stdout }), failed };
 }
 
-/** A server of the installed package, on loopback. */
+/** Starts a server of the installed package, on loopback. */
 async function serve(context: TestContext, project: string, store: string, env = environment()) {
   const args = ['up', '--json', '--port', '0', '--store', store];
   const { lines, failed } = startGen(context, project, await folderIn(project), env, ...args);
@@ -88,7 +88,7 @@ async function serve(context: TestContext, project: string, store: string, env =
   return (JSON.parse(line) as { url: string }).url;
 }
 
-/** The same with the plan that the package brings. */
+/** Starts such a server with the plan that ships with the package. */
 async function servePlan(context: TestContext, project: string) {
   const url = await serve(context, project, 'memory:');
   const env = environment({ GENESIS_URL: url, GENESIS_PROJECT: 'shop' });
@@ -108,12 +108,12 @@ const example = (path: string, project = published.bareProject): string =>
 
 const missingBash5 = (): string | null =>
   spawnSync('bash', ['-c', '[[ -n $EPOCHREALTIME ]]']).status === 0 ? null : 'bash 5 is not installed';
-/** That of the system may have what the first on the path has not. */
+/** The system's Python may have boto3 where the first on the PATH does not. */
 const PYTHON_WITH_BOTO3 = ['python3', '/usr/bin/python3'].find(
   (python) => spawnSync(python, ['-c', 'import boto3']).status === 0,
 );
 
-/** Each by the test that runs it: who adds an example adds its test. */
+/** Every example, each run by a test below: a new example needs an entry here and a test. */
 const EXAMPLES = [
   'bash/worker.sh',
   'claude-code/play.ts',
@@ -126,7 +126,7 @@ const EXAMPLES = [
   'zombie.ts',
 ];
 
-/** Side by side: most of them wait. */
+/** Concurrent: most of them wait. */
 describe.concurrent('as it is published', () => {
   describe('the tarball', () => {
     const filesOf = async (folder: string): Promise<string[]> => {
@@ -198,7 +198,7 @@ describe.concurrent('as it is published', () => {
       expect(stdout).not.toContain('✗');
     });
 
-    /** Compiles a program in a project, and says where the result lies. */
+    /** Compiles a program inside a project and returns the path of the result. */
     const compile = async (project: string, program: string): Promise<string> => {
       const cwd = await folderIn(project);
       await writeFile(join(cwd, 'program.ts'), program);
@@ -308,7 +308,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
         const agent = (GENESIS_AGENT: string) => {
           const env = environment({ GENESIS_AGENT });
           const words = ['REQ-F-AUTH-001', 'design_code'];
-          // Who is never answered waits for good.
+          // An agent without an outcome waits for ever, so a failure of the server ends the test.
           return Promise.race([run(example('inbox-bash/agent.sh'), words, { cwd, env }), failed]);
         };
         await expect(agent('one')).rejects.toMatchObject({

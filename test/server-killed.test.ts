@@ -10,7 +10,7 @@ import { Genesis } from '../src/client/index.js';
 import type { EventEnvelope } from '../src/core/events/envelope.js';
 import { emptyWork, evolveWork, isDone } from '../src/core/views/index.js';
 
-/** As built: from its sources, each of its processes would read TypeScript for longer than it works. */
+/** The built program: from its sources, each process would spend longer on TypeScript than on its work. */
 const {
   endProcess: end,
   logFolder,
@@ -33,7 +33,7 @@ test('agents go on when the server is killed and comes back: nothing accepted is
   await genesis.putPlan(DEMO_PLAN);
   for (const name of AGENTS) agents.push(await startDemoAgent(name, server.url, folder));
 
-  // What the stream showed before the server died was acknowledged: all of it must be there afterwards.
+  // Events that the stream showed before the server died were acknowledged: all of them must be there afterwards.
   const seen: EventEnvelope[] = [];
   const state = emptyWork();
   const kills = [...KILLED_AFTER_RESULTS];

@@ -13,14 +13,14 @@ const ROUNDS = 3;
 const ANSWERED_PER_ROUND = 25;
 const WRITERS = 8;
 
-/** What was answered before the server died, and what was only asked. */
+/** Settings that were confirmed before the server died, and the highest limit that was only requested. */
 class Settings {
   readonly tokens: string[] = [];
   limit_known = 0;
   limit_asked = 1000;
 }
 
-/** Makes keys and changes limits until so many are answered; the rest is under way when it returns. */
+/** Creates keys and changes limits until `answered` of them are confirmed; others are in flight when it returns. */
 async function writeUntil(answered: number, genesis: Genesis, settings: Settings): Promise<void> {
   let left = answered;
   let over = false;

@@ -32,7 +32,7 @@ const WORKERS: Record<string, ExampleWorker> = {
   },
 };
 
-/** A server with the plan that README imports. No lease runs out there, however slow a worker is. */
+/** A server with the plan that README imports. No lease expires there, however slow a worker is. */
 async function planned() {
   FrozenTime.begin();
   const folder = await mkdtemp(join(tmpdir(), 'worker-'));
@@ -102,7 +102,7 @@ test('the agent that README gives to gen run does a whole plan', async () => {
   expect(await genesis.results(taskId)).toMatchObject({ results: [{ result_data: { made: taskId } }] });
 });
 
-/** Where nobody listens. */
+/** A port on which nothing listens. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

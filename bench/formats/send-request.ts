@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** One request, however long its answer takes. */
+/** Sends one request, without a timeout. */
 export function sendRequest(
   url: string,
   { method, headers, body }: { method: string; headers: Record<string, string>; body?: string },

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { startServer } from '../../src/server/server.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 
-/** A server in a process of its own, which measures how long its event loop was held. */
+/** A server in its own process that measures how long its event loop was blocked. */
 const limits = {
   max_concurrent_claims: 10_000_000,
   max_active_sessions: 1_000_000,

@@ -7,7 +7,7 @@ const SCRIPT = fileURLToPath(new URL('./server.child.ts', import.meta.url));
 export interface MeasuredServer {
   readonly url: string;
   readonly pid: number;
-  /** What `work` took, and the longest time that the server answered nobody meanwhile. */
+  /** Runs `work`; returns its duration and the longest time the server's event loop was blocked meanwhile. */
   measure<T>(work: () => Promise<T>): Promise<{ result: T; wall_ms: number; held_ms: number }>;
   stop(): Promise<void>;
 }

@@ -1,10 +1,10 @@
-/** Texts at the size limit of each format: as somebody means them, and as an attacker writes them. */
+/** Texts at the size limit of each format: well-formed ones, and ones that an attacker would write. */
 
 const letters = (number: number): string =>
   [676, 26, 1].map((unit) => String.fromCharCode(65 + (Math.floor(number / unit) % 26))).join('');
 const sequence = (number: number): string => String(number).padStart(3, '0');
 
-/** Calls `put` for one task after another, 999 to a track, until it says stop. */
+/** Calls `put` for one task after another, 999 to a track, until it returns false. */
 function eachTask(put: (track: string, id: string, isFirst: boolean) => boolean): void {
   for (let number = 0; ; number += 1) {
     const track = letters(number);
@@ -49,11 +49,11 @@ const filled = (length: number, line: (at: number) => string): string => {
   return lines.join('');
 };
 
-/** The attack of the report: a fault in every line. */
+/** The reported attack: a fault in every line. */
 export const unknownFields = (length: number): string => filled(length, (at) => `k${at}: 1\n`);
 export const badCommas = (length: number): string => `tracks: [${','.repeat(length)}]`;
 
-/** Ten kilobytes that ask for a million pieces of work. */
+/** A plan of a few kilobytes that asks for a million subtasks. */
 export const millionParts = (): string =>
   `tracks:\n  A:\n${Array.from({ length: 99 }, (_, at) => `    - {id: A-${sequence(at + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
 
@@ -84,7 +84,7 @@ export const importedEvents = (bytesMax: number): string => {
   return JSON.stringify({ events });
 };
 
-/** As many features as fit, each a file of its own. */
+/** As many features as fit, one file each. */
 export const workspaceFiles = (lengthMax: number, fileLength: number): Record<string, string> => {
   const files: Record<string, string> = {};
   for (let at = 1, length = 0; length + fileLength < lengthMax; at += 1, length += fileLength) {

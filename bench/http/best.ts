@@ -1,11 +1,11 @@
 import type { RunMeasurement } from './measurement.js';
 
-/** So soon shall 99 of 100 batches be answered. */
+/** Upper limit for the 99th percentile of the response time of a batch. */
 export const P99_MS_MAX = { take: 50, complete: 100 } as const;
 
 export type TimedOperation = keyof typeof P99_MS_MAX;
 
-/** The fastest of the runs that answered in time; of all, where none did. */
+/** The fastest of the runs that met the limit; if none did, the fastest of all. */
 export function bestOf<Run>(
   runs: readonly Run[],
   operation: TimedOperation,

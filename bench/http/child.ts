@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const SCRIPT = fileURLToPath(new URL('./worker.ts', import.meta.url));
 
-/** Does a part of the load in a process of its own, so that it shares no thread with what it measures. */
+/** Runs a part of the load in its own process, so that it shares no thread with what it measures. */
 export function inOwnProcess<Result>(job: string, given: object): Promise<Result> {
   const child = fork(SCRIPT, [job], {
     execArgv: ['--max-semi-space-size=64', '--import', 'tsx'],

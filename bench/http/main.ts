@@ -3,7 +3,7 @@ import { table } from '../table.js';
 import { readOptions } from './options.js';
 import { HEAD, PART_ROWS } from './rows.js';
 
-/** Prints what was measured. Fails only when the log and what the agents were told do not agree. */
+/** Prints the measurements. Fails only if the log and the replies that the agents received disagree. */
 const options = readOptions(process.argv.slice(2));
 const load = (): string => (loadavg()[0] ?? 0).toFixed(1);
 

@@ -1,6 +1,6 @@
 import { percentiles } from '../load.js';
 
-/** How long one kind of request took, from when it was due to its reply. */
+/** Latency of one kind of request, from when it was due to its reply. */
 export interface LatencySummary {
   readonly count: number;
   readonly p50_ms: number;
@@ -12,13 +12,13 @@ export const summarizeLatencies = (tookMs: readonly number[]): LatencySummary =>
   ...percentiles(Float64Array.from(tookMs)),
 });
 
-/** What one part of the run showed. */
+/** The result of one part of the run. */
 export interface RunMeasurement {
   readonly seconds: number;
-  /** Taken and completed. */
+  /** Claimed and completed. */
   readonly jobs: number;
   readonly requests: number;
-  /** Processor time of the server behind it, where it was counted. */
+  /** Processor time of the server, where it was counted. */
   readonly server_cpu_seconds?: number | null;
   /** By operation: `take` and `complete`, where they can be told apart. */
   readonly operations: Readonly<Record<string, LatencySummary>>;

@@ -6,12 +6,12 @@ export type BenchPart = (typeof PARTS)[number];
 export const BATCH_SIZES = [50, 100, 250, 500] as const;
 
 export interface BenchOptions {
-  /** How long each part is measured, at most. */
+  /** Maximum duration of the measurement of each part. */
   readonly seconds: number;
   readonly agents: number;
   /** Requests per second of the paced part. */
   readonly rate: number;
-  /** Items a request of the batched part, one run for each. */
+  /** Items per request of the batched part; one run for each value. */
   readonly batch: readonly number[];
   readonly parts: readonly BenchPart[];
 }

@@ -19,10 +19,10 @@ export const HEAD = [
 ];
 type Row = readonly string[];
 
-/** What a part showed: its lines of the table, and what was wrong with the outcome. */
+/** The result of a part: its rows of the table, and the faults that were found. */
 export interface Shown {
   readonly rows: readonly Row[];
-  /** What stands below the table. */
+  /** Lines printed below the table. */
   readonly remarks?: readonly string[];
   readonly faults: readonly string[];
 }
@@ -85,7 +85,7 @@ interface InBatches {
   readonly told: Told;
 }
 
-/** A run of ours: a server on a new log, a fleet in another process, and the log read afterwards. */
+/** Measures our server: starts it on a new log, runs the fleet in another process, and reads the log afterwards. */
 async function onServer<Result extends { readonly told: Told }>(
   part: Part,
   options: Options,
@@ -104,7 +104,7 @@ async function onServer<Result extends { readonly told: Told }>(
   }
 }
 
-/** A run of a job queue on a server of its own. Its outcome is its own affair: only figures are shown. */
+/** Measures a job queue on a server of its own. Its results are not verified: only figures are shown. */
 async function onQueue(
   name: string,
   part: Part,

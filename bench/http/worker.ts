@@ -1,4 +1,6 @@
-/** The process behind `inOwnProcess`: told what to do by its name and one message, answers with one. */
+/**
+ * The process behind `inOwnProcess`: its argument names the job, one message carries the input, one message the result.
+ */
 const JOBS: Readonly<Record<string, () => Promise<(given: never) => Promise<unknown>>>> = {
   paced: async () => (await import('./fleet/paced.js')).paced,
   'flat-out': async () => (await import('./fleet/flat-out.js')).flatOut,

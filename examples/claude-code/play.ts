@@ -1,5 +1,5 @@
-// Stands in for the model in Claude Code: starts the MCP server that .mcp.json names and does the whole plan through its
-// tools. Its memory is the last reply and nothing else, so that a context cut at any point costs nothing.
+// Plays the part of the model in Claude Code: starts the MCP server named in .mcp.json and completes the whole plan
+// through its tools. It remembers only the last reply, so a context that is cut at any point loses nothing.
 //
 //   npx tsx examples/claude-code/play.ts [folder of .mcp.json]
 import { readFile } from 'node:fs/promises';
@@ -31,7 +31,7 @@ console.log(done ? 'the plan is done' : `not done: ${JSON.stringify(total)}`);
 await client.close();
 process.exitCode = done === true && accepted > 0 && refused === 0 ? 0 : 1;
 
-/** What a model would do next, seeing this. */
+/** Chooses the next tool call from the last reply, as a model would. */
 async function nextStep({ reason, handle, session_id, briefing }: McpReply): Promise<McpReply> {
   if (handle === undefined) return next(session_id);
   if (reason === 'GRANTED') return call('note', { handle, text: `began: ${briefing?.description}` });

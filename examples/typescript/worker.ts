@@ -1,6 +1,6 @@
-// A worker with the SDK. It takes work until the plan is done; renewing, repeating what got lost, and keeping finished
-// results safe from its own crash are the SDK's business. Ends with 1 when one of its results did not count, with 2 when
-// it cannot begin. It waits for a server that is away, and says so after the first try.
+// A worker that uses the SDK and works until the plan is done. The SDK renews leases, retries lost requests and keeps
+// finished results safe if the worker crashes. Exits with 1 if one of its results was not accepted, and with 2 if it
+// cannot start. If the server is unreachable, it reports that after the first attempt and waits.
 //
 //   GENESIS_PROJECT=shop npx tsx examples/typescript/worker.ts
 import { Genesis, isProblem } from 'genesis-fleet';
@@ -13,7 +13,7 @@ if (!project) {
 const first = await new Genesis({ retry: { tries: 1 } }).tasks({ limit: 1 });
 if (isProblem(first)) {
   console.error(first.detail);
-  // A refusal stays one; what did not answer may come back.
+  // A refusal is final; a server that did not answer may come back.
   if (first.status >= 400 && first.status < 500) process.exit(2);
 } else if (first.tasks.length === 0) {
   console.error(`${project} has no tasks. Is it the project’s name? gen plan import gives it some.`);
@@ -25,7 +25,8 @@ const summary = await genesis.work(
   { agent_id: process.env.GENESIS_AGENT ?? 'typescript-worker' },
   async ({ task_id, briefing }, { signal, note }) => {
     await note(`began ${task_id}`);
-    // Yours goes here. Hand `signal` to whatever takes long: it aborts when the work is somebody else's.
+    // Your work goes here. Pass `signal` to anything that takes long: it aborts when the claim is lost to another
+    // agent.
     signal.throwIfAborted();
     return { made: briefing?.description ?? task_id };
   },

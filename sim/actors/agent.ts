@@ -16,7 +16,7 @@ const HOLDER_ACTION_WEIGHTS = {
 };
 const IDLE_ACTION_WEIGHTS = { claim: 55, next: 14, batch: 8, atomic: 8, zombie: 8, close_session: 1 };
 
-/** An agent that works, dawdles, forgets, and never quite believes that its time is up. */
+/** A simulated agent that works, is slow, forgets handles, and keeps using leases that have expired. */
 export class SimAgent extends SimActor {
   private held: SimHandle[] = [];
   private readonly pastHandles: SimHandle[] = [];
@@ -84,7 +84,7 @@ export class SimAgent extends SimActor {
     if (outcome.kind === 'reply' && reasonOf(outcome.reply) === 'SESSION_CLOSED') this.openSession();
   }
 
-  /** Does again what it once might have done, or what nobody was ever allowed to. */
+  /** Repeats an operation with a handle from the past, or with a generation that was never granted. */
   private async replayStaleHandle(): Promise<void> {
     if (this.pastHandles.length === 0 || !this.context.scenario.has('zombies')) return;
     const old = this.rng.pick(this.pastHandles);
@@ -114,7 +114,7 @@ export class SimAgent extends SimActor {
   }
 
   private dropHandle(handle: SimHandle): void {
-    // Some forget to let go of what they lost.
+    // Some agents keep using a handle that they have lost.
     if (this.context.phase === 'wild' && this.rng.chance(0.1)) return;
     this.held = this.held.filter((other) => other !== handle);
   }
@@ -144,7 +144,7 @@ export class SimAgent extends SimActor {
     return {};
   }
 
-  /** Somebody revokes its credential while it waits for work, at any coordinator, or after. */
+  /** Sometimes schedules the revocation of its credential, at any coordinator, during or after its wait for work. */
   private maybeRevokeCredential(waitSeconds: number): void {
     const { scenario, world, fleet } = this.context;
     const rng = this.revocations;
@@ -159,7 +159,7 @@ export class SimAgent extends SimActor {
     });
   }
 
-  /** Is frozen now and then for longer than a lease, and cut off from everybody. */
+  /** Schedules faults of this agent: freezes, some longer than a lease, and network partitions. */
   private scheduleFaults(): void {
     const { rates, lease_seconds } = this.context.scenario;
     const leaseMs = lease_seconds * 1000;

@@ -8,7 +8,7 @@ import type { SimProcess } from '../world/process.js';
 import type { Rng } from '../world/rng.js';
 import type { SimCommand } from './commands.js';
 
-/** The reply, or `unknown` when the client gave up waiting for one. */
+/** The reply, or `unknown` when the client stopped waiting for one. */
 export type CallOutcome = { readonly kind: 'reply'; readonly reply: unknown } | { readonly kind: 'unknown' };
 
 const ATTEMPTS_MAX = 5;
@@ -21,7 +21,7 @@ export interface SimClientContext {
   readonly coverage: CoverageCounter;
 }
 
-/** How an agent speaks to the fleet: it sends, waits, and sends the same again. */
+/** Sends a command to the fleet, waits, and retries with the same request. */
 export class SimClient {
   constructor(
     private readonly process: SimProcess,
@@ -82,7 +82,7 @@ export class SimClient {
   }
 }
 
-/** As the server answers a credential that it knows to be revoked: the coordinator hears nothing of it. */
+/** The server's reply to a credential that it knows to be revoked; the request does not reach the coordinator. */
 const refuseUnauthenticated = async (): Promise<unknown> => unauthorizedProblem();
 
 export const isRevoked = (reply: unknown): boolean => isProblem(reply) && reply.problem === 'UNAUTHENTICATED';

@@ -3,34 +3,34 @@ import type { ProjectKey } from '../../src/stores/store.js';
 import type { CoordinatorInstance } from '../fleet/coordinator-instance.js';
 import { type CredentialRegistry, SimCredential } from './credential.js';
 
-/** A grant as an agent remembers it. */
+/** A grant as the agent remembers it. */
 export interface SimHandle {
   readonly task_id: string;
   readonly generation: number;
   readonly session_id: string;
   readonly claim_id: string;
-  /** The request that was granted. */
+  /** Id of the request that was granted. */
   readonly granted_by: string;
-  /** Of the store then. */
+  /** Incarnation of the store at the time of the grant. */
   readonly incarnation: number;
 }
 
-/** One command, to be sent as often as it takes. */
+/** One command, which may be sent several times. */
 export interface SimCommand {
   readonly op: string;
   readonly scope: ProjectKey;
   readonly request_id: string;
-  /** Under which its effects stand in the log; a batch has one for each of its claims. */
+  /** Request ids of its effects in the log; a batch has one for each of its claims. */
   readonly request_ids: readonly string[];
   readonly subject: string | null;
   readonly handle: SimHandle | null;
-  /** The store remembers it: a retry gets its first reply again. */
+  /** The store remembers the request: a retry gets the first reply again. */
   readonly isDeduplicated: boolean;
   readonly credential: SimCredential;
   readonly send: (site: Pick<CoordinatorInstance, 'coordinator' | 'process'>) => Promise<unknown>;
 }
 
-/** Sends a command in the name of a caller. The signal ends a call that waits. */
+/** Sends a command on behalf of a caller. The signal ends a call that waits. */
 type SendToCoordinator = (
   coordinator: Coordinator,
   caller: Caller,
@@ -38,7 +38,7 @@ type SendToCoordinator = (
 ) => Promise<unknown>;
 
 type HolderOp = 'renew' | 'release' | 'submit' | 'suspend' | 'resume' | 'note';
-/** These are idempotent from the head, and remembered nowhere. */
+/** Idempotent because of the state of the head; the store does not remember these requests. */
 const HEAD_IDEMPOTENT_OPS: ReadonlySet<HolderOp> = new Set(['renew', 'release', 'submit']);
 
 type SimOperatorVerb = Parameters<Coordinator['operate']>[2];
@@ -49,7 +49,7 @@ export interface SimClaimRequest {
   readonly lease_duration_seconds: number;
 }
 
-/** Makes the commands of one actor, each with a request id of its own. */
+/** Builds the commands of one actor, each with its own request id. */
 export class CommandFactory {
   private count = 0;
   private credential: SimCredential;
@@ -68,7 +68,7 @@ export class CommandFactory {
     return this.credential;
   }
 
-  /** From now on with a new credential: the one before is revoked. */
+  /** Switches to a new credential, after the previous one was revoked. */
   replaceCredential(): void {
     this.credentialsMade += 1;
     const principal = `${this.caller.principal}-${this.credentialsMade}`;
@@ -108,7 +108,7 @@ export class CommandFactory {
     );
   }
 
-  /** What a holder does, or somebody who still believes to be one. */
+  /** A command that shows a handle, whether or not the handle is still valid. */
   holder(op: HolderOp, handle: SimHandle, extra: Readonly<Record<string, unknown>> = {}): SimCommand {
     const request_id = this.newId();
     const { task_id, session_id, claim_id, generation } = handle;
@@ -170,7 +170,7 @@ export class CommandFactory {
     );
   }
 
-  /** One round of the sweeper, as an operator may ask for it. */
+  /** One round of the sweeper, as an operator may request it. */
   sweep(): SimCommand {
     return this.command('sweep', { request_id: this.newId() }, async (coordinator) => ({
       success: true,

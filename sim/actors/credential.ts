@@ -3,20 +3,22 @@ import type { Transaction } from '../../src/stores/store.js';
 import type { SimProcess } from '../world/process.js';
 import type { SimWorld } from '../world/world.js';
 
-/** How long a coordinator takes to follow the store to a revocation by another, and to end what waits. */
+/**
+ * Longest time until a coordinator sees a revocation made at another one, and from then until it ends waiting calls.
+ */
 const PROPAGATION_MS_MAX = 3000;
 const ABORT_DELAY_MS_MAX = 2000;
 
-/** What one actor authenticates with. A revocation takes effect at each coordinator in its own time. */
+/** The credential of one actor. A revocation takes effect at each coordinator at a different time. */
 export class SimCredential {
   private isRevoked = false;
-  /** Coordinators that have not followed the store to the revocation yet. */
+  /** Coordinators that have not yet seen the revocation in the store. */
   private readonly staleCoordinators = new Set<SimProcess>();
   private readonly waitingCalls = new Map<SimProcess, Set<AbortController>>();
 
   constructor(private readonly caller: Caller) {}
 
-  /** A coordinator that was started after the revocation has read it. */
+  /** A coordinator that started after the revocation has read it. */
   isValidAt(coordinator: SimProcess): boolean {
     return !this.isRevoked || this.staleCoordinators.has(coordinator);
   }
@@ -25,7 +27,7 @@ export class SimCredential {
     return { ...this.caller, isStillAuthorized: () => this.isValidAt(coordinator) };
   }
 
-  /** The signal that ends a call which waits at a coordinator, as the server gives it. */
+  /** The signal that ends a call waiting at a coordinator, as the server provides it. */
   signalAt(coordinator: SimProcess): AbortSignal {
     const controller = new AbortController();
     const controllers = this.waitingCalls.get(coordinator) ?? new Set();
@@ -34,8 +36,8 @@ export class SimCredential {
   }
 
   /**
-   * Takes effect at the first coordinator at once, at the others when they follow. The signal comes later still: what
-   * keeps a revoked caller from being granted work must not be the signal.
+   * Takes effect at the first coordinator at once, and at the others when they read it. The abort signal comes later
+   * still: a revoked caller must be denied work even without it.
    */
   revoke(coordinators: readonly SimProcess[], delayMs: (maxMs: number) => number): void {
     this.isRevoked = true;
@@ -55,7 +57,7 @@ export class SimCredential {
   }
 }
 
-/** Which request was made with which credential, so that every commit can be held to it. */
+/** Maps each request to its credential, so that every commit can be checked. */
 export class CredentialRegistry {
   private readonly byRequest = new Map<string, SimCredential>();
 
@@ -65,7 +67,7 @@ export class CredentialRegistry {
     for (const id of requestIds) this.byRequest.set(id, credential);
   }
 
-  /** A coordinator sends this to its store: nothing in it may come from a caller whose revocation took effect there. */
+  /** Checks a commit that a coordinator sends: no event may come from a caller whose revocation took effect there. */
   checkCommit(coordinator: SimProcess, transactions: readonly Transaction[]): void {
     for (const { swaps, loose_events: looseEvents } of transactions) {
       for (const { request_id, event_type, subject } of [

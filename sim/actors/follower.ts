@@ -4,7 +4,7 @@ import { type ActorContext, SimActor } from './sim-actor.js';
 
 const PAGE = 100;
 
-/** Reads a project's feed from where it left off, whoever serves it, and misses nothing. */
+/** Reads a project's feed from its last cursor, from any coordinator, and checks that no event is missing. */
 export class FeedFollower extends SimActor {
   private seenIds: string[] = [];
   private cursor = '';
@@ -26,7 +26,7 @@ export class FeedFollower extends SimActor {
     await this.follow();
   }
 
-  /** At the end, when the log grows no more. */
+  /** Runs at the end, when the log no longer grows. */
   finish(): void {
     if (this.incarnation !== this.context.fleet.incarnation) return;
     for (const [at, eventId] of this.seenIds.entries()) this.compareWithLog(at, eventId);
@@ -40,7 +40,7 @@ export class FeedFollower extends SimActor {
       this.seenIds = [];
       this.cursor = '';
     }
-    // The answer comes in the coordinator's process; if that dies, it never does, and we do not wait for it.
+    // The page is read in the coordinator's process; if that dies there is no reply, so nothing here awaits it.
     instance.process.after(1, 'serves the feed', () => {
       const page = instance.coordinator.feed.page(this.scope, { after: this.cursor, limit: PAGE });
       void this.read(page, this.incarnation);

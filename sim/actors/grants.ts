@@ -6,7 +6,7 @@ interface GrantReplyFields {
   readonly claim: { id: string; task_id: string; generation: number; session_id: string } | null;
 }
 
-/** What an answer grants, as whoever asked will remember it. */
+/** Returns the handles that a reply grants, as the client will remember them. */
 export function grantedHandles(
   outcome: CallOutcome,
   { request_ids }: SimCommand,

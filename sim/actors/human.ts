@@ -23,7 +23,7 @@ const ACTION_WEIGHTS = {
 const STUCK_AFTER_LEASES = 2;
 type HumanAction = keyof typeof ACTION_WEIGHTS;
 
-/** Somebody with authority and an idea of the project that may be a little old. */
+/** An operator who acts on a view of the project that may be slightly out of date. */
 export class SimHuman extends SimActor {
   private added = 0;
   private readonly unchangedSince = new Map<string, { seq: number; since_ms: number }>();
@@ -36,7 +36,7 @@ export class SimHuman extends SimActor {
     const { scenario } = this.context;
     const action = this.rng.weighted(ACTION_WEIGHTS);
     const isPlan = action === 'add_tasks' || action === 'put_plan';
-    // Before the plan stands there is nothing to change about it.
+    // The plan cannot be changed before it exists.
     if (isPlan && (!scenario.has('plan_changes') || this.projectMonitor().state.plan.task_count === 0))
       return;
     if (action === 'put_policy' && !scenario.has('policy_changes')) return;
@@ -45,7 +45,7 @@ export class SimHuman extends SimActor {
     if (command !== null) await this.call(command);
   }
 
-  /** Lifts every hold, and frees what has not moved for so long that only a human can. */
+  /** Lifts every hold, and releases subjects that have not moved for so long that only a human can free them. */
   protected override async actDiligently(): Promise<void> {
     for (const head of [...this.projectMonitor().state.heads.values()]) {
       if (head.phase === 'COMPLETED') continue;
@@ -111,7 +111,7 @@ export class SimHuman extends SimActor {
     return this.commands.operate(verb, head.subject, { ...body, result_id });
   }
 
-  /** A subject on which the deed makes sense, most of the time. */
+  /** Picks a subject to which the verb applies, most of the time. */
   private pickHead(verb: string): Head | null {
     const projectMonitor = this.projectMonitor();
     const heads = [...projectMonitor.state.heads.values()];
@@ -127,7 +127,7 @@ export class SimHuman extends SimActor {
     return from.length === 0 ? null : this.rng.pick(from);
   }
 
-  /** Does anew, behind the back of whoever is at work, what that work is made from. */
+  /** Resets and completes again a dependency of work that is in progress. */
   private async redo(): Promise<void> {
     const head = this.pickHeadInUse();
     if (head === null) return;
@@ -144,7 +144,7 @@ export class SimHuman extends SimActor {
     }
   }
 
-  /** Completed, and what somebody holds a claim on is made from it. */
+  /** Picks a completed head that is a dependency of a live claim. */
   private pickHeadInUse(): Head | null {
     const projectMonitor = this.projectMonitor();
     const { plan, heads } = projectMonitor.state;

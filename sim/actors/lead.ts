@@ -1,7 +1,7 @@
 import { POLICY_SUBJECT } from '../../src/core/subject.js';
 import { SimActor } from './sim-actor.js';
 
-/** Lays down the policy and the plan, and does so again should they ever be lost. */
+/** Sets the policy and the plan, and sets them again if they are lost. */
 export class SimLead extends SimActor {
   get isSetUp(): boolean {
     return this.hasPolicy && this.hasPlan;

@@ -6,16 +6,16 @@ import type { Rng } from '../world/rng.js';
 import { type CallOutcome, isRevoked, SimClient, type SimClientContext } from './client.js';
 import { CommandFactory, type SimCommand } from './commands.js';
 
-/** What all actors share: the world they act in, and when it is over. */
+/** State shared by all actors of a run. */
 export interface ActorContext extends SimContext, SimClientContext {
-  /** `wild`: anything goes. `diligent`: everybody works to get the plan done. `over`: no new commands. */
+  /** `wild`: any action. `diligent`: all actors work to complete the plan. `over`: no new commands. */
   phase: 'wild' | 'diligent' | 'over';
   commands: number;
-  /** Calls that still wait for their answer. */
+  /** Calls that still wait for their reply. */
   pendingCalls: number;
 }
 
-/** Somebody who sends commands: a process, a client, and a stream of chance. */
+/** Base class of everything that sends commands: a process, a client and a random stream. */
 export abstract class SimActor {
   protected readonly process: SimProcess;
   protected readonly commands: CommandFactory;

@@ -13,9 +13,9 @@ import { wasRefusalTrue } from './refusals.js';
 export interface CommandDelivery {
   readonly began_step: number;
   ended_step: number | null;
-  /** `open`: not answered, perhaps never. `nothing`: it surely did not happen. `unknown`: nobody can tell. */
+  /** `open`: not answered, perhaps never. `nothing`: it certainly did not happen. `unknown`: cannot be determined. */
   outcome: 'open' | 'ok' | 'refused' | 'nothing' | 'unknown';
-  /** Its effect was in the log when it was answered: from then on every answer must be the same. */
+  /** Its effect was in the log when it was answered: from then on every reply must be the same. */
   hasTakenEffect: boolean;
   reply: unknown;
 }
@@ -23,12 +23,12 @@ export interface CommandDelivery {
 export interface CommandRecord {
   readonly command: SimCommand;
   readonly invoked_ms: number;
-  /** History was lost since: what was told before it may be undone. */
+  /** Incarnation of the store at the call. After a loss of history, earlier replies may no longer hold. */
   readonly incarnation: number;
   readonly deliveries: CommandDelivery[];
 }
 
-/** What was asked and what was answered, and whether the log bears it out. */
+/** Records commands and replies, and checks them against the log. */
 export class CallHistory {
   readonly records: CommandRecord[] = [];
 
@@ -97,14 +97,14 @@ export class CallHistory {
     this.world.violate('THROWN', `${record.command.op} was answered with an exception: ${stack}`);
   }
 
-  /** At the end, when nothing is on its way any more. */
+  /** Runs at the end, when no message is in transit. */
   finish(): void {
     for (const record of this.records) {
       if (record.incarnation === this.incarnation()) this.checkNoEffect(record);
     }
   }
 
-  /** A refusal is an answer like any other: what it says was so at some moment between question and answer. */
+  /** INV-13: the reason of a refusal was true at some moment between request and reply. */
   private checkRefusal({ command, incarnation }: CommandRecord, delivery: CommandDelivery): void {
     const { reason } = delivery.reply as CommandReplyFields;
     if (delivery.outcome !== 'refused' || command.subject === null || reason === undefined) return;
@@ -118,21 +118,21 @@ export class CallHistory {
     );
   }
 
-  /** INV-07: whoever was refused every time, and never left in doubt, has changed nothing. */
+  /** INV-07: a command that was refused every time, and never with an unknown outcome, has changed nothing. */
   private checkNoEffect({ command, deliveries }: CommandRecord): void {
     if (!deliveries.every(({ outcome }) => outcome === 'refused' || outcome === 'nothing')) return;
     const projectMonitor = this.monitor.projectMonitor(command.scope);
     for (const id of command.request_ids) {
       const effects = projectMonitor.effectsOf(id);
       const [effect] = effects;
-      // A submission that needs a human is not accepted, and still does something: it asks the human.
+      // A submission that needs a human is not accepted, but it does record an escalation.
       if (effect === undefined || effects.some((event) => claimEventKindOf(event.event_type) === 'escalated'))
         continue;
       this.world.violate('INV-07', `${command.op} ${id} was refused, and ${effect.event_type} is in the log`);
     }
   }
 
-  /** INV-11: one request, one reply and one effect, however often it arrives. */
+  /** INV-11: one request has one reply and one effect, however often it arrives. */
   private checkReplies(record: CommandRecord, last: CommandDelivery): void {
     const { command, deliveries } = record;
     if (!command.isDeduplicated || record.incarnation !== this.incarnation()) return;
@@ -160,7 +160,7 @@ export class CallHistory {
     }
   }
 
-  /** INV-05 and INV-10: what was told as done is in the log, and was done under the handle that was granted. */
+  /** INV-05 and INV-10: a confirmed effect is in the log, and was made under the handle that was granted. */
   private checkItem(record: CommandRecord, { command, reply, request_id }: ItemReply): void {
     if (outcomeOf(reply) !== 'ok') return;
     const projectMonitor = this.monitor.projectMonitor(command.scope);
@@ -202,7 +202,7 @@ export class CallHistory {
     }
   }
 
-  /** What was done and remembered before the loss is told again as it was, and does nothing. */
+  /** A request that was remembered before the loss gets its first reply again and has no effect. */
   private isReplayed({ command, incarnation }: CommandRecord, requestId: string): boolean {
     const isBeforeLoss = command.isDeduplicated && incarnation < this.incarnation();
     return isBeforeLoss && !this.monitor.projectMonitor(command.scope).hasWrittenSinceLoss(requestId);
@@ -220,13 +220,16 @@ export class CallHistory {
   }
 }
 
-/** So few actors never meet so often: whoever gives up for this decides again and again on an old view. */
+/** So few actors never conflict that often: this error means that a coordinator keeps deciding on an old view. */
 const CONTENTION_MESSAGE = 'Too many others change the same work';
 
-/** What a broken line, a failing disk or a store that gave up say; whatever else leaves somebody in doubt is a bug. */
+/**
+ * Errors of a broken connection, a failing disk or a store that gave up; any other cause of an unknown outcome is a
+ * bug.
+ */
 const INFRASTRUCTURE_ERRORS = /the line broke|again|ENOSPC|EIO/;
 
-/** Whoever holds back what the house holds back for poison in the same moment has one effect, not two. */
+/** A hold by a request and the automatic poison hold at the same moment count as different effects. */
 const effectKey = ({ event_type, subject, payload }: EventEnvelope): string =>
   `${event_type} ${subject}${payload.by === 'genesis' ? ' by the house' : ''}`;
 
@@ -245,7 +248,7 @@ interface ItemReply {
   readonly request_id: string;
 }
 
-/** A batch is as many commands as it has items. */
+/** Splits the reply to a batch into one reply per item. */
 function itemRepliesOf(command: SimCommand, reply: unknown): ItemReply[] {
   const { results } = reply as { results?: readonly unknown[] };
   if (results === undefined) return [{ command, reply, request_id: command.request_ids[0] ?? '' }];
@@ -265,7 +268,7 @@ const EVENT_KIND_OF_OP: Readonly<Record<string, ClaimEventKind>> = {
   note: 'noted',
 };
 
-/** Renewing while suspended, or resuming what was never suspended, is a yes without an event. */
+/** Operations that may succeed without an event: renewing while suspended, resuming what was never suspended. */
 const SUCCESS_WITHOUT_EVENT: ReadonlySet<string> = new Set(['renew', 'resume', 'suspend']);
 
 export function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
@@ -282,7 +285,7 @@ export function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
   return success === false || accepted === false ? 'refused' : 'ok';
 }
 
-/** What two answers to one request must share: a briefing tells the news, and may differ. */
+/** The part that two replies to one request must share; the briefing may differ. */
 function comparableReply(reply: unknown): string {
   const { briefing: _, ...rest } = reply as { briefing?: unknown };
   return JSON.stringify(rest);

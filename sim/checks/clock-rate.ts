@@ -1,19 +1,19 @@
 import type { CommitOutcome } from '../../src/stores/store.js';
 import type { SimWorld } from '../world/world.js';
 
-/** A steady clock makes up for a step at no more than this, and a quartz is never quite right. */
+/** A steady clock catches up with a step at no more than 1.5 times real time, plus a margin for drift. */
 const SPEED_MAX = 1.51;
 const ROUNDING_MS = 5;
 
-/** Watches one store's clock: however the wall clock is set, leases must not all run out at once. */
+/** Checks one store's clock: if the wall clock is set, leases must not all expire at once. */
 export class ClockRateCheck {
   private readonly sinceMs: number;
 
   constructor(
     private readonly world: SimWorld,
-    /** How far the clock leaps at once. */
+    /** Resolution of the clock: how far it jumps at once. */
     private readonly tickMs: number,
-    /** Null: the first time that is told. */
+    /** Null: the first time that the store reports. */
     private startMs: number | null = null,
   ) {
     this.sinceMs = world.now_ms;

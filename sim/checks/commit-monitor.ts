@@ -21,22 +21,25 @@ function currentInputs({ state }: ProjectMonitor, subject: string): string | nul
   });
 }
 
-/** Sees every commit that a store confirmed, and holds the world to it from then on. */
+/** Observes every commit that a store confirms, and checks everything later against it. */
 export class CommitMonitor {
-  /** Grows with every event of every log. */
+  /** Number of events seen, over all logs. */
   events_seen = 0;
   private projectMonitors = new Map<string, ProjectMonitor>();
   private tenantsAtLimit = new Set<string>();
-  /** What each subject was last granted for. */
+  /** Inputs with which each subject was last granted. */
   private readonly inputs = new Map<string, string | null>();
-  /** The events that must be there together, by each of them. */
+  /** For each event, the events of its transaction: either all of them are in the log or none. */
   private readonly atomicGroups = new Map<string, readonly string[]>();
 
   constructor(
     private readonly world: SimWorld,
     private readonly coverage: CoverageCounter,
     private readonly limits: Limits,
-    /** A place in a track is an agent's, over several claims: it is counted exactly where one coordinator sees them all. */
+    /**
+     * Whether track limits are checked. A track permit belongs to an agent and spans several claims, so it is exact
+     * only where one coordinator sees all of them.
+     */
     private readonly checksTracks: boolean,
   ) {}
 
@@ -53,7 +56,7 @@ export class CommitMonitor {
     return this.projectMonitors.values();
   }
 
-  /** A store was asked for this: each unit happens as a whole, or not at all. */
+  /** A store received these transactions: each happens as a whole, or not at all. */
   onCommitAttempt(transactions: readonly Transaction[]): void {
     for (const { swaps } of transactions) {
       const ids = swaps.flatMap(({ events }) => events.map(({ event_id }) => event_id));
@@ -61,7 +64,7 @@ export class CommitMonitor {
     }
   }
 
-  /** A store has told these outcomes: what they committed is durable now. */
+  /** A store reported these outcomes: what they committed is durable now. */
   onCommitted(transactions: readonly Transaction[], outcomes: readonly CommitOutcome[]): void {
     for (const [index, outcome] of outcomes.entries()) {
       const transaction = transactions[index] as Transaction;
@@ -72,7 +75,7 @@ export class CommitMonitor {
     }
   }
 
-  /** What a store found when it was opened again: all that was confirmed, and perhaps more. */
+  /** Checks the events that a reopened store found: all confirmed ones, and perhaps more. */
   onRecovered(key: ProjectKey, after: number, events: readonly EventEnvelope[]): void {
     const projectMonitor = this.projectMonitor(key);
     for (const expected of projectMonitor.events.slice(after)) {
@@ -98,7 +101,7 @@ export class CommitMonitor {
     }
   }
 
-  /** History was lost beyond these events: everything is judged anew from them. */
+  /** History after these events was lost: rebuilds all checks from them. */
   onHistoryLost(kept: ReadonlyMap<string, readonly EventEnvelope[]>): void {
     const before = this.projectMonitors;
     this.projectMonitors = new Map();
@@ -122,7 +125,7 @@ export class CommitMonitor {
     }
   }
 
-  /** Judged by the store's clock at the commit: by then a decision may have been long on its way. */
+  /** Checked by the store's clock at the commit: the decision may have been made long before. */
   private checkTime({ not_before_ms, not_after_ms, swaps }: Transaction, nowMs: number): void {
     if (nowMs < (not_before_ms ?? nowMs)) this.world.violate('INV-04', 'committed before its time');
     if (nowMs >= (not_after_ms ?? Number.POSITIVE_INFINITY)) {
@@ -146,7 +149,7 @@ export class CommitMonitor {
     this.inputs.set(`${nameOf(projectMonitor.key)} ${subject}`, currentInputs(projectMonitor, subject));
   }
 
-  /** The results that work was made from are still those that count. */
+  /** INV-19: the results that the work was made from are still the current ones. */
   private checkInputs(projectMonitor: ProjectMonitor, subject: string): void {
     const granted = this.inputs.get(`${nameOf(projectMonitor.key)} ${subject}`);
     const now = currentInputs(projectMonitor, subject);
@@ -160,7 +163,7 @@ export class CommitMonitor {
     const eventKinds = events.map((event) => claimEventKindOf(event.event_type));
     this.checkTime(transaction, outcome.now_ms);
     const liveBefore = this.countLiveClaims(transaction.tenant_id, outcome.now_ms);
-    // Whoever adopts a result does not wait for what it was made from.
+    // The adoption of a result does not wait for its dependencies.
     if (!eventKinds.includes('adopted')) {
       for (const [index, { subject = '' }] of events.entries()) {
         if (eventKinds[index] === 'granted') this.checkDependencies(projectMonitor, subject);
@@ -182,7 +185,7 @@ export class CommitMonitor {
     if (this.checksTracks) this.checkTracks(projectMonitor, outcome.now_ms);
   }
 
-  /** Which of the states we must meet this event shows; the project is still as it was before it. */
+  /** Counts the coverage goals that this event reaches; the project state is still the one before the event. */
   private countCoverage(
     projectMonitor: ProjectMonitor,
     event: EventEnvelope,
@@ -214,8 +217,8 @@ export class CommitMonitor {
   }
 
   /**
-   * At the store's time of the commit, counted from the log alone. A policy that begins to hold what has run out may
-   * leave a tenant with more than it may have: then no grant may add to it.
+   * INV-15, at the store's time of the commit and counted from the log alone. A policy change that keeps expired claims
+   * may leave a tenant above its limit: then no grant may add to it.
    */
   private checkLimit(tenantId: string, liveBefore: number, nowMs: number): void {
     const max = this.limits.max_concurrent_claims;

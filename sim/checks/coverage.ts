@@ -1,4 +1,4 @@
-/** States that the seeds together must reach: a simulation that never meets them proves nothing about them. */
+/** States that the seeds together must reach: a simulation that never reaches them proves nothing about them. */
 export const COVERAGE_GOALS = [
   'takeover',
   'sweep before takeover',

@@ -15,12 +15,12 @@ import { emptyProject, evolveProject } from '../../src/core/views/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { SimWorld } from '../world/world.js';
 
-/** One project's log as it becomes durable, judged event by event, and folded for whoever asks. */
+/** Checks one project's log event by event as it becomes durable, and keeps the folded state. */
 export class ProjectMonitor {
   readonly events: EventEnvelope[] = [];
   readonly state = emptyProject();
   readonly checker: LogChecker;
-  /** Events that moved a head, by the request that led to them. */
+  /** Events that moved a head, by the request that caused them. */
   private readonly byRequest = new Map<string, EventEnvelope[]>();
   private readonly byEventKind = new Map<string, EventEnvelope>();
   private readonly ids = new Set<string>();
@@ -28,9 +28,9 @@ export class ProjectMonitor {
   private readonly headHistory = new Map<string, { readonly step: number; readonly head: Head }[]>();
   private survivingCount = 0;
   private policy: Policy = DEFAULT_POLICY;
-  /** Where the policy last changed: places in tracks are taken by those who came after. */
+  /** Position of the last policy change: track permits count claims granted after it. */
   policy_position = 0;
-  /** Until when each subject takes a place, by the rules under which it last moved. */
+  /** When each subject's permit expires, by the rules that applied when it last moved. */
   readonly permitUntilMs = new Map<string, number>();
 
   constructor(
@@ -71,7 +71,7 @@ export class ProjectMonitor {
     this.recordHead(event);
   }
 
-  /** The heads a subject had from one step to another, the one it came with included. */
+  /** The heads that a subject had between two steps, including the one before the first. */
   headsBetween(subject: string, fromStep: number, toStep: number): Head[] {
     const headVersions = this.headHistory.get(subject) ?? [];
     const before = headVersions.findLast(({ step }) => step < fromStep)?.head ?? emptyHead(subject);
@@ -79,7 +79,7 @@ export class ProjectMonitor {
     return [before, ...within.map(({ head }) => head)];
   }
 
-  /** The event that states a fact about a generation of a subject; the last one where there are several. */
+  /** The event of this kind for a generation of a subject; the last one if there are several. */
   findEvent(subject: string, generation: number, eventKind: ClaimEventKind): EventEnvelope | undefined {
     return this.byEventKind.get(`${subject} ${generation} ${eventKind}`);
   }
@@ -88,7 +88,7 @@ export class ProjectMonitor {
     return this.byRequest.get(requestId) ?? [];
   }
 
-  /** All that was seen so far outlived a loss of history. */
+  /** Marks all events seen so far as survivors of a loss of history. */
   markSurvivedLoss(): void {
     this.survivingCount = this.events.length;
   }
@@ -112,7 +112,7 @@ export class ProjectMonitor {
     this.world.violate('INV-05', `${subject} was granted to the session ${session_id}, which is closed`);
   }
 
-  /** What is refused or remarked again is not written again. */
+  /** A refusal or a note that is repeated must not be written again. */
   private checkLooseEvent({
     event_type,
     subject,

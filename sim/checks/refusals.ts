@@ -3,7 +3,7 @@ import type { SimHandle } from '../actors/commands.js';
 
 const isOpen = ({ claim }: Head): boolean => claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED';
 
-/** What must be true of a head for a refusal to be true of it; reasons that depend on more are not judged. */
+/** For each refusal, the condition on the head that makes it true; reasons that depend on more are not checked. */
 const REASON_PREDICATES: Readonly<Record<string, (head: Head, handle: SimHandle | null) => boolean>> = {
   DENIED_COMPLETED: ({ phase }) => phase === 'COMPLETED',
   TASK_ALREADY_COMPLETED: ({ phase }) => phase === 'COMPLETED',
@@ -14,7 +14,7 @@ const REASON_PREDICATES: Readonly<Record<string, (head: Head, handle: SimHandle 
   GENERATION_MISMATCH: ({ generation }, handle) => handle === null || handle.generation !== generation,
 };
 
-/** Whether a refusal was true at some moment while it was decided, given the heads there were meanwhile. */
+/** Whether a refusal was true at some moment while it was decided, given the heads of that period. */
 export function wasRefusalTrue(reason: string, handle: SimHandle | null, heads: readonly Head[]): boolean {
   const isTrue = REASON_PREDICATES[reason];
   return isTrue === undefined || heads.some((head) => isTrue(head, handle));

@@ -6,7 +6,7 @@ import type { CoordinatorInstance } from '../fleet/coordinator-instance.js';
 import type { SimWorld } from '../world/world.js';
 import type { ProjectMonitor } from './project-monitor.js';
 
-/** What a coordinator believes of a project when it has followed to the end is what the log says from the beginning. */
+/** Checks that a coordinator's up-to-date view of a project equals the fold of the whole log. */
 export async function checkViews(
   world: SimWorld,
   instance: CoordinatorInstance,
@@ -31,7 +31,7 @@ export async function checkViews(
   }
 }
 
-/** The parts that decisions stand on, as text that can be compared. */
+/** The parts of the state that decisions depend on, as comparable text. */
 function comparableState(state: WorkState): Record<string, string> {
   const sets = (index: ReadonlyMap<string, ReadonlySet<string>>): unknown =>
     Object.fromEntries([...index].map(([key, members]) => [key, [...members].sort()]));

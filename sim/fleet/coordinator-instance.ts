@@ -4,26 +4,26 @@ import type { CommitOutcome, Store, Transaction } from '../../src/stores/store.j
 import type { CredentialRegistry } from '../actors/credential.js';
 import type { SimProcess } from '../world/process.js';
 
-/** A coordinator at work: the process it lives in and the store it speaks to. */
+/** A running coordinator, with its process and its store. */
 export interface CoordinatorInstance {
   readonly process: SimProcess;
   readonly store: Store;
   readonly coordinator: Coordinator;
 }
 
-/** Where agents send their commands, and what befalls it. */
+/** The coordinators that agents send commands to, with the faults injected into them. */
 export interface SimFleet {
-  /** The place to ask; null: nobody is there now. */
+  /** The coordinator with this number; null: it is down. */
   instanceAt(number: number): CoordinatorInstance | null;
   readonly size: number;
   readonly incarnation: number;
-  /** Begins. Things go wrong from now on, as the scenario has it. */
+  /** Starts the coordinators and the faults of the scenario. */
   start(): void;
-  /** From now on nothing goes wrong any more, and whatever is down comes up. */
+  /** Stops all faults; whatever is down comes up again. */
   stopFaults(): void;
-  /** All is up. */
+  /** Whether all coordinators are up. */
   readonly isUp: boolean;
-  /** After the last command: one more loss of power where there is a disk, and then what is found. */
+  /** Runs after the last command: a final power loss where there is a disk, then a check of what remains. */
   finish(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function openInstance(
   return { process, store, coordinator };
 }
 
-/** The same store, with somebody who hears what it confirms: of each project in the order in which it was asked. */
+/** Wraps a store to report its commits, for each project in the order in which they were requested. */
 export function observeCommits(store: Store, listener: CommitListener): Store {
   const lastCommits = new Map<string, Promise<unknown>>();
   const commitAndNotify = async (transactions: readonly Transaction[], before: Promise<unknown>) => {

@@ -15,7 +15,7 @@ import { damageLog } from './log-damage.js';
 import { type SimContext, scheduleRecurring } from './sim-context.js';
 
 const ROOT = '/data';
-/** Reading a log whole at every restart would take longer than all the rest; the last restart reads it whole. */
+/** Reading the whole log at every restart would take longer than everything else; only the last restart does. */
 const TAIL_EVENTS_COMPARED = 50;
 const COMMIT_MS = 10;
 const UNFINISHED_SNAPSHOT_PATH = /\/snapshots\/unfinished$/;
@@ -29,7 +29,7 @@ const LOG_STALL_MS = 3000;
 const AMBUSH_EVERY_LEASES = 8;
 const CLOCK_STEP_MAX_MS = 10 * 60_000;
 
-/** One coordinator over the real file store, on a disk that forgets what was not synced. */
+/** One coordinator on the real file store, with a simulated disk that loses unsynced data. */
 export class FileFleet implements SimFleet {
   readonly size = 1;
   readonly incarnation = 1;
@@ -38,11 +38,11 @@ export class FileFleet implements SimFleet {
   private boots = 0;
   private areFaultsOn = true;
   private committing = 0;
-  /** The next commit is the last thing the process does. */
+  /** The process crashes during the next commit. */
   private crashOnNextCommit = false;
-  /** The log is slow to reach the disk while a snapshot is written beside it. */
+  /** Syncs of the log are slow while a snapshot is being written. */
   private isLogStalled = false;
-  /** Once it is up again it falls a second time. */
+  /** The process crashes a second time soon after its restart. */
   private crashAfterRestart = false;
   private readonly diskImage = new DiskImage();
   private readonly blobs = new MemoryBlobs();
@@ -117,7 +117,7 @@ export class FileFleet implements SimFleet {
     });
   }
 
-  /** Crashes, or once in a while stops in good order. */
+  /** Crashes, or occasionally stops cleanly. */
   private stopOrCrash(): void {
     const instance = this.current;
     if (instance === null || instance.process.isFrozen || this.rng.chance(0.8)) {
@@ -136,7 +136,7 @@ export class FileFleet implements SimFleet {
     );
   }
 
-  /** A commit takes a few milliseconds in hours: a crash that comes by chance hardly ever meets one. */
+  /** A commit takes a few milliseconds in hours, so random crashes almost never hit one. */
   private maybeCrashDuringCommit(): void {
     if (!this.crashOnNextCommit) return;
     this.crashOnNextCommit = false;
@@ -144,7 +144,7 @@ export class FileFleet implements SimFleet {
     this.crashAfter(this.ambushRng.between(0, COMMIT_MS), this.context.scenario.rates.power_chance / 2);
   }
 
-  /** From its name on a snapshot counts, whatever becomes of the log that it was taken from. */
+  /** A snapshot is valid as soon as it has its name, whatever happens to the log that it was taken from. */
   private maybeCrashAfterSnapshot(): void {
     const { scenario, coverage } = this.context;
     const chance = this.isLogStalled ? 1 : SNAPSHOT_AMBUSH_CHANCE;
@@ -186,7 +186,7 @@ export class FileFleet implements SimFleet {
     this.diskImage.losePower(this.rng);
   }
 
-  /** The store said that it cannot go on: the process stops. */
+  /** The store reported that it cannot continue: the process stops. */
   private onStoreFinished(process: SimProcess): void {
     if (process !== this.process || !process.isAlive) return;
     this.crash(this.rng.chance(this.context.scenario.rates.power_chance));
@@ -205,7 +205,7 @@ export class FileFleet implements SimFleet {
       this.areFaultsOn && this.rng.chance(this.context.scenario.rates.rot_chance)
         ? this.damageSomeLog()
         : null;
-    // Whoever finds the damage is refused and ends; whoever dies on the way to it must not leave it behind.
+    // A process that finds the damage is refused and ends; one that dies before that must not leave the damage behind.
     if (repair !== null) process.onKilled(repair);
     this.open(process, repair !== null).then(
       () => {
@@ -257,7 +257,7 @@ export class FileFleet implements SimFleet {
       credentials,
     });
     this.current = instance;
-    // What was found again and told must outlast a loss of power that comes before anything else is written.
+    // What was recovered and reported must survive a power loss that comes before anything else is written.
     if (this.crashAfterRestart) this.crashAfter(this.ambushRng.between(0, 100), scenario.rates.power_chance);
     this.crashAfterRestart = false;
     if (this.diskImage.folder(`${ROOT}/t1/p/snapshots`) !== null) coverage.hit('snapshot written');
@@ -275,7 +275,7 @@ export class FileFleet implements SimFleet {
       onWarning: (sentence) => {
         if (sentence.includes('left unfinished')) coverage.hit('torn tail cut');
         world.trace(`warning: ${sentence}`);
-        // It gets its name when it is on the disk as a whole, and nothing here damages snapshots.
+        // A snapshot gets its name only once it is completely on disk, and no simulated fault damages snapshots.
         if (sentence.includes('is left aside')) world.violate('INV-20', sentence);
       },
     });
@@ -283,7 +283,7 @@ export class FileFleet implements SimFleet {
     return store;
   }
 
-  /** It could not be opened: right when the log is damaged or the disk at fault, and wrong otherwise. */
+  /** A failed open is expected if the log is damaged or the disk failed, and a violation otherwise. */
   private onOpenRefused(process: SimProcess, error: unknown, isDamaged: boolean): void {
     const { world, coverage } = this.context;
     world.trace(`not opened: ${String(error)}`);
@@ -303,7 +303,7 @@ export class FileFleet implements SimFleet {
     return damageLog(this.diskImage, `${ROOT}/${key.tenant_id}/${key.project_id}`, this.rng);
   }
 
-  /** Another process wants the same log. It gets it only when nobody alive has it. */
+  /** A second process opens the same log; it may succeed only if no live process has it open. */
   private async openSecondWriter(): Promise<void> {
     const { world, coverage } = this.context;
     const holder = this.current?.process;
@@ -318,5 +318,5 @@ export class FileFleet implements SimFleet {
   }
 }
 
-/** Before the store is open nobody has told its disk's errors from any others. */
+/** Disk errors are not yet wrapped by the store while it opens. */
 const isDiskError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;

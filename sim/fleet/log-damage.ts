@@ -8,9 +8,9 @@ const BATCH_MARK = '"durable":';
 const FORGE_CHANCE = 0.3;
 
 /**
- * Damages what was certainly durable, where a whole batch after it tells so: the last batch may be torn, and a forged
- * line is found out only by the batch after it. Returns a way to put it right, or null where there is nothing to
- * damage, or a snapshot spares the store from reading it.
+ * Damages durable data that a complete later batch can expose: the last batch may be torn, and a forged line is
+ * detected only by the batch after it. Returns a function that repairs the damage, or null where nothing can be damaged
+ * or a snapshot means that the store does not read it.
  */
 export function damageLog(diskImage: DiskImage, folder: string, rng: Rng): (() => void) | null {
   const file = diskImage.file(`${folder}/events.jsonl`);
@@ -23,11 +23,11 @@ export function damageLog(diskImage: DiskImage, folder: string, rng: Rng): (() =
   return rng.chance(FORGE_CHANCE) ? forgeLine(file, confirmedEnd, rng) : file.flipByte(rng.int(wholeBatch));
 }
 
-/** Where the line before the last batch that begins before `end` is over; not above 0 when there is none. */
+/** Offset of the newline before the last batch that begins before `end`; 0 or less if there is none. */
 const batchBefore = (text: string, end: number): number =>
   end <= 0 ? end : text.lastIndexOf('\n', text.lastIndexOf(BATCH_MARK, end));
 
-/** Writes one line anew, whole and with a hash that fits: only the line after it can tell. */
+/** Rewrites one line with a valid hash of its own, so that only the next line can expose it. */
 function forgeLine(file: FileNode, end: number, rng: Rng): (() => void) | null {
   const content = file.content();
   const lines = content.subarray(0, end).toString('utf8').split('\n');

@@ -16,7 +16,7 @@ interface FleetSlot {
   instance: CoordinatorInstance | null;
 }
 
-/** Two or three coordinators over one store, each believing what it saw last. */
+/** Two or three coordinators over one store, each with its own possibly outdated view. */
 export class SharedFleet implements SimFleet {
   readonly size: number;
   private readonly slots: FleetSlot[];
@@ -26,7 +26,7 @@ export class SharedFleet implements SimFleet {
   private readonly rng;
   private boots = 0;
   private areFaultsOn = true;
-  /** Grants of a history that is lost: the same generation may be granted again, to somebody else. */
+  /** Grants of a lost history: the same generation may be granted again to another agent. */
   private readonly lostGrants = new Set<string>();
 
   constructor(private readonly context: SimContext) {
@@ -133,7 +133,7 @@ export class SharedFleet implements SimFleet {
     );
   }
 
-  /** The store is replaced by an older copy of itself. Whoever spoke to the old one starts again. */
+  /** Replaces the store with an older copy of itself. Every coordinator restarts. */
   private async failOver(): Promise<void> {
     const { world, monitor, coverage } = this.context;
     const lost = Math.min(this.rng.int(LOST_COMMITS_MAX), this.shared.commits);

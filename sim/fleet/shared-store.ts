@@ -10,7 +10,9 @@ interface JournalEntry {
   readonly outcomes: readonly CommitOutcome[];
 }
 
-/** Tells the times of a journal first, and then those of the process, without a step between. */
+/**
+ * A clock that first replays the times of a journal and then continues with the clock of the process, without a step.
+ */
 class ReplayClock implements ProcessClock {
   private liveFromMs: number | null = null;
 
@@ -37,7 +39,7 @@ class ReplayClock implements ProcessClock {
   }
 }
 
-/** The one store that several coordinators share, and which may be replaced by a copy that missed the last commits. */
+/** The one store that several coordinators share; a copy that lacks the last commits may replace it. */
 export class SharedStore {
   incarnation = 1;
   private journal: JournalEntry[] = [];
@@ -60,7 +62,7 @@ export class SharedStore {
     return this.journal.length;
   }
 
-  /** A copy as it was `lost` commits ago takes over, under a new incarnation. */
+  /** A copy from `lost` commits ago takes over, under a new incarnation. */
   async failOver(lost: number): Promise<void> {
     this.incarnation += 1;
     const kept = this.journal.slice(0, this.journal.length - lost);
@@ -80,7 +82,7 @@ export class SharedStore {
     return { incarnation: this.incarnation, secret: this.secret };
   }
 
-  /** What still reaches a store that was replaced is lost with it. */
+  /** Commits that reach a store after its replacement are lost with it. */
   private observe(store: MemoryStore): Store {
     const { incarnation } = this;
     const clockRate = new ClockRateCheck(this.process.world, this.tickMs);

@@ -5,7 +5,7 @@ import type { CoverageCounter } from '../checks/coverage.js';
 import type { Scenario } from '../scenario/scenario.js';
 import type { SimWorld } from '../world/world.js';
 
-/** What every part of a run knows. */
+/** State shared by all parts of a run. */
 export interface SimContext {
   readonly world: SimWorld;
   readonly scenario: Scenario;
@@ -15,7 +15,7 @@ export interface SimContext {
   readonly credentials: CredentialRegistry;
 }
 
-/** Lets something befall the world now and then, on average every `mean_ms`, as long as it should. */
+/** Repeats an action at random intervals, on average every `meanMs`, while `shouldContinue` holds. */
 export function scheduleRecurring(
   { world }: Pick<SimContext, 'world'>,
   name: string,

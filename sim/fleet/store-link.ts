@@ -8,7 +8,7 @@ import {
 import type { SimProcess } from '../world/process.js';
 import type { Rng } from '../world/rng.js';
 
-/** The connection broke after the commit was sent: nobody can tell whether it happened. */
+/** The connection broke after the commit was sent: its outcome is unknown. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
@@ -19,7 +19,7 @@ export interface LinkFaults {
 
 type LinkOutcome = 'works' | 'never sent' | 'reply lost' | 'done after giving up';
 
-/** A shared store as one coordinator reaches it: over a line that is slow, breaks, and delivers after it broke. */
+/** One coordinator's connection to a shared store: slow, unreliable, and able to deliver a commit after it broke. */
 export class StoreLink {
   constructor(
     private readonly store: () => Store,
@@ -57,7 +57,7 @@ export class StoreLink {
     if (linkOutcome === 'never sent') throw new StoreUnavailable('the line is down');
     if (linkOutcome === 'done after giving up') {
       const store = this.store();
-      // It is out of the sender's hands: it arrives even if the sender dies.
+      // The commit is in transit and arrives even if the sender dies.
       this.owner.world.schedule(
         this.rng.between(10, 5000),
         'late commit',

@@ -213,7 +213,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       const held = story.claim('ada', S, { at: 0 });
       story.renew(held, { at: 100 });
       story.release(held, { at: 200 });
-      // The renewal is told to have been asked for after the release had been answered.
+      // Records the renewal as invoked after the release had returned.
       const [claim, renewal, release] = story.calls;
       if (!claim || !renewal || !release) throw new Error('three calls were made');
       story.calls[1] = { ...renewal, invoked_ms: 300, returned_ms: 310 };

@@ -13,26 +13,26 @@ import type { RecordedCall } from './history.js';
 
 export type { HistoryViolation } from './check/violation.js';
 
-/** What was seen of a run: by the clients, and afterwards in the store. */
+/** The evidence of a run: the calls of the clients, and afterwards the contents of the store. */
 export interface RunEvidence {
   readonly calls: readonly RecordedCall[];
-  /** The whole log of the project, in its order. */
+  /** The whole log of the project, in order. */
   readonly events: readonly EventEnvelope[];
-  /** The heads that the store keeps; left out: not judged. */
+  /** The heads that the store keeps; undefined: not checked. */
   readonly heads?: readonly AnyHead[];
 }
 
-/** What the run was held to. */
+/** The rules that the run is checked against. */
 export interface HistoryCheckOptions {
   readonly limits: Limits;
-  /** The store keeps whatever it acknowledged. */
+  /** The store keeps everything that it acknowledged. */
   readonly durable: boolean;
   readonly skew_margin_ms: number;
-  /** How far the store's clock may be from where the driver believes it to be. */
+  /** Allowed difference between the store's clock and the driver's estimate of it. */
   readonly tolerance_ms: number;
 }
 
-/** Holds a history against the rules, with the log as its witness. Empty: there is nothing to be said against it. */
+/** Checks a history against the rules and the log. Empty: no violation. */
 export function checkHistory(
   { calls, events, heads }: RunEvidence,
   options: HistoryCheckOptions,
@@ -51,7 +51,7 @@ export function checkHistory(
   ];
 }
 
-/** What the log says against itself. */
+/** Checks the log on its own. */
 function checkLog(
   events: readonly EventEnvelope[],
   judge: PolicyAwareLogChecker,

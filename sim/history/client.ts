@@ -8,14 +8,14 @@ import type { TaskPool } from './task-pool.js';
 
 const LEASE_SECONDS = 1;
 const LEASE_MS = LEASE_SECONDS * 1000;
-/** As often a request is sent before its client gives up on it. */
+/** How many times a request is sent before the client gives up. */
 const ATTEMPTS_MAX = 12;
 const GIVE_UP_CHANCE = 0.1;
-/** How long it waits for an answer: longer each time, since a slow machine has none for the impatient. */
+/** Timeout for a reply; it grows with each attempt, since a slow machine may never meet a short one. */
 const timeoutMs = (attempt: number): number => Math.min(2500 * 2 ** (attempt - 1), 60_000);
 const SWITCH_CHANCE = 0.1;
 
-/** What a holder does with its work in the end; `outstay` acts when the lease is over, as a zombie does. */
+/** How a holder ends its work; `outstay` acts after the lease has expired, as a zombie does. */
 const ENDING_WEIGHTS = { release: 50, submit: 12, vanish: 13, outstay: 25 } as const;
 const ZOMBIE_ENDING_WEIGHTS = { release: 5, submit: 5, vanish: 10, outstay: 80 } as const;
 
@@ -32,7 +32,7 @@ interface HistoryHandle {
   readonly claim_id: string;
 }
 
-/** An agent that works badly on purpose: it asks for what others have, comes late, repeats itself and changes doors. */
+/** A deliberately bad agent: it claims what others hold, acts late, repeats requests and switches coordinators. */
 export class HistoryClient {
   private endpointIndex: number;
   private requests = 0;
@@ -74,7 +74,7 @@ export class HistoryClient {
     }
   }
 
-  /** Asks until there is an answer that says yes or no, with one request id throughout. */
+  /** Retries with one request id until the outcome is known. */
   private async callUntilAnswered(
     operation: HistoryOperation,
     subject: string,

@@ -8,10 +8,10 @@ const PATHS: Readonly<Record<HistoryRequest['operation'], string>> = {
   submit: '/results',
 };
 
-/** For what has no answer at all. */
+/** Timeout for a request that gets no reply at all. */
 const NO_REPLY_TIMEOUT_MS = 10 * 60_000;
 
-/** A coordinator as a client reaches it, over plain HTTP: nothing is repeated, nothing is hidden. */
+/** A coordinator as a client reaches it, over plain HTTP without retries. */
 export class CoordinatorEndpoint {
   private readonly agent = new Agent({ keepAlive: true });
 
@@ -21,7 +21,7 @@ export class CoordinatorEndpoint {
     private readonly projectPath: string,
   ) {}
 
-  /** Without an answer for so long, the client knows no better. */
+  /** Sends one request. Without a reply within the timeout, the outcome is unknown. */
   async call(recordedRequest: HistoryRequest, timeoutMs: number): Promise<RecordedOutcome> {
     try {
       const { status, text } = await this.send(
@@ -38,7 +38,7 @@ export class CoordinatorEndpoint {
     }
   }
 
-  /** For what is not part of the history: it must succeed. */
+  /** For requests outside the history: they must succeed. */
   async put(path: string, body: object): Promise<void> {
     const response = await this.send('PUT', path, body, NO_REPLY_TIMEOUT_MS);
     if (response.status !== 200) throw new Error(`PUT ${path} was answered ${response.text}`);
@@ -96,10 +96,10 @@ function bodyOf(recordedRequest: HistoryRequest): object {
   return { ...handle, expected_generation: generation, ...lease };
 }
 
-/** What a client submits: no two requests submit the same. */
+/** The result that a client submits; no two requests submit the same one. */
 export const resultData = (requestId: string): object => ({ made_by: requestId });
 
-/** The fields of all the replies that we look at. */
+/** The fields of all replies that are evaluated. */
 interface WireReplyFields {
   readonly success?: boolean;
   readonly accepted?: boolean;
@@ -114,7 +114,10 @@ interface WireReplyFields {
   readonly limit?: string;
 }
 
-/** Problems that say what became of the command. Any other is a refusal, which the rules will have to account for. */
+/**
+ * Problems after which the command certainly did not happen. Any other code except UNKNOWN is a refusal, which the
+ * rules must explain.
+ */
 const NOTHING_HAPPENED: ReadonlySet<string> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'TIMEOUT']);
 
 function outcomeOf({ operation }: HistoryRequest, status: number, reply: WireReplyFields): RecordedOutcome {

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CoordinatorSettings } from './coordinator.child.js';
 
-/** What a coordinator's process runs. It is started again and again, and so bundled first. */
+/** The script of a coordinator process. It is started many times, so it is bundled first. */
 export const COORDINATOR_SCRIPT = join(import.meta.dirname, 'coordinator.child.ts');
-/** For one that hangs: through a bad network, on a busy machine, it may need several starts. */
+/** Timeout for a hanging start: over a bad network on a busy machine it may take several attempts. */
 const START_TIMEOUT_MS = 10 * 60_000;
 const STOP_TIMEOUT_MS = 5 * 60_000;
 const STDERR_TAIL_CHARS = 2000;
 
-/** A coordinator in a process of its own, on a port that it keeps over its deaths. */
+/** A coordinator in its own process, which keeps its port across restarts. */
 export class CoordinatorProcess {
   private child: ChildProcess | null = null;
   private stderrTail = '';
-  /** Set when it ended and nobody had asked it to. */
+  /** Set when the process ended without being asked to. */
   exitMessage: string | null = null;
 
   private constructor(
@@ -38,7 +38,7 @@ export class CoordinatorProcess {
     return this.settings.port;
   }
 
-  /** As a power cut would, and then back on the same port. */
+  /** Kills the process, as a power cut would, and starts it again on the same port. */
   async restart(): Promise<void> {
     await this.end('SIGKILL');
     await this.start();
@@ -65,7 +65,7 @@ export class CoordinatorProcess {
     }
   }
 
-  /** Starts once; false: it ended before it served, or is not there in time. */
+  /** Starts once; false: the process ended before it served, or the time ran out. */
   private async startOnce(untilMs: number): Promise<boolean> {
     const child = fork(this.script, [JSON.stringify(this.settings)], {
       execArgv: [],

@@ -2,7 +2,7 @@ import type { Limits } from '../../src/core/claims/policy.js';
 import { startServer } from '../../src/server/server.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 
-/** One coordinator over a store, until it is told to stop, killed, or left alone. */
+/** Settings of a coordinator process, which runs until it is told to stop, is killed, or loses its parent. */
 export interface CoordinatorSettings {
   readonly store: string;
   readonly port: number;

@@ -7,8 +7,8 @@ import { type HistoryRunOptions, runHistory } from './run.js';
 const SHORT = { seconds: 3, clients: 10, coordinators: 2, seed: 'short' } as const;
 
 /**
- * A short run on a real store, with a coordinator killed and the engine restarted in the middle of it. With `proxies`,
- * everything that goes over the network goes through a proxy that delays and cuts it. The engine has its schema.
+ * Tests a short run on a real store, with a coordinator killed and the engine restarted in the middle. With `proxies`,
+ * all network traffic goes through a proxy that delays and cuts it. The engine already has its schema.
  */
 export function describeHistory(name: string, engine: TestEngine, { proxies }: { proxies: boolean }): void {
   describe(`the history of ${name}`, () => {
@@ -28,7 +28,7 @@ async function runAndCheck({ url, restart }: TestEngine, proxies: boolean): Prom
   const result = await runHistory(options);
   expect(hasPassed(result), report(options, result)).toBe(true);
   expect(result.faults).toHaveLength(restart === undefined ? 1 : 2);
-  // A run in which nothing happened would show nothing.
+  // A run without grants and refusals would prove nothing.
   expect(
     result.events.filter(({ event_type }) => claimEventKindOf(event_type) === 'granted'),
   ).not.toHaveLength(0);

@@ -1,4 +1,4 @@
-/** What a client asked and was answered, as it saw it: all that the checker knows beside the log. */
+/** Requests and replies as the clients saw them: besides the log, all that the checker knows. */
 
 export type HistoryOperation = 'claim' | 'renew' | 'release' | 'submit';
 
@@ -11,13 +11,13 @@ export interface HistoryRequest {
   /** The handle it shows; null for a claim, which has none yet. */
   readonly generation: number | null;
   readonly claim_id: string | null;
-  /** Of a claim or a renewal. */
+  /** Only for a claim or a renewal. */
   readonly lease_seconds: number | null;
   /** Digest of a submitted result. */
   readonly sha256: string | null;
 }
 
-/** The fields of a reply that can be held against the log; those it did not have are left out. */
+/** The fields of a reply that can be compared with the log; absent ones are left out. */
 export interface RecordedReplyFields {
   readonly generation?: number;
   readonly claim_id?: string;
@@ -29,24 +29,24 @@ export interface RecordedReplyFields {
 export type RecordedOutcome =
   | { readonly kind: 'ok'; readonly told: RecordedReplyFields }
   | { readonly kind: 'refused'; readonly reason: string; readonly told: RecordedReplyFields }
-  /** It surely did not happen: nobody was reached, or the coordinator says so. */
+  /** It certainly did not happen: no coordinator was reached, or the coordinator says so. */
   | { readonly kind: 'nothing'; readonly why: string }
-  /** It may have happened, or may still. */
+  /** It may have happened, or may still happen. */
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** One arrival of a request, or the attempt at one. A request that is repeated is several calls. */
+/** One attempt to deliver a request. A retried request is several calls. */
 export interface RecordedCall {
   readonly number: number;
   readonly request: HistoryRequest;
-  /** Which coordinator was asked. */
+  /** The coordinator that the request was sent to. */
   readonly coordinator: string;
-  /** By one monotonic clock, the driver's. */
+  /** By the driver's monotonic clock. */
   readonly invoked_ms: number;
   readonly returned_ms: number;
   readonly answer: RecordedOutcome;
 }
 
-/** A call whose effect may be in the log. */
+/** Whether the effect of a call may be in the log. */
 export const mayHaveHappened = ({ answer }: RecordedCall): boolean =>
   answer.kind === 'ok' || answer.kind === 'unknown';
 
@@ -71,7 +71,7 @@ function describeOutcome(outcome: RecordedOutcome): string {
   return outcome.kind === 'nothing' ? `nothing happened (${outcome.why})` : `unknown (${outcome.why})`;
 }
 
-/** Gathers the calls of a run. */
+/** Records the calls of a run. */
 export class CallRecorder {
   readonly calls: RecordedCall[] = [];
   private readonly listeners = new Set<() => void>();
@@ -91,7 +91,7 @@ export class CallRecorder {
     return answer;
   }
 
-  /** Resolves when there is such a call among those from this number on. */
+  /** Resolves when a call from this number on matches. */
   waitFor(matches: (call: RecordedCall) => boolean, from = 1): Promise<void> {
     return new Promise((resolve) => {
       const check = () => {

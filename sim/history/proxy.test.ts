@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Rng } from '../world/rng.js';
 import { CONNECTION_FAULTS, networkAddressOf, TcpProxy, throughPort } from './proxy.js';
 
-/** A server that says back what it hears, and remembers it. */
+/** A server that echoes and records what it receives. */
 async function echo() {
   const heard: string[] = [];
   const sockets = new Set<Socket>();
@@ -52,7 +52,7 @@ it('lets everything pass while it is calm', async () => {
   expect(proxy.counts).toEqual({ drop: 0, delay: 0, half_open: 0, reset_after_send: 0 });
 });
 
-/** Speaks, a word for every answer, until the line breaks: how much was said, and how much came back. */
+/** Sends a byte for every reply until the connection breaks; counts bytes sent and replies received. */
 function speak(socket: Socket): Promise<{ said: number; answered: number }> {
   const count = { said: 0, answered: 0 };
   const say = () => {
@@ -76,7 +76,7 @@ it('breaks lines in every way it knows', async () => {
   const isMissing = () => CONNECTION_FAULTS.some((trouble) => proxy.counts[trouble] === 0);
   const speaker = async () => speak(await lineTo(proxy));
   const spoken = Array.from({ length: 12 }, speaker);
-  // Lines that are only slow do not break: more are opened for as long as there is a way in which none broke yet.
+  // Connections that are only delayed do not break: open more until every kind of fault has occurred.
   while (isMissing()) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     spoken.push(speaker());
@@ -87,7 +87,7 @@ it('breaks lines in every way it knows', async () => {
 
 it('resets a line when the question has arrived and before the answer has', async () => {
   const { heard, place } = await echo();
-  // The first seed under which the first trouble of the first line is this one.
+  // The first seed for which the first fault of the first connection is this one.
   const isIt = (seed: string) => {
     const rng = new Rng(seed);
     rng.float();

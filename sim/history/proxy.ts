@@ -1,24 +1,24 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Rng } from '../world/rng.js';
 
-/** What may happen to a connection, once it has had its time. */
+/** Faults that a connection may suffer after some traffic. */
 export const CONNECTION_FAULTS = ['drop', 'delay', 'half_open', 'reset_after_send'] as const;
 export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
 
 const HOST = '127.0.0.1';
-/** After how many pieces of data trouble comes, on average. */
+/** Mean number of chunks before a fault. */
 const CHUNKS_BEFORE_FAULT_MEAN = 60;
 const DELAY_MS_MAX = 300;
-/** How long a connection on which nothing arrives any more is kept open. */
+/** How long a connection that no longer delivers data stays open. */
 const SILENT_CONNECTION_MS = 3000;
 
 /**
- * Stands between two programs and breaks their connections, as a network does: bytes vanish from some moment on, come
- * late, go one way only, or the connection is reset when the question has arrived and before the answer does.
+ * A TCP proxy that breaks connections as a network does: data is dropped from some moment on, delayed or passed one way
+ * only, or the connection is reset after the request has arrived and before the reply does.
  */
 export class TcpProxy {
   readonly counts: Record<ConnectionFault, number> = { drop: 0, delay: 0, half_open: 0, reset_after_send: 0 };
-  /** While calm, everything passes. */
+  /** While true, all data passes unchanged. */
   isTransparent = true;
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
@@ -43,7 +43,7 @@ export class TcpProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Cuts every connection. Nothing that it holds back arrives any more. */
+  /** Cuts every connection. Delayed data never arrives. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     for (const socket of this.sockets) socket.destroy();
@@ -71,11 +71,11 @@ export class TcpProxy {
   }
 }
 
-/** One connection, from its first byte to the trouble it gets into. */
+/** One proxied connection, with the fault that it suffers. */
 class ProxiedConnection {
   private chunksLeft: number;
   private fault: ConnectionFault | null = null;
-  /** When what was delayed last will have arrived: bytes do not overtake each other. */
+  /** Resolves when the last delayed chunk has been delivered: chunks keep their order. */
   private delivered: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -103,7 +103,7 @@ class ProxiedConnection {
   }
 
   toClient(data: Buffer): void {
-    // What was asked has arrived, for here is the answer: it is never told.
+    // A reply means that the request has arrived; the reply itself is never delivered.
     if (this.fault === 'reset_after_send') this.cut();
     else if (this.fault !== 'half_open') this.client.write(data);
   }
@@ -120,7 +120,7 @@ class ProxiedConnection {
   }
 }
 
-/** Default ports of the engines, where a URL names none. */
+/** Default ports of the engines, for URLs without a port. */
 const PORTS: Readonly<Record<string, number>> = {
   'postgres:': 5432,
   'postgresql:': 5432,
@@ -130,7 +130,7 @@ const PORTS: Readonly<Record<string, number>> = {
   'valkey:': 6379,
 };
 
-/** Where a store URL leads over the network; null: nowhere, or not as we could read it. */
+/** The network address of a store URL; null: it has none, or none that can be parsed. */
 export function networkAddressOf(url: string): { host: string; port: number } | null {
   if (!URL.canParse(url)) return null;
   const endpoint = endpointOf(url);
@@ -141,7 +141,7 @@ export function networkAddressOf(url: string): { host: string; port: number } | 
     : { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: portNumber };
 }
 
-/** The same store, reached through a port of this machine. */
+/** The URL of the same store, reached through a local port. */
 export function throughPort(url: string, port: number): string {
   const outer = new URL(url);
   const endpoint = endpointOf(url);
@@ -152,5 +152,5 @@ export function throughPort(url: string, port: number): string {
   return outer.href;
 }
 
-/** Some engines are named by a region, with the address of the server beside it. */
+/** Some engines are named by a region, with the server's address as a parameter. */
 const endpointOf = (url: string): string | null => new URL(url).searchParams.get('endpoint');

@@ -8,7 +8,7 @@ const CALLS_SHOWN_MAX = 6;
 export const hasPassed = ({ violations, ended }: HistoryRunResult): boolean =>
   violations.length === 0 && ended.length === 0;
 
-/** A run in a few lines, and what was wrong with it in as many as that takes. */
+/** Summarises a run in a few lines and describes every violation. */
 export function report(options: HistoryRunOptions, result: HistoryRunResult): string {
   const { capabilities, coordinators, calls, events, faults, connectionFaults, ended, violations } = result;
   const { seconds, clients, seed } = options;

@@ -20,11 +20,11 @@ export interface HistoryRunOptions {
   readonly store: string;
   readonly seconds: number;
   readonly clients: number;
-  /** A store with one writer has one. */
+  /** Ignored for a single-writer store, which has one. */
   readonly coordinators: number;
   readonly proxy: 'none' | 'agents' | 'store' | 'both';
   readonly seed: string;
-  /** Ends the engine and starts it again, in the middle of the run. */
+  /** Stops and restarts the engine, in the middle of the run. */
   readonly restartEngine?: () => Promise<void>;
 }
 
@@ -33,25 +33,28 @@ export interface HistoryRunResult {
   readonly coordinators: number;
   readonly calls: readonly RecordedCall[];
   readonly events: readonly EventEnvelope[];
-  /** What was done to the run, and when. */
+  /** The injected faults, with their times. */
   readonly faults: readonly string[];
   readonly connectionFaults: Readonly<Partial<Record<'agents' | 'store', Record<ConnectionFault, number>>>>;
-  /** Coordinators that ended by themselves, with what they said last. */
+  /** Coordinators that exited on their own, with their last output. */
   readonly ended: readonly string[];
   readonly violations: readonly HistoryViolation[];
 }
 
-/** How far the store's clock may be from where the calls show it: its drift, and what a coordinator lags behind it. */
+/**
+ * Allowed difference between the store's clock and the calls' estimate: its drift, and the lag of a coordinator behind
+ * it.
+ */
 const CLOCK_TOLERANCE_MS = 200;
-/** For a store that hangs. */
+/** Timeout for a store that hangs. */
 const ANSWER_TIMEOUT_MS = 10 * 60_000;
 const TASKS_PER_SECOND = 40;
 const ZOMBIES_SHARE = 0.1;
 const PAGE = 1000;
-/** Nobody is held for failing often: leases run out all the time here. */
+/** Practically no poison holds: leases expire all the time here. */
 const POLICY = { max_attempts: 1000, sweep_interval_seconds: 2 };
 
-/** So few may hold something at once that there is often no room. */
+/** Allows fewer claims than clients, so that the limit is often reached. */
 const limitsFor = (clients: number): Limits => ({
   ...ENTERPRISE_LIMITS,
   min_lease_duration_seconds: 1,
@@ -60,7 +63,7 @@ const limitsFor = (clients: number): Limits => ({
   max_active_sessions: 10_000,
 });
 
-/** Plays a history on a real store and judges it. */
+/** Runs a history on a real store and checks it. */
 export async function runHistory(options: HistoryRunOptions): Promise<HistoryRunResult> {
   const capabilities = await withStore(options.store, async (store) => store.capabilities);
   const key = { tenant_id: `history-${Date.now().toString(36)}`, project_id: 'run' };
@@ -138,7 +141,7 @@ class HistoryRun {
     await Promise.all(running);
   }
 
-  /** Whoever still waits for an answer gets it; what is held back on the way is lost. */
+  /** Pending requests still get their replies; data delayed in a proxy is lost. */
   async stop(): Promise<void> {
     for (const { proxy } of this.proxies) proxy.isTransparent = true;
     for (const endpoint of this.endpoints) endpoint.close();
@@ -156,8 +159,8 @@ class HistoryRun {
   }
 
   /**
-   * What happens to everybody in the middle of the run, which lasts as long as that takes and a while longer: on a slow
-   * machine until somebody was granted something, somebody was refused, and somebody was answered after each fault.
+   * Injects the faults in the middle of the run. The run lasts as long as that takes and a while longer; on a slow
+   * machine, until there was a grant, a refusal, and a reply after each fault.
    */
   private async injectFaults(): Promise<void> {
     await this.waitForThird(1);
@@ -171,7 +174,7 @@ class HistoryRun {
     await this.waitForCall(isRefusal);
   }
 
-  /** Until a third of the run is over, by the clock, and somebody has been answered meanwhile. */
+  /** Waits until this third of the run is over, by the clock, and a reply has arrived meanwhile. */
   private async waitForThird(number: number): Promise<void> {
     const thirdMs = (this.options.seconds * 1000) / 3;
     const next = this.recorder.calls.length + 1;

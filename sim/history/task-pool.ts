@@ -6,19 +6,19 @@ const FIRST_TRACK = 'A'.charCodeAt(0);
 
 const COMPLETED_REASONS: ReadonlySet<string> = new Set(['DENIED_COMPLETED', 'TASK_ALREADY_COMPLETED']);
 
-/** The work there is, and the little of it that everybody wants at a time. */
+/** The tasks of a run, and the few of them that all clients contend for at a time. */
 export class TaskPool {
   private readonly open: string[];
 
   constructor(
     tasks: number,
-    /** How many subjects are fought over at once. */
+    /** How many tasks are contended for at once. */
     private readonly contendedCount: number,
   ) {
     this.open = Array.from({ length: tasks }, (_, index) => taskId(index));
   }
 
-  /** Tasks that wait for nothing. */
+  /** A plan of tasks without dependencies. */
   plan(): object {
     const tracks: Record<string, object[]> = {};
     for (const id of this.open) {
@@ -33,7 +33,7 @@ export class TaskPool {
     return this.open[rng.int(Math.min(this.contendedCount, this.open.length))] as string;
   }
 
-  /** What is done makes way for something else, as long as there is something. */
+  /** Replaces a completed task with another, while there are any left. */
   recordOutcome({ operation, subject }: HistoryRequest, outcome: RecordedOutcome): void {
     const isDone =
       (operation === 'submit' && outcome.kind === 'ok') ||

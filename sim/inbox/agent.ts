@@ -7,9 +7,9 @@ import type { InboxScenario } from './scenario.js';
 
 const EDGES = ['design→code', 'code↔unit_tests'];
 const FEATURES_AT_ONCE = 2;
-/** What is converged stays so: now and then there must be new work. */
+/** A converged edge stays converged, so new features must appear now and then. */
 const FILES_PER_FEATURE = 25;
-/** Between writing a file and moving it to its name. */
+/** Longest time between writing a file and renaming it into place. */
 const MOVE_MS_MAX = 5;
 
 export interface InboxContext {
@@ -17,13 +17,13 @@ export interface InboxContext {
   readonly diskImage: DiskImage;
   readonly scenario: InboxScenario;
   readonly tracker: CommandFileTracker;
-  /** Nobody begins anything new. */
+  /** No agent starts anything new. */
   isOver: boolean;
 }
 
 type InboxAction = 'claim' | 'heartbeat' | 'step' | 'release' | 'converge' | 'stray' | 'garbage';
 
-/** An agent that can do no more than move files: drops commands, looks for outcomes, drops again what was lost. */
+/** An agent that can only move files: drops commands, looks for outcomes, and drops lost commands again. */
 export class InboxAgent {
   private readonly files: CommandFile[] = [];
   private readonly rng: Rng;
@@ -54,7 +54,7 @@ export class InboxAgent {
     );
   }
 
-  /** As if it had forgotten everything it was told. */
+  /** Repeats every command, as if it had forgotten all outcomes. */
   dropAllAgain(): void {
     for (const commandFile of this.files) this.drop(commandFile);
   }
@@ -68,9 +68,9 @@ export class InboxAgent {
     diskImage.remove(draft);
     const file = diskImage.makeFile(draft);
     file?.append(Buffer.from(commandFile.text));
-    // Without it a loss of power could leave the name without the bytes.
+    // Without the sync, a power loss could leave the name without the content.
     file?.sync();
-    // One after the other, as it wrote them.
+    // Files arrive in the order in which they were written.
     this.lastMoveMs = Math.max(this.lastMoveMs, world.now_ms) + this.rng.between(0, MOVE_MS_MAX);
     world.schedule(this.lastMoveMs - world.now_ms, `${commandFile.label} is dropped`, () => {
       this.inTransit.delete(commandFile);
@@ -152,7 +152,7 @@ export class InboxAgent {
     return `REQ-F-SIM-${String(newest - this.rng.int(FEATURES_AT_ONCE)).padStart(3, '0')}`;
   }
 
-  /** What it was granted last, or believes that it will be. */
+  /** The handle that it was last granted, or that it expects to be granted. */
   private lastGrant(fallback: { feature: string; edge: string }): object {
     const granted = this.files.findLast(({ lastOutcome }) => lastOutcome?.code === 'GRANTED');
     const expected = this.files.findLast(({ command }) => command?.kind === 'claim');

@@ -5,7 +5,7 @@ import { FairnessCheck } from './fairness-check.js';
 
 export const EVENTS = '/w/events';
 
-/** All letters that were ever written, where they lie, and what is seen of their outcomes as soon as it is there. */
+/** Tracks all command files: where they are, and their outcomes as soon as these appear. */
 export class CommandFileTracker {
   readonly files: CommandFile[] = [];
   readonly fairness = new FairnessCheck();
@@ -19,7 +19,7 @@ export class CommandFileTracker {
   constructor(
     private readonly world: SimWorld,
     private readonly diskImage: DiskImage,
-    /** Whether it is a violation when somebody waits for longer than is fair. */
+    /** Whether it is a violation if an agent waits longer than is fair. */
     private readonly isFairnessRequired: boolean,
   ) {}
 
@@ -36,12 +36,12 @@ export class CommandFileTracker {
     return this.diskImage.file(inboxPath(commandFile)) !== null;
   }
 
-  /** An outcome that can be read lies there. */
+  /** Whether a readable outcome exists. */
   isAnswered(commandFile: CommandFile): boolean {
     return this.answered.has(commandFile);
   }
 
-  /** Its agent gave it its name in the inbox. */
+  /** The agent renamed the file into the inbox. */
   onDropped(commandFile: CommandFile): void {
     commandFile.dropped_in_outage = this.outages;
     commandFile.drops += 1;
@@ -55,7 +55,7 @@ export class CommandFileTracker {
     this.fairness.onDropped(commandFile, ahead, before);
   }
 
-  /** The serialiser is done with it. */
+  /** The serialiser has finished with the file. */
   onRemoved(agentId: string, name: string): void {
     const commandFile = this.byPath.get(`${EVENTS}/outcome/${agentId}/${name}`);
     const starved =
@@ -67,7 +67,7 @@ export class CommandFileTracker {
     }
   }
 
-  /** The serialiser gave a file this name. */
+  /** The serialiser renamed a file to this path. */
   onNamed(path: string): void {
     const commandFile = this.byPath.get(path);
     if (commandFile === undefined) return;

@@ -1,26 +1,26 @@
 import type { InboxCommand } from '../../src/workspace/inbox/command.js';
 import { parseCommand } from '../../src/workspace/inbox/command.js';
 
-/** What an outcome comes to. */
+/** The parts of an outcome that are checked. */
 interface OutcomeFields {
   readonly ok: boolean;
   readonly code: string;
   readonly generation: number | null;
 }
 
-/** An answer, and how often the serialiser had died by then and the letter been dropped. */
+/** An outcome, with the number of serialiser deaths and of drops of the file so far. */
 export interface ObservedOutcome extends OutcomeFields {
   readonly deaths: number;
   readonly drops: number;
 }
 
-/** One file that an agent drops, as often as it takes, always the same bytes by the same name. */
+/** A file that an agent drops, possibly several times, always with the same name and content. */
 export class CommandFile {
-  /** Null: it is no command, and is meant to be none. */
+  /** Null: deliberately not a valid command. */
   readonly command: InboxCommand | null;
-  /** The outcomes that lay there for the agent to see, in order. */
+  /** The outcomes that the agent could see, in order. */
   readonly outcomes: ObservedOutcome[] = [];
-  /** How often the power had failed when it was dropped last; null: it never was. */
+  /** Number of power failures when it was last dropped; null: never dropped. */
   dropped_in_outage: number | null = null;
   drops = 0;
 
@@ -42,7 +42,7 @@ export class CommandFile {
   }
 }
 
-/** Null: it is not whole, as a loss of power may leave it. */
+/** Null: incomplete, as a power loss may leave it. */
 export function readOutcome(bytes: Buffer): OutcomeFields | null {
   try {
     const { ok, reply } = JSON.parse(bytes.toString('utf8'));

@@ -1,19 +1,23 @@
 import type { CommandFile } from './command-file.js';
 
-/** One for itself, one for a round that is under way, and some because inboxes are not looked into in one moment. */
+/**
+ * One for the file itself, one for a round in progress, and some because inboxes are not read all at the same moment.
+ */
 const SPARE_TURNS = 5;
 
 interface WaitingFile {
   readonly commandFile: CommandFile;
-  /** Turns that every other agent may have before this one is done, beside those for what lay there already. */
+  /**
+   * Turns that each other agent may take before this file is done, besides those for its files that were already there.
+   */
   turns: number;
-  /** How many letters of each other agent lay there, less those that are done. */
+  /** For each other agent, the number of files that were already there, less those that are done. */
   readonly before: Map<string, number>;
 }
 
 /**
- * Who waits, and how long. In a round every agent has one turn; so while one waits, each other has at most what lay
- * there already when it came, and a turn for each of the letters before it.
+ * Checks that no agent waits too long. In a round every agent has one turn. So while a file waits, each other agent
+ * gets at most one turn for each of its files that were already there, and one for each file ahead of the waiting one.
  */
 export class FairnessCheck {
   private waiting: WaitingFile[] = [];
@@ -22,7 +26,7 @@ export class FairnessCheck {
     this.waiting.push({ commandFile, turns: ahead + SPARE_TURNS, before });
   }
 
-  /** Returns whom that made wait for too long. */
+  /** Returns a file that has now waited too long, if any. */
   onDone(commandFile: CommandFile, isWaiting: (commandFile: CommandFile) => boolean): CommandFile | null {
     this.waiting = this.waiting.filter(
       (entry) => entry.commandFile !== commandFile && isWaiting(entry.commandFile),
@@ -37,12 +41,12 @@ export class FairnessCheck {
     return starved;
   }
 
-  /** A crash may fall between what two agents of one round are told. */
+  /** A crash may come between the outcomes of two agents in one round. */
   onCrash(): void {
     for (const entry of this.waiting) entry.turns += 1;
   }
 
-  /** Files may be gone or be back: whoever still waits drops its letter again. */
+  /** Files may be gone or may have reappeared: agents that still wait drop their files again. */
   reset(): void {
     this.waiting = [];
   }

@@ -5,13 +5,13 @@ import type { SimWorld } from '../world/world.js';
 import type { CommandFile } from './command-file.js';
 import type { InboxScenario } from './scenario.js';
 
-/** What was found in the store, with all letters answered. */
+/** The contents of the store once all files are answered. */
 export interface StoreContents {
   readonly events: readonly EventEnvelope[];
   readonly heads: readonly AnyHead[];
 }
 
-/** What each event that a command can leave says to its agent. */
+/** The reply code that each event of a command implies. */
 const REPLY_CODE_OF_EVENT: Readonly<Record<string, (event: EventEnvelope) => unknown>> = {
   edge_started: () => 'GRANTED',
   heartbeat: () => 'RENEWED',
@@ -22,7 +22,7 @@ const REPLY_CODE_OF_EVENT: Readonly<Record<string, (event: EventEnvelope) => unk
   result_rejected: ({ payload }) => payload.rejection_reason,
 };
 
-/** Holds the log against what agents asked and were told. */
+/** Checks the log against the agents' commands and outcomes. */
 export function checkInboxes(
   world: SimWorld,
   scenario: InboxScenario,
@@ -52,7 +52,7 @@ function checkLog(world: SimWorld, { limits }: InboxScenario, { events, heads }:
   }
 }
 
-/** What a command leaves it leaves in one commit: nothing of it is there twice, and nothing lies in between. */
+/** A command writes its events in one commit: none twice, and no other events between them. */
 function checkOnce(world: SimWorld, commandFile: CommandFile, events: readonly EventEnvelope[]): void {
   const positions = events.map(({ position }) => position);
   const span = positions.length === 0 ? 0 : Math.max(...positions) - Math.min(...positions) + 1;
@@ -88,7 +88,8 @@ function checkOutcomes(
   for (const [index, outcome] of commandFile.outcomes.slice(1).entries()) {
     const previous = commandFile.outcomes[index];
     if (previous === undefined || previous.code === outcome.code) continue;
-    // A refusal that left nothing is decided anew when its agent asks again, or when a crash came before its file was gone.
+    // A refusal without an event is decided again if the agent asks again, or if a crash came before the file was
+    // removed.
     const isRedecided =
       previous.code !== code && (previous.drops !== outcome.drops || previous.deaths !== outcome.deaths);
     if (!isRedecided) {
@@ -97,7 +98,7 @@ function checkOutcomes(
   }
 }
 
-/** Whoever has released or converged already is told so again, whichever letter asks. */
+/** A release or convergence that already happened is confirmed again, whichever file asks. */
 function isImpliedByHead({ agent_id, command }: CommandFile, log: readonly EventEnvelope[]): boolean {
   return log.some(
     (event) =>
@@ -108,7 +109,7 @@ function isImpliedByHead({ agent_id, command }: CommandFile, log: readonly Event
   );
 }
 
-/** Of an edge and a generation there is one holder, whoever was told so and whenever. */
+/** INV-1: an edge has one holder per generation, over all outcomes. */
 function checkHolders(world: SimWorld, files: readonly CommandFile[]): void {
   const holders = new Map<string, string>();
   for (const { agent_id, command, outcomes } of files) {

@@ -10,10 +10,10 @@ import { type InboxScenario, inboxScenarioOf } from './scenario.js';
 import { SerialiserMachine } from './serialiser-machine.js';
 
 const FAULTY_MS_MAX = 3600_000;
-/** To look at everything after every step would take longer than the steps. */
+/** Checking after every step would take longer than the steps. */
 const CHECK_EVERY_MS = 20;
 
-/** Plays a seed in which agents only move files, to its end or to its first violation. */
+/** Plays a seed in inbox mode, where agents only move files, to its end or to its first violation. */
 export async function runInboxSeed(options: SeedRunOptions): Promise<SeedResult> {
   const { onTrace = null, ...run } = options;
   const coverage = new CoverageCounter();
@@ -57,7 +57,7 @@ class InboxSeedRun {
     context.isOver = true;
     machine.stopFaults();
     await this.settle();
-    // What was told must outlast this, and what is lost by it can be asked again.
+    // Reported outcomes must survive this power loss; lost commands can be dropped again.
     machine.crash(true);
     await this.settle();
     await this.checkOutcome();
@@ -87,6 +87,6 @@ class InboxSeedRun {
   }
 }
 
-/** Where the disk fails one agent, the others go on without it: there is no fair share to be had. */
+/** If the disk fails for one agent, the others go on without it, so fairness cannot be expected. */
 const isFairnessExpected = (scenario: InboxScenario): boolean =>
   scenario.write_failure_chance === 0 && scenario.disk_full_every_ms === null;

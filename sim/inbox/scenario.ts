@@ -3,23 +3,23 @@ import type { Fault } from '../scenario/faults.js';
 import type { SeedRunOptions } from '../scenario/scenario.js';
 import { Rng } from '../world/rng.js';
 
-/** What a run of inboxes is made of; everything follows from the seed. */
+/** The parameters of an inbox run; all follow from the seed. */
 export interface InboxScenario {
   readonly agents: number;
-  /** Of all agents together. */
+  /** Total over all agents. */
   readonly commands: number;
-  /** How many commands an agent drops at once at most. */
+  /** Maximum number of commands that an agent drops at once. */
   readonly burst_max: number;
   readonly think_ms: number;
   readonly lease_seconds: number;
   readonly policy: Readonly<Record<string, unknown>>;
   readonly limits: Limits;
   readonly segment_bytes_max: number;
-  /** Mean time between two crashes; null: none by chance. */
+  /** Mean time between random crashes; null: none. */
   readonly crash_every_ms: number | null;
-  /** Of a step of a command, that the process dies there or just after it. */
+  /** Chance, per step of a command, that the process dies there or just after. */
   readonly ambush_chance: number;
-  /** Of the crashes, those that take the power with them. */
+  /** Share of crashes that are also power losses. */
   readonly power_chance: number;
   readonly write_failure_chance: number;
   readonly sync_failure_chance: number;

@@ -21,12 +21,12 @@ const BOOT_MS_MAX = 300;
 const FULL_MS_MAX = 300;
 const PAUSE_MS_MAX = 50;
 
-/** The machine with the workspace: a serialiser over the real store and the real coordinator, that dies and comes back. */
+/** The machine with the workspace: a serialiser on the real store and coordinator, which crashes and restarts. */
 export class SerialiserMachine {
   private process: SimProcess | null = null;
   private boots = 0;
   private areFaultsOn = true;
-  /** Serving by now; null: down, or not up yet. */
+  /** The running serialiser; null: down, or not up yet. */
   private serving: { store: Store; serialiser: Serialiser } | null = null;
   private readonly blobs = new MemoryBlobs();
   private readonly rng;
@@ -71,7 +71,7 @@ export class SerialiserMachine {
     Object.assign(this.faults, { isFull: false, write_failure_chance: 0, sync_failure_chance: 0 });
   }
 
-  /** Dies, and takes with it what was not synced. It comes back by itself. */
+  /** Kills the process; a power loss also discards unsynced data. The machine restarts by itself. */
   crash(withPower = this.rng.chance(this.context.scenario.power_chance)): void {
     const { world, diskImage, tracker } = this.context;
     if (!this.process?.isAlive) return;
@@ -86,7 +86,7 @@ export class SerialiserMachine {
     world.schedule(this.rng.between(5, BOOT_MS_MAX), 'boot', () => this.boot());
   }
 
-  /** What the log holds, and the heads that the store keeps: of one moment, though silent claims are written down. */
+  /** Reads the log and the store's heads at one position; retries, since expiring claims may be written meanwhile. */
   async read(): Promise<StoreContents> {
     if (this.serving === null) throw new Error('nobody serves');
     const { store } = this.serving;
@@ -161,7 +161,7 @@ export class SerialiserMachine {
     if (policy === null) await coordinator.settings.putPolicy(KEY, scenario.policy);
     const serialiser = new Serialiser({
       events: EVENTS,
-      // Every simulated convergence brings its result: no draft is ever looked for.
+      // Every simulated convergence carries its result, so no draft file is looked for.
       context: { project: new Workspace('/w'), coordinator, store, blobs: this.blobs, key: KEY },
       files: new SimFiles(diskImage, disk, (path) => tracker.onNamed(path)),
       now: () => new Date(process.clock.wallMs()),

@@ -4,12 +4,14 @@ import type { DiskImage } from '../world/disk-image.js';
 import { FileNode } from '../world/file-node.js';
 import { diskError, type SimDisk } from '../world/sim-disk.js';
 
-/** The folders of agents on a simulated disk, as one process sees them. Nothing here is synced, as nothing is there. */
+/**
+ * The agents' folders on a simulated disk, as one process sees them. Nothing is synced, as in the real implementation.
+ */
 export class SimFiles implements InboxFiles {
   constructor(
     readonly diskImage: DiskImage,
     readonly disk: SimDisk,
-    /** A file has this name now. */
+    /** A file was renamed to this path. */
     readonly onNamed: (path: string) => void,
   ) {}
 
@@ -83,7 +85,7 @@ class SimFolder implements AgentFolder {
     return this.runLater('remove', () => this.files.diskImage.remove(this.pathOf(name)));
   }
 
-  /** No simulated agent has so many outcomes that the oldest would go. */
+  /** Never called: no simulated agent has enough outcomes for the oldest to be removed. */
   modifiedMs(name: string): Promise<number> {
     throw new Error(`nobody knows when ${name} was written`);
   }

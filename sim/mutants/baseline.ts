@@ -2,7 +2,7 @@ import { MutantProcess, violationIn } from './mutant-process.js';
 import type { TrialJob } from './worker.js';
 
 /**
- * The code without any fault. Whatever kills a mutant must pass here: a run that fails on sound code too has found
+ * The unmodified code. A run that kills a mutant must pass here: one that fails on the unmodified code too has found
  * something, but not the mutant.
  */
 export class Baseline {
@@ -26,7 +26,7 @@ export class Baseline {
     this.child.end();
   }
 
-  /** One at a time: a child answers in the order in which it is asked. */
+  /** One at a time: the child replies in the order of the jobs. */
   private enqueue(job: TrialJob): Promise<string | null> {
     const turn = this.queue.then(async () => {
       const reply = await this.child.run(job);

@@ -7,7 +7,7 @@ import { type Mutant, mutate } from './mutant.js';
 const HERE = dirname(fileURLToPath(import.meta.url));
 export const ROOT = join(HERE, '..', '..');
 
-/** The search and the simulator in one script, with one fault in the code or with none. */
+/** Bundles the search and the simulator into one script, with one fault in the code or none. */
 export async function bundle(mutant: Mutant | null, outfile: string): Promise<void> {
   await build({
     entryPoints: [join(HERE, 'worker.ts')],
@@ -21,7 +21,7 @@ export async function bundle(mutant: Mutant | null, outfile: string): Promise<vo
   });
 }
 
-/** The fault goes into what is loaded and nowhere else: the source on the disk stays as it is. */
+/** Applies the fault only while bundling: the source files stay unchanged. */
 function mutantPlugin(mutant: Mutant): Plugin {
   const target = join(ROOT, mutant.file);
   return {

@@ -7,10 +7,10 @@ import type { MutantVerdict } from './trial.js';
 
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
 const CONFIG = join(ROOT, 'sim', 'mutants', 'unit-tests.config.ts');
-/** Of what a failing run prints, as much as may hold the first test that failed. */
+/** Enough of a failing run's output to contain the first failed test. */
 const OUTPUT_CHARS_MAX = 100_000;
 
-/** Tries a mutant on the tests that are about it. Only a test that fails kills it; a run that breaks down does not. */
+/** Runs the mutant's own tests. Only a failing test kills it; a run that breaks down does not. */
 export async function tryByTests(mutant: Mutant, tests: readonly string[]): Promise<MutantVerdict> {
   const beganMs = realNowMs();
   const { code, printed } = await run(mutant.name, tests);

@@ -9,9 +9,11 @@ import { MUTANTS } from './mutants.js';
 import { heading, row, summary } from './report.js';
 import { type MutantVerdict, trialSteps, tryMutant } from './trial.js';
 
-/** The code as it is must pass the search and these seeds, or there is no telling what kills a mutant. */
+/**
+ * The unmodified code must pass the search and these seeds; otherwise a failure does not show that a mutant was found.
+ */
 const BASELINE_SEEDS = 40;
-/** Not a time: the verdict must not hang on what else the machine has to do. */
+/** A number of seeds, not a time: the verdict must not depend on the load of the machine. */
 const SEEDS_MAX = 600;
 
 const { values } = parseArgs({
@@ -66,7 +68,7 @@ async function tryAll(folder: string, baseline: Baseline): Promise<MutantVerdict
 }
 
 async function main(): Promise<void> {
-  // Within node_modules, so that a bundle finds the libraries it needs.
+  // Inside node_modules, so that a bundle finds its libraries.
   const folder = mkdtempSync(join(ROOT, 'node_modules', '.mutants-'));
   let baseline: Baseline | null = null;
   try {

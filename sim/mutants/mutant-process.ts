@@ -3,10 +3,10 @@ import type { TrialJob, TrialReport } from './worker.js';
 
 export type TrialReply = TrialReport | 'hung' | 'crashed';
 
-/** For what hangs: what takes a second on an idle machine has taken more than a minute on a busy one. */
+/** Timeout for a hanging job: what takes a second on an idle machine has taken more than a minute on a busy one. */
 const ANSWER_MS_MAX = 10 * 60_000;
 
-/** A process of its own for one bundle, since a simulation takes the clock away from the whole process. */
+/** One process per bundle, since a simulation replaces the clock of the whole process. */
 export class MutantProcess {
   private readonly process: ChildProcess;
 
@@ -36,7 +36,7 @@ export class MutantProcess {
   }
 }
 
-/** What was found wrong; null: nothing. */
+/** The violation that was found; null: none. */
 export function violationIn(report: TrialReport): string | null {
   return 'thrown' in report ? `exception: ${report.thrown}` : report.violation;
 }

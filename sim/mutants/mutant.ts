@@ -1,22 +1,25 @@
 import type { Mode } from '../scenario/scenario.js';
 
-/** One fault, put into the code on purpose. */
+/** A fault deliberately put into the code. */
 export interface Mutant {
   readonly name: string;
-  /** From the root of the repository. */
+  /** Relative to the repository root. */
   readonly file: string;
-  /** Occurs exactly once in the file, so that a mutant never silently stops applying. */
+  /** Must occur exactly once in the file, so that a mutant never silently stops applying. */
   readonly find: string;
   readonly replace: string;
   /** What would go wrong. */
   readonly why: string;
-  /** The kind of run that comes by it, where only one does. */
+  /** The only mode that can find the fault, where not every mode can. */
   readonly mode?: Mode;
-  /** The tests that must find it, where neither the search nor the simulator comes by. From the root of the repository. */
+  /**
+   * The tests that must find the fault, where neither the search nor the simulator can. Relative to the repository
+   * root.
+   */
   readonly tests?: readonly string[];
 }
 
-/** The source with the fault in it. Throws where the mutant no longer applies. */
+/** Returns the source with the fault in it. Throws if the mutant no longer applies. */
 export function mutate(source: string, { name, file, find, replace }: Mutant): string {
   const parts = source.split(find);
   if (parts.length !== 2) {

@@ -14,7 +14,10 @@ import { REVOCATION_MUTANTS } from './tables/revocation.js';
 import { RULE_MUTANTS } from './tables/rules.js';
 import { WORKSPACE_SECURITY_MUTANTS } from './tables/workspace-security.js';
 
-/** Every fault that the search, the simulator or, where it says so, its tests must find. One that changes nothing observable does not belong here. */
+/**
+ * Every fault that the search, the simulator or, if given, its tests must find. A fault without an observable effect
+ * does not belong here.
+ */
 export const MUTANTS: readonly Mutant[] = [
   ...RULE_MUTANTS,
   ...FOLD_MUTANTS,

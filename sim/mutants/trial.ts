@@ -6,20 +6,23 @@ import { MutantProcess, violationIn } from './mutant-process.js';
 import type { TrialJob } from './worker.js';
 
 export interface MutantVerdict {
-  /** Only a violation, an exception or a deadlock that the simulation reports kills a mutant. `unfit`: it does not apply. */
+  /**
+   * Only a violation, an exception or a deadlock that the simulation reports kills a mutant. `unfit`: it does not
+   * apply.
+   */
   readonly outcome: 'killed' | 'survived' | 'hung' | 'crashed' | 'unfit';
-  /** What found it: `search`, or `seed N`; what it was busy with when it hung or crashed. */
+  /** What found it (`search` or `seed N`), or what was running when it hung or crashed. */
   readonly by: string;
   readonly message: string;
   readonly seeds: number;
   readonly seconds: number;
 }
 
-/** Most faults show early: most runs are short, and some are long for what comes late. */
+/** Most faults show early, so most runs are short; some are long for faults that show late. */
 const COMMANDS_SHORT = 130;
 const LONG_EVERY = 5;
 
-/** The same run for the same seed, whatever is tried on it. */
+/** A seed always gives the same run, whichever mutant is tried. */
 function runOf(seed: number, only?: Mode): SeedRunOptions {
   if (only !== undefined) return { seed, mode: only };
   const mode = seed % 2 === 0 ? 'safety' : 'liveness';
@@ -32,7 +35,7 @@ export interface TrialStep {
   readonly job: TrialJob;
 }
 
-/** The search first, since it is the faster judge of the rules; it knows of nothing else. */
+/** The search comes first, since it checks the rules faster; it covers nothing else. */
 export function* trialSteps(isSearched: boolean, seedsMax: number, only?: Mode): Generator<TrialStep> {
   const worlds = isSearched ? allModels().length : 0;
   for (let world = 0; world < worlds; world += 1) yield { by: 'search', seeds: 0, job: { world } };
@@ -41,7 +44,7 @@ export function* trialSteps(isSearched: boolean, seedsMax: number, only?: Mode):
   }
 }
 
-/** Tries a mutant until something is found wrong with it that is not wrong without it, or no seed is left. */
+/** Tries a mutant until a run fails that passes on the unmodified code, or no seed is left. */
 export async function tryMutant(
   script: string,
   steps: Iterable<TrialStep>,

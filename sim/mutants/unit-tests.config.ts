@@ -4,7 +4,7 @@ import { ROOT } from './bundle.js';
 import { mutate } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 
-/** Unit tests on code with a fault in it: the one that `GENESIS_MUTANT` names. No file is touched. */
+/** Runs unit tests on code with one fault, the one named by `GENESIS_MUTANT`. No file is modified. */
 const mutant = MUTANTS.find(({ name }) => name === process.env.GENESIS_MUTANT);
 
 export default defineConfig({

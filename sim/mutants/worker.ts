@@ -3,9 +3,9 @@ import type { SeedRunOptions } from '../scenario/scenario.js';
 import { allModels } from '../search/models.js';
 import { runSearch } from '../search/search.js';
 
-/** One thing to try: a world of the search by its number, or a run of the simulator. */
+/** One job: a search model by its index, or a run of the simulator. */
 export type TrialJob = { readonly world: number } | { readonly run: SeedRunOptions };
-/** `violation` null: nothing was found wrong. `thrown`: an exception that no part of the simulation expects. */
+/** `violation` null: none was found. `thrown`: an exception that no part of the simulation expects. */
 export type TrialReport = { readonly violation: string | null } | { readonly thrown: string };
 
 async function runJob(job: TrialJob): Promise<string | null> {

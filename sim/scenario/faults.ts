@@ -1,4 +1,4 @@
-/** Everything that can be switched off to find out what a failure needs. */
+/** Faults that can be switched off to find out which ones a failure needs. */
 export const FAULTS = [
   'loss',
   'double',

@@ -8,16 +8,16 @@ interface SimTaskInput {
   readonly subtasks?: number;
 }
 
-/** A plan as people send it, and everything in it that can be claimed. */
+/** A plan as a client sends it, with all subjects that can be claimed. */
 export interface SimPlan {
   readonly input: { readonly tracks: Readonly<Record<string, readonly SimTaskInput[]>> };
   readonly subjects: readonly string[];
 }
 
-/** Edges are claimed by their name; no plan knows them. */
+/** Edges are claimed by name and are part of no plan. */
 const EDGES = ['REQ-F-AUTH-001#design_code', 'REQ-F-AUTH-001#code_unit_tests'];
 
-/** A few tracks, with work that waits for work of another track, and merges of subtasks. */
+/** A plan of a few tracks, with dependencies across tracks and merges of subtasks. */
 export function planFor(rng: Rng): SimPlan {
   const tracks: Record<string, SimTaskInput[]> = {};
   const taskIds: string[] = [];

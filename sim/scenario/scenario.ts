@@ -3,11 +3,11 @@ import { Rng } from '../world/rng.js';
 import type { Fault } from './faults.js';
 import { planFor, type SimPlan } from './plan.js';
 
-/** `inbox`: agents that move files, and a serialiser; the others speak to coordinators over a network. */
+/** `inbox`: agents move files for a serialiser; in the other modes they call coordinators over a network. */
 export type Mode = 'safety' | 'liveness' | 'inbox';
 export type SimTopology = 'file' | 'shared';
 
-/** What a run is told; everything else follows from the seed. */
+/** The input of a run; everything else follows from the seed. */
 export interface SeedRunOptions {
   readonly seed: number;
   readonly mode: Mode;
@@ -17,7 +17,7 @@ export interface SeedRunOptions {
   readonly onTrace?: (line: string) => void;
 }
 
-/** How often things happen and go wrong; mean times in milliseconds of virtual time, null: never. */
+/** Frequencies of actions and faults; mean times in milliseconds of virtual time, null: never. */
 export interface Rates {
   readonly loss_chance: number;
   readonly double_chance: number;
@@ -25,7 +25,7 @@ export interface Rates {
   readonly link_failure_chance: number;
   readonly write_failure_chance: number;
   readonly sync_failure_chance: number;
-  /** Of one sync, that it takes much longer than others. */
+  /** Chance that a sync takes much longer than usual. */
   readonly stall_chance: number;
   readonly crash_every_ms: number | null;
   readonly freeze_every_ms: number | null;
@@ -35,13 +35,13 @@ export interface Rates {
   readonly partition_every_ms: number | null;
   readonly agent_freeze_every_ms: number | null;
   readonly failover_at_ms: number | null;
-  /** Of the crashes, those that take the power with them. */
+  /** Share of crashes that are also power losses. */
   readonly power_chance: number;
-  /** Of the restarts, those that find the log damaged. */
+  /** Share of restarts that find the log damaged. */
   readonly rot_chance: number;
-  /** The store’s clock moves in leaps of this; 0: it does not. */
+  /** Resolution of the store's clock; 0: continuous. */
   readonly clock_tick_ms: number;
-  /** Of the calls that wait for work, those whose credential is revoked meanwhile. */
+  /** Share of waiting calls during which the credential is revoked. */
   readonly revoked_chance: number;
 }
 
@@ -63,7 +63,7 @@ export interface Scenario {
   has(fault: Fault): boolean;
 }
 
-/** While things go wrong; in liveness mode more follow until all is done. */
+/** Number of commands while faults are on; liveness mode adds more until all work is done. */
 export const COMMANDS = 500;
 const FAULTY_SHARE = 0.75;
 
@@ -73,7 +73,7 @@ export function scenarioOf(options: SeedRunOptions): Scenario {
   const topology: SimTopology = rng.chance(0.5) ? 'file' : 'shared';
   const lease_seconds = rng.pick([5, 10, 20, 30]);
   const chosen = rng.fork('faults');
-  // Each seed has its own mixture: a fault that is everywhere hides what happens without it.
+  // Each seed has its own mix of faults: a fault present in every run hides what happens without it.
   const picked = new Map<Fault, boolean>();
   const has = (fault: Fault): boolean => {
     let isPicked = picked.get(fault);
@@ -124,7 +124,7 @@ function limitsFor(rng: Rng, mode: Mode): Limits {
     min_lease_duration_seconds: 1,
     max_concurrent_claims: rng.pick([2, 3, 5, 100]),
     max_active_sessions: rng.pick([2, 3, 50, 50]),
-    // Work that may never be granted again can never be finished: nothing to wait for in liveness mode.
+    // A task at this limit can never be completed, so liveness mode would wait for it in vain.
     max_generations_per_task: mode === 'liveness' ? 1_000_000 : rng.pick([6, 20, 1000]),
     session_idle_seconds: rng.pick([30, 900]),
   };
@@ -163,7 +163,7 @@ function ratesFor(
     power_chance: has('power') ? 0.7 : 0,
     rot_chance: has('rot') ? 0.15 : 0,
     clock_tick_ms: chance('coarse_clock', [0, 0, 20, 1000]),
-    // In few seeds, and drawn from a stream of its own: what the others play stays what it was.
+    // Only in few seeds, and from its own random stream, so that the runs of other seeds do not change.
     revoked_chance: has('revoked') ? rng.fork('revoked').pick([0, 0, 0.5]) : 0,
   };
 }

@@ -3,9 +3,9 @@ import type { Rules } from '../../src/core/claims/policy.js';
 import { TICK_MS } from './models.js';
 
 /**
- * What of a head can still make a difference, as a string. Times count from now, and one that has passed for good is
- * as good as any other, so a world whose clock never stops has finitely many states. `seq` and the times that only
- * tell of the past are left out.
+ * The parts of a head that can still matter, as a string. Times are relative to now, and times far enough in the past
+ * are equal, so a model whose clock never stops has finitely many states. `seq` and purely historical times are left
+ * out.
  */
 export function canonicalHead(head: Head, nowMs: number, rules: Rules): string {
   const { claim, result, gate, hold } = head;
@@ -28,6 +28,6 @@ export function canonicalHead(head: Head, nowMs: number, rules: Rules): string {
   ]);
 }
 
-/** The same, and whether the sweeper has reported the episode: its own note to itself. */
+/** The canonical head, plus whether the sweeper has already reported the claim as stale. */
 export const stateKey = (head: Head, nowMs: number, rules: Rules): string =>
   `${canonicalHead(head, nowMs, rules)}${head.claim?.stale === true ? '!' : ''}`;

@@ -14,7 +14,7 @@ import type { Rules } from '../../src/core/claims/policy.js';
 import { msOf } from '../../src/core/events/envelope.js';
 import { canonicalHead } from './canonical.js';
 
-/** Everything that must hold of one decision. */
+/** Checks every invariant of a single decision. */
 export function checkDecision(
   decision: Decision,
   command: ClaimsCommand,
@@ -40,7 +40,7 @@ function checkEvents({ head, next, events }: Decision, ctx: DecisionContext, rep
   for (const event of events) {
     if (event.seq !== before.seq + 1) report('INV-09', `seq ${event.seq} after ${before.seq}`);
     if (msOf(event.timestamp) < before.last_at_ms) report('INV-09', 'time ran back');
-    // References are the coordinator's to make, so what they say is not this search's matter.
+    // The coordinator makes references, so this search does not check them.
     checkTransition(
       { kind: claimEventKindOf(event.event_type), event, before, rules: ctx.rules },
       (invariant, message) => {
@@ -79,7 +79,7 @@ function checkHandle(
     report('INV-05', 'a handle that is not the head’s took effect');
 }
 
-/** Written out again on purpose: the search must not believe the rules it judges. */
+/** Deliberately reimplemented: the search must not rely on the rules that it checks. */
 function freeFromMs(claim: HeldClaim, rules: Rules): number {
   const ends = [claim.max_hold_until_ms];
   if (rules.stale_policy === 'takeover') {
@@ -89,7 +89,7 @@ function freeFromMs(claim: HeldClaim, rules: Rules): number {
   return Math.min(Number.POSITIVE_INFINITY, ...known) + rules.skew_margin_ms;
 }
 
-/** What time has decided is what is told: of leases, of claims that others hold, of work that comes too late. */
+/** Checks the details of a reply that depend on time: leases, claims of others, late submissions. */
 function checkReplyDetails(
   { code, head, next, details }: Decision,
   { now_ms, rules }: DecisionContext,
@@ -107,7 +107,7 @@ function checkReplyDetails(
     report('INV-04', 'accepted after its time');
 }
 
-/** What is known beside the head stands against a grant whatever the head says. */
+/** Facts from outside the head that forbid a grant, whatever the head says. */
 function checkGrantFacts({ code }: Decision, command: ClaimsCommand, report: ReportViolation): void {
   if (command.type !== 'claim' || code !== 'GRANTED') return;
   const { known, session_closed, waiting_for, reached_limit: full } = command.facts;
@@ -128,7 +128,7 @@ function checkTakeover(
     report('INV-04', 'taken over before its time');
 }
 
-/** The sweeper never changes an answer: whether or not it came by first, the code and the head are the same. */
+/** INV-12: the sweeper never changes a reply; the code and the head are the same whether or not it ran first. */
 export function checkSweeper(
   decision: Decision,
   swept: Head,
@@ -143,7 +143,7 @@ export function checkSweeper(
   } else if (!isJsonEqual(decision.details, other.details)) {
     report('INV-12', `${decision.code} with other details once the sweeper came by`);
   }
-  // Where nothing happened either way, sweeping the one head gives the other.
+  // If neither decision changed anything, sweeping one head gives the other.
   if (decision.next === decision.head && other.next === swept) return;
   if (sweptKey(decision.next, ctx) !== sweptKey(other.next, ctx)) {
     report('INV-12', `${decision.code}, and the head depends on whether the sweeper came by`);
@@ -153,7 +153,7 @@ export function checkSweeper(
 const sweptKey = (head: Head, ctx: DecisionContext): string =>
   canonicalHead(decide(head, { type: 'expire' }, ctx).next, ctx.now_ms, ctx.rules);
 
-/** A human can always make the subject claimable again, short of a limit that only an admin raises. */
+/** A human can always make the subject claimable again, except at a limit that only an admin can raise. */
 export function checkRecoverable(
   head: Head,
   claim: ClaimsCommand,

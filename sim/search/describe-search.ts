@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SearchModel } from './models.js';
 import { runSearch } from './search.js';
 
-/** Every answer that must come up somewhere, or the search looked at less than it says. */
+/** Codes that must all occur; otherwise the search covers less than it claims. */
 const REQUIRED_CODES = [
   ['UNKNOWN_TASK', 'SESSION_CLOSED', 'DENIED_COMPLETED', 'DENIED_HELD', 'DENIED_ACTIVE_CLAIM'],
   ['DENIED_DEPENDENCIES', 'DENIED_BACKOFF', 'DENIED_LIMIT', 'GRANTED'],
@@ -14,7 +14,7 @@ const REQUIRED_CODES = [
   ['EXPIRED', 'STALE', 'NOT_EXPIRED'],
 ].flat();
 
-/** Searches each world to its end, and expects every answer and at least so many states among them. */
+/** Searches each model exhaustively; expects every code, and at least this many states in total. */
 export function describeSearch(models: readonly SearchModel[], { statesMin }: { statesMin: number }): void {
   describe('the rules, searched to the end of a small world', () => {
     const seenCodes = new Set<string>();

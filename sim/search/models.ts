@@ -7,18 +7,18 @@ import type {
 import type { Head, SubmittedResult } from '../../src/core/claims/head.js';
 import type { Rules } from '../../src/core/claims/policy.js';
 
-/** Time moves in steps of this length; every lease, deadline and backoff of this world is a few of them. */
+/** Length of a time step; every lease, deadline and backoff in the models is a small multiple of it. */
 export const TICK_MS = 5_000;
 const LEASE_SECONDS = 10;
 
-/** A small world to be searched to its end: some subjects, the rules, and everything anybody might try. */
+/** A small model to be searched exhaustively: subjects, rules, and every command that may be tried. */
 export interface SearchModel {
   readonly name: string;
   readonly rules: Rules;
   readonly subjects: readonly string[];
-  /** All commands to one subject in a state, wrong ones above all. */
+  /** All commands to one subject in a state, especially invalid ones. */
   commands(heads: readonly Head[], index: number): ClaimsCommand[];
-  /** What must hold of a state beyond the rules of a single subject. Null: it holds. */
+  /** Checks conditions across subjects. Null: they hold. */
   violationIn(before: readonly Head[], index: number, after: Head): string | null;
 }
 
@@ -44,7 +44,7 @@ export const POLICIES: Readonly<Record<string, Rules>> = {
   'hold with max_hold': { ...RULES, stale_policy: 'hold', max_hold_seconds: 15 },
 };
 
-/** Ada and Eve share a session; Zoe is the zombie whose handles never die, and she claims without a lease. */
+/** Ada and Eve share a session; Zoe is a zombie that keeps its handles for ever and claims without a lease. */
 const WORKERS = [
   { agent_id: 'ada', session_id: 's-1', lease_seconds: LEASE_SECONDS },
   { agent_id: 'eve', session_id: 's-1', lease_seconds: LEASE_SECONDS },
@@ -103,7 +103,7 @@ const submitOf = (
   facts: { ...SUBMIT_FACTS, inputs, authority },
 });
 
-/** Every handle of the generation there is, right and wrong, and those of a zombie and of a liar. */
+/** Every handle of the current generation, valid or not, and those of a zombie and of a liar. */
 function everyHandle({ generation, claim }: Head): ClaimHandle[] {
   return [
     ...handles([generation], WORKERS),
@@ -166,7 +166,7 @@ function operatorCommands(head: Head, expectedGeneration: number, generationsMax
     { type: 'unhold', ...operator },
     { type: 'adopt', ...adoption, parked: null },
   ];
-  // A human may adopt beyond the limit of generations; the search has to end somewhere.
+  // A human may adopt beyond the limit of generations; the search must stay finite.
   if (head.generation < generationsMax) {
     commands.push({
       type: 'adopt',
@@ -174,7 +174,7 @@ function operatorCommands(head: Head, expectedGeneration: number, generationsMax
       parked: { ...from, request_id: 'cyd', result: resultOf('bb') },
     });
   }
-  // One reset is enough to see an epoch end.
+  // One reset is enough to cover the end of an epoch.
   if (head.epoch === 0) commands.push({ type: 'reset', ...operator });
   return commands;
 }
@@ -193,10 +193,10 @@ const CLAIMS: readonly ClaimsCommand[] = CLAIMANTS.map((worker) => ({
   ...claimFields(worker, READY_FACTS),
 }));
 
-/** What nobody refuses but the state of the subject. */
+/** A claim that only the state of the subject can refuse. */
 export const PLAIN_CLAIM: ClaimsCommand = { type: 'claim', ...claimFields(WORKERS[0], READY_FACTS) };
 
-/** One subject through its generations: everything but human gates, by everybody, under every handle. */
+/** One subject through its generations: everything except human gates, by every worker, with every handle. */
 export const claimsModel = (policy: string, rules: Rules): SearchModel => ({
   name: `claims, ${policy}`,
   rules,
@@ -215,7 +215,7 @@ export const claimsModel = (policy: string, rules: Rules): SearchModel => ({
   violationIn: () => null,
 });
 
-/** One subject and its human gates, over two generations. */
+/** One subject with human gates, over two generations. */
 export const gatesModel = (policy: string, rules: Rules): SearchModel => ({
   name: `gates, ${policy}`,
   rules: { ...rules, max_generations_per_task: 2 },
@@ -238,7 +238,7 @@ export const gatesModel = (policy: string, rules: Rules): SearchModel => ({
 const inputsOf = (head: Head): string | null =>
   head.result === null ? null : `${head.result.generation} ${head.result.sha256}`;
 
-/** Two subjects, the second built on the first: what happens to the first decides over the second. */
+/** Two subjects, the second depending on the first. */
 export const pairModel = (policy: string, rules: Rules): SearchModel => ({
   name: `pair, ${policy}`,
   rules: { ...rules, max_generations_per_task: 2 },

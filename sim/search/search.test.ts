@@ -1,7 +1,7 @@
 import { describeSearch } from './describe-search.js';
 import { allModels } from './models.js';
 
-/** A limit on how long a claim is held multiplies the states: those worlds are searched in `npm run test:long`. */
+/** A limit on how long a claim is held multiplies the states: `npm run test:long` searches those models. */
 const quick = allModels().filter(({ name }) => !name.includes('max_hold'));
 
 describeSearch(quick, { statesMin: 15_000 });

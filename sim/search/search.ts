@@ -7,9 +7,9 @@ import { allModels, claimIdOf, PLAIN_CLAIM, type SearchModel, TICK_MS } from './
 
 export interface SearchOptions {
   readonly models?: readonly SearchModel[];
-  /** The search gives up looking for more after so many. */
+  /** The search stops after this many violations. */
   readonly violations_max?: number;
-  /** A world with more states than this is a mistake in its making. */
+  /** A model with more states than this is built wrongly. */
   readonly states_max?: number;
 }
 
@@ -17,7 +17,7 @@ export interface SearchViolation {
   readonly model: string;
   readonly invariant: string;
   readonly message: string;
-  /** The commands that lead there from the beginning, the offending one last. */
+  /** The commands from the initial state to the violation, the violating one last. */
   readonly trace: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface SearchResult {
   readonly states: number;
   readonly transitions: number;
   readonly violations: readonly SearchViolation[];
-  /** How often each answer was given: what was never answered was never searched. */
+  /** How often each code occurred; a code that never occurred was not covered. */
   readonly codes: ReadonlyMap<string, number>;
 }
 
@@ -38,7 +38,7 @@ interface SearchState {
 
 const STATES_MAX = 200_000;
 
-/** Every state that can be reached in every world, breadth first, so that the first trace found is a shortest one. */
+/** Searches all reachable states of every model, breadth first, so that the first trace found is a shortest one. */
 export function runSearch(options: SearchOptions = {}): SearchResult {
   const violations: SearchViolation[] = [];
   const codes = new Map<string, number>();

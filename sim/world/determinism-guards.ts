@@ -9,12 +9,12 @@ export const runInOwnTurn = (task: () => void): void => void realSetImmediate(ta
 const { _tickCallback } = process as unknown as { readonly _tickCallback: () => void };
 
 /**
- * Goes on with every promise that can go on, until none can, and tells of those that failed unheard: what Node does at
- * the end of each turn. A turn of its own for each step would cost as much as many a step.
+ * Runs all pending microtasks and reports unhandled rejections, as Node does at the end of each turn. A separate turn
+ * for each step would cost as much as many steps do.
  */
 export const drainMicrotasks = (): void => _tickCallback();
 
-/** The real time, for whoever measures a run from outside. */
+/** The real time, to measure a run from outside. */
 export const realNowMs: () => number = performance.now.bind(performance);
 
 const RealDate = Date;
@@ -27,14 +27,14 @@ function assertNotGuarding(name: string): void {
   );
 }
 
-/** Dates of a given time are data and stay; a date of now is a clock. */
+/** A date of a given time is data and allowed; the current date is a clock and is not. */
 function GuardedDate(...args: ConstructorParameters<DateConstructor>): Date {
   if (args.length === 1) return new RealDate(args[0]);
   if ((args as unknown[]).length === 0) assertNotGuarding('new Date()');
   return new RealDate(...args);
 }
 
-/** From now on whoever asks the machine for time or chance fails loudly. Returns a way to put everything back. */
+/** Makes every use of the real clock or of real randomness throw. Returns a function that lifts this. */
 export function installGuards(): () => void {
   installGuardsOnce();
   isGuarding = true;
@@ -45,7 +45,7 @@ export function installGuards(): () => void {
 
 let areGuardsInstalled = false;
 
-/** Once for all runs: to change what is global makes the engine throw away most of what it has compiled. */
+/** Once for all runs: changing globals makes the engine discard most of its compiled code. */
 function installGuardsOnce(): void {
   if (areGuardsInstalled) return;
   areGuardsInstalled = true;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { DiskImage } from './disk-image.js';
 import { Rng } from './rng.js';
 
-/** What is left of a file after a loss of power, for many chances. */
+/** The contents that a power loss can leave of a file, over many random streams. */
 function contentsAfterPowerLoss(prepare: (diskImage: DiskImage) => void): Set<string | null> {
   const contents = new Set<string | null>();
   for (let chance = 0; chance < 200; chance += 1) {

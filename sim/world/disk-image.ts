@@ -2,7 +2,7 @@ import { FileNode, type PowerLossOutcome } from './file-node.js';
 import type { SimProcess } from './process.js';
 import type { Rng } from './rng.js';
 
-/** A folder: the names processes see, and the names that would be left if the power went. */
+/** A folder: the names that processes see, and the names that would survive a power loss. */
 export class FolderNode {
   readonly names = new Map<string, DiskNode>();
   readonly durable = new Map<string, DiskNode>();
@@ -13,17 +13,17 @@ export type DiskNode = FileNode | FolderNode;
 interface DirectoryEdit {
   readonly folder: FolderNode;
   readonly name: string;
-  /** Null: the name goes. */
+  /** Null: the name is removed. */
   readonly node: DiskNode | null;
 }
 
-/** A change of names that is durable once every folder it touches was synced. */
+/** A change of names, durable once every folder it touches is synced. */
 interface DirectoryChange {
   readonly edits: readonly DirectoryEdit[];
   readonly unsynced: Set<FolderNode>;
 }
 
-/** What is on the disk, whoever lives or dies. */
+/** The contents of the disk, independent of any process. */
 export class DiskImage {
   readonly root = new FolderNode();
   private changes: DirectoryChange[] = [];
@@ -71,7 +71,7 @@ export class DiskImage {
     return file;
   }
 
-  /** False: there is nothing by that name, or no such folder. */
+  /** False: no such file, or no such folder. */
   rename(from: string, to: string): boolean {
     const source = split(from);
     const target = split(to);
@@ -101,7 +101,7 @@ export class DiskImage {
     this.changes = remaining;
   }
 
-  /** Somebody alive has the lock, frozen or not: false. */
+  /** False: a live process has the lock, even if it is frozen. */
   lock(path: string, owner: SimProcess): boolean {
     if (this.locks.get(path)?.isAlive) return false;
     this.locks.set(path, owner);
@@ -117,7 +117,7 @@ export class DiskImage {
     return owner?.isAlive ? owner.name : '';
   }
 
-  /** Whatever no sync had confirmed is at the mercy of chance: names first, then what is in the files. */
+  /** Keeps a random part of what was not synced: names first, then file contents. */
   losePower(rng: Rng): void {
     const isOrdered = rng.chance(0.5);
     const kept = rng.int(this.changes.length + 1);

@@ -1,6 +1,6 @@
 export interface ScheduledTask {
   at_ms: number;
-  /** Among events of one moment, the order in which they were asked for. */
+  /** Order of scheduling; decides among tasks of the same time. */
   sequence: number;
   readonly label: string;
   readonly task: () => void;
@@ -9,7 +9,7 @@ export interface ScheduledTask {
 const isBefore = (a: ScheduledTask, b: ScheduledTask): boolean =>
   a.at_ms < b.at_ms || (a.at_ms === b.at_ms && a.sequence < b.sequence);
 
-/** What is still to happen, soonest first. */
+/** Scheduled tasks, soonest first. */
 export class EventQueue {
   private readonly heap: ScheduledTask[] = [];
 

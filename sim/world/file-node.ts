@@ -1,6 +1,5 @@
 import type { Rng } from './rng.js';
 
-/** Bytes that grow. */
 class GrowingBuffer {
   private buffer = Buffer.alloc(0);
   length = 0;
@@ -9,7 +8,7 @@ class GrowingBuffer {
     return this.buffer.subarray(0, this.length);
   }
 
-  /** Whatever lies between the old end and `at` reads as zeros. */
+  /** Bytes between the old end and `at` read as zeros. */
   write(at: number, bytes: Uint8Array): void {
     const end = at + bytes.length;
     if (end > this.buffer.length) {
@@ -38,13 +37,13 @@ type UnsyncedChange =
   | { readonly kind: 'write'; readonly at: number; readonly bytes: Uint8Array }
   | { readonly kind: 'truncate'; readonly size: number };
 
-/** Small, so that even short writes fall apart into several. */
+/** Small, so that even short writes span several pages. */
 const PAGE_BYTES = 256;
 
-/** What a loss of power leaves of the changes that no sync had confirmed. */
+/** What a power loss leaves of unsynced changes. */
 export type PowerLossOutcome = 'none' | 'all' | 'torn' | 'pages';
 
-/** A file: what processes see of it, and what would be left of it if the power went. */
+/** A file: the content that processes see, and the content that would survive a power loss. */
 export class FileNode {
   private readonly visible = new GrowingBuffer();
   private readonly durable = new GrowingBuffer();
@@ -54,7 +53,7 @@ export class FileNode {
     return this.visible.view();
   }
 
-  /** The bytes are the file's from now on. */
+  /** Takes ownership of the bytes. */
   append(bytes: Uint8Array): void {
     this.change({ kind: 'write', at: this.visible.length, bytes });
   }
@@ -68,7 +67,7 @@ export class FileNode {
     this.unsynced = [];
   }
 
-  /** The sync failed: some of it got there, and the system has dropped the pages that it could not write. */
+  /** A failed sync: some pages were written, and the system has dropped those that it could not write. */
   failSync(rng: Rng): void {
     this.losePower(rng, 'pages');
   }
@@ -81,7 +80,7 @@ export class FileNode {
     this.visible.set(this.durable.view());
   }
 
-  /** Rot: one byte of what is stored is another, and nobody is told. Returns a way to put it right. */
+  /** Silent corruption: flips bits of one stored byte. Returns a function that repairs it. */
   flipByte(at: number): () => void {
     const flip = (): void => {
       for (const bytes of [this.visible, this.durable]) {
@@ -93,7 +92,7 @@ export class FileNode {
     return flip;
   }
 
-  /** Somebody writes over what is stored, and nobody is told. Returns a way to put it right. */
+  /** Silently replaces the stored content. Returns a function that restores it. */
   overwrite(content: Uint8Array): () => void {
     const before = new Uint8Array(this.visible.view());
     const put = (bytes: Uint8Array): void => {
@@ -109,7 +108,7 @@ export class FileNode {
     this.unsynced.push(change);
   }
 
-  /** The changes in order up to some byte, and nothing after it. */
+  /** Applies the changes in order up to a random byte, and nothing after it. */
   private applyTorn(rng: Rng): void {
     const total = this.unsynced.reduce((sum, change) => sum + changeSize(change), 0);
     let left = rng.int(total + 1);
@@ -125,7 +124,7 @@ export class FileNode {
     }
   }
 
-  /** Each page by its own luck: a later one may be there and an earlier one not. */
+  /** Applies each page at random: a later one may survive where an earlier one does not. */
   private applyRandomPages(rng: Rng): void {
     for (const change of this.unsynced) {
       if (change.kind === 'truncate') {

@@ -5,12 +5,14 @@ import type { SimWorld } from './world.js';
 export interface NetworkFaults {
   loss_chance: number;
   double_chance: number;
-  /** Of a message that takes much longer than others, and so comes after those sent later. */
+  /** Chance that a message takes much longer than usual, and so arrives after later ones. */
   delay_chance: number;
   delay_max_ms: number;
 }
 
-/** Between agents and coordinators: messages are lost, late, doubled and out of order, and agents are cut off. */
+/**
+ * The network between agents and coordinators: loses, delays, duplicates and reorders messages, and partitions agents.
+ */
 export class Network {
   private readonly partitionedUntilMs = new Map<string, number>();
 
@@ -20,7 +22,7 @@ export class Network {
     private readonly rng: Rng,
   ) {}
 
-  /** Delivers in the process of the receiver, once, twice or never. */
+  /** Delivers in the receiver's process, once, twice or never. */
   send(route: { agent: string; to: SimProcess }, label: string, deliver: () => void): void {
     if (this.isPartitioned(route.agent) || this.rng.chance(this.faults.loss_chance)) {
       this.world.trace(`lost: ${label}`);
@@ -29,7 +31,7 @@ export class Network {
     const copies = this.rng.chance(this.faults.double_chance) ? 2 : 1;
     const firstMs = this.delayMs();
     for (let copy = 0; copy < copies; copy += 1) {
-      // Doubles often come together, and so into the same batch.
+      // Duplicates often arrive together, and so in the same batch.
       const isTogether = copy === 0 || this.rng.chance(0.5);
       route.to.after(isTogether ? firstMs : this.delayMs(), label, deliver);
     }

@@ -3,14 +3,14 @@ import type { ProcessClock } from '../../src/stores/clock.js';
 import type { Rng } from './rng.js';
 import { type SimWorld, WORLD_EPOCH_MS } from './world.js';
 
-/** A busy process comes to its timers late, some more than others. */
+/** A busy process runs its timers late, by an amount that differs per process. */
 const TIMER_LATENESS = { min: 2, max: 12 };
-/** How far a good quartz is off. */
+/** Drift of a good quartz clock. */
 const DRIFT_MAX = 0.0001;
 
 /**
- * A process of the simulated world: its own clock, its own life. What it waits for reaches it only while it lives;
- * while it is frozen everything waits for it.
+ * A process of the simulated world, with its own clock and lifetime. Callbacks run only while it is alive; while it is
+ * frozen they are postponed.
  */
 export class SimProcess {
   private alive = true;
@@ -25,7 +25,7 @@ export class SimProcess {
     readonly world: SimWorld,
     readonly name: string,
     private readonly rng: Rng,
-    /** Its clocks move in leaps of this; 0: they do not. */
+    /** Resolution of its clocks; 0: continuous. */
     tickMs = 0,
   ) {
     this.drift = 1 + rng.between(-DRIFT_MAX, DRIFT_MAX);
@@ -49,7 +49,7 @@ export class SimProcess {
     return this.world.now_ms < this.frozenUntilMs;
   }
 
-  /** Runs `task` in this process after so long, unless the process is dead by then. */
+  /** Runs `task` in this process after a delay, unless the process is dead by then. */
   after(afterMs: number, label: string, task: () => void): () => void {
     let cancel = this.world.schedule(afterMs, `${this.name} ${label}`, () => {
       if (!this.alive) return;
@@ -65,7 +65,7 @@ export class SimProcess {
     });
   }
 
-  /** Nothing it was about to do will happen, and nobody will answer it. */
+  /** None of its pending tasks will run, and no reply will reach it. */
   kill(): void {
     if (!this.alive) return;
     this.alive = false;

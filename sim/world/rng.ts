@@ -1,4 +1,4 @@
-/** Four 32-bit words out of any text, well mixed: the start of one stream of numbers. */
+/** Hashes a text into four well-mixed 32-bit words: the seed of one stream. */
 function seedWords(text: string): [number, number, number, number] {
   const words: [number, number, number, number] = [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344];
   for (let at = 0; at < text.length; at += 1) {
@@ -14,8 +14,8 @@ function seedWords(text: string): [number, number, number, number] {
 const WARM_UP_ROUNDS = 12;
 
 /**
- * Random numbers that are the same in every run (sfc32). Streams are named: one purpose draws from one stream, so
- * that switching a fault off does not change what all the others do.
+ * A deterministic random number generator (sfc32). Streams are named, one per purpose, so that switching a fault off
+ * does not change the others.
  */
 export class Rng {
   private a: number;
@@ -37,7 +37,7 @@ export class Rng {
     return this.word() / 2 ** 32;
   }
 
-  /** 0 … count - 1. */
+  /** An integer from 0 to count - 1. */
   int(count: number): number {
     return Math.floor(this.float() * count);
   }
@@ -54,7 +54,7 @@ export class Rng {
     return items[this.int(items.length)] as T;
   }
 
-  /** Waiting times of things that happen on average once in `mean`; the longest is eight times that. */
+  /** Exponentially distributed waiting time with this mean, at most eight times the mean. */
   exponential(mean: number): number {
     return Math.min(-Math.log(1 - this.float()), 8) * mean;
   }

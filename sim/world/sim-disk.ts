@@ -4,26 +4,26 @@ import type { FileNode } from './file-node.js';
 import type { SimProcess } from './process.js';
 import type { Rng } from './rng.js';
 
-/** How a disk misbehaves. Changed while the simulation runs. */
+/** Faults of a disk. They change while the simulation runs. */
 export interface DiskFaults {
   isFull: boolean;
-  /** Of one write, that only part of it gets there. */
+  /** Chance that a write is only partly done. */
   write_failure_chance: number;
-  /** Of one sync. */
+  /** Chance that a sync fails. */
   sync_failure_chance: number;
-  /** How much longer than others this sync takes. */
+  /** Additional duration of this sync. */
   stallMs(path: string): number;
   onFault(what: 'disk full' | 'write failure' | 'sync failure' | 'sync stalled'): void;
-  /** A folder is there by this name now. */
+  /** A folder was renamed to this path. */
   onNamed(folder: string): void;
 }
 
 interface PendingOperation {
-  /** What may still reach the disk although the process that asked has died. */
+  /** May still reach the disk although the requesting process has died. */
   readonly finish: () => void;
 }
 
-/** The disk as one process sees it. What the process asked for happens a little later, or never. */
+/** The disk as one process sees it. Operations take effect a little later, or never. */
 export class SimDisk implements Disk {
   private readonly pending = new Set<PendingOperation>();
 
@@ -120,7 +120,7 @@ export class SimDisk implements Disk {
   }
 
   write(file: FileNode, bytes: Uint8Array): Promise<number> {
-    // A copy: the writer may use its buffer again.
+    // Copied, because the writer may reuse its buffer.
     const copy = new Uint8Array(bytes);
     const finish = (): void => file.append(copy.subarray(0, this.rng.int(copy.length + 1)));
     const write = (): number => {
@@ -223,10 +223,10 @@ function ignoreErrors(effect: () => unknown): void {
   try {
     effect();
   } catch {
-    // The process that would have been told is dead.
+    // The process that would see the error is dead.
   }
 }
 
-/** As Node's errors look: the store tells them apart by `code`, and a disk's from a bug by `syscall`. */
+/** Shaped like Node's errors: the store reads `code`, and uses `syscall` to tell a disk error from a bug. */
 export const diskError = (code: string, message: string): Error =>
   Object.assign(new Error(`${code}: ${message}`), { code, syscall: 'simulated' });

@@ -3,30 +3,30 @@ import { drainMicrotasks, runInOwnTurn } from './determinism-guards.js';
 import { EventQueue } from './event-queue.js';
 import { Rng } from './rng.js';
 
-/** Something that must never be. The run stops at the first. */
+/** A broken invariant. The run stops at the first one. */
 export class ViolationError extends Error {
   override readonly name = 'ViolationError';
 }
 
-/** Digesting line by line would cost more than much of what is digested. */
+/** Digesting line by line would be too expensive. */
 const LINES_PER_DIGEST = 512;
 
 export const WORLD_EPOCH_MS = Date.UTC(2026, 0, 1);
 
 /**
- * The one place where things happen: a queue of events in virtual time. One event is run at a time, and everything
- * that follows from it is run to its end before the next, so that a seed always tells the same story.
+ * The simulated world: a queue of tasks in virtual time. One task runs at a time, and all its consequences finish
+ * before the next, so that a seed always produces the same trace.
  */
 export class SimWorld {
   readonly rng: Rng;
-  /** True time, which nobody inside can see: milliseconds since the start. */
+  /** True time, invisible to the simulated processes: milliseconds since the start. */
   now_ms = 0;
   steps = 0;
   private readonly queue = new EventQueue();
   private sequence = 0;
   private readonly digest = createHash('sha256');
   private pendingLines = '';
-  /** When each untold line was. */
+  /** The time of each line that is not yet digested. */
   private readonly pendingTimesMs = new Float64Array(LINES_PER_DIGEST);
   private pendingCount = 0;
   private failure: ViolationError | null = null;
@@ -38,7 +38,7 @@ export class SimWorld {
     this.rng = new Rng(`seed ${seed}`);
   }
 
-  /** Runs `task` after so long. Returns a way to call it off. */
+  /** Runs `task` after a delay. Returns a function that cancels it. */
   schedule(afterMs: number, label: string, task: () => void): () => void {
     let isCancelled = false;
     this.sequence += 1;
@@ -55,13 +55,13 @@ export class SimWorld {
     };
   }
 
-  /** One line of the story; the lines of two runs of one seed are equal to the last byte. */
+  /** Appends a line to the trace; two runs of one seed have identical traces. */
   trace(line: string): void {
     this.appendTrace(line);
     this.onTrace?.(`${(this.now_ms / 1000).toFixed(3).padStart(10)}s  ${line}`);
   }
 
-  /** Records the first violation; the run ends with the step in hand. */
+  /** Records the first violation; the run ends after the current step. */
   violate(invariant: string, message: string): void {
     this.trace(`VIOLATION ${invariant}: ${message}`);
     this.failure ??= new ViolationError(`${invariant}: ${message}`);
@@ -71,7 +71,7 @@ export class SimWorld {
     return this.failure !== null;
   }
 
-  /** Runs events until `done`, until time is up, or until nothing is left to happen. */
+  /** Runs tasks until `isDone`, until the time is up, or until none is left. */
   run(untilMs: number, isDone: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       runInOwnTurn(() => {
@@ -103,7 +103,7 @@ export class SimWorld {
     if (this.failure !== null) throw this.failure;
   }
 
-  /** The digest of the story so far. Ends the story. */
+  /** The digest of the trace. No line can be added afterwards. */
   fingerprint(): string {
     this.digestPending();
     return this.digest.digest('hex');

@@ -5,7 +5,7 @@ import { type EdgeGrant, edgeGrant, edgeGrantLines } from './edge/edge-grant.js'
 import { clockTime, countText, relativeTime, singleLine } from './output/text.js';
 import { reportRefusal } from './replies.js';
 
-/** Shows what came of asking for work, and remembers the handle of what was granted. */
+/** Prints the reply to a claim request, and stores the handle of a granted claim. */
 export async function showClaimReply(context: CommandContext, reply: ClaimReply): Promise<void> {
   if (reply.success) {
     await rememberClaim(context, reply.claim);

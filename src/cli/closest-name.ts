@@ -1,4 +1,4 @@
-/** The name that was most likely meant; null: none is near. */
+/** The name closest to `word` by edit distance; null when none is close enough to be a typo. */
 export function closestName(word: string, names: readonly string[]): string | null {
   const distanceMax = Math.max(2, Math.floor(word.length / 3));
   let best: string | null = null;
@@ -11,7 +11,7 @@ export function closestName(word: string, names: readonly string[]): string | nu
   return best;
 }
 
-/** How many letters must be put in, left out or changed to make one word of the other. */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let previousRow = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {

@@ -10,7 +10,7 @@ import { CliState, type CliTarget } from './state/cli-state.js';
 import { homeFolder } from './state/home-folder.js';
 import type { CommandServer } from './workspace/command-server.js';
 
-/** The options that every command takes. */
+/** The global options. */
 export interface GlobalOptions {
   readonly json?: true;
   readonly url?: string;
@@ -21,10 +21,10 @@ export interface GlobalOptions {
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
-/** A person waits for the answer: long enough for a server that restarts, not longer. */
+/** Short, because a person waits: enough for a server restart. */
 const RETRY_POLICY = { tries: 4, within_seconds: 10 };
 
-/** What a command works with: who calls, where the server is, what is remembered, and where to write. */
+/** What a command runs with: identity, server address, stored CLI state, and output. */
 export class CommandContext {
   readonly paint: Paint;
   readonly state: CliState;
@@ -46,7 +46,7 @@ export class CommandContext {
     return this.explicitUrl ?? DEFAULT_URL;
   }
 
-  /** The server that was named; null: nobody did. */
+  /** The server URL from `--url` or `GENESIS_URL`; null if neither is set. */
   get explicitUrl(): string | null {
     return this.optionOrEnv(this.options.url, 'GENESIS_URL');
   }
@@ -55,28 +55,30 @@ export class CommandContext {
     return this.optionOrEnv(this.options.tenant, 'GENESIS_TENANT') ?? 'default';
   }
 
-  /** Who calls: whoever was named, the one agent of a workspace that has only one, or the user at this machine. */
+  /**
+   * The calling agent: the one given explicitly, else the workspace's sole agent, else the user on this machine.
+   */
   async agent(): Promise<string> {
     return explicitAgent(this.io, this.options.agent) ?? (await this.soleAgent()) ?? userAgent(this.io);
   }
 
-  /** The agent that has this workspace to itself; null: several may work here. */
+  /** The agent of a single-agent workspace; null if several agents may work here. */
   private soleAgent(): Promise<string | null> {
     const workspace = Workspace.find(this.io.cwd);
     if (workspace === null) return Promise.resolve(null);
-    // Files that cannot be read are found out by the commands that need them.
+    // Ignore unreadable files here: the commands that need them report the error.
     this.soleAgentPromise ??= import('../workspace/load.js')
       .then(({ soleAgent }) => soleAgent(workspace))
       .catch(() => null);
     return this.soleAgentPromise;
   }
 
-  /** The project that was named; null: nobody did. */
+  /** The project from `--project` or `GENESIS_PROJECT`; null if neither is set. */
   get explicitProject(): string | null {
     return this.optionOrEnv(this.options.project, 'GENESIS_PROJECT');
   }
 
-  /** The session that was named; null: nobody did. */
+  /** The session from `--session` or `GENESIS_SESSION`; null if neither is set. */
   get explicitSession(): string | null {
     return this.optionOrEnv(this.options.session, 'GENESIS_SESSION');
   }
@@ -96,23 +98,23 @@ export class CommandContext {
     return { url, tenant, project };
   }
 
-  /** The project whose workspace this is. */
+  /** The project of the workspace that contains the current folder. */
   private async workspaceProject(): Promise<ProjectKey | null> {
     const workspace = Workspace.find(this.io.cwd);
     if (workspace === null) return null;
     const { readProjectKey } = await import('../workspace/project-file.js');
-    // One without a name is found out by the commands that need it.
+    // Ignore a missing project name here: the commands that need it report the error.
     return readProjectKey(workspace).catch(() => null);
   }
 
-  /** The session of this agent at this terminal, or the one that was named. */
+  /** The session given explicitly, else the stored session of this agent at this terminal. */
   async session(): Promise<string> {
     if (this.explicitSession !== null) return this.explicitSession;
     const agentId = await this.agent();
     return this.state.session(await this.target(), agentId, await this.terminal(agentId));
   }
 
-  /** Who works alone goes on at any terminal. */
+  /** The terminal part of a session's key. A sole agent has one session for all terminals. */
   private async terminal(agentId: string): Promise<string> {
     return agentId === (await this.soleAgent()) ? '' : terminalName(this.io);
   }
@@ -128,26 +130,26 @@ export class CommandContext {
   }
 
   async genesisAt(target: CliTarget, token = this.explicitToken): Promise<Genesis> {
-    // Loaded here alone: who works on a workspace's own files does not wait for it.
+    // Lazy import: commands on a workspace's own files do not pay its load time.
     const { Genesis } = await import('../client/index.js');
     return new Genesis({ ...target, ...(token === null ? {} : { token }), retry: RETRY_POLICY });
   }
 
-  /** For what belongs to the whole tenant. */
+  /** A client for calls that concern the whole tenant. */
   async genesisForTenant(): Promise<Genesis> {
     const { tenant, explicitProject } = this;
     const { url, token } = await this.server();
     return this.genesisAt({ url, tenant, project: explicitProject ?? 'default' }, token);
   }
 
-  /** The token that was named; null: none was. */
+  /** The token from `GENESIS_TOKEN`; null if it is not set. */
   private get explicitToken(): string | null {
     return this.optionOrEnv(undefined, 'GENESIS_TOKEN');
   }
 
   /**
-   * Where the server answers, and with which token. Where none was named, that of the workspace does, which may be this
-   * command itself. One with a token of its own gets that and no other.
+   * The server to call, and its token. Without an explicit URL, a workspace uses its own server, which this command
+   * may have to start. A server with its own token gets that token only.
    */
   async server(): Promise<ServerAddress> {
     const workspace = this.explicitUrl === null ? Workspace.find(this.io.cwd) : null;
@@ -159,7 +161,7 @@ export class CommandContext {
     return { url, token: token ?? this.explicitToken };
   }
 
-  /** The command is done. */
+  /** Stops the server that this command started, if any. */
   async close(): Promise<void> {
     await (await this.commandServer?.catch(() => null))?.stop();
   }
@@ -172,13 +174,13 @@ export class CommandContext {
     this.print(JSON.stringify(value));
   }
 
-  /** The wire's own JSON, or the same for a person. */
+  /** Prints the reply as JSON (`--json`) or as text. */
   show<T>(reply: T, renderText: (reply: T) => string): void {
     if (this.is_json) this.printJson(reply);
     else this.print(renderText(reply));
   }
 
-  /** Beside the output: nothing that reads the output sees it. */
+  /** Prints to standard error, so that it does not mix with the output. */
   printNotice(text: string): void {
     this.io.stderr.write(`${text}\n`);
   }

@@ -39,7 +39,7 @@ const json = async (setting: TerminalOptions, ...argv: string[]) => {
 const claim = (setting: TerminalOptions, ...more: string[]) =>
   gen(setting, 'task', 'claim', SUBJECT, '--role', 'architect', ...more);
 
-/** Claims the edge, and writes a draft where the claim said. */
+/** Claims the edge, and writes a draft to the folder in the reply. */
 async function drafting(setting: TerminalOptions): Promise<string> {
   const { reply } = await json(setting, 'task', 'claim', SUBJECT, '--role', 'architect');
   await writeProjectFile(setting.cwd, `${reply.work}/docs/login.md`, 'People log in.\n');
@@ -275,7 +275,7 @@ it('one agent alone: no name, no lease, no inbox, and a second agent is told of 
   const { reply } = await json(alone, 'events', '--type', 'edge_started');
   expect(reply).toMatchObject({ events: [{ agent_id: 'primary', agent_role: 'full_stack' }] });
   expect((await gen(alone, 'serialise')).err).toContain('coordination.mode is single');
-  // At another terminal it is the same agent, and goes on.
+  // A sole agent has the same session at another terminal.
   const elsewhere = { ...alone, env: { ...alone.env, TMUX_PANE: '%7' } };
   const work = /Write to +(\S+)/.exec(granted.out)?.[1] ?? '';
   expect(work).toContain('/agents/primary/');

@@ -1,24 +1,27 @@
-/** What a command's end tells the shell. */
+/** The exit codes. */
 export const EXIT = { done: 0, refused: 1, usage: 2, human: 3 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** What only a human can settle. */
+/** Codes that only a human can resolve. */
 const HUMAN_NEEDED = new Set(['DENIED_HELD', 'ESCALATED']);
-/** What was asked in a form that no state of the work could make right. A plan may be right tomorrow. */
+/**
+ * Codes for malformed requests, which no change of state would make valid. A plan is not one: it may become valid
+ * later.
+ */
 const WRONG_INPUT = new Set(['INVALID_REQUEST', 'INVALID_LEASE', 'INVALID_EVENT', 'CLAIM_ID_REQUIRED']);
 
-/** The one place from what a refusal or a problem is called to the exit code. */
+/** Maps the code of a refusal or a problem to the exit code. No other function does. */
 export function exitFor(code: string): ExitCode {
   if (HUMAN_NEEDED.has(code)) return EXIT.human;
   return WRONG_INPUT.has(code) ? EXIT.usage : EXIT.refused;
 }
 
-/** What failed before anybody could be asked, in the shape of what a server finds wrong. */
+/** A failure before any request was sent, in the shape of a server's problem. */
 export const localProblem = (code: string, detail: string) => ({ code, detail, status: 0 });
 
-/** A command that cannot go on: what happened and what to do, for a person, and the exit code for the shell. */
+/** A failure that ends the command: a message for the user, and an exit code. */
 export class CommandFailure extends Error {
-  /** For `--json`: what the server said, or the same of what happened here. */
+  /** Output for `--json`: the server's problem, or its local equivalent. */
   readonly body: unknown;
 
   constructor(
@@ -33,13 +36,13 @@ export class CommandFailure extends Error {
 
 export const wrongUsage = (message: string): CommandFailure => new CommandFailure(message, EXIT.usage);
 
-/** A failure with a name of its own. */
+/** A failure with a machine-readable code. */
 export const failureWithCode = (code: string, message: string): CommandFailure =>
   new CommandFailure(message, exitFor(code), localProblem(code, message));
 
 export const noWorkspace = (message: string): CommandFailure => failureWithCode('NO_WORKSPACE', message);
 
-/** Of a file that was named and is not to be had; `more`: what did not happen because of it. */
+/** A file argument that cannot be read; `consequences` say what was not done because of it. */
 export const fileUnreadable = (file: string, error: unknown, ...consequences: string[]): CommandFailure =>
   failureWithCode(
     'FILE_UNREADABLE',

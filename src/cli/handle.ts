@@ -8,7 +8,7 @@ import { parseWholeNumber } from './option-parsers.js';
 import { clockTime } from './output/text.js';
 import type { StoredHandle } from './state/cli-state.js';
 
-/** A handle from elsewhere, in the place of the one that is remembered. */
+/** A handle given by options instead of the stored one. */
 export interface HandleOptions {
   readonly generation?: number;
   readonly claimId?: string;
@@ -24,13 +24,13 @@ const claimIdOption = (): Option =>
 export const addHandleOptions = (command: Command): Command =>
   command.addOption(generationOption()).addOption(claimIdOption());
 
-/** An edge has one name, however it is spelled; by that name its handle is remembered. */
+/** The canonical spelling of an edge's id. Handles are stored under it. */
 export function canonicalSubject(id: string): string {
   const { feature_id, edge } = subjectKindOf(id) === 'edge' ? subjectKeys(id) : {};
   return feature_id === undefined || edge === undefined ? id : edgeSubject(feature_id, edge);
 }
 
-/** The handle of this session for a piece of work. */
+/** This session's handle for a task or an edge. */
 export async function resolveHandle(
   context: CommandContext,
   id: string,
@@ -57,7 +57,7 @@ export async function resolveHandle(
   return claim_id === undefined ? remembered : { ...remembered, claim_id };
 }
 
-/** A handle is forgotten with the result that was accepted under it. */
+/** The failure for work that is already completed: its handle was removed when the result was accepted. */
 async function alreadyCompletedFailure(
   context: CommandContext,
   taskId: string,
@@ -72,7 +72,7 @@ async function alreadyCompletedFailure(
   );
 }
 
-/** As every fenced call wants it, but for the name it gives the generation. */
+/** The fields of every fenced call except the generation, whose name differs between calls. */
 export const fencingFields = ({ task_id, session_id, claim_id }: StoredHandle) => ({
   task_id,
   session_id,

@@ -6,7 +6,7 @@ import { gen } from './testing/terminal.js';
 
 const SCOPE = { tenant_id: 'default', project_id: 'shop' };
 
-/** A server with a plan, a claim on it, and hooks called as a client calls them. */
+/** A server with a plan and a claim, and hooks called like a client calls them. */
 async function begin(lease_duration_seconds = 300) {
   const { setting, server } = await startHarness();
   const { coordinator } = server;

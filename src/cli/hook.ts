@@ -21,14 +21,14 @@ export const addHook: AddCommands = (program, wrapAction) => {
 
 type HookHandler = (event: HookEvent, keeping: HookContext) => Promise<string | null>;
 
-/** Where nothing that is said now would be heard, it is said after the next use of a tool. */
+/** Announces the held handles. Output of `PreCompress` would be lost, so it is deferred to the next tool use. */
 const announceHandles: HookHandler = async (event, hookContext) => {
   if (event.hook_event_name !== 'PreCompress') return onConversationStart(hookContext);
   await hookContext.state.markCompacted();
   return null;
 };
 
-/** A hook never stands in the way of the work it serves: whatever happens, it answers, and ends well. */
+/** Runs a hook. It always replies and exits with 0, so that a failure never blocks the client. */
 async function runHook(context: CommandContext, hook: HookHandler): Promise<void> {
   const event = await readEvent(context.io.stdin);
   const { session_id, hook_event_name } = event;

@@ -6,7 +6,7 @@ import type { Io } from './io.js';
 
 const AGENT_LENGTH_MAX = 100;
 
-/** The agent that was named, by option or by `GENESIS_AGENT`; null: nobody did. */
+/** The agent from `--agent` or `GENESIS_AGENT`; null if neither is set. */
 export function explicitAgent(io: Io, given: string | undefined): string | null {
   const agentId = given ?? io.env.GENESIS_AGENT;
   if (agentId === undefined || agentId === '') return null;
@@ -15,7 +15,7 @@ export function explicitAgent(io: Io, given: string | undefined): string | null 
   return agentId;
 }
 
-/** The user at this machine. */
+/** The agent id of the user on this machine. */
 export const userAgent = (io: Io): string => safeId(`${io.user}@${hostname()}`);
 
 const safeId = (text: string): string =>
@@ -24,10 +24,10 @@ const safeId = (text: string): string =>
     .replace(/^[^A-Za-z0-9]+/, '')
     .slice(0, AGENT_LENGTH_MAX) || 'agent';
 
-/** Variables by which terminals and multiplexers tell their windows apart. */
+/** Variables by which terminals and multiplexers identify a window. */
 const WINDOW_VARIABLES = ['TMUX_PANE', 'TERM_SESSION_ID', 'WT_SESSION', 'WEZTERM_PANE', 'KITTY_WINDOW_ID'];
 
-/** Tells one terminal from another, so that each has a session of its own; empty where there is none. */
+/** Identifies the terminal, so that each has its own session; empty if there is none. */
 export function terminalName({ env }: Io): string {
   for (const name of WINDOW_VARIABLES) if ((env[name] ?? '') !== '') return `${name}=${env[name]}`;
   for (const descriptor of [0, 1, 2]) {

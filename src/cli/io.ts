@@ -2,23 +2,23 @@ import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { SanitizedOutput } from './output/sanitized-output.js';
 
-/** The world around the program, so that a test can be the terminal. */
+/** Everything the program uses of its process, so that tests can replace it. */
 export interface RawIo {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Of standard output, where it is a terminal; null: a pipe or a file, which has none. */
+  /** Width of standard output; null if it is not a terminal. */
   readonly columns: number | null;
-  /** Whether somebody watches standard error. */
+  /** Whether standard error is a terminal. */
   readonly is_watched: boolean;
   readonly user: string;
-  /** Calls back when the person or the system asks to stop; returns how to stop listening. */
+  /** Calls back on a stop signal; returns a function that removes the listener. */
   onStop(listener: (signal: StopSignal) => void): () => void;
 }
 
-/** What a command has of it. Commands have no other way to write, so none can forget to make text plain. */
+/** What commands get. Its output streams sanitize all text, so no command can write raw text. */
 export interface Io extends Omit<RawIo, 'stdout' | 'stderr'> {
   readonly stdout: SanitizedOutput;
   readonly stderr: SanitizedOutput;
@@ -35,17 +35,17 @@ export type StopSignal = (typeof STOP_SIGNALS)[number];
 
 const COLUMNS_DEFAULT = 100;
 
-/** The process's own streams: nothing else in src touches them. */
+/** The process's own streams. Nothing else in src uses them. */
 export function processIo(): RawIo {
   const { stdin, env } = process;
-  // Whoever reads our output may have read enough: that is no fault of ours.
+  // A reader that closes the pipe early is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  // The reader of standard error may close it: the command goes on.
+  // Continue if the reader of standard error closes it.
   process.stderr.on('error', () => {});
-  // What Node prints of a fault by itself would reach the terminal as it is.
+  // Node would print the error to the terminal unsanitized.
   process.on('uncaughtException', (error: unknown) => {
     const errorText = error instanceof Error ? (error.stack ?? error.message) : String(error);
     new SanitizedOutput(process.stderr).write(`${errorText}\n`);
@@ -69,10 +69,10 @@ export function processIo(): RawIo {
   };
 }
 
-/** A container may run under a number that no user has. */
+/** Interval of the check for unread standard error. */
 const STDERR_DRAIN_CHECK_MS = 2000;
 
-/** Node ends a process when standard error was read, which may never happen: from here on it does not wait for that. */
+/** Exits even if standard error is never read. Node otherwise waits until its buffer is drained. */
 export function exitDespiteUnreadStderr(): void {
   setInterval(() => {
     const { stdout, stderr } = process;
@@ -84,6 +84,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
+    // A container may run under a uid that has no user entry.
     return 'agent';
   }
 }

@@ -13,7 +13,7 @@ import type { Io } from './io.js';
 import { countText } from './output/text.js';
 import { shellLine } from './setup/shell-line.js';
 
-/** Names the secret files of a store that git tracks, and the commands that end it. Empty: there are none. */
+/** Names the store's secret files that git tracks, and the commands to untrack them. Empty if there are none. */
 export async function trackedWarning(io: Io, folder: string): Promise<string[]> {
   const isWorkspace = basename(dirname(folder)) === WORKSPACE_FOLDER;
   const { paths, hasKeys } = await trackedSecrets(folder, isWorkspace ? WORKSPACE_SECRETS : STORE_SECRETS);
@@ -28,13 +28,13 @@ export async function trackedWarning(io: Io, folder: string): Promise<string[]> 
     hasKeys
       ? 'No key works here until that ends. Stop the server, run this, commit, and create new keys (gen key create):'
       : 'Run this, and commit:',
-    // The old secret is known, so the file goes; the next start makes a new one.
+    // Delete the file: its secret is exposed, and the next start creates a new one.
     ...(secrets.length > 0 ? [`  ${git} --force -- ${secrets.join(' ')}`] : []),
     ...(others.length > 0 ? [`  ${git} -r --cached -- ${others.join(' ')}`] : []),
   ];
 }
 
-/** Names the lines that the `.gitignore` of a workspace in a repository lacks. Empty: there are none. */
+/** Names the lines missing from a workspace's `.gitignore`. Empty if there are none, or outside a repository. */
 export async function ignoreWarning(workspace: Workspace): Promise<string[]> {
   if ((await repositoryOf(workspace.root)) === null) return [];
   const missing = missingIgnores(workspace);
@@ -42,7 +42,7 @@ export async function ignoreWarning(workspace: Workspace): Promise<string[]> {
   return [`${WORKSPACE_FOLDER}/.gitignore lacks ${missing.join(', ')}. Add what is missing: gen migrate`];
 }
 
-/** Counts the keys that do not work here, or will not for long. `url`: of the store, as it may be shown. */
+/** Warns about keys that are refused here, or will be soon. `url`: the store's, without its password. */
 export async function keyWarning({ keys }: Coordinator, url: string): Promise<string[]> {
   const ring = await keys.openKeyRing();
   const [refused, unbound] = [ring.rejectedKeys().length, ring.legacyUnboundKeys().length];

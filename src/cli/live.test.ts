@@ -5,7 +5,7 @@ import { gen, start } from './testing/terminal.js';
 it('events are shown as they happen, one JSON line each', async () => {
   const { setting } = await startPlannedHarness();
   const following = start(setting, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
-  // Whether the stream is open is known by what it tells: something happens until it is.
+  // Only an event shows that the stream is open, so produce events until one arrives.
   const happening = (async () => {
     for (let reply = false; !reply; ) {
       await gen(setting, 'next');

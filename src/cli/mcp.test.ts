@@ -21,12 +21,12 @@ import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const SCOPE = { tenant_id: 'default', project_id: 'shop' };
 
-/** To negotiate the newer one, the client starts the server twice. */
+/** The older revision: negotiating the newer one makes the client start the server twice. */
 const OLDER = REVISIONS[1];
 
 const ARGS = [join(inject('built'), 'dist/cli/main.js'), 'mcp'];
 
-/** A real server with a plan, and how `gen mcp` is started for it. */
+/** A real server with a plan, and the settings to start `gen mcp` for it. */
 async function fleet(env: Record<string, string> = {}) {
   const { setting, server } = await startHarness();
   await gen(setting, 'plan', 'import', 'plan.yaml');
@@ -37,7 +37,7 @@ async function fleet(env: Record<string, string> = {}) {
   return { server, started };
 }
 
-/** `gen mcp` in a process of its own, and the official client that starts it. */
+/** Starts `gen mcp` in its own process through the official client. */
 async function begin(revision: Revision, env: Record<string, string> = {}) {
   const { server, started } = await fleet(env);
   const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, ...started });
@@ -54,7 +54,7 @@ async function isGone(pid: number): Promise<void> {
   } catch {}
 }
 
-/** Resolves when an event of that type has happened so many times. */
+/** Resolves when an event of that type has occurred `times` times. */
 async function happened({ coordinator }: RunningServer, type: string, times = 1): Promise<void> {
   const enough = new AbortController();
   let seen = 0;
@@ -83,7 +83,7 @@ test('a claim outlives its lease while the client lives, and not longer', async 
   const { handle } = await callTool(client, 'next', { lease_duration_seconds: 1 });
   for (const renewals of [1, 2, 3, 4]) {
     await happened(server, 'LEASE_RENEWED', renewals);
-    // At the server time goes on with the renewals: however slow the machine is, none comes too late.
+    // The server's clock advances only after a renewal, so none is late even on a slow machine.
     time.advance(0.5);
   }
   expect(await callTool(client, 'renew', { handle })).toMatchObject({ success: true });

@@ -15,7 +15,7 @@ export const addMcp: AddCommands = (program, wrapAction) => {
     .action(wrapAction(mcp));
 };
 
-/** Lives as long as its client: until standard input ends, or somebody asks to stop. */
+/** Serves MCP on standard input and output until the input ends or a stop signal arrives. */
 async function mcp(context: CommandContext): Promise<void> {
   const { io } = context;
   const fleet = new AutoRenewingFleet(new SdkFleet(await context.genesis()));

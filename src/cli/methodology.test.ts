@@ -20,7 +20,7 @@ const json = async (setting: TerminalOptions, ...argv: string[]) => {
 const logOf = ({ cwd }: TerminalOptions) =>
   readFile(join(cwd, '.ai-workspace/events/events.jsonl'), 'utf8').catch(() => '');
 
-/** An agent that hands in what it may not converge, so that a human is asked. */
+/** Submits as an agent whose role may not converge the edge, so that the result is escalated to a human. */
 async function escalated({ cwd }: TerminalOptions): Promise<void> {
   const { store, blobs, key } = await openWorkspaceStore(new Workspace(cwd), () => {});
   const coordinator = await Coordinator.open({ store, blobs });
@@ -244,7 +244,7 @@ it('a review shows the candidate, and decides on that one alone', async () => {
   await writeProjectFile(setting.cwd, `${drafts}/needs.md`, 'a draft\n');
   const shown = await gen(setting, 'review', '--feature', FEATURE_ID);
   expect(shown.out).toMatch(/candidate +[0-9a-f]{64}/);
-  // A draft that was not handed in is nothing to decide on.
+  // A draft that was not submitted is not part of the review.
   expect(shown.out).not.toContain('needs.md');
   expect(shown.out).toMatch(/[1-9]\d* of \d+ checks passed, 0 failed/);
   expect(shown.out).toContain('agent-b');

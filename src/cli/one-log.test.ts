@@ -11,7 +11,7 @@ import { createProject, FEATURE_ID } from './testing/workspace.js';
 const SUBJECT = `${FEATURE_ID}#intent_requirements`;
 
 it('of four who claim an edge at once, without a server, one has it and three hear who', async () => {
-  // Nobody runs out of the patience to wait for the others.
+  // Frozen time: no command reaches its timeout while it waits for the log.
   FrozenTime.begin();
   const setting = await createProject({});
   const claims = ['a1', 'a2', 'a3', 'a4'].map((agent) =>

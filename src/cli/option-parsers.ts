@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-/** What commander calls to read an option's value: a wrong one is wrong usage. */
+/** Parsers that commander calls for option values. An invalid value is a usage error. */
 
 export function parseWholeNumber(text: string): number {
   const number = Number(text);
@@ -9,7 +9,7 @@ export function parseWholeNumber(text: string): number {
   return number;
 }
 
-/** Whole seconds, or with a unit: `300`, `90s`, `5m`, `2h`, `30d`. */
+/** Parses whole seconds, or a number with a unit: `300`, `90s`, `5m`, `2h`, `30d`. */
 export function parseSeconds(text: string): number {
   const match = /^(\d{1,9})([smhd]?)$/.exec(text);
   if (match === null) throw new InvalidArgumentError('Expected seconds, as in 300, 90s, 5m, 2h or 30d.');
@@ -24,13 +24,13 @@ export function parseWaitSeconds(text: string): number {
   return number;
 }
 
-/** Gathers an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export const collectOption = (value: string, before: readonly string[] = []): string[] => [...before, value];
 
 type DefinedFields<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** Without what nobody gave. */
+/** A copy without undefined fields. */
 export const withoutUndefined = <T extends object>(options: T): DefinedFields<T> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as DefinedFields<T>;

@@ -24,7 +24,7 @@ Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 a human is needed.
 Environment: GENESIS_URL, GENESIS_TOKEN, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_AGENT, GENESIS_SESSION,
 GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME.`;
 
-/** The command line with these commands. `onExit` hears the code of the command that ran. */
+/** Builds the program with these commands. `onExit` receives the exit code of the command that ran. */
 export function buildProgram(
   io: Io,
   commandGroups: readonly AddCommands[],
@@ -66,7 +66,7 @@ export function buildProgram(
   return program;
 }
 
-/** What a person can cause or mend has a sentence of its own; of anything else, what it says. */
+/** The failure to report. Any unknown error is reported with its message. */
 function failureOf(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error;
   if (error instanceof GenesisError) return problemFailure(error.problem);
@@ -89,7 +89,10 @@ function addGlobalOptions(program: Command): void {
     );
 }
 
-/** Runs one command line to its end; help of a command's command is what `--help` says of it. Never throws for what a person can cause or mend. */
+/**
+ * Runs one command line to its end. Throws only on bugs. `help` with several words becomes `--help` of that
+ * subcommand.
+ */
 export async function run(args: readonly string[], raw: RawIo): Promise<ExitCode> {
   const io = sanitizedIo(raw);
   const argv = args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : args;
@@ -98,7 +101,7 @@ export async function run(args: readonly string[], raw: RawIo): Promise<ExitCode
     code = exitCode;
   });
   try {
-    // `--version` alone is asked of the program; after a command it is the command's own.
+    // Only a leading `--version` is the program's; after a command it is that command's option.
     await program.parseAsync(argv[0] === '--version' ? ['-V'] : argv, { from: 'user' });
     return code;
   } catch (error) {

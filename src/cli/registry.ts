@@ -5,7 +5,7 @@ interface CommandGroup {
   readonly load: () => Promise<AddCommands>;
 }
 
-/** Every command, in the order in which help shows them. Each is loaded when it is called, and no other waits for it. */
+/** Every command, in the order of the help. Each module is loaded only when its command runs. */
 const COMMAND_GROUPS: readonly CommandGroup[] = [
   { names: ['up'], load: async () => (await import('./commands/up.js')).addUp },
   { names: ['init'], load: async () => (await import('./commands/init.js')).addInit },
@@ -38,7 +38,7 @@ const COMMAND_GROUPS: readonly CommandGroup[] = [
   { names: ['hook'], load: async () => (await import('./hook.js')).addHook },
 ];
 
-/** The family that a command line calls; all of them where it calls for help, or for what is not there; none for the version. */
+/** The group that the command line names; all groups for help or an unknown command; none for the version. */
 export function commandGroupsFor(argv: readonly string[]): Promise<AddCommands[]> {
   if (argv[0] === '--version' || argv[0] === '-V') return Promise.resolve([]);
   const commandName = commandNameIn(argv);
@@ -53,7 +53,7 @@ export async function allCommandGroups(): Promise<AddCommands[]> {
 
 const OPTIONS_WITH_VALUE = new Set(['--url', '--tenant', '--project', '--agent', '--session']);
 
-/** The first word that is neither an option nor the value of one. */
+/** The first argument that is neither an option nor the value of one. */
 function commandNameIn(argv: readonly string[]): string | undefined {
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';

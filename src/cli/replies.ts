@@ -4,7 +4,7 @@ import { CommandFailure, exitFor } from './exit.js';
 import { singleLine } from './output/text.js';
 import { wrapNotice } from './output/wrap.js';
 
-/** The reply, or the failure that the problem is. */
+/** Returns the reply, or throws a problem as a failure. */
 export function unwrapReply<T>(reply: T | Problem): T {
   if (isProblem(reply)) throw problemFailure(reply);
   return reply;
@@ -13,7 +13,7 @@ export function unwrapReply<T>(reply: T | Problem): T {
 export const problemFailure = (problem: Problem): CommandFailure =>
   new CommandFailure(problemText(problem), exitFor(problem.code), problem);
 
-/** What the server found wrong, with the place of each fault. */
+/** A problem as text, with the position of each fault. */
 export function problemText({ code, detail, faults = [] }: Problem): string {
   const faultLines = faults.map(({ line, column, path, message }) => {
     const position = line === undefined ? path : `line ${line}${column === undefined ? '' : `:${column}`}`;
@@ -30,7 +30,7 @@ interface DecisionReply {
   readonly accepted?: boolean;
 }
 
-/** A decided reply: shown where it is a yes; where it is a no, what happened and what to do, with the exit code. */
+/** Shows a granted or accepted reply. Otherwise reports the refusal and sets its exit code. */
 export function showDecision<T extends DecisionReply>(
   context: CommandContext,
   reply: T,

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import type { Genesis } from '../client/index.js';
 import { unwrapReply } from './replies.js';
 
-/** A command's body is at most 1 MiB; what comes near to it goes by blob. */
+/** A request body is at most 1 MiB; larger results go by blob. */
 const INLINE_BYTES_MAX = 768 * 1024;
 
 export type ResultBody = { readonly result_data: unknown } | { readonly blob_sha256: string };
 
-/** What was produced, as a submission carries it: JSON as it is, text as text, everything else by its hash. */
+/** The result fields of a submission: JSON or text inline, everything else as a blob. */
 export async function resultBody(genesis: Genesis, bytes: Uint8Array): Promise<ResultBody> {
   if (bytes.byteLength > INLINE_BYTES_MAX || !isUtf8(bytes)) {
     const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -19,7 +19,7 @@ export async function resultBody(genesis: Genesis, bytes: Uint8Array): Promise<R
   return { result_data: jsonOrText(text) };
 }
 
-/** JSON as it is; any other text as text. */
+/** Parses JSON; returns any other text unchanged. */
 export function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -54,7 +54,7 @@ it('run stops the program and all it started when the claim is lost, however dea
   await gen(setting, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
   await written(join(setting.cwd, 'told'));
   expect(isAlive(group)).toBe(true);
-  // Only the time that it is given to stop is still to pass.
+  // Only the grace period remains.
   expect(await time.advanceUntil(ended)).toMatchObject({
     code: 1,
     err: expect.stringContaining('A-001-schema: exit code 137'),
@@ -110,7 +110,7 @@ it('run claims nothing for a program that cannot be started', async () => {
   expect(JSON.parse(broken.out)).toMatchObject({ failed: 1 });
 });
 
-/** Who is told to stop has a few seconds: here they last as long as the machine needs. */
+/** Makes the grace period long enough for any machine. */
 function givePatience(): void {
   const { setTimeout: start } = globalThis;
   const spy = vi.spyOn(globalThis, 'setTimeout');
@@ -126,7 +126,7 @@ async function written(file: string): Promise<string> {
   }
 }
 
-/** Resolves when nothing of the group is left. */
+/** Resolves when the whole process group has ended. */
 async function isGone(group: number): Promise<void> {
   while (isAlive(group)) await pause(20);
 }

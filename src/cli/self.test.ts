@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { resolvesTo } from './self.js';
 import { temporaryFolder } from './testing/cli-harness.js';
 
-/** A program, and folders with something that is called `gen`. */
+/** A program, and folders that contain something named `gen`. */
 async function installed() {
   const root = await temporaryFolder();
   const main = join(root, 'main.js');

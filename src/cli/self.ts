@@ -5,21 +5,24 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const IS_SOURCE = import.meta.url.endsWith('.ts');
 
-/** The file that this program starts with, built or as it is written. */
+/** This program's entry file, compiled or as source. */
 const MAIN = fileURLToPath(new URL(IS_SOURCE ? './main.ts' : './main.js', import.meta.url));
 
-/** The words that start this very program again, in any folder. As it is written, it needs its loader. */
+/** The command that starts this program again from any folder. Running from source needs the tsx loader. */
 export function selfCommand(): readonly [string, ...string[]] {
   const loader = () => pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   return [process.execPath, ...(IS_SOURCE ? ['--import', loader()] : []), MAIN];
 }
 
-/** Whether a shell that has this `PATH` starts this very program as `name`. */
+/** Whether a shell with this `PATH` resolves `name` to this program. */
 export function startsSelf(name: string, path = ''): boolean {
   return resolvesTo(MAIN, name, path);
 }
 
-/** Whether the first program of that name on `path` is this file. What only resembles it may be anybody's. */
+/**
+ * Whether the first executable of that name on `path` is this file. Compares real paths: an equal name may be
+ * another program.
+ */
 export function resolvesTo(file: string, name: string, path: string): boolean {
   const first = path
     .split(delimiter)
@@ -29,7 +32,7 @@ export function resolvesTo(file: string, name: string, path: string): boolean {
   return first !== undefined && realpathSync(first) === realpathSync(file);
 }
 
-/** `npm run` and `npx` put `node_modules/.bin` on the path, for the time of one command. */
+/** Excludes `node_modules/.bin`, which `npm run` and `npx` add to `PATH` for one command only. */
 const isLasting = (folder: string): boolean =>
   isAbsolute(folder) && !/[\\/]node_modules[\\/]\.bin[\\/]?$/.test(folder);
 

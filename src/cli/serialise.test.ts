@@ -32,7 +32,7 @@ async function drop(cwd: string, agentId: string, name: string, command: object)
   await rename(join(folder, `.${name}`), join(folder, name));
 }
 
-/** Resolves as soon as the outcome is there. */
+/** Resolves as soon as the outcome exists. */
 async function outcomeOf(
   cwd: string,
   agentId: string,

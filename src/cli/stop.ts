@@ -1,6 +1,6 @@
 import type { Io, StopSignal } from './io.js';
 
-/** A signal that aborts when somebody asks the command to stop, and when it ends for another reason. */
+/** A signal that aborts on a stop signal, or when `end` is called. */
 export function stopSignal(io: Io): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   const stopListening = io.onStop(() => controller.abort());
@@ -11,7 +11,7 @@ export function stopSignal(io: Io): { signal: AbortSignal; end: () => void } {
   return { signal: controller.signal, end };
 }
 
-/** Resolves with the first word to stop. The second one ends the process at once: somebody means it. */
+/** Resolves on the first stop signal. A second one exits at once. */
 export function waitForStop(io: Io): Promise<StopSignal> {
   return new Promise((resolve) => {
     let isRequested = false;

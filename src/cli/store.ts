@@ -7,25 +7,22 @@ import { homeFolder } from './state/home-folder.js';
 const FILE = 'file:';
 const WORKSPACE = 'workspace:';
 
-/**
- * The store a server uses where nobody says which: in a workspace its own log, elsewhere the embedded one beside what
- * the CLI remembers.
- */
+/** The default store URL: in a workspace its own log, elsewhere the embedded log in the home folder. */
 export function defaultStore(io: Io): string {
   if (io.env.GENESIS_STORE !== undefined) return io.env.GENESIS_STORE;
   const workspace = Workspace.find(io.cwd);
   return workspace === null ? `${FILE}${join(homeFolder(io), 'log')}` : `${WORKSPACE}${workspace.root}`;
 }
 
-/** The workspace that a store URL names; null: the store is no workspace's. */
+/** The workspace that a store URL names; null for any other store. */
 export function workspaceOf(io: Io, url: string): Workspace | null {
   return url.startsWith(WORKSPACE) ? new Workspace(resolve(io.cwd, url.slice(WORKSPACE.length))) : null;
 }
 
-/** The folder of the store that a server uses by default; null where it is no folder. */
+/** The folder of the default store; null if it is not a folder. */
 export const embeddedLog = (io: Io): string | null => folderOfStore(io, defaultStore(io));
 
-/** The folder that a store URL names; null where it names none. */
+/** The folder that a store URL names; null if it names none. */
 export function folderOfStore(io: Io, url: string): string | null {
   const workspace = workspaceOf(io, url);
   if (workspace !== null) return workspace.events;

@@ -1,6 +1,6 @@
 import { type CommandFailure, failureWithCode } from './exit.js';
 
-/** What stores and workspaces say is for people; each with the code that programs know it by. */
+/** Errors of stores and workspaces whose messages are for users, with their machine-readable codes. */
 const USER_ERRORS: Readonly<Record<string, string>> = {
   StoreRefused: 'STORE_REFUSED',
   StoreUnavailable: 'UNAVAILABLE',
@@ -13,7 +13,7 @@ const USER_ERRORS: Readonly<Record<string, string>> = {
 export const userErrorFailure = ({ name, message }: Error): CommandFailure =>
   failureWithCode((Object.hasOwn(USER_ERRORS, name) ? USER_ERRORS[name] : undefined) ?? 'FAILED', message);
 
-/** Anything that they do not say is a bug, and keeps its stack. */
+/** Turns a user-facing error into a failure. Rethrows any other error, which is a bug, with its stack. */
 export function throwUserError(error: Error): never {
   throw Object.hasOwn(USER_ERRORS, error.name) ? userErrorFailure(error) : error;
 }

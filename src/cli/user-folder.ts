@@ -4,5 +4,5 @@ import type { Io } from './io.js';
 
 export const homeOf = (io: Io): string => io.env.HOME ?? homedir();
 
-/** Where what belongs to the user and to no project is kept. */
+/** The folder for data that belongs to the user and not to a project. */
 export const userFolder = (io: Io): string => io.env.GENESIS_HOME ?? join(homeOf(io), '.genesis');

@@ -3,7 +3,7 @@ import { markSequences } from './output/sanitize.js';
 import { stopSignal } from './stop.js';
 
 const CLEAR = markSequences('\u001b[H\u001b[2J\u001b[3J');
-/** Some things change by time alone: a backoff ends, a claim grows stale. */
+/** Some changes produce no event: a backoff ends, a claim becomes stale. */
 const POLL_INTERVAL_MS = 2000;
 
 export interface RenderedView {
@@ -14,10 +14,10 @@ export interface RenderedView {
 export const show = (context: CommandContext, { json, text }: RenderedView): void =>
   context.show(json, () => text);
 
-/** Rings the bell whenever something may have changed, until the signal aborts. */
+/** Calls `onChange` whenever something may have changed, until the signal aborts. */
 export type ChangeListener = (onChange: () => void, signal: AbortSignal) => Promise<void>;
 
-/** Draws anew whenever what there is to see has changed; looks every now and then, and when it is told to. */
+/** Redraws when the rendered view has changed. Renders on every change notification and at a fixed interval. */
 export async function watch(
   context: CommandContext,
   render: () => Promise<RenderedView>,
@@ -47,14 +47,14 @@ export async function watch(
   }
 }
 
-/** Nobody tells: only time does. */
+/** No notifications: only the interval triggers. */
 const noChanges: ChangeListener = (_, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Rung any number of times while nobody waits, it is heard once. */
+/** Coalesces notifications: any number that arrive without a waiter wake the next one once. */
 class ChangeSignal {
   private isPending = false;
   private wake: (() => void) | null = null;

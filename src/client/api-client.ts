@@ -51,8 +51,8 @@ import type {
 } from './requests.js';
 
 /**
- * One method for every call of the wire contract. A call answers with a value: what was granted, a
- * named refusal, or a Problem. What may have happened is repeated under the same request_id.
+ * One method per call of the wire contract. A call resolves with a grant, a named refusal or a Problem. A request
+ * that may have taken effect is repeated under the same request_id.
  */
 export class ApiClient extends ProjectEndpoint {
   readonly methodology = new MethodologyClient(this.project, (request) =>
@@ -96,7 +96,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.renewalBatcher.call(this.withSignature('renew_lease', withEnvSession(renewal)));
   }
 
-  /** One try, in a request of its own: for whoever has a lease to watch and repeats it by itself. */
+  /** A single attempt in its own request, for a caller that watches a lease and retries by itself. */
   renewOnce({ handle, lease_seconds, request_id, timeout_seconds }: RenewalAttempt): CallReply<RenewalReply> {
     const { generation: expected_generation, ...holder } = handle;
     const body = { ...holder, expected_generation, lease_duration_seconds: lease_seconds, request_id };
@@ -114,7 +114,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.submissionBatcher.call(this.withSignature('submit_result', withEnvSession(submission)));
   }
 
-  /** The best ready work, claimed, with its briefing. */
+  /** Claims the best ready work and returns it with its briefing. */
   next(request: NextTaskRequest = {}, options: { signal?: AbortSignal } = {}): CallReply<NextReply> {
     const { wait_seconds = 0 } = request;
     return this.command('/next', this.withSignature('next', withEnvAgent(request)), {
@@ -128,17 +128,17 @@ export class ApiClient extends ProjectEndpoint {
     return this.command(path, this.withSignature('note', withEnvSession(note)));
   }
 
-  /** Stops the lease while a human decides on what there is so far; only the holder may. */
+  /** Suspends the lease while a human reviews the work so far. Only the holder may call it. */
   suspendClaim(request: SuspendClaimRequest): CallReply<GateReply> {
     return this.command('/claims/suspend', this.withSignature('suspend_claim', withEnvSession(request)));
   }
 
-  /** Goes on with a suspended claim, decided or not. */
+  /** Resumes a suspended claim, whether it has been decided on or not. */
   resumeClaim(request: ResumeClaimRequest): CallReply<GateReply> {
     return this.command('/claims/resume', this.withSignature('resume_claim', withEnvSession(request)));
   }
 
-  // What is and was
+  // Tasks, results and history
 
   task(taskId: string): CallReply<TaskState> {
     return this.read(this.taskPath(taskId));
@@ -191,13 +191,13 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.tenantPath('/projects'));
   }
 
-  // People over work
+  // Operators and reviewers
 
   operate(taskId: string, verb: wire.OperatorVerb, request: OperateTaskRequest): CallReply<OperatorResult> {
     return this.command(`/tasks/${encodeURIComponent(taskId)}/${verb}`, request);
   }
 
-  /** Decides on the candidate that a suspended claim, or an escalated result, waits with. */
+  /** Decides on the candidate of a suspended claim or an escalated result. */
   review(request: RecordReviewRequest): CallReply<GateReply> {
     return this.command('/reviews', request);
   }
@@ -233,7 +233,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/plan'));
   }
 
-  /** YAML as text, or the plan as data. `if_match`: the version it replaces. */
+  /** The plan as YAML text or as data. `if_match` is the version it replaces. */
   putPlan(
     plan: string | PlanInput,
     options: { if_match?: number; request_id?: string } = {},
@@ -283,12 +283,12 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/events'), { ...filter });
   }
 
-  /** Appends an event of the methodology. */
+  /** Appends a methodology event. */
   appendEvent(event: Readonly<Record<string, unknown>>): CallReply<EventEnvelope> {
     return this.command('/events', event);
   }
 
-  /** Brings in events of other tools, at most 1,000 at once; one that is there already is left out. */
+  /** Imports events of other tools, at most 1,000 at once. Events that are already present are skipped. */
   importEvents(
     events: readonly Readonly<Record<string, unknown>>[],
   ): CallReply<{ written: number; already_there: number }> {
@@ -296,8 +296,8 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   /**
-   * Every event from `after` on, once and in order, over as many connections as it takes. Left out: from the first;
-   * `now`: from here on.
+   * Yields every event from `after` on, once and in order, reconnecting as
+   * needed. Default: from the first event; `now`: from now on.
    */
   follow(
     filter: Omit<EventFilter, 'limit'> = {},

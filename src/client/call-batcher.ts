@@ -1,9 +1,9 @@
 import { isProblem, type Problem } from './replies.js';
 
 const ITEMS_MAX = 500;
-/** Below the megabyte that a command may have, with room for what surrounds the items. */
+/** Below the 1 MiB limit of a command, leaving space for what surrounds the items. */
 const BYTES_MAX = 900 * 1024;
-/** Beyond so many requests under way, calls wait for one to end and travel together. */
+/** Maximum number of requests under way; further calls wait and are batched. */
 const IN_FLIGHT_MAX = 4;
 
 interface PendingCall<Body, Reply> {
@@ -20,8 +20,8 @@ export interface BatchTransport<Body, Reply> {
 }
 
 /**
- * Calls of one kind made by one process. A lone call goes alone and at once; those made in one turn while another
- * is under way travel as one request, each with its own request_id and its own fate.
+ * Batches the calls of one kind within a process. A single call is sent alone and at once; calls made in one turn of
+ * the event loop while others are under way share a request, each with its own request_id and reply.
  */
 export class CallBatcher<Body extends object, Reply> {
   private pending: PendingCall<Body, Reply>[] = [];
@@ -39,7 +39,7 @@ export class CallBatcher<Body extends object, Reply> {
     });
   }
 
-  /** At the end of this turn, so that all who call in it come along. */
+  /** Flushes at the end of this turn, to include every call made in it. */
   private scheduleFlush(): void {
     if (this.isFlushScheduled) return;
     this.isFlushScheduled = true;
@@ -74,7 +74,7 @@ export class CallBatcher<Body extends object, Reply> {
     );
   }
 
-  /** One malformed call fails a whole batch, and so may one too many: each is asked alone what is wrong with it. */
+  /** One malformed call, or a batch that is too large, fails all of it: each call is then sent alone to get its own reply. */
   private async sendSeparately(calls: readonly PendingCall<Body, Reply>[], problem: Problem): Promise<void> {
     if (problem.status !== 400 && problem.status !== 413) {
       for (const { settle } of calls) settle(problem);
@@ -98,5 +98,5 @@ export class CallBatcher<Body extends object, Reply> {
   }
 }
 
-/** The transport answers with values; should it ever throw, nobody is left waiting. */
+/** The transport returns problems as values; if it ever throws, no caller is left waiting. */
 const clientError = (error: unknown): Problem => ({ code: 'CLIENT_ERROR', detail: String(error), status: 0 });

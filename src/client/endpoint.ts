@@ -5,24 +5,24 @@ import type { CallReply } from './requests.js';
 import { publicKeyText, signCommand } from './sign-command.js';
 
 export interface ApiClientOptions {
-  /** GENESIS_URL, else the local server. */
+  /** Default: GENESIS_URL, then the local server. */
   readonly url?: string;
-  /** GENESIS_TOKEN. */
+  /** Default: GENESIS_TOKEN. */
   readonly token?: string;
-  /** GENESIS_TENANT, else `default`. */
+  /** Default: GENESIS_TENANT, then `default`. */
   readonly tenant?: string;
-  /** GENESIS_PROJECT. */
+  /** Default: GENESIS_PROJECT. */
   readonly project?: string;
-  /** Ed25519. What a session does is signed with it; the session is opened with `public_key`. */
+  /** Ed25519 key that signs the session's commands. The session must be opened with `public_key`. */
   readonly signing_key?: KeyObject;
-  /** For one try of a request. */
+  /** Timeout of one attempt. */
   readonly timeout_seconds?: number;
   readonly retry?: RetryOptions;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
 
-/** A project at a server: its paths, and how its commands are signed and sent. */
+/** A project on a server: builds its paths, signs and sends its commands. */
 export class ProjectEndpoint {
   readonly url: string;
   readonly tenant: string;
@@ -46,7 +46,7 @@ export class ProjectEndpoint {
     });
   }
 
-  /** What a session is opened with, so that the server knows its signatures; null where nothing is signed. */
+  /** The key to open a session with, so that the server can verify its signatures; null if nothing is signed. */
   get public_key(): string | null {
     const { signing_key } = this.options;
     return signing_key === undefined ? null : publicKeyText(signing_key);
@@ -60,7 +60,7 @@ export class ProjectEndpoint {
     return { ...body, signature: signCommand(commandToSign, signing_key) };
   }
 
-  /** The same client once more, in another thread, whatever its environment. */
+  /** Options that recreate this client in another thread, independent of that thread's environment. */
   protected resolvedOptions(): ApiClientOptions {
     const { url, tenant, project } = this;
     const { token } = this.http.options;
@@ -94,7 +94,7 @@ export class ProjectEndpoint {
 
 type HttpCallOptions = Pick<HttpRequest, 'wait_seconds' | 'timeout_seconds' | 'tries' | 'signal'>;
 
-/** Made before the first try and kept over all of them: that is what makes a repetition the same request. */
+/** Adds a request id before the first attempt. All retries keep it, which makes them the same request. */
 export const withRequestId = <T extends object>(body: T) => ({
   request_id: newRequestId(),
   ...omitUndefined(body),
@@ -110,7 +110,7 @@ export const withEnvAgent = <T extends { agent_id?: string; session_id?: string 
   ...withEnvSession(body),
 });
 
-/** A field given as undefined is a field left out. */
+/** Drops undefined fields. */
 export function omitUndefined<T extends object>(body: T): T {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
 }

@@ -5,18 +5,18 @@ import { GenesisError } from './replies.js';
 import { FRAME_CHARS_MAX, ReplyTooLarge } from './reply-bytes.js';
 import { sharedSignal } from './shared-signal.js';
 
-/** The server says something every 15 seconds: after so long a silence there is nobody there any more. */
+/** The server sends at least a heartbeat every 15 seconds; after this much silence the connection is considered dead. */
 const SILENCE_MS = 45_000;
 
 export interface FollowedEvent {
   readonly event: EventEnvelope;
-  /** Where to go on from: hand it to `after` and nothing is lost or repeated. */
+  /** Pass it as `after` to resume without losing or repeating an event. */
   readonly cursor: string;
 }
 
 /**
- * The feed of a project, over as many connections as it takes. What was yielded last is what the next connection
- * goes on from, so every event comes once and in order.
+ * Streams a project's events, reconnecting as needed. Each connection resumes after the last yielded event, so every
+ * event comes once and in order.
  */
 export async function* follow(
   http: Http,
@@ -98,11 +98,11 @@ class SseConnection {
   }
 }
 
-/** A request that the server will never like; what is only busy or not there now is asked again. */
+/** Whether retrying is pointless. Busy and unavailable servers are retried. */
 const isFinalStatus = (status: number): boolean =>
   status >= 300 && status < 500 && status !== 429 && status !== 408;
 
-/** Null: a comment, or the server's word on when to come back. A place without data is a place to go on from. */
+/** Null for comments and retry frames. A frame with an id but no data still moves the cursor. */
 function parseFrame(block: string): SseFrame | null {
   let id = '';
   const data: string[] = [];

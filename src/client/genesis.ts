@@ -8,14 +8,14 @@ import { WorkLoop } from './work-loop.js';
 import type { WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
 
 export interface GenesisOptions extends ApiClientOptions {
-  /** The folder where finished results wait for their answer; by default in the user's state folder. */
+  /** Folder for finished results until the server has answered. Default: in the user's state folder. */
   readonly outbox?: string;
 }
 
-/** Above it a result goes by blob: a command has at most 1 MiB. */
+/** Larger results are sent as a blob, because a command has at most 1 MiB. */
 const INLINE_BYTES_MAX = 512 * 1024;
 
-/** The client: every call of the wire contract, and `work`, which makes them in the right order. */
+/** The client: every call of the wire contract, and `work`, which runs an agent's loop. */
 export class Genesis extends ApiClient {
   private readonly outbox: Outbox;
 
@@ -25,7 +25,7 @@ export class Genesis extends ApiClient {
     this.outbox = new Outbox(outboxFolder(root, this.url, this.tenant, this.project));
   }
 
-  /** Takes work and hands it to `handler` until there is none left, keeping each claim while it is worked on. */
+  /** Claims work and passes it to `handler` until none is left, renewing each claim meanwhile. */
   async work(options: WorkOptions, handler: WorkHandler): Promise<WorkSummary> {
     const renewals = await LeaseRenewals.start(this.resolvedOptions(), (renewal) => this.renewOnce(renewal));
     const submit = (finished: FinishedResult) => this.submitFinished(finished);
@@ -37,12 +37,12 @@ export class Genesis extends ApiClient {
     }
   }
 
-  /** Submits the finished results that an earlier run left behind. */
+  /** Submits finished results that an earlier run left behind. */
   flushOutbox(): Promise<readonly SubmitOutcome[]> {
     return this.outbox.flush((finished) => this.submitFinished(finished));
   }
 
-  /** What became of the results that `work` produced on this machine, in this run and in earlier ones. */
+  /** Outcomes of the results that `work` produced on this machine, in this run and earlier ones. */
   outcomes(): Promise<readonly SubmitOutcome[]> {
     return this.outbox.outcomes();
   }

@@ -4,7 +4,7 @@ import type { Problem } from './replies.js';
 import { BLOB_BYTES_MAX, bytesOf, jsonOf, ReplyTooLarge } from './reply-bytes.js';
 import { sharedSignal } from './shared-signal.js';
 
-/** How long and how often a request that may have happened is repeated. */
+/** Limits for retrying a request that may have taken effect. */
 export interface RetryOptions {
   readonly tries?: number;
   readonly within_seconds?: number;
@@ -13,7 +13,7 @@ export interface RetryOptions {
 export interface HttpOptions {
   readonly url: string;
   readonly token?: string | undefined;
-  /** For one try; a long poll adds what it waits. */
+  /** Timeout of one attempt; a long poll adds its wait time. */
   readonly timeout_seconds?: number | undefined;
   readonly retry?: RetryOptions | undefined;
 }
@@ -22,21 +22,21 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** JSON, unless `content_type` says that these are bytes or text as they are. */
+  /** Sent as JSON, unless `content_type` is set for raw bytes or text. */
   readonly body?: unknown;
   readonly content_type?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the server itself may wait before it answers. */
+  /** How long the server may wait before it answers. */
   readonly wait_seconds?: number;
   readonly signal?: AbortSignal | undefined;
-  /** In place of the client's own. */
+  /** Overrides the client's timeout. */
   readonly timeout_seconds?: number;
   readonly tries?: number;
 }
 
 interface AttemptFailure {
   readonly problem: Problem;
-  /** False: no server was there, so nothing happened. */
+  /** False if no server was reached, so nothing happened. */
   readonly may_have_happened: boolean;
   readonly retry_after_ms?: number;
 }
@@ -47,12 +47,12 @@ const DEFAULT_WITHIN_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 2000;
-/** Answers that say nothing about what became of the request, or that it may be sent again. */
+/** Statuses after which the outcome is unknown, or the request may be sent again. */
 const TRANSIENT_STATUSES = new Set([408, 429, 502, 503, 504]);
 
 export const newRequestId = (): string => randomUUID();
 
-/** JSON over HTTP. A request is repeated, byte for byte, until it is answered or its time is over. */
+/** JSON over HTTP. A request is repeated unchanged until it is answered or its time is over. */
 export class Http {
   constructor(readonly options: HttpOptions) {}
 
@@ -64,7 +64,7 @@ export class Http {
     return this.send(request, async (response) => new Uint8Array(await bytesOf(response, BLOB_BYTES_MAX)));
   }
 
-  /** One try, with its response still open: what a feed reads from. */
+  /** A single attempt that returns the open response, for streaming. */
   openStream(request: HttpRequest, signal: AbortSignal): Promise<Response> {
     return fetch(this.urlOf(request), this.requestInit(request, signal));
   }
@@ -126,7 +126,8 @@ export class Http {
     const { method, body, content_type } = request;
     const headers: Record<string, string> = { accept: 'application/json', ...request.headers };
     if (this.options.token !== undefined) headers.authorization = `Bearer ${this.options.token}`;
-    // A server of ours sends nobody elsewhere: what would is another, and gets neither the token nor the body.
+    // A Genesis server never redirects: a redirect target is another
+    // server, and must get neither the token nor the body.
     const redirect = 'manual';
     if (body === undefined) return { method, headers, signal, redirect };
     headers['content-type'] = content_type ?? 'application/json';
@@ -135,7 +136,7 @@ export class Http {
   }
 }
 
-/** Growing, and spread out so that a fleet that lost its server does not come back as one. */
+/** Exponential backoff with jitter, so that a fleet does not reconnect all at once. */
 export function retryDelayMs(attempt: number): number {
   return Math.min(PAUSE_MS * 2 ** (attempt - 1), PAUSE_MS_MAX) * (0.5 + Math.random() / 2);
 }
@@ -157,7 +158,7 @@ export async function problemOf(response: Response): Promise<Problem> {
   }
 }
 
-/** No repetition helps: a person has to put a file back. */
+/** Whether retrying is useless until an operator has repaired the log. */
 export const isPermanent = ({ code }: Problem): boolean => code === 'LOG_DAMAGED';
 
 async function refusedOutcome(response: Response): Promise<AttemptOutcome<Problem>> {
@@ -167,7 +168,7 @@ async function refusedOutcome(response: Response): Promise<AttemptOutcome<Proble
   return { problem, may_have_happened: true, ...(retry_after_ms === null ? {} : { retry_after_ms }) };
 }
 
-/** Seconds or a date, as HTTP has it; a little is added so that not all come at the same moment. */
+/** Parses seconds or an HTTP date. Adds jitter, so that clients do not retry at the same moment. */
 function retryAfterMs(value: string | null): number | null {
   if (value === null) return null;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();

@@ -1,12 +1,12 @@
-/** Time that every thread of this process reads alike, and that nobody sets. */
+/** Monotonic time, the same in every thread of this process. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 const ENDS_INDEX = 0;
 const LOST_INDEX = 1;
 
 /**
- * Until when a claim is surely ours, in memory that threads share: a thread that was too busy to hear of a renewal
- * still reads it here. The end is counted from before the request was sent, so it is never later than the server's.
+ * The guaranteed end of a claim, in memory shared between threads: a thread too busy to receive a message still reads
+ * renewals here. The end is counted from before the request was sent, so it is never later than the server's.
  */
 export class LeaseCell {
   private readonly cells: BigInt64Array;

@@ -2,15 +2,15 @@ import type { ApiClient } from './api-client.js';
 import { isProblem } from './replies.js';
 
 const DEFAULT_LEASE_SECONDS = 300;
-/** However short the work: a server that starts again within it costs nobody a claim. */
+/** Minimum proposed lease, however short the work, so that a server restart within it costs no claim. */
 const LEASE_SECONDS_MIN = 30;
 const DURATIONS_MAX = 200;
 const SAMPLE_TASKS_MAX = 100;
 const DURATION_PERCENTILE = 0.9;
 
 /**
- * How long a lease to ask for: about what nine in ten pieces of the track took. Then a piece needs a few renewals,
- * and an agent that dies costs the others about the time of one piece.
+ * Proposes lease durations: about the 90th percentile of the track's past durations. A task then needs a few
+ * renewals, and a crashed agent delays others by about one task.
  */
 export class LeaseProposals {
   private readonly durations = new Map<string, Promise<number[]>>();

@@ -9,28 +9,28 @@ import type { HttpRequest } from './http.js';
 import type { GateReply } from './replies.js';
 import type { CallReply } from './requests.js';
 
-/** How a call reaches the server, for the tenant and with the credential of its client. */
+/** Sends a call to the server with the client's tenant and credential. */
 export type SendRequest = <T>(
   request: Pick<HttpRequest, 'method' | 'path' | 'query' | 'body'>,
 ) => CallReply<T>;
 
 type SeenReply<T> = CallReply<T & wire.LogPosition>;
 
-/** The methodology's own calls, of one project. */
+/** The methodology calls of one project. */
 export class MethodologyClient {
   constructor(
     private readonly projectId: string,
     private readonly send: SendRequest,
   ) {}
 
-  /** Makes the project one of the methodology, or changes what it says: YAML files by their path. */
+  /** Configures the project for the methodology, or updates its configuration: YAML files by path. */
   init(
     request: { files?: Readonly<Record<string, string>>; request_id?: string } = {},
   ): CallReply<ConfigureResult> {
     return this.post('/api/init', request);
   }
 
-  /** Where to go next; writes nothing. */
+  /** Recommends the next work. Writes nothing. */
   start(request: wire.StartBody = {}): CallReply<wire.StartReply> {
     return this.post('/api/start', request);
   }
@@ -44,7 +44,7 @@ export class MethodologyClient {
   health(): SeenReply<HealthReport> {
     return this.get('/api/status', { health: 'true' });
   }
-  /** Mermaid, as text. */
+  /** A Gantt chart as Mermaid text. */
   gantt(): SeenReply<{ gantt: string }> {
     return this.get('/api/status', { gantt: 'true' });
   }
@@ -65,7 +65,7 @@ export class MethodologyClient {
     return this.post('/api/checkpoint', request);
   }
 
-  /** What waits for a human. */
+  /** Candidates that wait for a human. */
   reviews(): CallReply<wire.ReviewsReply> {
     return this.get('/api/review');
   }

@@ -13,7 +13,7 @@ import {
   tempFolder,
 } from './testing/client-harness.js';
 
-/** A child is started anew again and again: built, it comes up at once. */
+/** Built, because the child is restarted often and starts faster without compiling. */
 const childOf = (name: string): string => builtFile(`client/testing/${name}.child.js`);
 
 const AGENT = { agent_id: 'agent-a' };

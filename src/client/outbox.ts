@@ -4,7 +4,7 @@ import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import { isProblem, type Problem, type SubmissionReply } from './replies.js';
 
-/** A finished result, as it is to be submitted. Its request_id is its name. */
+/** A finished result to submit, identified by its request_id. */
 export interface FinishedResult {
   readonly request_id: string;
   readonly task_id: string;
@@ -16,20 +16,20 @@ export interface FinishedResult {
   readonly finished_at: string;
 }
 
-/** What became of a result: there is one for every result that `work` ever produced and that was answered. */
+/** The outcome of a result. There is one for every answered result that `work` produced. */
 export interface SubmitOutcome {
   readonly request_id: string;
   readonly task_id: string;
   readonly agent_id: string;
   readonly generation: number;
   readonly accepted: boolean;
-  /** The server's reason, or the code of the problem that it had with the request. */
+  /** The server's reason, or the code of its problem with the request. */
   readonly reason: string;
   readonly late: boolean;
   readonly work_product_ref: string | null;
-  /** Where the server keeps it, where it was refused and kept. */
+  /** Id of the refused result if the server keeps it. */
   readonly parked: string | null;
-  /** The file that keeps it here, where the server does not. */
+  /** The local file that keeps the result if the server does not. */
   readonly kept: string | null;
   readonly finished_at: string;
   readonly answered_at: string;
@@ -40,7 +40,7 @@ export type SubmitFinished = (finished: FinishedResult) => Promise<SubmissionRep
 export const PENDING_MAX = 1000;
 const REFUSED_MAX = 1000;
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
-/** A file that a process took and that has not moved since is free again, whoever that process seems to be. */
+/** A file owned by a process for longer than this without a change counts as abandoned, even if that process seems alive. */
 const OWNED_MS_MAX = 10 * 60 * 1000;
 
 const PENDING_SUFFIX = '.json';
@@ -48,7 +48,7 @@ const OWNED_SUFFIX = '.taken';
 const REFUSED_SUFFIX = '.refused';
 const TEMP_SUFFIX = '.tmp';
 const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** This process, and not the one before it that had the same number. */
+/** Identifies this process, and not an earlier one with the same pid. */
 const OWNER = `${HOST}-${process.pid}-${randomUUID().slice(0, 8)}`;
 
 export function defaultOutbox(): string {
@@ -57,18 +57,18 @@ export function defaultOutbox(): string {
   return join(state, 'genesis-fleet', 'outbox');
 }
 
-/** Each server and project has a folder of its own: a result is never sent to another. */
+/** One folder per server, tenant and project, so that a result is never sent to another. */
 export const outboxFolder = (root: string, ...scope: readonly string[]): string =>
   join(root, createHash('sha256').update(scope.join('\n')).digest('hex').slice(0, 16));
 
 /**
- * Finished results on disk until they are answered for good, so that one survives the crash of whoever finished
- * it. A file is sent by whoever renamed it to its own name; sent twice, it would still count once, by request_id.
+ * Finished results on disk until they have a final answer, so that they survive a crash. A process owns a file by
+ * renaming it to its own name; a result sent twice still counts once, by its request_id.
  */
 export class Outbox {
   constructor(readonly folder: string) {}
 
-  /** Durable when it returns, and taken by this process. */
+  /** Writes the result durably, owned by this process. */
   async put(finished: FinishedResult): Promise<string> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const path = this.ownedPath(finished.request_id);
@@ -83,12 +83,12 @@ export class Outbox {
       .length;
   }
 
-  /** Whether something is there that nobody is sending. */
+  /** Whether there are results that no process is sending. */
   async hasUnsent(): Promise<boolean> {
     return (await this.names()).some((name) => name.endsWith(PENDING_SUFFIX));
   }
 
-  /** Sends what is there and nobody else is sending. The outcomes of what was answered for good. */
+  /** Sends the results that no other process is sending. Returns the outcomes of those with a final answer. */
   async flush(submit: SubmitFinished): Promise<SubmitOutcome[]> {
     const outcomes: SubmitOutcome[] = [];
     await this.cleanUp();
@@ -102,7 +102,7 @@ export class Outbox {
     return outcomes;
   }
 
-  /** A problem is no answer: the file stays, still taken. */
+  /** A transient problem is not an answer: the file stays, still owned by this process. */
   async send(path: string, submit: SubmitFinished): Promise<SubmitOutcome | Problem> {
     const finished = await readFinished(path);
     if (isProblem(finished)) return finished;
@@ -110,7 +110,7 @@ export class Outbox {
     if (isProblem(reply) && !isFinalProblem(reply)) return reply;
     const outcome = outcomeOf(finished, reply, this.refusedPath(finished.request_id));
     await this.settle(path, outcome).catch((error: unknown) => {
-      // It is answered, whatever becomes of our notes: sent once more, it would have the same answer.
+      // The server has answered even if that cannot be recorded here: sent again, the result gets the same answer.
       const summary = `${outcome.task_id} was answered (${outcome.reason})`;
       process.emitWarning(
         `${summary}, and that cannot be noted in ${this.folder} (${String(error)}).`,
@@ -120,7 +120,7 @@ export class Outbox {
     return outcome;
   }
 
-  /** For what the disk did not take. Its outcome is remembered where that is possible after all. */
+  /** Sends a result that could not be written to disk. Its outcome is recorded if possible. */
   async sendUnwritten(finished: FinishedResult, submit: SubmitFinished): Promise<SubmitOutcome | Problem> {
     const reply = await submit(finished);
     if (isProblem(reply) && !isFinalProblem(reply)) return reply;
@@ -139,7 +139,7 @@ export class Outbox {
     await rename(path, join(this.folder, `${requestIdOf(path)}${PENDING_SUFFIX}`)).catch(ignoreMissing);
   }
 
-  /** Every outcome that is still remembered, oldest first, each once. */
+  /** All recorded outcomes, oldest first, one per result. */
   async outcomes(): Promise<SubmitOutcome[]> {
     const known = new Map<string, SubmitOutcome>();
     for (const path of [this.logPath('.1'), this.logPath()]) {
@@ -152,7 +152,7 @@ export class Outbox {
     return [...known.values()];
   }
 
-  /** Null: somebody else is sending it, or has sent it. */
+  /** Null if another process is sending it or has sent it. */
   private async takeOwnership(name: string): Promise<string | null> {
     const isFree =
       name.endsWith(PENDING_SUFFIX) || (name.endsWith(OWNED_SUFFIX) && (await this.isAbandoned(name)));
@@ -174,7 +174,7 @@ export class Outbox {
     return Date.now() - (await this.changedAt(name)) > OWNED_MS_MAX;
   }
 
-  /** Half-written files of those who are gone, and the oldest of the refused ones where there are too many. */
+  /** Removes abandoned temporary files, and the oldest refused results beyond the limit. */
   private async cleanUp(): Promise<void> {
     const names = await this.names();
     for (const name of names.filter((name) => name.endsWith(TEMP_SUFFIX))) {
@@ -218,11 +218,11 @@ export class Outbox {
   private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
 }
 
-/** Refused for what it is, so that asking again will not help. A wrong key or address may still be put right. */
+/** Whether the result itself was refused, so that a retry is pointless. A wrong key or address can still be corrected. */
 const isFinalProblem = ({ status, code }: Problem): boolean =>
   (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
 
-/** Gone: another process thought that we are, and sends it. */
+/** If the file is gone, another process took this one for dead and sends it. */
 async function readFinished(path: string): Promise<FinishedResult | Problem> {
   const text = await readFile(path, 'utf8').catch(() => null);
   if (text !== null) return JSON.parse(text) as FinishedResult;
@@ -248,7 +248,7 @@ function outcomeOf(finished: FinishedResult, reply: SubmissionReply | Problem, k
   return { ...common, accepted, reason, late, work_product_ref, parked, kept: isSafe ? null : kept };
 }
 
-/** A line that a crash cut short says nothing. */
+/** Null for a line truncated by a crash. */
 function parseOutcome(line: string): SubmitOutcome | null {
   try {
     return JSON.parse(line) as SubmitOutcome;
@@ -281,7 +281,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** Where a system cannot sync a folder, it keeps its names by itself. */
+/** Ignores failures: systems that cannot sync a folder persist its names by themselves. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => null);
   await handle?.sync().catch(() => {});

@@ -9,7 +9,7 @@ import type { WorkSummary } from './work-options.js';
 const AGENT = join(import.meta.dirname, 'testing', 'agent.child.ts');
 const RENEWER = join(import.meta.dirname, 'renewer.worker.ts');
 
-/** As a package has it, the thread's file beside the others; or as a bundler leaves it, without. */
+/** Builds an agent with the worker's file beside it, as in a package, or without it, as bundlers leave it. */
 async function built(parts: Readonly<Record<string, string>>): Promise<string> {
   const folder = await tempFolder();
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');

@@ -12,7 +12,7 @@ import {
 } from './renewer.js';
 import type { LeasedClaim } from './replies.js';
 
-/** What an abort signal carries when a claim is lost, or may be. */
+/** The abort reason when a claim is lost or may be. */
 export class ClaimLost extends Error {
   constructor(
     readonly task_id: string,
@@ -26,7 +26,7 @@ export class ClaimLost extends Error {
 const SAFETY_MARGIN_RATIO = 0.1;
 const SAFETY_MARGIN_MS_MAX = 2000;
 
-/** One claim while it is worked on: renewed elsewhere, watched here. */
+/** Watches one claim while it is worked on. A renewer, usually in another thread, renews it. */
 export class LeaseMonitor {
   readonly cell = new LeaseCell();
   private readonly lossController = new AbortController();
@@ -44,12 +44,12 @@ export class LeaseMonitor {
     this.scheduleCheck();
   }
 
-  /** Aborts the moment the claim is lost, or may be. */
+  /** Aborts when the claim is lost or may be. */
   get signal(): AbortSignal {
     return this.lossController.signal;
   }
 
-  /** Right even in the middle of a turn that is too long for any signal. */
+  /** Correct even within a long synchronous turn, in which no signal fires. */
   isHeld(): boolean {
     return !this.cell.isLost && monotonicMs() < this.cell.ends_ms - this.marginMs;
   }
@@ -65,7 +65,7 @@ export class LeaseMonitor {
     this.onEnd();
   }
 
-  /** Renewals move the end without a word to this thread: it looks again whenever the end it knew has come. */
+  /** Renewals extend the lease without notifying this thread, so it checks again when the known end has come. */
   private scheduleCheck(): void {
     const leftMs = this.cell.ends_ms - this.marginMs - monotonicMs();
     if (leftMs <= 0) this.markLost('LEASE_MAY_BE_OVER');
@@ -73,7 +73,7 @@ export class LeaseMonitor {
   }
 }
 
-/** Keeps the claims of one process. Renews from a thread of its own, or, where there is none, from this one. */
+/** Renews the claims of one process, in its own thread or, if that does not start, on the main thread. */
 export class LeaseRenewals {
   private readonly monitors = new Map<number, { monitor: LeaseMonitor; keep: LeaseToRenew }>();
   private localRenewer: Renewer | null = null;
@@ -141,7 +141,7 @@ export class LeaseRenewals {
     });
   }
 
-  /** Bundlers leave the thread's file behind: then renewals still happen, as often as this thread lets them. */
+  /** Fallback if the worker's file is missing, as in some bundles: renewals then depend on the main thread not blocking. */
   private renewOnMainThread(error: unknown): void {
     this.thread = null;
     if (this.localRenewer !== null) return;
@@ -162,7 +162,7 @@ export class LeaseRenewals {
 function startWorker(workerData: ApiClientOptions): Worker {
   const isSource = import.meta.url.endsWith('.ts');
   if (!isSource) return new Worker(new URL('./renewer.worker.js', import.meta.url), { workerData });
-  // From source, where a thread does not inherit what makes the main one read TypeScript.
+  // Running from source: a worker thread does not inherit the main thread's TypeScript loader.
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm'));
   const [reader, file] = [new URL('./api/index.mjs', tsx), new URL('./renewer.worker.ts', import.meta.url)];
   const script = `import('${reader}').then((tsx) => { tsx.register(); return import('${file}'); })`;

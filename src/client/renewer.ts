@@ -2,7 +2,7 @@ import { newRequestId, retryDelayMs } from './http.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
 import { isProblem, type Problem, type RenewalReply } from './replies.js';
 
-/** A claim to be kept: plain data, so that it can go to another thread. */
+/** A claim to renew, as plain data that can be sent to another thread. */
 export interface LeaseToRenew {
   readonly key: number;
   readonly handle: {
@@ -12,7 +12,7 @@ export interface LeaseToRenew {
     readonly generation: number;
   };
   readonly lease_seconds: number;
-  /** The server's word and the server's clock. */
+  /** As reported by the server, by its clock. */
   readonly expires_at: string;
   readonly cell: SharedArrayBuffer;
 }
@@ -25,7 +25,7 @@ export interface RenewalAttempt {
 }
 export type SendRenewal = (renewal: RenewalAttempt) => Promise<RenewalReply | Problem>;
 
-/** What is said to a renewer in another thread, and what it says. */
+/** Messages to and from a renewer in another thread. */
 export type RenewerCommand = { keep: LeaseToRenew } | { drop: number };
 export type RenewerMessage = { ready: true } | { lost: number; reason: string };
 
@@ -33,7 +33,7 @@ const RENEW_AT_RATIO = 0.4;
 const TIMEOUT_RATIO = 0.25;
 const TIMEOUT_SECONDS_MAX = 10;
 
-/** Renews claims until told to stop, or until one is lost. */
+/** Renews claims until they are dropped or lost. */
 export class Renewer {
   private readonly renewals = new Map<number, LeaseRenewal>();
 
@@ -61,7 +61,7 @@ export class Renewer {
   }
 }
 
-/** The renewals of one claim. */
+/** The renewal schedule of one claim. */
 class LeaseRenewal {
   private readonly cell: LeaseCell;
   private readonly leaseMs: number;
@@ -102,7 +102,7 @@ class LeaseRenewal {
     this.start();
   }
 
-  /** Both are ends that the server's cannot precede; where it gave less than a whole lease, the second is earlier. */
+  /** Neither end is later than the server's. If the server granted less than a full lease, the second is earlier. */
   private extendLease(sentMs: number, expiresAtMs: number): void {
     const byShiftMs = this.cell.ends_ms + (expiresAtMs - this.expiresAtMs);
     this.cell.ends_ms = Math.min(sentMs + this.leaseMs, byShiftMs);

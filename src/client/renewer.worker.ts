@@ -3,7 +3,7 @@ import { ApiClient } from './api-client.js';
 import type { ApiClientOptions } from './endpoint.js';
 import { Renewer, type RenewerCommand, type RenewerMessage } from './renewer.js';
 
-/** A thread that does nothing but renew, so that whatever keeps the main thread busy costs no claim. */
+/** Worker thread that only renews, so that a busy main thread costs no claim. */
 if (parentPort !== null) {
   const port = parentPort;
   const say = (word: RenewerMessage) => port.postMessage(word);

@@ -1,11 +1,11 @@
 import type * as wire from '../coordinator/wire.js';
 
-/** What is wrong with the request, the credential or the way to the server, as opposed to a decided refusal. */
+/** A fault of the request, the credential or the connection, as opposed to a decided refusal. */
 export interface Problem {
-  /** Stable; the server's, or `UNREACHABLE` where no server ever answered. */
+  /** Stable code from the server, or `UNREACHABLE` if no server answered. */
   readonly code: string;
   readonly detail: string;
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
   readonly faults?: readonly {
     code?: string;
@@ -21,11 +21,11 @@ export interface Problem {
 export const isProblem = (reply: unknown): reply is Problem =>
   typeof reply === 'object' && reply !== null && 'code' in reply && 'detail' in reply && 'status' in reply;
 
-/** No server, a busy one, or one that does not know: all of it may be otherwise in a moment. */
+/** Whether the problem may pass by itself: no server, a busy one, or an unknown outcome. */
 export const isTransient = ({ status }: Problem): boolean =>
   status === 0 || status === 408 || status === 429 || status >= 500;
 
-/** Thrown only where no value can be returned: out of a feed, or by a worker that cannot go on. */
+/** Thrown only where no value can be returned: by an event stream, or by a worker that cannot continue. */
 export class GenesisError extends Error {
   constructor(readonly problem: Problem) {
     super(`${problem.code}: ${problem.detail}`);
@@ -33,7 +33,7 @@ export class GenesisError extends Error {
   }
 }
 
-/** Refusals grow with the server: the known ones are named, another is still a string. */
+/** The known codes, plus any string, since servers may add codes. */
 type ExtensibleCode<Codes extends string> = Codes | (string & {});
 
 export type ClaimRefusal = ExtensibleCode<
@@ -49,9 +49,9 @@ export type ClaimRefusal = ExtensibleCode<
   | 'NOTHING_READY'
   | 'SESSION_CLOSED'
 >;
-/** An edge that the one agent of a project holds has no lease, and never runs out. */
+/** A claim with its id. In single-agent mode an edge's claim has no lease and never expires. */
 export type HeldClaim = wire.GrantedClaim & { id: string };
-/** A task's always does. */
+/** A claim with a lease, as every task's claim has. */
 export type LeasedClaim = HeldClaim & { lease_duration_seconds: number; expires_at: string };
 export type ClaimGranted = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
   success: true;
@@ -64,7 +64,7 @@ export type ClaimRefused = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'
   claim: null;
 };
 export type ClaimReply = ClaimGranted | ClaimRefused;
-/** What there was to do next: a task. */
+/** Reply to `next`. A grant is always a task, so it has a lease. */
 export type NextReply = (Omit<ClaimGranted, 'claim'> & { claim: LeasedClaim }) | ClaimRefused;
 
 export type HolderRefusal = ExtensibleCode<
@@ -81,7 +81,7 @@ export type RenewalReply =
 export type ReleaseReply = { success: true; reason: 'RELEASED' } | HolderRefused;
 export type NoteReply = { success: true; reason: string } | HolderRefused;
 
-/** `until`: when a suspended claim runs out. */
+/** `until`: when a suspended claim expires. */
 export type GateReply =
   | { success: true; reason: string; generation: number; until: string | null }
   | (HolderRefused & { generation: number; until: string | null });

@@ -1,13 +1,13 @@
 import type { Problem } from './replies.js';
 
-/** No reply of ours comes near to it: a page has at most a thousand entries. */
+/** Far above any genuine reply: a page has at most a thousand entries. */
 export const JSON_BYTES_MAX = 64 * 1024 * 1024;
-/** The largest that a tenant's limit for a result can be. */
+/** The largest result size that a tenant's limits allow. */
 export const BLOB_BYTES_MAX = 1024 ** 3;
-/** One event of a feed: a command has at most 1 MiB. */
+/** For one event of a stream: a command has at most 1 MiB. */
 export const FRAME_CHARS_MAX = 4 * 1024 * 1024;
 
-/** Whoever sends more is no server of ours, and shall not fill our memory. */
+/** The reply exceeds its bound. It cannot be from a Genesis server, and must not fill the memory. */
 export class ReplyTooLarge extends Error {
   override readonly name = 'ReplyTooLarge';
 
@@ -24,11 +24,11 @@ export class ReplyTooLarge extends Error {
   }
 }
 
-/** The body of a reply, whole, and not beyond its bound. */
+/** Reads a reply's whole body, up to a bound. */
 export async function bytesOf(response: Response, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Leaving the loop early ends the connection.
+  // Leaving the loop early closes the connection.
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > bytesMax) throw new ReplyTooLarge(response.status, bytesMax);

@@ -1,11 +1,11 @@
 import type * as wire from '../coordinator/wire.js';
 import type { Problem } from './replies.js';
 
-/** What calls are given, and how they answer. */
+/** Request and reply types of the calls. */
 
 export type CallReply<T> = Promise<T | Problem>;
 export type UnsignedBody<T> = Omit<T, 'signature'>;
-/** Agent and session may be left to GENESIS_AGENT and GENESIS_SESSION. */
+/** Makes fields optional that default to GENESIS_AGENT and GENESIS_SESSION. */
 type WithEnvDefaults<T, Left extends string> = UnsignedBody<Omit<T, Left>> & { [Name in Left]?: string };
 
 export type ClaimTaskRequest = WithEnvDefaults<wire.ClaimBody, 'agent_id' | 'session_id'>;

@@ -11,12 +11,12 @@ import type { LeaseMonitor } from './renewals.js';
 import { isProblem, isTransient, type Problem } from './replies.js';
 
 /**
- * Hands in what a worker finished: written down first, then sent until there is an answer, as long as the claim can be
- * kept meanwhile. What has no answer then is sent later, by this run or another.
+ * Delivers finished results: writes each to the outbox, then sends it until it is answered, as long as the claim can
+ * be renewed meanwhile. Unanswered results are sent later, by this run or another.
  */
 export class ResultDelivery {
   readonly outcomes: SubmitOutcome[] = [];
-  /** What the disk would not take, and no server has answered yet: it is lost with this process. */
+  /** Results neither written to disk nor answered yet. They are lost if this process ends. */
   private unsavedResults: FinishedResult[] = [];
 
   constructor(
@@ -25,7 +25,7 @@ export class ResultDelivery {
     private readonly isStopped: () => boolean,
   ) {}
 
-  /** Whether the result counts. */
+  /** Returns whether the result was accepted. */
   async deliver(finished: FinishedResult, lease: LeaseMonitor): Promise<boolean> {
     const path = await this.outbox.put(finished).catch((error: unknown) => {
       warn(`The result of ${finished.task_id} cannot be written to ${this.outbox.folder} (${String(error)}). It is
@@ -43,7 +43,7 @@ submitted all the same, and lost if this process ends before the server answers.
     return false;
   }
 
-  /** What is left from before goes before what is new: else this very agent might take over from itself. */
+  /** Sends earlier results before new work is claimed; otherwise this agent might take over its own finished task. */
   async flushEarlier(): Promise<void> {
     if (this.unsavedResults.length > 0 || (await this.outbox.hasUnsent())) await this.flush();
   }

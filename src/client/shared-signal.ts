@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 
-/** A signal that any number of calls may listen to at once: without this Node warns of a leak from the eleventh on. */
+/** Removes the listener limit of a signal that many calls share: Node warns of a leak from the eleventh listener on. */
 export function sharedSignal<T extends AbortSignal | undefined>(signal: T): T {
   if (signal !== undefined) setMaxListeners(0, signal);
   return signal;

@@ -15,7 +15,7 @@ import type { Work, WorkDependencies, WorkOptions } from './work-options.js';
 
 interface PendingNextRequest {
   readonly body: NextTaskRequest;
-  /** When it was made for the first time. */
+  /** When it was first sent. */
   readonly sent_ms: number;
 }
 
@@ -25,16 +25,16 @@ export interface GrantedWork {
   readonly lease: LeaseMonitor;
 }
 
-/** How long a poll waits: a stop is heard after at most so long, and no grant is ever left unheard. */
+/** Maximum wait of one poll. A stop does not abort a poll, whose grant would go unnoticed, so it may take this long. */
 const WAIT_SECONDS = 5;
 const WAIT_SECONDS_PER_TRACK = 1;
-/** A grant that took longer to come than this part of its lease is renewed at once, to know its end. */
+/** A grant that took longer than this part of its lease is renewed at once, to know when it ends. */
 const LATE_GRANT_RATIO = 0.1;
 
-/** `nothing`: there is none now. `later`: ask again in a while. `done`: there will be none. */
+/** `nothing`: no work now. `later`: retry after a pause. `done`: no more work will come. */
 export type ClaimAttempt = GrantedWork | 'nothing' | 'later' | 'done';
 
-/** Asks for work, and asks again what was not answered: it may have been granted. */
+/** Requests work, and repeats unanswered requests, which may have been granted. */
 export class WorkClaimer {
   private readonly unanswered: PendingNextRequest[] = [];
   private nextTrackIndex = 0;
@@ -70,7 +70,7 @@ export class WorkClaimer {
     return { body, sent_ms: monotonicMs() };
   }
 
-  /** What was not answered may have been granted: the same request is made again until it is. */
+  /** Keeps a request without an answer, which may have been granted, to repeat it until it is answered. */
   private retryLater(problem: Problem, request: PendingNextRequest): 'later' {
     if (!isTransient(problem)) throw new GenesisError(problem);
     this.unanswered.push(request);

@@ -105,7 +105,7 @@ test('the signal aborts when an operator takes the claim away', async () => {
       throw signal.reason;
     },
   );
-  // No lease runs out while time stands still: it was told so when it renewed.
+  // No lease expires while time is frozen: the agent learned of the loss from a renewal.
   expect(why).toMatchObject({ name: 'ClaimLost', task_id: 'A-001-part', reason: 'NO_CLAIM' });
   expect(summary).toMatchObject({ lost: 1, failed: 0 });
 });
@@ -169,7 +169,7 @@ test('the lease it asks for follows what the track’s work took, within the ten
   await remember(['A']);
   await remember(['A']);
   await remember(['B']);
-  // Nothing is known at first: the usual lease, which is more than this tenant allows.
+  // Without past durations the default lease is proposed, which exceeds this tenant's limit.
   expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 30, 'B-001-part': 100 });
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
 });

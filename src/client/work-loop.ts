@@ -20,7 +20,7 @@ import type {
 const GRACE_MS = 5000;
 const MESSAGE_CHARS_MAX = 2000;
 
-/** An agent's loop: take work, keep it while it is done, hand in what came of it. */
+/** An agent's loop: claim work, renew it while the handler runs, deliver the result. */
 export class WorkLoop {
   readonly agent_id: string;
   readonly session_id: string;
@@ -71,7 +71,7 @@ export class WorkLoop {
     }
   }
 
-  /** The first claim would open it too, but without the key that its signatures are checked by. */
+  /** The first claim would open the session too, but without the public key that verifies its signatures. */
   private async openSession(): Promise<void> {
     const { client: calls } = this.dependencies;
     const { public_key } = calls;
@@ -81,7 +81,7 @@ export class WorkLoop {
   }
 
   private failure: unknown;
-  /** One slot that cannot go on stops the others, which still hand in and give back what they have. */
+  /** A worker that cannot continue stops the others, which still deliver their results and release their claims. */
   private failWith(error: unknown): void {
     this.failure ??= error;
     this.stopping.abort();
@@ -97,7 +97,7 @@ export class WorkLoop {
       await this.delivery.flushEarlier();
       const hasCapacity = await this.delivery.hasCapacity();
       const grant: ClaimAttempt = hasCapacity ? await this.claimer.claimNext(shouldWait) : 'later';
-      // Asked without waiting first: whether all is done is known at once.
+      // The first request does not wait: it shows at once whether all work is done.
       shouldWait = grant === 'nothing';
       if (grant === 'done') return;
       if (grant === 'later') {
@@ -123,7 +123,7 @@ export class WorkLoop {
     }
   }
 
-  /** The handler's result, or why there is none. A handler that does not heed a stop is left behind. */
+  /** The handler's result, or its error. A handler that ignores the abort is abandoned after a grace period. */
   private async runHandler(
     work: Work,
     lease: LeaseMonitor,
@@ -149,7 +149,7 @@ export class WorkLoop {
     }
   }
 
-  /** As JSON has it: a result that is no data is the handler's error. */
+  /** The result must be JSON data; otherwise the handler fails. */
   private async handlerResult(work: Work, context: WorkContext): Promise<{ result: unknown }> {
     const result = await this.handler(work, context);
     return { result: JSON.stringify(result) === undefined ? null : result };
@@ -198,7 +198,7 @@ export class WorkLoop {
     lease.end();
     const message = (error instanceof Error ? error.message : String(error)).slice(0, MESSAGE_CHARS_MAX);
     const isError = !isLost && !this.isStopped;
-    // What may be lost is given back as well: if it is, the server says so, and nothing happens.
+    // A claim that may be lost is released too: if it is lost, the server refuses and nothing happens.
     await this.dependencies.client.releaseClaim(
       isError ? { ...handle, reason: 'ERROR', message: message || 'no message' } : handle,
     );

@@ -5,20 +5,20 @@ import type { LeaseRenewals } from './renewals.js';
 import type { LeasedClaim, NoteReply, Problem } from './replies.js';
 
 export interface WorkOptions {
-  /** GENESIS_AGENT. */
+  /** Default: GENESIS_AGENT. */
   readonly agent_id?: string;
-  /** GENESIS_SESSION, else one of its own, closed at the end. */
+  /** Default: GENESIS_SESSION, or a new session that is closed at the end. */
   readonly session_id?: string;
-  /** Left out: work of any track. */
+  /** Default: all tracks. */
   readonly tracks?: readonly string[];
   readonly agent_role?: string;
-  /** Left out: proposed from what the track's work took before. */
+  /** Default: proposed from the past durations of the track. */
   readonly lease_duration_seconds?: number;
-  /** Pieces worked on at a time. */
+  /** Maximum number of tasks worked on concurrently. */
   readonly concurrency?: number;
-  /** `done` (default): until all work of the tracks is complete. `idle`: until none is ready. `stopped`: until the signal. */
+  /** `done` (default): until all work of the tracks is complete. `idle`: until none is ready. `stopped`: until aborted. */
   readonly until?: 'done' | 'idle' | 'stopped';
-  /** Stops it: handlers are told, what they hold is released, what they finished is submitted. */
+  /** Stops the loop: handlers are aborted, their claims released, finished results submitted. */
   readonly signal?: AbortSignal;
 }
 
@@ -29,28 +29,28 @@ export interface Work {
 }
 
 export interface WorkContext {
-  /** Aborts the moment the claim is lost or may be (ClaimLost), and when the work is stopped. */
+  /** Aborts when the claim is lost or may be (ClaimLost), and when the loop is stopped. */
   readonly signal: AbortSignal;
-  /** Whether the claim is surely ours now: right also within a long turn, where no signal is heard. */
+  /** Whether the claim is certainly held now. Correct even within a long synchronous turn, in which no signal fires. */
   readonly held: () => boolean;
   readonly note: (text: string) => Promise<NoteReply | Problem>;
-  /** Nothing is taken any more: the work ends with what is under way. */
+  /** Stops claiming; the loop ends once the work under way is done. */
   readonly stop: () => void;
 }
 
 export type WorkHandler = (work: Work, context: WorkContext) => Promise<unknown>;
 
 export interface WorkSummary {
-  /** Results that the server took, also those that an earlier run had finished. */
+  /** Accepted results, including those finished by an earlier run. */
   readonly accepted: number;
   readonly refused: number;
   /** Handlers that threw while they held the claim. */
   readonly failed: number;
   /** Claims lost before there was a result. */
   readonly lost: number;
-  /** Given back because the work was stopped. */
+  /** Claims released because the loop was stopped. */
   readonly released: number;
-  /** Finished and not answered yet: in the outbox, for the next start. */
+  /** Finished but unanswered results, in the outbox for the next run. */
   readonly pending: number;
   readonly outcomes: readonly SubmitOutcome[];
 }

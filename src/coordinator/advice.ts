@@ -1,4 +1,4 @@
-/** Every refusal names the next step. One sentence per code, for a person and for a model. */
+/** The next step after a refusal, one sentence per code, readable by people and models. */
 const ADVICE: Readonly<Record<string, string>> = {
   INVALID_LEASE: 'Ask for a lease within the limits of the tenant.',
   UNKNOWN_TASK: 'Check the id against the plan (gen plan show); add the task to the plan if it is new.',
@@ -43,7 +43,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   UNKNOWN_RESULT: 'There is no parked result by that id. List the results of the task.',
 };
 
-/** `subject`: what was asked for, where the refusal names it. */
+/** `subject` is the requested subject, for codes whose advice names it. */
 export function adviceFor(code: string, subject?: string): string {
   const advice = ADVICE[code] ?? 'See the history of the task.';
   return code === 'UNKNOWN_TASK' && subject !== undefined

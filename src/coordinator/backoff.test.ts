@@ -6,7 +6,7 @@ import { backoffMs } from './backoff.js';
 const A = 'A-001-core';
 const STEP_SECONDS = 0.25;
 
-/** A house whose store can be taken away, and that counts how often background work asks it. */
+/** A harness whose store can be made unavailable, counting the calls of background work. */
 async function withOutage() {
   const harness = await CoordinatorHarness.open('memory');
   for (const project_id of ['shop', 'bank', 'mill']) await harness.plan(planOf(A), { ...P, project_id });
@@ -24,12 +24,12 @@ async function withOutage() {
       return work.apply(store, args);
     };
   Object.assign(store, { project: guarded(project), commit: guarded(commit) });
-  /** Lets so many seconds pass as the timers would see them. */
+  /** Lets this many seconds pass for the timers. */
   const passSeconds = async (seconds: number): Promise<void> => {
     for (let at = 0; at < seconds; at += STEP_SECONDS) {
       harness.advance(STEP_SECONDS);
       harness.environment.runDueTimers();
-      // Rounds of background work on a store in memory end within a few turns of the loop.
+      // Background work on a memory store ends within a few turns of the event loop.
       for (let turn = 0; turn < 10; turn += 1) await harness.environment.yieldToEventLoop();
     }
   };
@@ -84,7 +84,7 @@ describe('background work on a store that does not answer', () => {
   });
 });
 
-/** What the first coordinator tells a listener. */
+/** Collects the event types that the first coordinator streams. */
 async function listening(harness: CoordinatorHarness) {
   const types: string[] = [];
   const lost = new AbortController();

@@ -2,18 +2,18 @@ import type { Environment } from './environment.js';
 
 const FIRST_MS = 500;
 const LONGEST_MS = 10_000;
-/** Doubling this often reaches the longest pause. */
+/** FIRST_MS doubled this many times reaches LONGEST_MS. */
 const DOUBLINGS_MAX = 5;
 
-/** How long to wait after so many failures in a row: between half the pause and all of it, so that no two stay in step. */
+/** Pause after consecutive failures, with jitter between half and all of it so that retries do not synchronize. */
 export function backoffMs(failures: number, random: number): number {
   const pauseMs = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, DOUBLINGS_MAX), LONGEST_MS);
   return pauseMs * (0.5 + random / 2);
 }
 
 /**
- * When background work may ask a store again that did not answer. A caller's command never waits for it: it is answered
- * with what the store says now, and one that succeeds ends the pause.
+ * Retry pause for background work after a store outage. Callers' commands never wait for it: they get the store's
+ * current answer, and a success ends the pause.
  */
 export class Backoff {
   private failures = 0;
@@ -21,7 +21,7 @@ export class Backoff {
 
   constructor(private readonly environment: Environment) {}
 
-  /** The store did not answer the last time. */
+  /** Whether the last call to the store failed. */
   get isFailing(): boolean {
     return this.failures > 0;
   }

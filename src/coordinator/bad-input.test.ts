@@ -16,7 +16,7 @@ import {
 import { type CoordinatorHarness, forEachStore, P, planOf } from '../../test/support/coordinator-harness.js';
 import { isProblem } from './problem.js';
 
-/** The beginning of it: to write out all of what is too large would take longer than to refuse it. */
+/** A shortened form for test titles: printing an oversized body would take longer than refusing it. */
 const shown = (body: unknown): string =>
   inspect(body, {
     depth: 4,

@@ -10,8 +10,8 @@ const NOTES_MAX = 20;
 const PREDECESSORS_MAX = 20;
 
 /**
- * What whoever takes the work has to know: what it is, what it builds on, who tried before and what became
- * of their work, and the handle. At most 8 KiB: it goes into a model's context, and the oldest goes first.
+ * Builds the briefing for a granted claim: the work, its dependencies, earlier attempts and their results, and the
+ * handle. At most 8 KiB, because it goes into a model's context; the oldest items are dropped first.
  */
 export function briefingFor(
   view: DecisionView,
@@ -70,7 +70,7 @@ function predecessorsOf(claim: GrantedClaim, events: readonly EventEnvelope[]): 
 
 const sizeOf = (briefing: Briefing): number => Buffer.byteLength(JSON.stringify(briefing));
 
-/** Drops the oldest notes, then the oldest predecessors, then cuts the instructions, until it fits. */
+/** Drops the oldest notes, then the oldest predecessors, then dependencies, then cuts the instructions, until it fits. */
 function fitToLimit(full: Briefing): Briefing {
   let briefing = full;
   while (sizeOf(briefing) > BRIEFING_BYTES_MAX) {

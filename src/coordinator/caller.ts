@@ -1,27 +1,27 @@
-/** Who sends a command, as the door found out. The coordinator believes it; the door answers for it. */
+/** The authenticated sender of a command. The coordinator trusts it; the server is responsible for its correctness. */
 export interface Caller {
-  /** Requests are remembered per principal: a key, a user, or `open` where nobody has to say. */
+  /** Namespace for request ids: a key, a user, or `open` on a server without authentication. */
   readonly principal: string;
   readonly user_id: string | null;
   readonly client_ip: string | null;
-  /** A handle without its claim id is enough. Only where the server is open. */
+  /** Whether a handle is accepted without its claim id. True only on an open server. */
   readonly claim_id_optional: boolean;
-  /** May work: claim, submit, and tell the steps of it. */
+  /** May claim, submit and append steps. */
   readonly may_work: boolean;
-  /** May speak as a human: decide reviews, and claim edges in the role `human`. */
+  /** May act as a human: decide reviews, and claim edges in the role `human`. */
   readonly may_review: boolean;
-  /** May administer the tenant: act in the name of any of its users. */
+  /** May administer the tenant: act on behalf of any of its users. */
   readonly may_administer: boolean;
   /**
-   * Whether the credential is valid at this moment. Asked when a command is decided, which can be long after it came in.
-   * Absent: the caller has no credential that can stop being valid.
+   * Whether the credential is still valid. Checked when a command is decided, which can be long after it arrived.
+   * Absent if the caller has no credential that can become invalid.
    */
   readonly isStillAuthorized?: () => boolean;
 }
 
 export const isStillAuthorized = ({ isStillAuthorized }: Caller): boolean => isStillAuthorized?.() ?? true;
 
-/** The caller on a loopback address with no keys configured, and the embedder that names nobody. */
+/** The caller on a loopback address with no keys configured, and the default for embedders. */
 export const OPEN_CALLER: Caller = {
   principal: 'open',
   user_id: null,

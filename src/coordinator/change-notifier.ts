@@ -1,10 +1,10 @@
-/** Something that happens again and again, and that some wait for. */
+/** A repeating event with one-shot listeners. */
 export class ChangeNotifier {
-  /** How often it has happened. */
+  /** Number of notifications so far. */
   count = 0;
   private listeners = new Set<() => void>();
 
-  /** Calls `wake` at the next firing, once. Returns a way to stop waiting. */
+  /** Calls `listener` once, at the next notification. Returns a function that removes it. */
   once(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

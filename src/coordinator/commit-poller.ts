@@ -8,15 +8,15 @@ import { repeatEvery } from './repeat.js';
 const POLL_MS = 250;
 
 /**
- * Where several coordinators share a store, each reads what the others commit, so that those who wait or listen
- * here hear of it. No decision rests on it: a commit that was decided on an old view is refused by the store.
+ * Polls the store for commits of other coordinators, so that waiters and event streams here see them. Correctness
+ * does not depend on it: the store rejects a commit that was decided on stale state.
  */
 export const pollCommits = (projects: Projects, environment: Environment): (() => void) =>
   repeatEvery(environment, POLL_MS, () =>
     [...groupByStore(projects.all())].map(([backoff, storeProjects]) => pollStore(backoff, storeProjects)),
   );
 
-/** Tenants may live in stores of their own: one that is gone slows down its own projects alone. */
+/** Groups by store, because tenants may have their own stores: an outage slows down only the projects of that store. */
 function groupByStore(projects: Iterable<Project>): Map<Backoff, Project[]> {
   const stores = new Map<Backoff, Project[]>();
   for (const project of projects) {
@@ -27,7 +27,7 @@ function groupByStore(projects: Iterable<Project>): Map<Backoff, Project[]> {
   return stores;
 }
 
-/** A store that did not answer is asked for one project only, until it answers again. */
+/** While the store is failing, polls one of its projects only. */
 async function pollStore(backoff: Backoff, projects: readonly Project[]): Promise<void> {
   if (backoff.isPausing) return;
   const polled = backoff.isFailing ? projects.slice(0, 1) : projects;
@@ -36,7 +36,7 @@ async function pollStore(backoff: Backoff, projects: readonly Project[]): Promis
   else backoff.succeeded();
 }
 
-/** A damaged log, or a bug, concerns one project: the store answers the others. */
+/** A damaged log or a bug affects one project; only these two errors concern the whole store. */
 const isOutage = (settled: PromiseSettledResult<void>): boolean =>
   settled.status === 'rejected' &&
   (settled.reason instanceof StoreUnavailable || settled.reason instanceof StoreBroken);

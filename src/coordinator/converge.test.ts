@@ -148,7 +148,7 @@ forEachStore('an edge of a configured project', (open) => {
       await alpha.claims('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
       await alpha.releases('REQ-F-A#code_unit_tests');
       await alpha.claims(EDGE, { agent_role: 'tester' });
-      // The role is the one of the grant: a submission has none, and cannot bring one.
+      // The role comes from the grant: a submission cannot set one.
       const { reason } = await alpha.submits(EDGE, 'v1', evaluatorReport());
       const reply = await last('convergence_escalated');
       expect(await sound()).toEqual([]);

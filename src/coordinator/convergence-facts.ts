@@ -12,15 +12,15 @@ import { type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
 import type { SubmitBody } from './wire.js';
 
-/** What a submission says of its own convergence. */
+/** What a submission reports about its own convergence. */
 export interface ReportedConvergence {
   readonly evidence: ConvergenceEvidence | undefined;
-  /** What the result changes, from the project's root. */
+  /** Paths that the result changes, relative to the project's root. */
   readonly files: readonly string[];
   readonly caller: Caller;
 }
 
-/** What a configured project asks of this result. The role is that of the grant, whatever the submission says. */
+/** The methodology's requirements for this result. The role comes from the grant, not from the submission. */
 export function convergenceFacts(
   view: DecisionView,
   head: Head,
@@ -31,7 +31,8 @@ export function convergenceFacts(
   const { edge = '' } = subjectKeys(head.subject);
   const claimedRole = head.claim?.agent_role ?? null;
   const is_human = claimedRole === HUMAN_ROLE && reported.caller.may_review;
-  // Before the project had roles anybody could call itself a human.
+  // In an unconfigured project any agent can claim the role `human`,
+  // so the role counts only for a caller who may review.
   const agent_role = claimedRole === HUMAN_ROLE && !is_human ? null : claimedRole;
   const authority = checkAuthority(methodology, { edge, agent_role, files: reported.files, is_human });
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
@@ -51,7 +52,7 @@ export function convergenceFacts(
   return {
     authority: authority.verdict,
     convergence: {
-      // A human may settle everything but what a program has found wrong.
+      // A human may override every failing check except those that a program decides.
       failing: (is_human ? failing.filter(isProgramCheck) : failing).map(({ name, says }) => ({
         name,
         says,
@@ -62,7 +63,7 @@ export function convergenceFacts(
   };
 }
 
-/** What even a human cannot make converge, by what was reported of it. Nothing, where the project asks for nothing. */
+/** Failing checks that a human cannot override, by the reported evaluators. Empty if the project is not configured. */
 export function failingProgramChecks(
   view: DecisionView,
   subject: string,
@@ -103,7 +104,7 @@ function evaluateConvergence(
   };
 }
 
-/** Told with the result: always where the project is configured, and elsewhere where something was said. */
+/** Evidence stored with the result: always in a configured project, otherwise only if the submission reports some. */
 export function evidenceFrom(body: SubmitBody, configured: boolean): ConvergenceEvidence | null {
   const { evaluators, convergence_type, context_hash } = body;
   const reported = {
@@ -121,7 +122,7 @@ export function evidenceProblem(body: SubmitBody, subject: string): Problem | nu
   return problem('INVALID_REQUEST', `evaluators: ${message}`, [{ path: 'evaluators', message }]);
 }
 
-/** Whoever claims or tells in the role of a human must be one, as far as the door can tell. */
+/** Rejects the role `human` for a caller who may not review. */
 export function roleProblem(
   project: Project,
   requests: readonly { readonly body: { readonly agent_role?: string | undefined } }[],

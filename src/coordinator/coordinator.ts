@@ -56,19 +56,19 @@ export interface CoordinatorOptions {
   readonly store: Store;
   readonly blobs?: Blobs;
   readonly environment?: Environment;
-  /** What a tenant may do until an admin says otherwise. */
+  /** Default limits of a tenant; an admin can override them per tenant. */
   readonly limits?: Partial<Limits>;
-  /** How far clocks may differ, where the store has none of its own. */
+  /** Allowed clock difference between coordinators, for stores without a clock of their own. */
   readonly skew_margin_ms?: number;
-  /** Hears of every answer and every commit. */
+  /** Is notified of every reply and every commit. */
   readonly observer?: Observer;
-  /** Who reads large documents; a thread, unless the environment is given. */
+  /** Parses large documents. Default: a worker thread, or inline if `environment` is given. */
   readonly documents?: DocumentReader;
 }
 
 /**
- * The service: commands in, decisions out. It reads and bounds what comes in, hands it to the project it
- * belongs to, and answers in the words of the wire contract. What may happen is decided in core alone.
+ * The service: validates commands, runs them in their project, and renders replies as the wire contract defines them.
+ * The rules themselves are in core.
  */
 export class Coordinator {
   readonly plans: PlanService;
@@ -124,7 +124,7 @@ export class Coordinator {
     return new Coordinator(projects, options);
   }
 
-  /** Stops what runs by itself. The store belongs to whoever opened it. */
+  /** Stops the background work. The store stays open: it belongs to whoever opened it. */
   close(): void {
     this.documents.close();
     this.sweeper.stop();
@@ -144,7 +144,7 @@ export class Coordinator {
     });
   }
 
-  /** A grant as it was told when it was given. Only for who is sure to speak with its holder: it has the claim id. */
+  /** Repeats the reply to an earlier grant, including its claim id. Call it only for the authenticated holder. */
   replayGrant(scope: ProjectKey, granted: EventEnvelope): AsyncReply<wire.ClaimResult> {
     return this.projects.withProject(scope, async (project) => replayClaim([granted], project.view()));
   }
@@ -286,8 +286,8 @@ export class Coordinator {
   }
 
   /**
-   * The best ready work, with its briefing. Waits up to `wait_seconds` for something to become ready, but not beyond
-   * the moment when nobody waits for it any more.
+   * Claims the best ready work and returns it with its briefing. Waits up to `wait_seconds` for work to become ready;
+   * `signal` ends the wait early.
    */
   async next(
     scope: ProjectKey,
@@ -318,7 +318,7 @@ export class Coordinator {
     );
   }
 
-  /** A step of the methodology, told by who took it. */
+  /** Appends a methodology step, reported by the agent that took it. */
   async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.AppendResult> {
     const read = parseBody(wire.appendBody, body);
     if (isProblem(read)) return read;
@@ -334,7 +334,7 @@ export class Coordinator {
     });
   }
 
-  /** What other tools have written, brought in as it is. It moves no head, so nothing has to be decided. */
+  /** Imports events that other tools have written. They move no head, so nothing has to be decided. */
   async importEvents(scope: ProjectKey, body: unknown): AsyncReply<ImportedCount> {
     const read = parseBody(wire.importBody, body);
     if (isProblem(read)) return read;
@@ -399,17 +399,17 @@ export class Coordinator {
     return { sha256, size_bytes: bytes.byteLength };
   }
 
-  /** One round of the sweeper in every project at work, now. Changes no outcome: it only writes down. */
+  /** Runs the sweeper once in every loaded project. It only records what time has already decided. */
   sweep(): Promise<number> {
     return this.sweeper.sweep();
   }
 
-  /** Retention in every project at work, now: how many events say less than before. It runs once a day by itself. */
+  /** Runs retention in every loaded project and returns the number of redacted events. It also runs once a day by itself. */
   redactHistory(): Promise<number> {
     return this.sweeper.redactHistory();
   }
 
-  /** A command of a session: where it is signed, or has to be, only that session's own reaches the queue. */
+  /** Runs a session's command. If it is signed, or must be, the signature is checked before it enters the queue. */
   private runSessionCommand<T>(
     scope: ProjectKey,
     command: SessionCommand,
@@ -440,14 +440,14 @@ export class Coordinator {
       const events = await this.history.ofSubject(scope, reply.claim.task_id);
       return { ...reply, briefing: briefingFor(project.view(), reply.claim, events) };
     } catch (error) {
-      // The work is granted, whatever becomes of its briefing.
+      // The claim is granted even if its briefing cannot be read.
       if (problemFromStoreError(error) !== null) return reply;
       throw error;
     }
   }
 }
 
-/** In a world of its own, as a simulator is, there are no threads. */
+/** An embedder with its own environment, such as a simulator, has no threads. */
 const documentReaderOf = ({ documents, environment }: CoordinatorOptions): DocumentReader =>
   documents ??
   (environment === undefined ? new ThreadedDocumentReader() : new InlineDocumentReader(environment));

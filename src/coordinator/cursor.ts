@@ -1,9 +1,12 @@
 import { type Problem, problem } from './problem.js';
 
-/** Cursors are opaque to everybody else: the position may one day not be all there is to them. */
+/** Cursors are opaque to clients, so that they can hold more than a position later. */
 export const cursorAt = (position: number): string => Buffer.from(`p:${position}`).toString('base64url');
 
-/** A client that is ahead of the log has seen a history that is gone, as after a restored backup: it must not wait for it. */
+/**
+ * A cursor beyond the end belongs to a history that is gone, for
+ * example after a restored backup. Waiting would never end.
+ */
 export const cursorAheadProblem = (path: string, requested: number, position: number): Problem => {
   const message = `points at position ${requested}, and the log ends at ${position}`;
   const detail =
@@ -12,7 +15,7 @@ export const cursorAheadProblem = (path: string, requested: number, position: nu
   return problem('CURSOR_AHEAD', detail, [{ path, message }]);
 };
 
-/** Null: this is no cursor of ours. The empty cursor is the beginning. */
+/** Returns null for an invalid cursor. The empty cursor is the beginning. */
 export function positionOfCursor(cursor: string): number | null {
   if (cursor === '') return 0;
   const match = /^p:(\d{1,15})$/.exec(Buffer.from(cursor.slice(0, 64), 'base64url').toString());

@@ -18,10 +18,10 @@ import type { Environment } from './environment.js';
 import { claimIdDeriver } from './identity.js';
 import { tenantPermitLimits } from './permit-limits.js';
 
-/** What operations that are decided, but not committed yet, are about to do. It only chooses what to try. */
+/** Expected effects of operations that are decided but not committed. It guides decisions; the store checks them. */
 export class Overlay {
   readonly heads = new Map<string, AnyHead>();
-  /** Until when sessions count once those operations have happened. */
+  /** Until when each session counts as active once those operations are committed. */
   readonly sessionUntilMs = new Map<string, number>();
 }
 
@@ -35,18 +35,18 @@ export interface DecisionSource {
   readonly skew_margin_ms: number;
   readonly sessionUntilMs: ReadonlyMap<string, number>;
   readonly hasOtherWriters: boolean;
-  /** Resolves when everything decided until now has come to its end. */
+  /** Resolves when every batch decided so far has ended. */
   settled(): Promise<void>;
 }
 
 /**
- * What an operation sees while its batch is decided: the project as the coordinator knows it, and on top of
- * it what the operations before it, in this batch and in those under way, are about to do.
+ * The project as an operation sees it while its batch is decided: the committed state, overlaid with the expected
+ * effects of earlier operations in this batch and in batches under way.
  */
 export class DecisionView {
-  /** What the operation at the desk has read of what others before it are about to do. */
+  /** Uncommitted heads that the current operation has read. Its transaction must check them. */
   readonly readSet = new Set<string>();
-  /** What was put on trial at this desk. */
+  /** Heads that this view has added to the overlay. */
   private readonly stagedHeads: AnyHead[] = [];
   private readonly stagedSessionUntil: { readonly session_id: string; readonly until_ms: number }[] = [];
   readonly limits: Limits;
@@ -54,7 +54,7 @@ export class DecisionView {
   private cachedPermitLimits: readonly PermitLimit[] | null = null;
   private readonly rulesByKind = new Map<string, Rules>();
   private cachedSession: SessionLookup | null = null;
-  /** The limit that the store found full, for the operation now at the desk. */
+  /** The limit that the store reported as exhausted for the current operation. */
   exhaustedLimit: string | null = null;
 
   constructor(
@@ -82,7 +82,7 @@ export class DecisionView {
     return this.source.state;
   }
 
-  /** A head to decide on. Where it is only about to be, the operation stands on it, and its unit must check it. */
+  /** The head to decide on. If it is uncommitted it joins the read set, and the transaction must check it. */
   head(subject: string): Head {
     const staged = this.overlay.heads.get(subject) as Head | undefined;
     if (staged === undefined) return this.source.state.heads.get(subject) ?? emptyHead(subject);
@@ -90,23 +90,23 @@ export class DecisionView {
     return staged;
   }
 
-  /** Whether anything ever happened to the subject, or is about to. */
+  /** Whether the subject has a head, committed or not. */
   hasHead(subject: string): boolean {
     return this.overlay.heads.has(subject) || this.source.state.heads.has(subject);
   }
 
-  /** Whether others commit to the same store, whose commits are not known here yet. */
+  /** Whether other coordinators write to the store, whose commits may not be known here yet. */
   get hasOtherWriters(): boolean {
     return this.source.hasOtherWriters;
   }
 
-  /** A head to be guided by, where nothing is decided. */
+  /** Reads a head without adding it to the read set. For hints only, not for decisions. */
   peekHead(subject: string): Head {
     const staged = this.overlay.heads.get(subject) as Head | undefined;
     return staged ?? this.source.state.heads.get(subject) ?? emptyHead(subject);
   }
 
-  /** The next operation comes to the desk. `full`: the limit that the store found full for it. */
+  /** Starts the next operation. `exhaustedLimit` is the limit that the store reported as exhausted for it. */
   beginOperation(exhaustedLimit: string | null): void {
     this.exhaustedLimit = exhaustedLimit;
     this.cachedSession = null;
@@ -118,7 +118,7 @@ export class DecisionView {
     return staged ?? this.source.state.records.get(subject) ?? null;
   }
 
-  /** What the project says of how it works, as it was read when it was configured; null: it never was. */
+  /** The project's methodology as of its last configuration; null if it was never configured. */
   get methodology(): Methodology | null {
     return (this.record(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined) ?? null;
   }
@@ -127,7 +127,7 @@ export class DecisionView {
     return (this.record(featureSubject(featureId))?.value as unknown as FeatureVector | undefined) ?? null;
   }
 
-  /** The edges that somebody holds, or is about to. To be guided by: who refuses because of one must check it. */
+  /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */
   heldEdges(): Head[] {
     const subjects = new Set([...this.source.state.live, ...this.overlay.heads.keys()]);
     const edges = [...subjects].filter((subject) => subjectKindOf(subject) === 'edge');
@@ -136,7 +136,7 @@ export class DecisionView {
       .filter((head) => isLive(head, this.now_ms, this.rulesOf(head.subject)));
   }
 
-  /** What an agent may hold: what it is known to, and what the operations before this one are about to give it. */
+  /** The subjects an agent may hold, committed or staged by earlier operations. */
   subjectsHeldBy(agentId: string): ReadonlySet<string> {
     const subjects = new Set(claimedSubjectsOf(this.source.state, agentId));
     for (const [subject, head] of this.overlay.heads) {
@@ -145,14 +145,14 @@ export class DecisionView {
     return subjects;
   }
 
-  /** The operations after this one see this head. */
+  /** Adds a head to the overlay, visible to later operations. */
   stageHead(head: { subject: string }): void {
     this.overlay.heads.set(head.subject, head as AnyHead);
     this.stagedHeads.push(head as AnyHead);
     this.cachedSession = null;
   }
 
-  /** The batch has come to its end, one way or the other: what it tried is known, or did not happen. */
+  /** Removes what this batch added to the overlay: it is either committed by now or did not happen. */
   discardStaged(): void {
     const { heads, sessionUntilMs } = this.overlay;
     for (const head of this.stagedHeads) if (heads.get(head.subject) === head) heads.delete(head.subject);
@@ -188,7 +188,7 @@ export class DecisionView {
     return claimIdDeriver(this.source.claimIdSecret, subject);
   }
 
-  /** A session by its subject and its record. An operation asks for the same one again and again. */
+  /** The session's subject and record. Cached, because one operation looks up the same session repeatedly. */
   lookUpSession(session_id: string): SessionLookup {
     if (this.cachedSession?.session_id !== session_id) {
       const subject = sessionSubject(session_id);
@@ -197,7 +197,7 @@ export class DecisionView {
     return this.cachedSession;
   }
 
-  /** A desk to try things on, whose trials this one sees only once it accepts them. */
+  /** A view with a copy of the overlay. Its changes become visible here only on `merge`. */
   fork(): DecisionView {
     const overlay = new Overlay();
     for (const [subject, head] of this.overlay.heads) overlay.heads.set(subject, head);
@@ -213,19 +213,19 @@ export class DecisionView {
       this.stageSessionUntil(session_id, until_ms);
   }
 
-  /** Resolves when what is on trial has come to its end. */
+  /** Resolves when the uncommitted operations have ended. */
   settled(): Promise<void> {
     return this.source.settled();
   }
 
-  /** An operation before this one is about to change this record. */
+  /** Whether an earlier operation has staged a change to this record. */
   hasPendingChange(subject: string): boolean {
     return this.overlay.heads.has(subject);
   }
 
   /**
-   * Until when a session counts as active, given that it acts now: its idle time, and as long as the longest
-   * of its leases, to the second. A lease that ended early may keep it counted a little longer, never shorter.
+   * Until when a session that acts now counts as active: its idle time or its longest lease, rounded up to the
+   * second. A lease that ended early may keep it counted slightly longer, never shorter.
    */
   extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null): number {
     const held = this.source.state.bySession.get(sessionId)?.size ?? 0;
@@ -239,8 +239,8 @@ export class DecisionView {
   }
 
   /**
-   * Until when a session counts that lost the work of this head without a word of its own: as if it had just acted, and
-   * as long as what it still holds. Null: the store was told no longer than that.
+   * New end of activity for a session that lost this head's claim without acting: its idle time from now, or the end
+   * of the claims it still holds. Null if the store's value is not later than that.
    */
   shortenSessionUntilMs(head: Head): number | null {
     const sessionId = head.claim?.session_id ?? '';
@@ -255,12 +255,12 @@ export class DecisionView {
     return untilMs;
   }
 
-  /** When a session that acts now, and holds nothing, is idle. */
+  /** When a session that acts now and holds nothing becomes idle. */
   private get idleUntilMs(): number {
     return this.now_ms + this.limits.session_idle_seconds * 1000;
   }
 
-  /** Whoever acts again within the second has its place already: the store was told, and it happened. */
+  /** Whether the store already has this value, so that a session acting twice within a second writes it once. */
   isSessionCountedUntil(sessionId: string, untilMs: number): boolean {
     return this.source.sessionUntilMs.get(sessionId) === untilMs;
   }
@@ -270,7 +270,7 @@ export class DecisionView {
     this.stagedSessionUntil.push({ session_id, until_ms });
   }
 
-  /** From the heads of what it holds, but one. */
+  /** The latest end of the claims a session holds, except one subject. */
   private heldClaimsUntilMs(sessionId: string, exceptSubject?: string): number {
     const held = this.source.state.bySession.get(sessionId) ?? [];
     const subjects = [...held].filter((subject) => subject !== exceptSubject);

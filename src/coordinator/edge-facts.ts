@@ -9,16 +9,16 @@ import { subjectKeys, subjectKindOf } from '../core/subject.js';
 import type { DecisionView } from './decision-view.js';
 import type { TransactionBuilder } from './transaction-builder.js';
 
-/** Who works where one agent does, and in which role unless it names one. */
+/** The agent id and default role in single-agent mode. */
 export const SINGLE_AGENT = { agent_id: 'primary', agent_role: 'full_stack' } as const;
 
-/** Others whose modules are shared are named, but not without bound. */
+/** Maximum number of names listed in a message. */
 const SHARED_NAMED_MAX = 20;
 const EDGE_SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
 
 /**
- * Why an edge cannot be claimed by anybody, in a sentence; null: it can. A project that was never configured knows
- * edges by their names alone, since features then come and go with those who work on them.
+ * Why nobody can claim this edge, as a sentence; null if it can be claimed. An unconfigured project accepts any
+ * well-formed edge, because its features are not recorded.
  */
 export function unknownEdgeReason(view: DecisionView, subject: string): string | null {
   if (!EDGE_SUBJECT.test(subject))
@@ -40,7 +40,7 @@ export function unknownEdgeReason(view: DecisionView, subject: string): string |
   return `The profile ${profile.name} of ${feature_id} leaves ${edge} out. Work on another edge, or give the feature another profile.`;
 }
 
-/** What the project says of this agent's claim to an edge; undefined where it says nothing. */
+/** Facts about this agent's claim to an edge; undefined if the project is not configured. */
 export function edgeFacts(
   view: DecisionView,
   subject: string,
@@ -68,7 +68,7 @@ export function edgeFacts(
   };
 }
 
-/** The order of edges is advice, so who goes ahead of it may, and hears of it. */
+/** Edge order is advisory: a claim out of order is granted with a warning. */
 function orderWarning(view: DecisionView, methodology: Methodology, subject: string): string | null {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const vector = view.feature(feature_id);
@@ -82,7 +82,7 @@ function orderWarning(view: DecisionView, methodology: Methodology, subject: str
   return `${edge} builds on ${unfinished.join(', ')}, of which ${feature_id} has no accepted result yet. What comes first: gen start --feature ${feature_id}`;
 }
 
-/** Authority is asked for when the edge converges. Who has none, because nobody knows its role, hears of it now. */
+/** Authority is checked when the edge converges. An agent with an unknown role has none, so it is warned at the claim. */
 function roleWarning({ roles: { roles } }: Methodology, agentRole: string | null): string | null {
   if (agentRole === null || agentRole === HUMAN_ROLE || Object.hasOwn(roles, agentRole)) return null;
   const known = Object.keys(roles).slice(0, SHARED_NAMED_MAX).join(', ');
@@ -102,7 +102,7 @@ interface ModuleOverlap {
   readonly warning: string | null;
 }
 
-/** Sharing no module is free. Not knowing is not the same as sharing none, and is said. */
+/** No shared module means no conflict. Unknown modules are not the same as none, and give a warning. */
 function moduleOverlap({ modules }: Methodology, subject: string, head: Head): ModuleOverlap {
   const { feature_id = '' } = subjectKeys(subject);
   const { feature_id: other = '' } = subjectKeys(head.subject);
@@ -119,11 +119,11 @@ function moduleOverlap({ modules }: Methodology, subject: string, head: Head): M
 }
 
 /**
- * Two coordinators may grant two edges that share modules in the same moment: neither has seen the other's grant, and
- * no head is in both their units. So a grant of work that could share modules changes the rules: of two units decided
- * under one `rules_seq` the store commits one, and the other is decided again by a coordinator that has by then read
- * every event up to that change, and so sees the claim that was granted before it. Claims from before sharing was
- * enforced are seen for the same reason: the configuration changed the rules.
+ * Fences grants of edges that may share modules. Two coordinators could grant such edges at the same moment: neither
+ * has seen the other's grant, and no head is in both transactions. So each such grant changes the rules: of two
+ * transactions decided under one `rules_seq` the store commits one, and the other is decided again after reading
+ * every event up to that change, including the first claim. Claims from before enforcement are seen too, because the
+ * configuration itself changed the rules.
  */
 export function fenceSharedModules(
   transaction: TransactionBuilder,
@@ -135,7 +135,7 @@ export function fenceSharedModules(
   const { methodology } = view;
   if (methodology === null || !methodology.parallelism.enforce) return;
   if (decision.code === 'DENIED_PARALLEL') {
-    // The refusal is true only while they are held.
+    // The refusal holds only while these claims do.
     for (const held of decision.details.shared ?? [])
       transaction.check(held.subject, view.head(held.subject).seq);
   }

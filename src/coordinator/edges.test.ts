@@ -132,7 +132,7 @@ forEachStore('edges of a configured project', (open) => {
       harness.advance(30);
       expect(await beta.renews(B)).toMatchObject({ reason: 'RENEWED' });
     }
-    // Alpha was refused B in between, and its own silence was told: neither begins a new episode.
+    // Alpha was refused B in between, and its own expiry was recorded: neither starts a new episode.
     expect(await expired()).toEqual([A]);
     expect(await beta.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', stale: true });
     await alpha.renews(A);

@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto';
 import { type ProcessClock, systemClock } from '../stores/clock.js';
 
-/** Everything the coordinator takes from the world around it, so that a simulator can be that world. */
+/** The coordinator's access to time, randomness and scheduling, replaceable by a simulator. */
 export interface Environment {
   readonly clock: ProcessClock;
   randomBytes(count: number): Uint8Array;
-  /** Runs `task` once, after about so long. Returns a way to call it off. */
+  /** Runs `task` once after about `afterMs`. Returns a function that cancels it. */
   setTimer(afterMs: number, task: () => void): () => void;
-  /** Resolves after everything that is ready to run has run: what arrives meanwhile shares the next batch. */
+  /** Resolves after everything that is ready to run has run. Commands that arrive meanwhile share the next batch. */
   yieldToEventLoop(): Promise<void>;
 }
 

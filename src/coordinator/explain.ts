@@ -13,8 +13,10 @@ export interface Explanation {
   next: string;
 }
 
-/** Every rule that stands between an agent and this work, not only the first, in the order they are asked. */
-/** `live_claims`: how many the tenant has now, as the store counts them. */
+/**
+ * Lists every rule that keeps an agent from this work, in evaluation order. `liveClaims` is the tenant's current
+ * count, as the store has it.
+ */
 export function explain(view: DecisionView, subject: string, liveClaims: number): Explanation {
   const unknownMessage = unknownReason(view, subject);
   const why =
@@ -75,7 +77,7 @@ function denialReasons(
   return why;
 }
 
-/** Where sharing modules is forbidden. It is asked for whoever holds none of that work. */
+/** Denials because of shared modules, where the project enforces that. Evaluated for an agent that holds none of the work. */
 function sharedModuleReasons(view: DecisionView, subject: string): { rule: string; says: string }[] {
   const facts = edgeFacts(view, subject, {
     agent_id: view.head(subject).claim?.agent_id ?? '',

@@ -10,7 +10,7 @@ import { type Problem, problem } from './problem.js';
 
 const INPUTS_CHARS_MAX = 64;
 
-/** What the plan, the methodology and the sessions say of a claim, as the rules want to be told. */
+/** The facts that the claim rules need from the plan, the methodology and the sessions. */
 export function claimFacts(
   view: DecisionView,
   subject: string,
@@ -35,7 +35,7 @@ export const isSessionClosed = (view: DecisionView, sessionId: string): boolean 
 export const isKnownSubject = (view: DecisionView, subject: string): boolean =>
   unknownReason(view, subject) === null;
 
-/** A task is known by the plan, an edge by what the project says of features. Null: it is known. */
+/** Why the subject is unknown: a task to the plan, an edge to the methodology. Null if it is known. */
 export function unknownReason(view: DecisionView, subject: string): string | null {
   if (subjectKindOf(subject) === 'edge') return unknownEdgeReason(view, subject);
   return view.state.plan.get(subject) === undefined ? `${subject} is not in the plan of this project.` : null;
@@ -48,7 +48,7 @@ export function openDependencies(view: DecisionView, subject: string): readonly 
   return openDependenciesOf(view.state.plan, subject, (id) => view.peekHead(id).phase === 'COMPLETED');
 }
 
-/** The results this work builds on, in one short word: another word later means that one of them changed. */
+/** Digest of the results this work builds on. It changes when one of them does. */
 export function inputsDigest(view: DecisionView, subject: string): string | null {
   const inputs = inputsOf(view.state.plan, subject, (id) => resultVersion(view.head(id)));
   if (inputs === null || inputs.length <= INPUTS_CHARS_MAX) return inputs;

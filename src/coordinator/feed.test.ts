@@ -17,7 +17,7 @@ forEachStore('the feed', (open) => {
     return { house: harness, alpha: new HarnessAgent(harness, 'alpha', 's1') };
   }
 
-  /** Reads pages of two until nothing comes any more. */
+  /** Reads pages of two until one is empty. */
   async function readOn(harness: CoordinatorHarness, from: string, seen: number[]): Promise<string> {
     for (let cursor = from; ; ) {
       const page = unwrap(await harness.coordinator.feed.page(P, { after: cursor, limit: 2 }));

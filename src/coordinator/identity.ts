@@ -8,13 +8,13 @@ import type { Environment } from './environment.js';
 
 export const sha256Hex = (data: string | Uint8Array): string => oneShotHash('sha256', data, 'hex');
 
-/** Tells one body from another under one request id: a guard against mistakes, not against attacks. */
+/** Distinguishes bodies sent under one request id. Guards against mistakes, not attacks. */
 export const textDigest = (text: string): string => `${text.length.toString(36)}-${base36(crc32(text))}`;
 
 const LOW_DIGITS = 3;
 const LOW = 36 ** LOW_DIGITS;
 
-// This runs for every command: a number of 32 bits takes a fraction of the time when it is spelled in two halves.
+// Hot path, runs for every command: formatting a 32-bit number in two halves takes a fraction of the time.
 function base36(number: number): string {
   const high = Math.floor(number / LOW);
   if (high === 0) return number.toString(36);
@@ -22,11 +22,10 @@ function base36(number: number): string {
 }
 
 /**
- * The claim id is derived, never stored: a replayed grant can tell it again, and a stolen log cannot.
- * The incarnation is in it, so a handle from before a loss of history opens nothing after it.
- *
- * A keyed hash: SHA-256 over the secret, which has a fixed length and comes first, and the grant. Less than the whole
- * digest is told, so nobody can go on from it to the id of another grant.
+ * Derives the claim id of a grant. It is never stored: a replayed grant can repeat it, a stolen log cannot. It
+ * includes the incarnation, so handles from before a loss of history are invalid after it.
+ * Keyed hash: SHA-256 over the secret, which comes first and has a fixed length, and the grant. The digest is
+ * truncated, so length extension cannot yield another grant's id.
  */
 export function claimIdDeriver(key: string, subject: string): ClaimIdOf {
   return ({ generation, request_id }) => {
@@ -35,7 +34,7 @@ export function claimIdDeriver(key: string, subject: string): ClaimIdOf {
   };
 }
 
-/** What the claim ids of a project are derived with. Neither its names nor a subject can contain a line break. */
+/** Prefix for a project's claim ids. Line breaks separate the parts: neither names nor subjects can contain one. */
 export const claimIdSecretOf = (meta: StoreMeta, { tenant_id, project_id }: ProjectKey): string =>
   `${meta.secret}\n${meta.incarnation}\n${tenant_id}\n${project_id}\n`;
 
@@ -49,7 +48,7 @@ const idText = Buffer.from('00000000-0000-0000-0000-000000000000');
 const HEX_DIGITS = Buffer.from('0123456789abcdef');
 const HYPHEN = 0x2d;
 
-// This runs for every event: joining thirty pieces of text would leave each of them to be collected.
+// Hot path, runs for every event: joining some thirty strings would create as much garbage.
 function uuidText(bytes: Uint8Array): string {
   let at = 0;
   for (const byte of bytes) {
@@ -63,16 +62,19 @@ function uuidText(bytes: Uint8Array): string {
 
 const CONTENT_ID_NAMESPACE = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
 
-/** Refusals are named by what they refuse, so that the same refusal is written down once. */
+/** Derives an event id from content, so that a repeated refusal is recorded once. */
 export const contentEventId = (parts: readonly (string | number)[]): string =>
   uuidFromName(JSON.stringify(parts), CONTENT_ID_NAMESPACE);
 
-/** A line of another's log has no id that could be relied on: its own text names it, within the project it comes to. */
+/**
+ * Derives ids for lines of a foreign log from the project, the text
+ * and its occurrence, since such lines have no reliable id.
+ */
 export const foreignEventIdFor =
   ({ tenant_id, project_id }: ProjectKey): DeriveEventId =>
   (text, occurrence) => {
     const hex = sha256Hex(`${tenant_id}\n${project_id}\n${occurrence}\n${text}`);
-    // Version 8: an id of our own making. The two bits after it are those of every UUID.
+    // UUID version 8 (custom), then the two standard variant bits.
     const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
   };

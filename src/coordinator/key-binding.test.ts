@@ -13,7 +13,7 @@ const ACME = { tenant_id: 'acme', platform: false };
 const idOf = (token: string): string => token.split('_')[2] ?? '';
 const newMeta = () => ({ incarnation: 1, secret: randomBytes(32).toString('hex') });
 
-/** The keys of a store, as a coordinator that starts on it knows them. */
+/** The keys of a store as a newly started coordinator sees them. */
 async function keysOf(store: Store, untrusted_files?: UntrustedFiles) {
   if (untrusted_files !== undefined) {
     Object.assign(store, { capabilities: { ...store.capabilities, untrusted_files } });
@@ -25,7 +25,7 @@ async function keysOf(store: Store, untrusted_files?: UntrustedFiles) {
   return { keys: coordinator.keys, ring, stateOf };
 }
 
-/** A store with a secret of its own, and this log. */
+/** A store with its own secret and this log. */
 function storeWith(events: readonly EventEnvelope[]): Store {
   const store = openMemoryStore();
   store.restore(events);

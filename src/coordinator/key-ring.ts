@@ -9,7 +9,7 @@ import type { ApiKey } from './wire.js';
 
 const KEY_SUBJECT_PREFIX = keySubject('');
 
-/** The keys of the platform as this coordinator knows them: its own changes at once, others' as it follows the store. */
+/** The platform's API keys as known to this coordinator: its own changes at once, others' as it polls the store. */
 export class KeyRing {
   private constructor(readonly project: Project) {}
 
@@ -19,14 +19,14 @@ export class KeyRing {
   }
 
   /**
-   * Whether there is a key record. One that has expired, was revoked or is not bound to this store counts too: it keeps
-   * the server closed, so that neither time nor a record from elsewhere can open it.
+   * Whether any key record exists. Expired, revoked and unbound ones count: neither time nor a foreign record may
+   * turn a closed server into an open one.
    */
   get hasAnyKey(): boolean {
     return !this.records().next().done;
   }
 
-  /** The key, and the digest that its secret must have. */
+  /** The key, and the expected SHA-256 of its secret. */
   find(keyId: string): { key: ApiKey; secret_sha256: string } | null {
     const record = this.project.state.records.get(keySubject(keyId))?.value as KeyRecord | undefined;
     if (record === undefined) return null;
@@ -37,13 +37,13 @@ export class KeyRing {
     return this.find(keyId)?.key.state === 'active';
   }
 
-  /** Milliseconds until the key expires, by the store's clock; null: it never does, or there is no such key. */
+  /** Milliseconds until the key expires by the store's clock; null if it never expires or does not exist. */
   expiresInMs(keyId: string): number | null {
     const expiresAt = this.find(keyId)?.key.expires_at ?? null;
     return expiresAt === null ? null : msOf(expiresAt) - this.project.now();
   }
 
-  /** Calls `listener` whenever keys were made or revoked, here or by others. Returns a function that stops it. */
+  /** Calls `listener` when the platform's project changes, here or elsewhere. Returns a function that removes it. */
   onChange(listener: () => void): () => void {
     let stop: () => void;
     const onNotify = (): void => {
@@ -54,24 +54,24 @@ export class KeyRing {
     return () => stop();
   }
 
-  /** Those of the scope, in the order they were made. */
+  /** Keys within the scope, in order of creation. */
   list(scope: KeyScope): ApiKey[] {
     return this.filterKeys((_, record) => isInScope(record, scope));
   }
 
-  /** Keys that would work if they were bound to this store, and do not. */
+  /** Keys that do not work only because they are not bound to this store. */
   rejectedKeys(): ApiKey[] {
     return this.filterKeys((keyId, record) => this.toApiKey(keyId, record).state === 'unbound');
   }
 
-  /** Keys from before keys were bound, which work until `gen migrate` has run. */
+  /** Keys from before key binding, which work until `gen migrate` has run. */
   legacyUnboundKeys(): ApiKey[] {
     return this.filterKeys(
       (keyId, record) => record.binding === undefined && this.toApiKey(keyId, record).state === 'active',
     );
   }
 
-  /** Decides whether a key record grants anything here; no other code does. */
+  /** The only place that decides whether a key record grants anything in this store. */
   readonly isTrusted: KeyTrustCheck = (keyId, record) => {
     const { untrusted_files } = this.project.store.capabilities;
     if (untrusted_files === 'secret') return false;

@@ -4,18 +4,17 @@ import { applyStoredHead, evolveWork, type WorkState } from '../core/views/index
 import type { ProjectKey, Store, StoredHead } from '../stores/store.js';
 
 const PAGE_ITEMS = 2000;
-/** An event of the plan may carry hundreds of tasks: what is read at once is held at once. */
+/** Small pages, because one plan event may carry hundreds of tasks and a page is held in memory at once. */
 const PLAN_PAGE_EVENTS = 32;
 
-/** Where a project's state is read from. */
 interface StateSource {
   readonly store: Store;
   readonly key: ProjectKey;
 }
 
 /**
- * Reads a project that is not known yet: the plan from its events, the rest from the heads as they are, so that a long
- * log costs nothing. Returns the number of its rules; null: there is no such project.
+ * Loads a project: the plan from its events, everything else from the current heads, so the cost does not grow with
+ * the log. Returns its `rules_seq`, or null if there is no such project.
  */
 export async function loadWorkState({ store, key }: StateSource, state: WorkState): Promise<number | null> {
   const row = await store.project(key);
@@ -27,7 +26,7 @@ export async function loadWorkState({ store, key }: StateSource, state: WorkStat
   return row.rules_seq;
 }
 
-/** Reads every event up to a position. Heads may be newer than that already: the newest head stands. */
+/** Reads every event up to a position. Heads already newer than an event stay. */
 export async function readEventsUntil(
   { store, key }: StateSource,
   state: WorkState,

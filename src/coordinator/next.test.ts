@@ -9,13 +9,13 @@ import {
 } from '../../test/support/coordinator-harness.js';
 import { OPEN_CALLER } from './caller.js';
 
-/** Lets everything run that is ready to. */
+/** Runs everything that is ready. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 async function settleOnDisk(harness: CoordinatorHarness): Promise<void> {
-  // What was asked before this is answered before it: the commands of a project keep their order.
+  // A project's commands keep their order, so everything sent before this one is answered before it.
   await harness.coordinator.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
   await settle();
 }

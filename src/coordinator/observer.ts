@@ -1,12 +1,12 @@
 import type { ProjectKey, Transaction } from '../stores/store.js';
 
-/** Somebody who looks on: for metrics, never for decisions. What it is told has happened, durably. */
+/** Observes replies and commits, for metrics, never for decisions. Commits are durable when it is called. */
 export interface Observer {
-  /** A command was answered. `kind` is its name, as `claim` or `renew`. */
+  /** A command was answered. `kind` is its name, such as `claim` or `renew`. */
   answered(key: ProjectKey, kind: string, reply: unknown): void;
-  /** A unit was committed, with its heads and events. */
+  /** A transaction was committed, with its heads and events. */
   committed(key: ProjectKey, transaction: Transaction): void;
-  /** One call of the store took so long for so many units. */
+  /** One store call took `tookMs` for `transactionCount` transactions. */
   flushed(transactionCount: number, tookMs: number): void;
 }
 

@@ -3,16 +3,16 @@ import type { Transaction } from '../stores/store.js';
 import type { DecisionView } from './decision-view.js';
 
 /**
- * One command on its way through a project's queue. It is decided when its batch is, and decided again
- * whenever the store shows that what it was decided on has moved.
+ * A command in a project's queue. It is decided with its batch, and decided again whenever the store reports that the
+ * state it was decided on has changed.
  */
 export interface Operation<Reply> {
-  /** What it is called where commands are counted. */
+  /** The command's name in metrics. */
   readonly kind: string;
-  /** Null: nothing has to be remembered. */
+  /** Key and digest for idempotent replay; null if the request is not remembered. */
   readonly request: { readonly key: string; readonly digest: string } | null;
   attempt(view: DecisionView): Attempt<Reply> | NeedsFetch;
-  /** The request took effect before: the same reply, from the events it led to. */
+  /** The reply of a request that already took effect, rebuilt from its events. */
   replay(events: readonly EventEnvelope[], view: DecisionView): Reply;
 }
 
@@ -21,7 +21,7 @@ export interface Attempt<Reply> {
   readonly reply: Reply;
 }
 
-/** The operation cannot be decided yet: it must read something first, outside the queue. */
+/** The operation cannot be decided yet: it must first fetch something, outside the queue. */
 export interface NeedsFetch {
   readonly needs: () => Promise<void>;
 }

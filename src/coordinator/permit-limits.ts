@@ -1,12 +1,12 @@
 import type { Limits } from '../core/claims/policy.js';
 import type { PermitLimit } from '../stores/store.js';
 
-/** The scopes in which a store counts who is there, and the limit each stands for. */
+/** The scopes in which a store counts permits, one per limit. */
 export const CLAIMS_SCOPE = 'claims';
 export const SESSIONS_SCOPE = 'sessions';
 export const trackScope = (track: string): string => `track/${track}`;
 
-/** Whoever takes a place takes it among the claims and among the sessions of the tenant. */
+/** The limits that a new claim must stay within: the tenant's claims and its active sessions. */
 export const tenantPermitLimits = (limits: Limits): readonly PermitLimit[] => [
   { scope: CLAIMS_SCOPE, max: limits.max_concurrent_claims },
   { scope: SESSIONS_SCOPE, max: limits.max_active_sessions },

@@ -16,7 +16,7 @@ import type { Environment } from './environment.js';
 import type { PlanProposal, ProposedChange } from './operations/plan.js';
 import { runInSlices } from './run-in-slices.js';
 
-/** Plans with fewer tasks together are compared while the change is decided. */
+/** Up to this many tasks in both plans together, the change is computed within the decision. */
 const INLINE_TASKS_MAX = 1000;
 
 interface PreparedChange {
@@ -24,7 +24,7 @@ interface PreparedChange {
   readonly parts: readonly PlanChange[];
 }
 
-/** A document that replaces the plan. What it changes is worked out beforehand where that takes long. */
+/** Replaces the plan by a document. For large plans the change is computed in advance. */
 export class PlanReplacement implements PlanProposal {
   private prepared: (PreparedChange & { readonly plan: Plan; readonly revision: number }) | null = null;
   private readonly taskCount: number;
@@ -43,7 +43,7 @@ export class PlanReplacement implements PlanProposal {
   async prepare(plan: Plan): Promise<void> {
     const { revision } = plan;
     const computed = await runInSlices(this.computeChange(plan), this.environment);
-    // A plan that changed meanwhile asks to be prepared for again.
+    // Stored with its revision: if the plan changed meanwhile, `isPrepared` is false and this runs again.
     this.prepared = { ...computed, plan, revision };
   }
 
@@ -64,7 +64,7 @@ export class PlanReplacement implements PlanProposal {
   }
 }
 
-/** Tasks that join the plan. There are never more than one request brings. */
+/** Adds tasks to the plan. Their number is bounded by the request, so nothing needs preparing. */
 export class PlanAdditions implements PlanProposal {
   constructor(private readonly items: ParsedTaskItems) {}
 
@@ -80,7 +80,7 @@ export class PlanAdditions implements PlanProposal {
   }
 }
 
-/** What was read is no plan, whatever plan there is. */
+/** A document that is not a valid plan, whatever the current plan. */
 export class InvalidPlanProposal implements PlanProposal {
   constructor(private readonly faults: readonly PlanFault[]) {}
 

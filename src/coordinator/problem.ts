@@ -1,4 +1,4 @@
-/** What is wrong with the request or the infrastructure, as opposed to a refusal decided by the rules. */
+/** Faults of the request or the infrastructure, as opposed to denials by the rules. */
 export const PROBLEM_CODES = [
   'INVALID_REQUEST',
   'INVALID_LEASE',
@@ -22,9 +22,9 @@ export const PROBLEM_CODES = [
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
 
 export interface FieldFault {
-  /** Where a fault has a name of its own, as those of a plan do. */
+  /** The fault's own code, if it has one, as plan faults do. */
   readonly code?: string;
-  /** Of a workspace: where it stands. */
+  /** The workspace file of the fault. */
   readonly file?: string;
   readonly path: string;
   readonly message: string;
@@ -32,27 +32,26 @@ export interface FieldFault {
   readonly column?: number;
 }
 
-/** A value, not an exception: every operation answers with its result or with one of these. */
+/** An error as a value, not an exception: every operation returns its result or a problem. */
 export interface Problem {
   readonly problem: ProblemCode;
-  /** What happened and what to do next, for a person. */
+  /** What happened and what to do next, for people. */
   readonly detail: string;
   readonly faults?: readonly FieldFault[];
 }
 
-/** What every operation answers with. */
 export type AsyncReply<T> = Promise<T | Problem>;
 
 export const problem = (code: ProblemCode, detail: string, faults?: readonly FieldFault[]): Problem =>
   faults === undefined ? { problem: code, detail } : { problem: code, detail, faults };
 
-/** Codes of commands on which nothing was decided: each may be sent again as it is. */
+/** Codes of commands whose outcome was not decided. The same command can be sent again unchanged. */
 const UNDECIDED_CODES: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'UNKNOWN']);
 
 export const isUndecided = (reply: unknown): reply is Problem =>
   isProblem(reply) && UNDECIDED_CODES.has(reply.problem);
 
-/** The credential stopped being valid after the call was let in: revoked, expired, or an open server was closed. */
+/** The credential became invalid after the call was admitted: revoked, expired, or authentication was switched on. */
 export const unauthorizedProblem = (): Problem =>
   problem(
     'UNAUTHENTICATED',

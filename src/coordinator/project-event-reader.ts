@@ -4,8 +4,8 @@ import type { Project } from './project.js';
 const PAGE_EVENTS = 500;
 
 /**
- * Reads a project's events in order, each once, up to the present whenever somebody asks: what only the events tell costs
- * neither a command nor the opening of a long log anything. Who asks while it reads waits for the same reading.
+ * Reads a project's events in order, each once, catching up on demand. Projections that need all events then cost
+ * neither commands nor opening a project. Concurrent callers share one read.
  */
 export class ProjectEventReader {
   private position = 0;

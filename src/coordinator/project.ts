@@ -23,10 +23,10 @@ import { runInSlices } from './run-in-slices.js';
 import { problemFromStoreError } from './store-problem.js';
 import type { StoreTime } from './store-time.js';
 
-/** Small enough that the next batch is decided while this one is at the disk; a store writes them together anyway. */
+/** Small enough that the next batch is decided while this one is written; stores group the writes of several batches. */
 const BATCH_MAX = 256;
 const QUEUE_MAX = 100_000;
-/** An operation that keeps meeting others on its subject gives up, honestly, before it spins for ever. */
+/** Maximum number of conflict retries per operation. */
 const TRIES_MAX = 100;
 
 export interface ProjectServices {
@@ -34,7 +34,7 @@ export interface ProjectServices {
   readonly meta: StoreMeta;
   readonly environment: Environment;
   readonly storeTime: StoreTime;
-  /** Of the store, shared by all its projects. */
+  /** One per store, shared by its projects. */
   readonly backoff: Backoff;
   readonly limits: () => Limits;
   readonly skew_margin_ms: number;
@@ -51,24 +51,24 @@ interface OperationJob {
 }
 
 /**
- * One project at work. Commands queue here; a batch is decided in turn, committed in one store call, and
- * answered when that call returns. Where nobody else writes, the next batches are decided and sent after it, on what
- * those before them are about to do: the store keeps their order. No timer, so a lone command waits for nobody, and a
- * thousand share one fsync.
+ * A loaded project. Commands queue here; a batch is decided in order, committed in one store
+ * call, and answered when that call returns. If nobody else writes, further batches are decided
+ * on the expected effects of those under way, and the store keeps their order. There is no
+ * batching timer: a single command waits for nobody, and a thousand share one fsync.
  */
 export class Project implements DecisionSource {
   readonly state: WorkState = emptyWork();
   rules_seq = 0;
-  /** Until when each session counts as active, as far as this coordinator has told the store. */
+  /** Until when each session counts as active, as last written to the store. */
   readonly sessionUntilMs = new Map<string, number>();
-  /** Fires whenever the project has moved. */
+  /** Notifies whenever the project's state changes. */
   readonly changeNotifier = new ChangeNotifier();
   private queue: OperationJob[] = [];
   private isDraining = false;
   private readonly overlay = new Overlay();
-  /** For each batch under way, the subjects that its commands would change. */
+  /** For each batch under way, the subjects that it would change. */
   private readonly changingByBatch = new Set<Set<string>>();
-  /** Batches at the store, the first sent first. They end in that order. */
+  /** Batches sent to the store, in sending order. They complete in that order. */
   private readonly inFlight: Promise<void>[] = [];
   private refreshing: Promise<void> | null = null;
   private surveying: Promise<void> | null = null;
@@ -112,7 +112,7 @@ export class Project implements DecisionSource {
     return this.services.backoff;
   }
 
-  /** The store's time, as far as this coordinator knows it. */
+  /** The store's time, as estimated by this coordinator. */
   now(): number {
     return this.services.storeTime.now();
   }
@@ -122,8 +122,8 @@ export class Project implements DecisionSource {
   }
 
   /**
-   * Resolves with the operation's reply, or with the problem that kept it from one. It waits in a queue, so the caller is
-   * asked for its authorization again when it is decided. The coordinator's own operations have no caller.
+   * Queues an operation and resolves with its reply or a problem. The caller is re-authorized when the operation is
+   * decided, because it may have queued for long. The coordinator's own operations use the default caller.
    */
   run<Reply>(operation: Operation<Reply>, caller: Caller = OPEN_CALLER): Promise<Reply | Problem> {
     if (this.queue.length >= QUEUE_MAX) {
@@ -142,7 +142,7 @@ export class Project implements DecisionSource {
     });
   }
 
-  /** Reads what others have committed. Cheap where this coordinator is the only writer: nothing is ever there. */
+  /** Reads what other coordinators have committed. Cheap if this one is the only writer. */
   refresh(): Promise<void> {
     this.refreshing ??= this.catchUp().finally(() => {
       this.refreshing = null;
@@ -150,7 +150,7 @@ export class Project implements DecisionSource {
     return this.refreshing;
   }
 
-  /** Surveys the work after a change of the plan, a slice at a time. Whoever needs a later one than this asks again. */
+  /** Rebuilds the frontier after a plan change, in slices. A caller that needs a later version must call again. */
   surveyFrontier(): Promise<void> {
     this.surveying ??= runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment).finally(
       () => {
@@ -171,7 +171,7 @@ export class Project implements DecisionSource {
     while (this.queue.length > 0) {
       if (this.inFlight.length < commits_at_once) this.dispatch(this.queue.splice(0, BATCH_MAX));
       else await this.inFlight[0];
-      // Whoever has been answered asks again, and that should share the next batch.
+      // Clients that were just answered send their next command now; it should share the next batch.
       await this.environment.yieldToEventLoop();
     }
     this.isDraining = false;
@@ -228,7 +228,7 @@ export class Project implements DecisionSource {
         this.resolveJob(job, unauthorizedProblem());
         continue;
       }
-      // Said of one attempt only: whoever is decided again asks the store again.
+      // Valid for one attempt only: when decided again, the store is asked again.
       view.beginOperation(job.exhaustedLimit);
       job.exhaustedLimit = null;
       try {
@@ -240,7 +240,7 @@ export class Project implements DecisionSource {
           attempts.push(attempt);
         }
       } catch (bug) {
-        // A bug in one command must not take its neighbours down.
+        // A bug in one command must not fail the others of its batch.
         job.reject(bug);
       }
     }
@@ -248,8 +248,8 @@ export class Project implements DecisionSource {
   }
 
   /**
-   * Where others write too, a unit must not stand on a head that an earlier one is about to make: if that one is
-   * refused, another's head may have the same seq, and the store could not tell them apart.
+   * Whether the transaction depends on an uncommitted head. Where others write too it must wait: if the earlier
+   * transaction is refused, another writer's head may have the same seq, and the store could not tell them apart.
    */
   private dependsOnPending({ swaps, checks }: Transaction, changing: Set<string>): boolean {
     if (this.services.store.capabilities.single_writer) return false;
@@ -258,7 +258,7 @@ export class Project implements DecisionSource {
       return false;
     };
     const isDependent = swaps.some(isChanging) || checks.some(isChanging);
-    // Also of a unit that has to wait: what it tried stays on trial until its batch has ended.
+    // Also for a transaction that has to wait: its staged heads stay in the overlay until its batch ends.
     for (const { subject } of swaps) changing.add(subject);
     return isDependent;
   }
@@ -320,7 +320,7 @@ export class Project implements DecisionSource {
     this.queue.unshift(...retry);
   }
 
-  /** What was committed is told already; who must decide anew cannot do so on a view that is known to be old. */
+  /** Committed operations are answered already; the others must not be decided again on a view known to be stale. */
   private async catchUpBeforeRetry(retry: OperationJob[]): Promise<void> {
     try {
       await this.refresh();
@@ -336,7 +336,7 @@ export class Project implements DecisionSource {
     else retry.push(job);
   }
 
-  /** Takes a commit into the view; true when others have committed in between. */
+  /** Applies a commit to the state. Returns true if other commits came in between. */
   private applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean {
     this.rules_seq = Math.max(this.rules_seq, outcome.rules_seq);
     for (const permit of transaction.permits) {
@@ -371,7 +371,8 @@ export class Project implements DecisionSource {
     for (;;) {
       const row = await this.store.project(this.key);
       if (row === null) return;
-      // The rules are read after the events that changed them, so what is decided under a number has seen them.
+      // Set the rules after reading the events that changed them, so
+      // a decision under a `rules_seq` has seen those events.
       if (row.position > this.state.position) {
         await readEventsUntil(this, this.state, row.position);
         this.changeNotifier.notify();
@@ -400,7 +401,7 @@ function problemFromError(error: unknown): Problem {
   );
 }
 
-/** What a broken store says of itself names files of this machine: that is for its operator. */
+/** A broken store's message names files of the server: it is for the operator, not for clients. */
 function describeUncertainty(error: unknown): string {
   if (error instanceof StoreBroken) return 'the store has stopped, and its operator has to start it again.';
   return error instanceof Error ? error.message : String(error);

@@ -15,19 +15,19 @@ interface ProjectsOptions {
   readonly store: Store;
   readonly environment: Environment;
   readonly default_limits: Limits;
-  /** Undefined: what each store asks for. */
+  /** Undefined: the default of each store. */
   readonly skew_margin_ms: number | undefined;
   readonly observer: Observer;
 }
 
-/** What a store says of itself. Tenants may live in stores of their own, and each has its own clock. */
+/** State shared by a store's projects. Tenants may have their own stores, and each store has its own clock. */
 interface StoreRuntime {
   readonly meta: StoreMeta;
   readonly storeTime: StoreTime;
   readonly backoff: Backoff;
 }
 
-/** What belongs to a tenant as a whole, and holds in all its projects: its limits. */
+/** A tenant's limits, which apply in all its projects. */
 export class TenantLimits {
   private limitsRecord: RecordHead | undefined;
   private limits: Limits;
@@ -39,7 +39,7 @@ export class TenantLimits {
     this.limits = defaultLimits;
   }
 
-  /** Asked for with every command, and made anew only when somebody has changed them. */
+  /** Called for every command, so the limits are rebuilt only after their record changed. */
   currentLimits(): Limits {
     const record = this.project.state.records.get(LIMITS_SUBJECT);
     if (record !== this.limitsRecord) {
@@ -50,13 +50,13 @@ export class TenantLimits {
   }
 }
 
-/** The projects at work in this coordinator, each loaded with its first command. */
+/** The loaded projects of this coordinator. Each is loaded by its first command. */
 export class Projects {
   private readonly projectPromises = new Map<string, Promise<Project>>();
   private readonly tenantPromises = new Map<string, Promise<TenantLimits>>();
   private readonly loadedProjects = new Set<Project>();
   private readonly activeByTenant = new Map<string, Map<string, Project>>();
-  /** How many use a project, by its name, of those that came when nothing had happened in it. */
+  /** Number of users per project, of those that arrived while it was empty. */
   private readonly referenceCounts = new Map<string, number>();
 
   private readonly storeRuntimes = new Map<Store, Promise<StoreRuntime>>();
@@ -73,7 +73,7 @@ export class Projects {
     return this.loadedProjects;
   }
 
-  /** The ids of a tenant's projects; what belongs to the tenant as a whole is none of them. */
+  /** The ids of a tenant's projects, without the internal project that holds its limits. */
   async projectIdsOf(tenantId: string): Promise<string[]> {
     if (tenantProblem(tenantId) !== null) return [];
     return (await this.options.store.projects(tenantId)).filter((projectId) => projectId !== TENANT_PROJECT);
@@ -89,14 +89,14 @@ export class Projects {
     });
   }
 
-  /** The project, for as long as somebody uses it, who says so with `leave`. */
+  /** Loads the project and keeps it until a matching `dropReference`. */
   addReference(key: ProjectKey): Promise<Project> {
     const name = cacheKeyOf(key);
     this.referenceCounts.set(name, (this.referenceCounts.get(name) ?? 0) + 1);
     return this.get(key);
   }
 
-  /** A project in which nothing ever happened goes with the last who used it: to ask for a name costs nothing. */
+  /** Unloads an empty project with its last user, so that requests for arbitrary names cost no memory. */
   dropReference(key: ProjectKey): void {
     const name = cacheKeyOf(key);
     const remaining = (this.referenceCounts.get(name) ?? 1) - 1;
@@ -124,13 +124,13 @@ export class Projects {
     });
   }
 
-  /** Runs a command in a project; a name that is none, and a store that cannot be reached, are problems, not exceptions. */
+  /** Runs a command in a project. An invalid name or an unreachable store is a problem, not an exception. */
   withProject<T>(key: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     const project = this.activeProject(key);
     return project === undefined ? this.withReference(key, work) : work(project);
   }
 
-  /** The same for a question: it is answered by a project that has read what others have committed until now. */
+  /** The same for a query, after reading what other coordinators have committed. */
   withRefreshedProject<T>(key: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     return this.withReference(key, async (project) => {
       if (!this.options.store.capabilities.single_writer) await project.refresh();
@@ -148,7 +148,7 @@ export class Projects {
     }
   }
 
-  /** The project, where it is at work: then its name is good, and a command to it waits for nothing. */
+  /** The project if it is loaded and not empty: its name is valid, and a command needs no wait. */
   private activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
     return project?.state.position === 0 ? undefined : project;
@@ -176,7 +176,7 @@ export class Projects {
 
 const cacheKeyOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
-/** A store that cannot be reached, or a damaged log, is a problem and not an exception. */
+/** Turns an unreachable store or a damaged log into a problem. */
 export async function catchStoreErrors<T>(work: () => AsyncReply<T>): AsyncReply<T> {
   try {
     return await work();
@@ -187,7 +187,7 @@ export async function catchStoreErrors<T>(work: () => AsyncReply<T>): AsyncReply
   }
 }
 
-/** One load per key, however many ask at once; a load that failed is tried again by the next. */
+/** Loads once per key, however many callers; a failed load is retried by the next caller. */
 function memoizedLoad<K, T>(cache: Map<K, Promise<T>>, key: K, load: () => Promise<T>): Promise<T> {
   const found = cache.get(key);
   if (found !== undefined) return found;

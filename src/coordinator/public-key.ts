@@ -1,7 +1,7 @@
-/** The field of Ed25519, and the curve over it: -x² + y² = 1 + d·x²·y². */
+/** The field of Ed25519, and its curve: -x² + y² = 1 + d·x²·y². */
 const FIELD = 2n ** 255n - 19n;
 const CURVE_D = modField(-121665n * powField(121666n, FIELD - 2n));
-/** What the points of order 1, 2, 4 and 8 have for y. Under such a key anything can be signed, by anybody. */
+/** The y coordinates of the points of order 1, 2, 4 and 8. Under such a key anybody can forge signatures. */
 const WEAK_Y_VALUES = new Set([
   0n,
   1n,
@@ -10,7 +10,7 @@ const WEAK_Y_VALUES = new Set([
   littleEndian(Buffer.from('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a', 'hex')),
 ]);
 
-/** Whether these are the 32 bytes of an Ed25519 public key, spelled in the one way there is, that binds who signs. */
+/** Whether the text is a canonically encoded Ed25519 public key of 32 bytes, and not a weak one. */
 export function isPublicKey(text: string): boolean {
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length !== 32 || bytes.toString('base64url') !== text) return false;
@@ -19,7 +19,7 @@ export function isPublicKey(text: string): boolean {
   return y < FIELD && !WEAK_Y_VALUES.has(y) && isOnCurve(y);
 }
 
-/** There is an x where (y² - 1) / (d·y² + 1) is a square, and so is the product of the two. */
+/** x exists if (y² - 1) / (d·y² + 1) is a square, which holds if and only if the product of the two is one. */
 function isOnCurve(y: bigint): boolean {
   const square = modField(y * y);
   return powField(modField((square - 1n) * (CURVE_D * square + 1n)), (FIELD - 1n) / 2n) === 1n;

@@ -5,8 +5,8 @@ import type { DecisionView } from './decision-view.js';
 import { openDependencies } from './facts.js';
 
 /**
- * Work that can be claimed now, best first: the agent's own tracks, then tracks with room, then the rest.
- * Advice only: whoever takes a piece of it still has to claim it.
+ * Claimable work, best first: the agent's own tracks, then tracks with capacity, then the rest. Advisory: the work
+ * still has to be claimed.
  */
 export function* readyWork(
   view: DecisionView,
@@ -30,7 +30,7 @@ export function* readyWork(
   }
 }
 
-/** How many pieces of work are ready in each track, whoever may take them; nobody asks for more than `enough`. */
+/** Number of ready subjects per track, for any agent, counted up to `countMax`. */
 export function readyByTrack(view: DecisionView, countMax: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const [track, lists] of candidatesByTrack(view, undefined)) {
@@ -44,7 +44,7 @@ export function readyByTrack(view: DecisionView, countMax: number): Map<string, 
   return counts;
 }
 
-/** The work of each track, in lists with the best first: what nobody holds, and what was held and may be taken over. */
+/** Candidates per track as sorted lists, best first: unclaimed work, and claimed work that may be taken over. */
 function candidatesByTrack(view: DecisionView, track: string | undefined): Map<string, (readonly Rank[])[]> {
   const { state } = view;
   const lists = new Map<string, (readonly Rank[])[]>();
@@ -65,7 +65,7 @@ function* takeableRanks(view: DecisionView): Generator<Rank> {
   }
 }
 
-/** Several lists, each best first, as one. */
+/** Merges several lists, each sorted best first. */
 function* mergeBestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
   const cursors = lists.map((ranks) => ({ ranks, at: 0 }));
   for (;;) {
@@ -83,7 +83,7 @@ function* mergeBestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
 }
 
 function isReadyNow(view: DecisionView, id: string): boolean {
-  // The plan may have changed since the frontier was surveyed.
+  // The plan may have changed since the frontier was rebuilt.
   if (!view.state.plan.has(id)) return false;
   const head = view.peekHead(id);
   if (head.phase === 'COMPLETED') return false;
@@ -105,12 +105,12 @@ function* liveClaims(view: DecisionView) {
   }
 }
 
-/** The tracks an agent has worked in: it knows its way about there. */
+/** The tracks an agent has worked in, which it is given again first. */
 function ownTracks(view: DecisionView, agentId: string): ReadonlySet<string> {
   return view.state.tracksByAgent.get(agentId) ?? new Set();
 }
 
-/** When the next claim or pause runs out, so that somebody who waits knows when to look again. */
+/** When the next claim or pause ends, so that a waiter knows when to check again. */
 export function nextDeadlineMs(view: DecisionView): number {
   let nextMs = Number.POSITIVE_INFINITY;
   for (const subject of view.state.live) {

@@ -14,7 +14,7 @@ import type {
   SubmissionResult,
 } from './wire.js';
 
-/** Decisions as the wire contract spells them. Nothing is decided here. */
+/** Renders decisions as the wire contract defines them. Nothing is decided here. */
 
 const timeOrNull = (atMs: number | null | undefined): string | null =>
   atMs === null || atMs === undefined ? null : isoTime(atMs);
@@ -42,12 +42,12 @@ function taskClaim(key: ProjectKey, head: Head, id: string): GrantedClaim | null
   };
 }
 
-/** A grant, told to the one who has it: with the claim id. */
+/** A grant as its holder sees it, including the claim id. */
 export function grantResult(key: ProjectKey, head: Head, id: string): ClaimResult {
   return { success: true, reason: 'GRANTED', claim: taskClaim(key, head, id), current_holder: null };
 }
 
-/** `agent_id`: who asked. */
+/** `agent_id` is the requesting agent. */
 export function claimResult(
   key: ProjectKey,
   decision: Decision,

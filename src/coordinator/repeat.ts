@@ -1,9 +1,6 @@
 import type { Environment } from './environment.js';
 
-/**
- * Does something again and again: each time so long after the last was done. What one round could not do is left to
- * the next. Returns a way to stop.
- */
+/** Runs rounds with a fixed pause after each. A failed round is left to the next. Returns a function that stops it. */
 export function repeatEvery(
   environment: Environment,
   everyMs: number,

@@ -14,12 +14,12 @@ interface TenantBlobs {
   readonly blobs: Blobs;
 }
 
-/** A store far away is asked so many questions at once. */
+/** Maximum number of concurrent blob lookups, which matters for a remote store. */
 const PARALLEL_LOOKUPS_MAX = 50;
 
 /**
- * Which files a result changes: a manifest may come in the body or, where it is long, as a blob. One that could not be
- * promoted is refused here: an edge that has converged has its files.
+ * The files that a result changes. A manifest comes in the body or, if long, as a blob. A manifest that could not be
+ * promoted is refused here, because a converged edge must have its files.
  */
 export async function changedFilesOf(
   body: SubmitBody,
@@ -58,7 +58,7 @@ async function firstMissingBlob(
   return null;
 }
 
-/** Also of a result that is no manifest, but tells of files as one does: it may change what needs a human. */
+/** Also for results that are no manifest but have `files` like one: they may change paths that need a human. */
 function pathsIn(result: unknown): readonly string[] {
   const files = (result as { files?: unknown } | null)?.files;
   if (!Array.isArray(files)) return [];

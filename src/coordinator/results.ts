@@ -6,12 +6,12 @@ import { sha256Hex } from './identity.js';
 import { type Problem, problem } from './problem.js';
 import type { SubmitBody } from './wire.js';
 
-/** Results up to this size travel inside the event; larger ones go by blob. */
+/** Results up to this size are stored in the event, larger ones as a blob. */
 export const INLINE_BYTES_MAX = 64 * 1024;
 
 /**
- * Makes a result out of a submission: its digest, its reference, and, when it is large, its blob, which is
- * durable before anything names it.
+ * Builds a result from a submission: its digest, its reference and, if
+ * large, its blob, which is durable before any event names it.
  */
 export async function buildResult(
   body: SubmitBody,
@@ -24,7 +24,7 @@ export async function buildResult(
   const sha256 = sha256Hex(text);
   const identified = identifyResult(body, subject, sha256, sizeBytes);
   if (sizeBytes <= INLINE_BYTES_MAX) return { data: body.result_data, ...identified };
-  // Too large is for the rules to refuse; it must not reach the disk before they do.
+  // The rules refuse a result that is too large; it must not be written before they do.
   if (sizeBytes > target.size_bytes_max) return identified;
   await target.blobs.put(target.tenant_id, sha256, Buffer.from(text));
   return { blob_sha256: sha256, ...identified };

@@ -14,7 +14,7 @@ import type { AnyHead } from '../core/fold.js';
 const A = 'A-001-core';
 const DAY_S = 24 * 3600;
 
-/** Generation 1 fails with a word, a zombie's work is refused, generation 2 is accepted, generation 3 never comes. */
+/** Generation 1 fails with a message, a late result is refused, generation 2 is accepted, generation 3 never submits. */
 async function runThreeGenerations(harness: CoordinatorHarness): Promise<void> {
   await harness.plan(planOf(A));
   const first = new HarnessAgent(harness, 'first', 'session-1');
@@ -146,7 +146,7 @@ forEachStore('retention', (open) => {
       };
     });
     harness.advance(91 * DAY_S);
-    // The first round of the sweeper sees the project, the next one finds it an hour older.
+    // The sweeper's first round registers the project, a later one finds it due after an hour.
     for (let round = 0; round < 50 && forgets.length === 0; round += 1) {
       harness.advance(2 * 3600);
       harness.environment.runDueTimers();

@@ -13,13 +13,13 @@ const HOUR_MS = 3600 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Takes out of old events what was said in them, once a day in each project. First the log says which events and what
- * is left of each, then the store forgets: whoever is cut short between the two does the same again a day later.
+ * Redacts the payloads of old events, once a day per project. The log first records which events and what remains of
+ * each, then the store redacts them; an interrupted run is repeated a day later.
  */
 export class Retention {
   private readonly dueMs = new WeakMap<Project, number>();
 
-  /** A project is looked through when it has been at work for an hour, and every day after that. */
+  /** Due one hour after the project was loaded, then every day. */
   isDue(project: Project): boolean {
     const nowMs = project.now();
     const dueMs = this.dueMs.get(project) ?? nowMs + HOUR_MS;
@@ -27,7 +27,7 @@ export class Retention {
     return nowMs >= dueMs;
   }
 
-  /** How many events say less than before. */
+  /** Returns the number of redacted events. */
   async run(project: Project): Promise<number> {
     const view = project.view();
     this.dueMs.set(project, view.now_ms + DAY_MS);
@@ -57,7 +57,7 @@ function redactedEvents(view: DecisionView, event: EventEnvelope): EventEnvelope
   return redacted === null ? [] : [redacted];
 }
 
-/** Its id follows from what it tells, so that telling it again tells nothing new. */
+/** Records a redaction. The event's id derives from its content, so a repeat adds nothing. */
 class RecordRedactionOperation implements Operation<true> {
   readonly kind = 'forget_history';
   readonly request = null;

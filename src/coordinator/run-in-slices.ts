@@ -1,10 +1,10 @@
 import type { StepGenerator } from '../core/steps.js';
 import type { Environment } from './environment.js';
 
-/** How long work may hold the event loop before others are served: a small part of what a request may wait. */
+/** How long work may hold the event loop at a time: a small part of an acceptable request latency. */
 export const SLICE_MS = 5;
 
-/** Does long work a few milliseconds at a time, and lets everything else that is ready run in between. */
+/** Runs long work in slices, yielding to everything else that is ready in between. */
 export async function runInSlices<T>(
   steps: StepGenerator<T>,
   { clock, yieldToEventLoop }: Pick<Environment, 'clock' | 'yieldToEventLoop'>,

@@ -3,15 +3,15 @@ import type { ProjectKey } from '../stores/store.js';
 import { type Problem, problem } from './problem.js';
 
 /**
- * A store may keep a tenant or a project in a folder, on a disk that does not know capitals: there what is not a small
- * letter, a digit or one of . _ - is spelled with three characters, and a folder's name has at most so many. It holds
- * for every store, so that a log can move from one to another.
+ * Maximum length of an encoded folder name. A store may keep a tenant or project in a folder, on a case-insensitive
+ * file system, so every character but a-z, 0-9 and . _ - is encoded as three. The limit applies to every store, so
+ * that a log can move between stores.
  */
 const ENCODED_NAME_LENGTH_MAX = 200;
 const ESCAPED_CHARS = /[^a-z0-9._-]/g;
 const ESCAPED_LENGTH = 3;
 
-/** What is no name of a tenant or a project is refused before any store hears of it. */
+/** Rejects invalid tenant and project names before they reach a store. */
 export function scopeProblem({ tenant_id, project_id }: ProjectKey): Problem | null {
   return tenantProblem(tenant_id) ?? nameProblem('project_id', project_id, projectIdSchema);
 }

@@ -12,10 +12,10 @@ import { sha256Hex } from './identity.js';
 import { type Problem, problem } from './problem.js';
 import type { Project } from './project.js';
 
-/** How old a signature may be when it comes, or how far ahead of us its clock. */
+/** Maximum age of a signature on arrival, and maximum lead of its clock. */
 const SIGNATURE_AGE_MS_MAX = 5 * 60 * 1000;
 
-/** A command of a session, as it came. */
+/** A session's command as received. */
 export interface SessionCommand {
   readonly command: SignedCommand;
   readonly body: unknown;
@@ -27,11 +27,14 @@ interface SignedBody {
   readonly request_id?: string;
 }
 
-/** A signature is checked wherever one is given, and has to be given where the tenant says so. */
+/** Whether to check a signature: if one is given, or if the tenant requires it. */
 export const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolean =>
   project.limits.require_signatures || (body as SignedBody).signature !== undefined;
 
-/** Null: the session itself asks. Checked before the command queues, on a thread that decides nothing. */
+/**
+ * Verifies the session's signature; null if it is valid. Runs before the
+ * command is queued, and the verification is off the main thread.
+ */
 export async function signatureProblem(
   project: Project,
   sessionCommand: SessionCommand,
@@ -61,7 +64,7 @@ export async function signatureProblem(
     : signatureInvalid('it is not the session’s over this command');
 }
 
-/** A session may have been opened through another coordinator, and not be known here yet. */
+/** The session may have been opened through another coordinator and not be known here yet. */
 async function publicKeyOf(project: Project, sessionId: string): Promise<string | null> {
   const subject = sessionSubject(sessionId);
   if (!project.state.records.has(subject)) await project.refresh();

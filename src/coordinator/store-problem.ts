@@ -1,7 +1,7 @@
 import { LogDamaged, StoreUnavailable } from '../stores/store.js';
 import { type Problem, problem } from './problem.js';
 
-/** What a store's error is to a caller whose command had no effect; null: it may have had one, or the error is a bug. */
+/** The problem for a store error whose command had no effect; null if it may have had one, or if the error is a bug. */
 export function problemFromStoreError(error: unknown): Problem | null {
   if (error instanceof StoreUnavailable) return problem('UNAVAILABLE', `Nothing happened: ${error.message}`);
   if (!(error instanceof LogDamaged)) return null;

@@ -2,8 +2,8 @@ import type { ProcessClock } from '../stores/clock.js';
 import type { Store } from '../stores/store.js';
 
 /**
- * The store's time as the coordinator knows it: the last it was told, plus what has passed since on its own
- * monotonic clock. Good enough to decide with; the commit compares with the store's clock itself.
+ * Estimate of the store's time: the last reported value plus the time since on the local monotonic clock. Good enough
+ * to decide with; the commit compares with the store's own clock.
  */
 export class StoreTime {
   private storeMs = 0;
@@ -23,6 +23,6 @@ export class StoreTime {
 
 const CLOCK_SKEW_MS_MAX = 1000;
 
-/** Coordinators that bring their own clocks must not lose claims to each other for being a little apart. */
+/** Coordinators that use their own clocks must not expire each other's claims because of small differences. */
 export const skewMarginMs = ({ capabilities }: Pick<Store, 'capabilities'>): number =>
   capabilities.clock === 'coordinator' ? CLOCK_SKEW_MS_MAX : 0;

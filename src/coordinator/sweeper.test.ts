@@ -5,7 +5,7 @@ import { forEachStore, P, planOf, unwrap } from '../../test/support/coordinator-
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('the sweeper', (open) => {
-  /** The same story with and without it: what agents are told, and what the log says in the end. */
+  /** The same sequence with and without the sweeper: the agents' replies and the final log. */
   async function story(sweeps: boolean) {
     const harness = await open({ limits: { max_concurrent_claims: 2, max_active_sessions: 3 } });
     await harness.plan(planOf(A, B, C));

@@ -10,8 +10,8 @@ const SWEEP_MAX = 1000;
 const TICK_MS = 1000;
 
 /**
- * Writes down what time has decided, so that people who watch see it. No command waits for it and none is
- * answered differently because of it: a project without a sweeper is only quieter.
+ * Records what time has decided, such as expiries, for observers. No
+ * command waits for it or is decided differently because of it.
  */
 export class Sweeper {
   readonly stop: () => void;
@@ -25,14 +25,14 @@ export class Sweeper {
   ) {
     this.stop = repeatEvery(environment, TICK_MS, () => {
       const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
-      // It may take long, and nobody waits for it. What it could not do is done a day later.
+      // Not awaited, because it may take long. A failed run is repeated a day later.
       for (const project of all)
         if (this.retention.isDue(project)) this.retention.run(project).catch(() => {});
       return all.filter((project) => this.isDue(project)).map((project) => this.sweepProject(project));
     });
   }
 
-  /** How many events say less than before. */
+  /** Returns the number of redacted events. */
   async redactHistory(): Promise<number> {
     const counts = await Promise.all([...this.projects.all()].map((project) => this.retention.run(project)));
     return counts.reduce((sum, count) => sum + count, 0);

@@ -1,4 +1,4 @@
-/** Waiting items, the tenants in turn: a tenant with many items delays each other tenant by one of them at most. */
+/** A queue that serves tenants in turn: a tenant with many items delays another by at most one item per turn. */
 export class TenantQueue<T> {
   private readonly queues = new Map<string, T[]>();
 
@@ -12,7 +12,7 @@ export class TenantQueue<T> {
     this.queues.set(tenantId, queue);
   }
 
-  /** The tenant whose turn it was goes to the end of the line. */
+  /** Takes the next item and moves its tenant to the end. */
   next(): T | undefined {
     const [first] = this.queues;
     if (first === undefined) return undefined;

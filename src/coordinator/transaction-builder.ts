@@ -21,7 +21,7 @@ import type { DecisionView } from './decision-view.js';
 import { contentEventId, newEventId } from './identity.js';
 import { CLAIMS_SCOPE } from './permit-limits.js';
 
-/** Puts decisions together into one unit: all of it happens, or nothing. */
+/** Combines decisions into one atomic transaction. */
 export class TransactionBuilder {
   private readonly swaps: HeadSwap[] = [];
   private readonly addedChecks: HeadCheck[] = [];
@@ -38,7 +38,7 @@ export class TransactionBuilder {
     private readonly requestId: string | null = null,
   ) {}
 
-  /** What was decided about a claim: its events, or the check that its refusal stands on, and who signed for it. */
+  /** Adds a decision on a claim: its events, or the check that a refusal depends on, and its signature. */
   addDecision(decision: Decision, signature?: string): this {
     const { head, events } = decision;
     if (signature !== undefined) attachSignature(decision, signature);
@@ -50,7 +50,7 @@ export class TransactionBuilder {
     if (events.length > 0) this.setClaimPermit(decision.next);
     if (events.length > 0 && needsPermit(decision, this.view.now_ms, this.view.rulesOf(head.subject)))
       this.addTenantPermitLimits();
-    // Work that was complete no longer is: what waits for it was decided under other rules.
+    // Completed work is open again, so decisions on its dependents were made under other rules.
     if (decision.code === 'RESET') this.markRulesChanged();
     return this;
   }
@@ -67,7 +67,7 @@ export class TransactionBuilder {
     return this;
   }
 
-  /** A remark or a refusal: what is said twice is written once. */
+  /** Adds a note or a refusal. A repeated one is written once, because its id derives from its content. */
   addDeduplicatedEvent(draft: EventDraft): this {
     const { event_type, subject = '', generation = 0, agent_id, payload } = draft;
     const content = payload.result_sha256 ?? payload.reason ?? payload.text ?? '';
@@ -85,19 +85,19 @@ export class TransactionBuilder {
     return this;
   }
 
-  /** Something that was told, and took effect with that. */
+  /** Adds an event that moves no head but takes effect. */
   addLooseEvent(draft: EventDraft, eventId: string): this {
     this.looseEvents.push(this.stampEvent(draft, eventId));
     return this.markEffective();
   }
 
-  /** It was not refused: its request is remembered, also where no head moves. */
+  /** Marks the operation as successful: its request is remembered even if no head moves. */
   markEffective(): this {
     this.hasEffect = true;
     return this;
   }
 
-  /** Opens the session with its first act, or makes sure that it is still what it was. */
+  /** Opens the session with its first action, or checks that it is unchanged. */
   openOrCheckSession(session_id: string, agent_id: string, caller: Caller, now_ms: number): this {
     const { subject, record: existing } = this.view.lookUpSession(session_id);
     if (existing !== null) return this.check(subject, existing.seq);
@@ -106,10 +106,10 @@ export class TransactionBuilder {
     return this.swap(subject, 0, evolveRecord(null, draft), [draft]);
   }
 
-  /** A record changes, in one event or several; the last one carries what it is from now on. */
+  /** Writes a record in one or more events; the last one carries its new value. */
   putRecord(subject: string, before: RecordHead | null, drafts: readonly EventDraft[]): this {
     const seq = before?.seq ?? 0;
-    // A subject's time never runs back, whatever the clock does.
+    // A subject's timestamps never decrease, even if the clock steps back.
     const fromMs = before?.last_at_ms ?? 0;
     const events = drafts.map((draft, index) => ({
       ...draft,
@@ -143,7 +143,7 @@ export class TransactionBuilder {
     return this;
   }
 
-  /** `keep`: a known request answers for this unit, and an unknown one is known from now on. */
+  /** Builds the transaction. `keep`: a known request answers for it, and a new one is remembered. */
   build(request: { key: string; digest: string } | null, reply?: unknown): Transaction {
     const keep = this.hasEffect || this.swaps.length > 0;
     const { tenant_id, project_id } = this.view.key;
@@ -165,7 +165,7 @@ export class TransactionBuilder {
     };
   }
 
-  /** What the unit stands on without changing it: what it says, and whatever was only about to be when it was read. */
+  /** The heads this transaction depends on without changing them: explicit checks, and uncommitted heads that were read. */
   private buildChecks(): readonly HeadCheck[] {
     for (const subject of this.view.readSet) this.check(subject, this.view.peekHead(subject).seq);
     if (
@@ -192,7 +192,10 @@ export class TransactionBuilder {
     this.notAfterMs = Math.min(this.notAfterMs ?? Number.POSITIVE_INFINITY, atMs);
   }
 
-  /** The draft becomes the event: it was made for this unit, and copying it would cost more than deciding it. */
+  /**
+   * Turns the draft into the event in place: it belongs to this
+   * transaction, and a copy would cost more than the decision.
+   */
   private stampEvent(draft: EventDraft, eventId?: string): NewEvent {
     const { tenant_id, project_id } = this.view.key;
     const event = draft as NewEvent;
@@ -204,7 +207,7 @@ export class TransactionBuilder {
   }
 }
 
-/** What the session itself tells. An expiry or a hold that is told on the way is not its word. */
+/** Events that are the session's own statement. Expiries and holds recorded along the way are not. */
 const SIGNED_EVENT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<ClaimEventKind>([
   'granted',
   'renewed',

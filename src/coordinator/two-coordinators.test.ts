@@ -7,7 +7,7 @@ const [A, B] = ['A-001-core', 'B-001-data'] as const;
 describe('two coordinators over one store', () => {
   const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
-  /** The second has seen the plan, and nothing that happens through the first from then on. */
+  /** The second coordinator has read the plan, and nothing that the first commits afterwards. */
   async function begin(plan: unknown) {
     const harness = await CoordinatorHarness.open('memory');
     await harness.plan(plan);

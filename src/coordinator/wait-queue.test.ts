@@ -6,10 +6,7 @@ const WAITING = 50;
 const [HELD, LEFT] = ['A-001-x', 'A-002-x'];
 const at = (task_id: string) => ({ task_id, session_id: 's0', expected_generation: 1 });
 
-/**
- * One holds all there is; others wait for it, in a world where nobody's time is ever up. `asked` counts how often anybody
- * was looked for work for.
- */
+/** One session holds all work, others wait, and no timer ever fires. `asked` counts the `next` operations. */
 async function openWaiters() {
   let nextCalls = 0;
   const observer = {

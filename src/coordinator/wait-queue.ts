@@ -5,33 +5,33 @@ import { isSessionClosed } from './facts.js';
 import type { Project } from './project.js';
 import { nextDeadlineMs, readyByTrack } from './ready.js';
 
-/** A look at the plan is followed by a rest so many times as long: most of the time is left for commands. */
+/** After a scan, pause this many times its duration, so that most of the time is left for commands. */
 const PAUSE_PER_SCAN = 4;
 
 interface Waiter {
   readonly session_id: string;
   readonly track: string | undefined;
-  /** The change up to which it knows that there is nothing for it. */
+  /** The last change this waiter has examined without finding work. */
   seen: number;
   readonly wake: () => void;
 }
 
-/** Who stands in line, for what, and for how long. */
+/** A request to wait: for which session and track, and for how long. */
 export interface WaitTicket extends Pick<Waiter, 'session_id' | 'track' | 'seen'> {
   readonly remainingMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Those who wait for work in a project. A piece that is ready calls one of them, and only when that one could not take
- * it the next: if every change called all of them, a thousand who wait would be all that is done. Who came last is
- * called first: who has waited long may be gone, and work granted to nobody lies there for a whole lease.
+ * The callers waiting for work in a project. Ready work wakes one waiter, and another only if that one could not take
+ * it: waking all on every change would consume all time with many waiters. The most recent waiter is woken first,
+ * because one that has waited long may be gone, and work granted to it is lost for a whole lease.
  */
 export class WaitQueue {
   private readonly waiters = new Set<Waiter>();
-  /** Called, and not answered yet. */
+  /** Waiters that were woken and have not acknowledged yet. */
   private wokenCount = 0;
-  /** Leases and pauses that have run out: a change that nobody made. */
+  /** Counts changes without an event: expired leases, ended pauses, a rebuilt frontier. */
   private dueTimers = 0;
   private pauseUntilMs = 0;
   private isSurveying = false;
@@ -43,12 +43,12 @@ export class WaitQueue {
     private readonly environment: Environment,
   ) {}
 
-  /** Counts what may have changed. Whoever asks reads it before, and waits from there. */
+  /** A counter of possible changes. Read it before asking for work, then wait from that value. */
   get changes(): number {
     return this.project.changeNotifier.count + this.dueTimers;
   }
 
-  /** Resolves with true when it is called, which it answers for with `answered`; with false when its time is up. */
+  /** Resolves with true when woken, which the caller must `acknowledge`; with false when the time is up. */
   wait({ session_id, track, seen, remainingMs, signal }: WaitTicket): Promise<boolean> {
     if (signal?.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -62,7 +62,7 @@ export class WaitQueue {
       const giveUp = (): void => settle(false);
       const waiter = { session_id, track, seen, wake: () => settle(true) };
       const cancel = this.environment.setTimer(remainingMs, giveUp);
-      // An embedder may end all its waiting calls with one signal; Node warns of a leak from the eleventh on.
+      // An embedder may end all its waits with one signal; Node warns of a leak from the eleventh listener on.
       if (signal !== undefined) setMaxListeners(0, signal);
       signal?.addEventListener('abort', giveUp, { once: true });
       this.waiters.add(waiter);
@@ -71,7 +71,7 @@ export class WaitQueue {
     });
   }
 
-  /** One who was called has asked: what it left is for the next. */
+  /** A woken waiter has made its request: whatever work is left goes to the next. */
   acknowledge(): void {
     this.wokenCount -= 1;
     this.scan();
@@ -105,7 +105,7 @@ export class WaitQueue {
     this.pauseUntilMs = endedMs + (endedMs - beganMs) * PAUSE_PER_SCAN;
   }
 
-  /** What a change of the plan made ready is in no list before the work has been surveyed again. */
+  /** Work that a plan change made ready is in no list until the frontier is rebuilt. */
   private resurveyFrontier(): void {
     const { frontier, plan } = this.project.state;
     if (this.isSurveying || frontier.rebuiltVersion === frontier.currentVersion(plan)) return;
@@ -115,7 +115,7 @@ export class WaitQueue {
       this.dueTimers += dueCount;
       if (dueCount > 0) this.scan();
     };
-    // Where it fails, the next who asks for work is told so.
+    // On failure, the next request for work reports the error.
     this.project.surveyFrontier().then(
       () => ended(1),
       () => ended(0),
@@ -134,7 +134,7 @@ export class WaitQueue {
   private wakeReady(): void {
     const { changes } = this;
     const candidates = [...this.waiters].reverse().filter(({ seen }) => seen < changes);
-    // Whoever waits would wait for a new plan, and can ask again.
+    // Everything is done: waiters would wait for a new plan, so they return and can ask again.
     if (isDone(this.project.state)) for (const waiter of candidates.splice(0)) this.wakeWaiter(waiter);
     if (candidates.length === 0) return;
     const view = this.project.view();
@@ -143,7 +143,7 @@ export class WaitQueue {
     for (const count of ready.values()) remaining += count;
     for (const waiter of candidates) {
       const { track, session_id } = waiter;
-      // It takes no work from anybody, and should hear of it now.
+      // It takes no work from others, and should learn now that its session is closed.
       if (isSessionClosed(view, session_id)) {
         this.wakeWaiter(waiter);
         continue;

@@ -18,14 +18,14 @@ export interface WaitRequest {
   readonly session_id: string;
   readonly seconds: number;
   readonly track: string | undefined;
-  /** Aborted when the call should wait no longer: its client is gone, the server stops, or its credential ended. */
+  /** Ends the wait: the client disconnected, the server stops, or the credential became invalid. */
   readonly signal: AbortSignal | undefined;
   readonly caller: Caller;
 }
 
 /**
- * Asks for work until there is some or the time is up; in between it waits in line. Whoever is gone is not asked for
- * again: work granted to nobody would lie there for a whole lease.
+ * Requests work until there is some or the time is up, waiting in the queue in between. After a disconnect it does
+ * not request again: work granted to nobody is lost for a whole lease.
  */
 export async function waitForWork(
   project: Project,
@@ -36,7 +36,7 @@ export async function waitForWork(
   const waitQueue = waitQueueOf(project, environment);
   const deadlineMs = environment.clock.monotonicMs() + seconds * 1000;
   for (let wasWoken = false; ; ) {
-    // From before it asks: what becomes ready in the very batch that found nothing is not missed.
+    // Read before the request, so that work which becomes ready in the same batch is not missed.
     const seen = waitQueue.changes;
     const reply = await tryNext().finally(() => {
       if (wasWoken) waitQueue.acknowledge();

@@ -1,11 +1,10 @@
-/** The last characters whose unused low bits are all zero, by how many characters stand in the last group. */
+/** Last characters whose unused low bits are zero, by the number of characters in the last group. */
 const LAST_OF_TWO = /[AQgw]$/;
 const LAST_OF_THREE = /[AEIMQUYcgkosw048]$/;
 
 /**
- * Whether the text is base64url in the one spelling that its bytes have: no padding, no foreign character, and no bit
- * set that stands for nothing. A decoder ignores those bits, so one value would have several spellings, and a
- * comparison of texts would take them for different values.
+ * Whether the text is canonical base64url: no padding, no foreign character, unused bits zero. Decoders ignore the
+ * unused bits, so one value would have several spellings and a comparison as text would treat them as different.
  */
 export function isCanonicalBase64url(text: string): boolean {
   if (!/^[\w-]*$/.test(text)) return false;

@@ -1,4 +1,4 @@
-/** JSON with sorted keys (RFC 8785): the same data gives the same bytes, whoever wrote it. */
+/** JSON with sorted keys (RFC 8785): equal data gives equal bytes. */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -1,4 +1,4 @@
-/** The grammar of every id that people give, for those who take one and need no schema for it. */
+/** Grammar of user-supplied ids, for callers that need no zod schema. */
 export const ID_LENGTH_MAX = 128;
 export const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._~@+-]{0,127}$/;
 
@@ -9,7 +9,7 @@ export const idTooLong = (what: string): string =>
 export const idGrammar = (what: string): string =>
   `${withArticle(what)} starts with a letter or digit and goes on with letters, digits and . _ ~ @ + -`;
 
-/** What is wrong with an id; null: nothing. */
+/** What is wrong with an id; null if it is valid. */
 export function idFault(label: string, text: string): string | null {
   if (text.length > ID_LENGTH_MAX) return idTooLong(label);
   return ID_PATTERN.test(text) ? null : idGrammar(label);

@@ -3,7 +3,7 @@ import { ID_LENGTH_MAX, ID_PATTERN, idGrammar, idTooLong } from './id-grammar.js
 
 export { ID_LENGTH_MAX } from './id-grammar.js';
 
-/** The length is judged first and ends the judging: no pattern ever runs over a text of any size. */
+/** The length check comes first and aborts, so that no pattern runs over text of unbounded size. */
 const id = (what: string) =>
   z
     .string()

@@ -1,8 +1,8 @@
 import { type EventDraft, msOf } from './events/envelope.js';
 
 /**
- * The head of a record that is not claimed work: the plan, the policy, the limits, a session.
- * Its events carry the record's new value whole, so its fold is: the last one stands.
+ * Head of a record that is not claimed work: the plan, the policy, the limits, a session. Each event carries the
+ * complete new value, so the fold keeps the last one.
  */
 export interface RecordHead {
   readonly subject: string;

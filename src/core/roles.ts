@@ -1,3 +1,3 @@
-/** What a credential is for. Which role may do what is decided at the door. */
+/** Roles of a credential. The server decides what each role may do. */
 export const ROLES = ['viewer', 'agent', 'reviewer', 'admin', 'operator'] as const;
 export type Role = (typeof ROLES)[number];

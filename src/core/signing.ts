@@ -1,7 +1,7 @@
 import { isCanonicalBase64url } from './base64url.js';
 import { canonicalJson } from './canonical-json.js';
 
-/** What a session does, by the names under which it signs it. */
+/** Commands of a session, by the names used in signatures. */
 export type SignedCommand =
   | 'claim_task'
   | 'next'
@@ -17,18 +17,18 @@ export interface CommandToSign {
   readonly tenant_id: string;
   readonly project_id: string;
   readonly command: SignedCommand;
-  /** The body as it is sent, or will be; its own `signature` does not count. */
+  /** The request body; its own `signature` field is ignored. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 const DOMAIN = 'gcc/v1';
 
-/** The text whose SHA-256 stands for the body. */
+/** The text whose SHA-256 represents the body. */
 export const bodyText = ({ body }: CommandToSign): string => canonicalJson({ ...body, signature: undefined });
 
 /**
- * What is signed, as UTF-8. One field a line: none of them can have a line break in it, so no two commands share a
- * text. What a body does not have is an empty line.
+ * The text to sign, as UTF-8, one field per line. No field can contain a line break, so the text is unique per command.
+ * A field that the body does not have is an empty line.
  */
 export function signedText(toSign: CommandToSign, bodySha256: string, issuedAt: string): string {
   const { tenant_id, project_id, command, body } = toSign;
@@ -39,10 +39,13 @@ export function signedText(toSign: CommandToSign, bodySha256: string, issuedAt: 
   return [DOMAIN, ...fields.map((field) => String(field ?? ''))].join('\n');
 }
 
-/** How a signature is written: when it was made, and its 64 bytes in base64url. */
+/** Format of a signature: the time of signing, and its 64 bytes in base64url. */
 export const writeSignature = (issuedAt: string, value: string): string => `v1;${issuedAt};${value}`;
 
-/** Null where it is none, or not spelled in the one way there is: the log keeps it, and it must compare as it verifies. */
+/**
+ * Parses a signature; null if it is invalid or not canonical. The log stores it, so equality as text must match
+ * verification.
+ */
 export function readSignature(signature: string): { issued_at: string; value: string } | null {
   const [, issued_at, value] =
     /^v1;(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z);([\w-]{86})$/.exec(signature) ?? [];

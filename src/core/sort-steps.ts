@@ -1,9 +1,9 @@
 import type { StepGenerator } from './steps.js';
 
-/** Sorted by the engine at once, in well under a millisecond. */
+/** Items sorted in one step: takes well under a millisecond. */
 const RUN_LENGTH = 1024;
 
-/** Sorts a list that may be too long to be sorted at once. */
+/** Merge sort in steps, for lists too long to sort without a pause. */
 export function* sortSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): StepGenerator<T[]> {
   let runs: T[][] = [];
   for (let at = 0; at < items.length; at += RUN_LENGTH) {

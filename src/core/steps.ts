@@ -1,7 +1,6 @@
-/** Long work, cut into steps: whoever has others to serve does so between any two. */
+/** Long work divided into steps: the caller may do other work between two of them. */
 export type StepGenerator<T> = Generator<void, T>;
 
-/** All of it at once. */
 export function runAllSteps<T>(steps: StepGenerator<T>): T {
   for (;;) {
     const step = steps.next();

@@ -1,12 +1,12 @@
-/** Nothing that is read here needs more, and code that walks a value by recursion must not run out of stack. */
+/** Maximum nesting: prevents stack overflow in recursive code, and no input needs more. */
 export const JSON_DEPTH_MAX = 100;
 
-/** The value of a JSON text, or what is wrong with the text, for a person. */
+/** Parsed value, or what is wrong with the text, for a person. */
 export type JsonParseResult = { readonly value: unknown } | { readonly fault: string };
 
 /**
- * Reads JSON from outside. `JSON.parse` keeps the last of two members with one name, silently, while other readers keep
- * the first: what one of them has checked, the other does not do. So a name that an object has twice is a fault.
+ * Parses untrusted JSON and rejects duplicate names in an object. `JSON.parse` silently keeps the last duplicate while
+ * other parsers keep the first, so a value could be checked by one and another one used.
  */
 export function readStrictJson(text: string): JsonParseResult {
   const fault = structureFault(text);
@@ -27,11 +27,11 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * One pass over the text, before it is parsed: a name twice in one object, or nesting without end. It looks at strings,
- * brackets and commas alone; what is not JSON at all is left to `JSON.parse`.
+ * Finds duplicate names and excessive nesting in one pass before parsing. Looks at strings, brackets and commas only;
+ * other syntax errors are left to `JSON.parse`.
  */
 function structureFault(text: string): string | null {
-  /** The names of every object that is open; null for a list. */
+  /** Names of every open object; null for an array. */
   const openScopes: (ObjectKeys | null)[] = [];
   let names: ObjectKeys | null = null;
   let isNameNext = false;
@@ -68,7 +68,7 @@ function structureFault(text: string): string | null {
   return null;
 }
 
-/** Where the closing quote of the string is that begins here; the end of the text, where it has none. */
+/** Index of the closing quote of the string that starts here; the length of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -78,7 +78,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Two spellings of one name, as `a` and its escape, are the same name. */
+/** Decodes escapes, so that two spellings of one name compare equal. */
 function nameIn(text: string, start: number, end: number): string {
   const name = text.slice(start + 1, end);
   if (!name.includes('\\')) return name;
@@ -95,12 +95,12 @@ const quoteName = (name: string): string =>
 
 const LIST_SCAN_MAX = 8;
 
-/** The names of one object. Most objects have few: comparing with each is then faster than making a set. */
+/** Names of one object. Most objects have few: a linear search is then faster than a set. */
 class ObjectKeys {
   readonly #list: string[] = [];
   #set: Set<string> | null = null;
 
-  /** False: it was there already. */
+  /** False if the name is present already. */
   add(name: string): boolean {
     if (this.#set !== null) {
       if (this.#set.has(name)) return false;

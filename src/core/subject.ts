@@ -1,6 +1,6 @@
 /**
- * Everything that has a head is a subject. Tasks and edges can be claimed; the project's own records
- * (plan, policy, methodology, features, sessions, limits, keys) start with `~`, which no task id and no feature id can.
+ * Kinds of subject: everything that has a head. Tasks and edges can be claimed. The project's own records (plan,
+ * policy, methodology, features, sessions, limits, keys) start with `~`, which no task id and no feature id can.
  */
 export type SubjectKind = 'task' | 'edge' | 'record';
 
@@ -12,9 +12,9 @@ export function subjectKindOf(subject: string): SubjectKind {
 export const PLAN_SUBJECT = '~plan';
 export const POLICY_SUBJECT = '~policy';
 export const LIMITS_SUBJECT = '~limits';
-/** Has no head: under it the log tells what retention took out of it. */
+/** Has no head: its events list what retention has redacted in the log. */
 export const HISTORY_SUBJECT = '~history';
-/** What the project says of how it works. Without it a project knows edges by their names alone. */
+/** The project's methodology. Without it, edges are known by name only. */
 export const METHODOLOGY_SUBJECT = '~methodology';
 export const featureSubject = (featureId: string): string => `~feature/${featureId}`;
 const SESSION_PREFIX = '~session/';
@@ -22,15 +22,15 @@ export const sessionSubject = (sessionId: string): string => `${SESSION_PREFIX}$
 export const sessionIdOf = (subject: string): string | null =>
   subject.startsWith(SESSION_PREFIX) ? subject.slice(SESSION_PREFIX.length) : null;
 export const keySubject = (keyId: string): string => `~key/${keyId}`;
-/** From its first event on, keys of this log must be bound to the store. */
+/** From the first event of this record on, the keys of the log must be bound to the store. */
 export const KEY_BINDING_SUBJECT = '~key_binding';
-/** What happens once has a record of its own, whose first event is the deed: of two, one finds it there. */
+/** One-time operations have a record each, whose first event is the operation: of two concurrent attempts, one finds it. */
 export const foldBackSubject = (featureId: string): string => `~fold_back/${featureId}`;
 export const releaseSubject = (version: string): string => `~release/${version}`;
 
-/** The project that holds what belongs to a whole tenant. No project of a user can be called so. */
+/** Project for data of a whole tenant. Not a valid name for a user's project. */
 export const TENANT_PROJECT = '_tenant';
-/** The tenant that holds what belongs to the whole platform: its keys. No tenant of a user can be called so. */
+/** Tenant for data of the whole platform: its keys. Not a valid name for a user's tenant. */
 export const PLATFORM_TENANT = '_genesis';
 
 export interface SubjectKeys {
@@ -39,7 +39,7 @@ export interface SubjectKeys {
   edge?: string;
 }
 
-/** The envelope fields by which people look a subject up. */
+/** Envelope fields that identify a subject. */
 export function subjectKeys(subject: string): SubjectKeys {
   switch (subjectKindOf(subject)) {
     case 'task':

@@ -8,11 +8,11 @@ interface LoggedBodyFields {
   readonly request_id?: unknown;
 }
 
-/** One request on its way, as far as the log of accesses wants to know. */
+/** Collects the access log fields of one request. */
 export class AccessLogEntry {
   principal: Principal | null = null;
   body: unknown;
-  /** The tenant it is about; null where it is about the platform. */
+  /** The tenant the request is about; null for the platform. */
   tenant_id: string | null;
   private readonly atMs = Date.now();
   private readonly beganMs = performance.now();
@@ -24,7 +24,7 @@ export class AccessLogEntry {
     this.tenant_id = params.tenant_id ?? null;
   }
 
-  /** It has come to its end: so the log is told, where there is one. */
+  /** Writes the log line when the request is done, if there is a log. */
   write<Said extends { readonly status: number; readonly code?: string }>(
     response: Said,
     { log }: { log: LogSink | null },

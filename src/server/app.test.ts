@@ -10,7 +10,7 @@ import { defineRoute, type ServerContext } from './route.js';
 import { startServer } from './server.js';
 import { LASTING_CREDENTIALS } from './testing/credentials.js';
 
-/** A server with one route, whose work ends in this. */
+/** An app with one route that throws this error. */
 async function failing(error: unknown) {
   const logged: Record<string, unknown>[] = [];
   const app = createApp({

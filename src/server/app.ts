@@ -23,16 +23,16 @@ export interface AppDependencies {
   readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
-  /** For every request. Null: nobody reads it, so nothing is made ready for it. */
+  /** Access log, one line per request. Null disables it, and no line is built. */
   readonly log: LogSink | null;
-  /** For errors, which are written whether or not there is a log of requests. */
+  /** Error log, written whether or not there is an access log. */
   readonly errorLog: LogSink;
 }
 
 export type App = Hono<{ Bindings: HttpBindings }>;
 type HonoContext = Context<{ Bindings: HttpBindings }>;
 
-/** The way of every request: whether it may, what it says, what the coordinator answers. It decides nothing itself. */
+/** Builds the HTTP app: authenticates, validates, calls the coordinator and renders its reply. It decides nothing itself. */
 export function createApp(dependencies: AppDependencies): App {
   const app: App = new Hono();
   for (const route of dependencies.routes) {
@@ -80,7 +80,7 @@ async function handleRequest(
       ? { value: undefined }
       : await readRequestBody(route.body, incoming, context, logEntry.tenant_id ?? '');
   if ('refusal' in read) return read.refusal;
-  // The body may have taken long to arrive.
+  // Re-check authorization: the body may have taken long to arrive.
   if (route.action !== 'public' && !authorization.isStillAuthorized())
     return toResponse(unauthorizedProblem());
   logEntry.body = route.about === undefined ? read.value : route.about(read.value);
@@ -106,7 +106,7 @@ async function handleRequest(
 
 const DEFAULT_TENANT_ID = 'default';
 
-/** Who asks, where they may and not too often; else what they are told. */
+/** The principal, if it is authenticated, within its rate limit and authorized; otherwise the error response. */
 async function authenticateAndRateLimit(
   { authenticator, rateLimiter }: AppDependencies,
   route: Route,
@@ -121,7 +121,7 @@ async function authenticateAndRateLimit(
   });
 }
 
-/** Who asks, where they may. `first`: what comes before that is looked at, once they are known. */
+/** The principal, if it is authenticated and authorized. `beforeAuthorization` runs in between and may refuse. */
 async function authenticateAndAuthorize(
   authenticator: Authenticator,
   route: Route,
@@ -151,7 +151,7 @@ const forbiddenDetail = ({ role }: Principal, tenantId: string | null): string =
     ? 'This concerns the whole platform, and your credential belongs to a tenant. Use a key of the platform: gen key create --role operator.'
     : `The role ${role} may not do this. Ask an admin of the tenant.`;
 
-/** Whoever may speak for several tenants says for which. */
+/** The tenant of the request. A principal of several tenants selects one by header. */
 const requestedTenant = ({ tenant_id }: Principal, tenantHeader: string | string[] | undefined): string =>
   typeof tenantHeader === 'string' && tenantHeader !== '' ? tenantHeader : (tenant_id ?? DEFAULT_TENANT_ID);
 
@@ -164,7 +164,7 @@ function readQuery(
   return isProblem(read) ? { refusal: toResponse(read) } : { value: read };
 }
 
-/** Half an escape is no name of anything. */
+/** Rejects malformed percent-encoding in the path. */
 function malformedPathResponse(request: HonoContext): HttpResponse | null {
   const { url = '/' } = request.env.incoming;
   if (!url.includes('%')) return null;
@@ -186,7 +186,7 @@ function notFoundResponse(allowed: readonly string[]): HttpResponse {
   return problemResponse('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, undefined, { allow });
 }
 
-/** A problem repeats the id of its request, so that whoever sent many knows which. */
+/** Adds the request id to a problem, so that a client with many requests can match it. */
 function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
   const { request_id } = (body ?? {}) as { request_id?: unknown };
   const isNamed = typeof request_id === 'string' && request_id.length <= 128;
@@ -194,7 +194,7 @@ function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
   return { ...response, body: JSON.stringify({ ...JSON.parse(response.body as string), request_id }) };
 }
 
-/** What should not have happened. The caller learns an id to ask about; what it was is for the log alone. */
+/** Response to an unexpected error. The caller gets an id to ask about; the error itself goes only to the log. */
 function errorResponse(
   error: unknown,
   { log, errorLog }: AppDependencies,

@@ -10,14 +10,14 @@ import type { RouteBody, ServerContext } from './route.js';
 
 export const COMMAND_BYTES_MAX = 1024 * 1024;
 
-/** The client went away in the middle: there is nobody to answer. */
+/** The client disconnected while sending its body, so nobody reads the response. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
 export type BodyReadResult = { readonly value: unknown } | { readonly refusal: HttpResponse };
 
-/** The body as its route wants it, read once, or the answer to whoever sent something else. */
+/** Reads the body as the route expects it, or returns the error response. */
 export async function readRequestBody(
   body: RouteBody,
   incoming: IncomingMessage,
@@ -45,7 +45,7 @@ async function bodyBytesMax(
   return isProblem(limits) ? limits : limits.max_result_size_bytes;
 }
 
-/** Null: it is larger than that, and the rest is left unread. */
+/** Null if the body exceeds the limit; the rest is left unread. */
 function readBytes(incoming: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
   if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
@@ -71,8 +71,8 @@ const DISCARDED_BYTES_MAX = 128 * 1024 * 1024;
 const DISCARD_IDLE_MS = 500;
 
 /**
- * Most clients send all they have before they read: whoever is cut off meanwhile never learns why. So the rest is let
- * pass, and thrown away, before the answer, unless it stops coming or is more than anybody means to send.
+ * Discards the rest of a body before the response. Most clients send everything before they read, and would not see
+ * the response if cut off. Stops if the data stalls or exceeds a generous limit.
  */
 function discardRest(incoming: IncomingMessage): Promise<void> {
   if (Number(incoming.headers['content-length'] ?? 0) > DISCARDED_BYTES_MAX) return Promise.resolve();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AddressLimit, addressList, LOOPBACK_ADDRESSES } from './connection-limits.js';
 
-/** How many connections of these addresses are let in, one after the other. */
+/** How many connections from these addresses are admitted, one after the other. */
 function admitted(limit: AddressLimit, addresses: readonly string[]): number {
   return addresses.filter((address) => limit.acquire(address) !== null).length;
 }

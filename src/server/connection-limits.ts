@@ -1,12 +1,12 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Why a connection was closed without an answer. */
+/** Why a connection was closed without a response. */
 export const DROP_REASONS = ['total_limit', 'address_limit', 'silent'] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
 export const LOOPBACK_ADDRESSES: readonly string[] = ['127.0.0.0/8', '::1'];
 
-/** Addresses and networks: `10.0.0.7`, `10.0.0.0/8`, `2001:db8::/32`. Throws a sentence for anything else. */
+/** Parses addresses and networks: `10.0.0.7`, `10.0.0.0/8`, `2001:db8::/32`. Throws a readable message for anything else. */
 export function addressList(addresses: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of addresses) {
@@ -22,20 +22,20 @@ export function addressList(addresses: readonly string[]): BlockList {
   return list;
 }
 
-/** Counts connections per remote address, so that one client cannot take all of them. */
+/** Limits connections per client address, so that one client cannot take all of them. */
 export class AddressLimit {
   private readonly counts = new Map<string, number>();
   private readonly exempt: BlockList;
 
   constructor(
     private readonly max: number,
-    /** Loopback, and proxies: behind one address of theirs are many clients. */
+    /** Loopback and proxies, since one proxy address stands for many clients. */
     exempt: readonly string[],
   ) {
     this.exempt = addressList(exempt);
   }
 
-  /** A function to call when the connection is closed; null where the address has as many as it may. */
+  /** Returns a function to call when the connection closes; null if the address is at its limit. */
   acquire(remoteAddress: string): (() => void) | null {
     const address = normalizeAddress(remoteAddress);
     if (this.exempt.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return () => {};
@@ -46,7 +46,7 @@ export class AddressLimit {
     return () => this.releaseOne(client);
   }
 
-  /** How many clients have a connection now. */
+  /** Number of clients with an open connection. */
   get clientCount(): number {
     return this.counts.size;
   }
@@ -58,11 +58,11 @@ export class AddressLimit {
   }
 }
 
-/** A socket that takes both versions writes IPv4 addresses as IPv6. */
+/** A dual-stack socket reports IPv4 addresses in IPv6 form. */
 const normalizeAddress = (address: string): string =>
   address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
 
-/** With IPv6 a client has a whole /64 of addresses to itself. */
+/** An IPv6 client usually controls a whole /64, so that is counted as one client. */
 function clientKeyOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::', 2);

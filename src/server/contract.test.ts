@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
-/** What the wire contract says in so many words, and one would not look for in the tests of a part. */
+/** Explicit statements of the wire contract that belong to no single component's tests. */
 
 const TASKS = [1, 2].map((number) => ({
   id: `A-00${number}-x`,
@@ -36,7 +36,7 @@ describe('a refused result', () => {
 });
 
 describe('a body beyond its bound', () => {
-  /** Says all it has to say before it listens, as most clients do. */
+  /** Sends everything before it reads, as most clients do. */
   function sendAllThenListen(port: number, path: string, bytes: number): Promise<string> {
     return new Promise((resolve, reject) => {
       let reply = '';

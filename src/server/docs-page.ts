@@ -1,6 +1,6 @@
 import type { Route } from './route.js';
 
-/** The table of routes as a page: nothing is fetched from elsewhere, and nothing runs. */
+/** The routes as a static HTML page, without external resources or scripts. */
 export function docsPage(routes: readonly Route[]): string {
   const rows = routes.map(
     ({ method, path, summary, action, id }) =>

@@ -162,7 +162,7 @@ describe('a client that', () => {
           socket.write('GET /healthz HTTP/1.1\r\nHost: x'),
         );
         socket.once('data', (chunk) => resolve(String(chunk)));
-        // It came too late to say anything, and its own words crossed those of the server.
+        // The client sent after the server had closed, so the response was lost to a reset; try again.
         socket.once('error', () => resolve('')).once('close', () => resolve(''));
       });
     let reply = '';
@@ -197,7 +197,7 @@ describe('a client that', () => {
   });
 });
 
-/** In a process of its own: a process may have only so many files open, and each end of a connection is one. */
+/** Runs in its own process, because the open file limit applies per process and each end of a connection counts. */
 const CROWD = `
 const { connect } = require('node:net');
 const [port, count] = process.argv.slice(1).map(Number);

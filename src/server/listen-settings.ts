@@ -1,21 +1,21 @@
 import { LOOPBACK_ADDRESSES } from './connection-limits.js';
 
 export interface ListenSettings {
-  /** A connection that has not sent a byte by then is closed. */
+  /** A connection that sends no byte within this time is closed. */
   readonly first_byte_timeout_ms: number;
-  /** For the whole header of a request. */
+  /** Timeout for a request's complete headers. */
   readonly headers_timeout_ms: number;
-  /** For the whole request; and a connection on which nothing moves for so long, in either direction, is closed. */
+  /** Timeout for a complete request. A connection without traffic in either direction for this time is closed too. */
   readonly request_timeout_ms: number;
   readonly keep_alive_ms: number;
-  /** How long a peer that was refused has to close its side or, after a 401, to send another request. */
+  /** How long a refused peer has to close its side or, after a 401, to send another request. */
   readonly linger_ms: number;
   readonly connections_max: number;
-  /** Of one IPv4 address, or one /64 of IPv6. */
+  /** Per IPv4 address, or per /64 of IPv6. */
   readonly connections_per_address_max: number;
-  /** Addresses and networks that the limit per address does not apply to. */
+  /** Addresses and networks exempt from the limit per address. */
   readonly exempt_addresses: readonly string[];
-  /** How long a stop waits for what was accepted. */
+  /** How long a stop waits for requests in progress. */
   readonly stop_within_ms: number;
 }
 

@@ -13,7 +13,7 @@ const UNAUTHENTICATED = 401;
 export interface HttpListener {
   readonly port: number;
   readonly open_connections: number;
-  /** Accepts nothing new, answers what was accepted, then resolves; cuts off what is left when the time is up. */
+  /** Stops accepting, answers the requests in progress, then resolves. Cuts off what remains at the time limit. */
   stop(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export async function listen(
   };
 }
 
-/** Who is connected, and who waits for an answer. Node calls a connection idle only once it has asked something. */
+/** Tracks open connections and pending requests. Node counts a connection as idle only after its first request. */
 class Connections {
   private readonly sockets = new Set<Socket>();
   private readonly pendingRequests = new Map<Socket, number>();
@@ -80,7 +80,7 @@ class Connections {
   }
 
   private admit(socket: Socket): void {
-    // Undefined: the peer is gone already.
+    // Undefined if the peer has already disconnected.
     const releaseAddress =
       socket.remoteAddress === undefined ? () => {} : this.addressLimit.acquire(socket.remoteAddress);
     if (releaseAddress === null) {
@@ -103,14 +103,15 @@ class Connections {
     socket.destroy();
   }
 
-  /** From here on whoever waits for nothing is let go. */
+  /** Closes connections without a pending request, now and from here on. */
   closeIdle(): void {
     this.isStopping = true;
     for (const socket of this.sockets) if (!this.pendingRequests.has(socket)) socket.destroy();
   }
 
   private onResponseClosed(socket: Socket, status: number): void {
-    // A peer without a valid credential has less time to send another request; with that, Node sets the time again.
+    // A peer without a valid credential gets less time for its next
+    // request; with that request, Node resets the timeout.
     if (status === UNAUTHENTICATED) socket.setTimeout(this.settings.linger_ms);
     const left = (this.pendingRequests.get(socket) ?? 1) - 1;
     if (left > 0) this.pendingRequests.set(socket, left);
@@ -132,7 +133,7 @@ function stopServer(server: Server, connections: Connections, withinMs: number):
   });
 }
 
-/** A request whose target is no URL of ours. */
+/** Response to a request target that is not a valid URL path. */
 function invalidTargetResponse(): Response {
   const { body, status, headers } = problemResponse(
     'INVALID_REQUEST',
@@ -150,15 +151,15 @@ const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemResp
 type ClientSocket = Socket & { _httpMessage?: IncomingMessage };
 
 /**
- * Called by Node for what is not HTTP, or comes too slowly: there is no request yet, only a socket. It is told why, and
- * closed: by then the peer has read the answer, or does not mean to close its side.
+ * Node calls this for input that is not HTTP or too slow: there is no request yet, only a socket. It sends the reason
+ * and closes after a delay, by which time the peer has read it or will not close its side.
  */
 function clientErrorHandler(
   lingerMs: number,
 ): (error: Error & { code?: string }, socket: ClientSocket) => void {
   const refused = new WeakSet<Socket>();
   return (error, socket) => {
-    // What it still sends is no HTTP either.
+    // Further input on this socket is not HTTP either.
     if (refused.has(socket)) return;
     refused.add(socket);
     rejectConnection(error, socket);

@@ -5,7 +5,7 @@ import type { Route } from './route.js';
 import { methodologyRoutes } from './routes/methodology.js';
 import { type AnyJson, TestServer } from './testing/test-server.js';
 
-/** What each route takes, well formed, of a project that has features. A route that is not here fails the test. */
+/** A valid body for each route, for a project with features. A route missing here fails the test. */
 const FEATURE = 'REQ-F-AUTH-001';
 const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   init: { files: { 'coordination.yml': 'coordination: {mode: multi}\n' }, request_id: 'i1' },
@@ -44,9 +44,9 @@ const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   pending_reviews: {},
   known_gaps: {},
 };
-/** Text that a person reads, in which a line may end. */
+/** Text for people, which may contain line breaks. */
 const TEXT = new Set(['summary', 'message', 'comment']);
-/** A line that names nothing which is opened: odd names in it are names of nothing. */
+/** Single-line fields that nothing resolves, so odd names in them are harmless. */
 const LINE = new Set([
   'reason',
   'title',
@@ -133,7 +133,7 @@ describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tena
   });
 });
 
-/** Of use in no field. */
+/** Invalid in every field. */
 const NEVER: readonly unknown[] = [
   MEGABYTE,
   PROTO,
@@ -162,7 +162,7 @@ const NO_NAME: readonly unknown[] = [
 
 const isNamed = (value: unknown) => Object.hasOwn((value ?? {}) as object, 'constructor');
 const wrongFor = (field: string): readonly unknown[] => {
-  // A file by a name that says nothing is not read.
+  // Files with unknown names are ignored, so such a name is no error.
   if (field === 'files') return NEVER.filter((value) => value !== PROTO && !isNamed(value));
   if (TEXT.has(field)) return NEVER;
   return LINE.has(field) ? [...NEVER, ...CONTROL] : [...NEVER, ...CONTROL, ...NO_NAME];

@@ -10,7 +10,7 @@ import { TestServer } from './testing/test-server.js';
 
 const run = promisify(execFile);
 
-/** What somebody writes who knows nothing but the description. */
+/** A client written from the API description alone. */
 const CLIENT = `
 import createClient from 'openapi-fetch';
 import type { paths } from './schema.js';

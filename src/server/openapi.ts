@@ -7,14 +7,14 @@ type OpenApiObject = Record<string, unknown>;
 
 const JSON_TYPE = 'application/json';
 const PROBLEM_TYPE = 'application/problem+json';
-/** The statuses of a refusal that was decided, beside 409 which is the rule. */
+/** Statuses of decided refusals; 409 is the default. */
 const REFUSAL_STATUSES = ['404', '409', '413', '429'];
 const HEADER_PARAMETERS: Readonly<Record<string, OpenApiObject>> = {
   put_plan: header('If-Match', 'the ETag of the plan that this one replaces'),
   events_stream: header('Last-Event-ID', 'the id of the last event that was received'),
 };
 
-/** Describes the table of routes as OpenAPI 3.1. Made once, from the schemas that validate and render. */
+/** Describes the routes as OpenAPI 3.1, from the schemas that also validate and render. */
 export function buildOpenApi(routes: readonly Route[]): OpenApiObject {
   const schemas = new SchemaComponents();
   const paths: Record<string, OpenApiObject> = {};
@@ -110,12 +110,12 @@ function contentOf(reply: ReplySchema, schemas: SchemaComponents): OpenApiObject
   return { [JSON_TYPE]: { schema: schemas.inline(reply, 'output') } };
 }
 
-/** Schemas as JSON Schema; those with a name are said once, and referred to. */
+/** Converts schemas to JSON Schema. Named ones become components and are referenced. */
 class SchemaComponents {
   readonly components: OpenApiObject = {};
 
   inline(schema: z.ZodType, io: 'input' | 'output'): OpenApiObject {
-    // Wrapped, so that a schema with a name is referred to even when it stands alone.
+    // Wrapped in an object, so that a named schema becomes a reference even at the top level.
     const wrapped = z.toJSONSchema(z.object({ it: schema }), {
       io,
       metadata: schemaRegistry,

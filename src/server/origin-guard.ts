@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type HttpResponse, problemResponse } from './response.js';
 
-/** Names under which a machine knows only itself. */
+/** Whether the host name is a loopback name. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   return name === 'localhost' || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name);
 }
 
-/** Where a browser may come from: the server's own page, or a person who typed the address. */
+/** Allowed `Sec-Fetch-Site` values: the server's own page, or an address typed by a person. */
 const ALLOWED_FETCH_SITES: ReadonlySet<string | undefined> = new Set([undefined, 'same-origin', 'none']);
 
 /**
- * An open server believes every caller, so no page of another site may send a browser to it: neither by a form or
- * script, nor by a name that points at this machine, nor by a link, an image or another request without `Origin`.
- * `Sec-Fetch-Site: same-site` is refused too: another port of this machine is another program.
+ * An open server trusts every caller, so it refuses browser requests from other sites: forms and scripts, DNS names
+ * that point to loopback, links, images and other requests without `Origin`. `same-site` is refused too, because
+ * another port of this machine is another program.
  */
 export function originGuard(headers: IncomingHttpHeaders): HttpResponse | null {
   const { host = '', origin } = headers;

@@ -4,11 +4,11 @@ import { PAGE_MAX } from '../coordinator/queries/page.js';
 const CURSOR_LENGTH_MAX = 500;
 const limit = z.coerce.number().int().min(1).max(PAGE_MAX).exactOptional();
 
-/** Of a list that is read a page at a time: `after` is `next` of the page before. */
+/** Query of a paged list: `after` is `next` of the previous page. */
 export const pageQuery = z.strictObject({ after: z.string().max(CURSOR_LENGTH_MAX).exactOptional(), limit });
 
-/** Of lists that end with the latest item, and leave out the oldest. */
+/** Query of a list that keeps the latest items and omits the oldest. */
 export const latestQuery = z.strictObject({ limit });
 
-/** Null: there are no more. */
+/** Null on the last page. */
 export const nextPage = z.string().nullable();

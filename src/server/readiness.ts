@@ -1,13 +1,13 @@
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../core/subject.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
 
-/** `damaged_logs`: how many logs are not what was written. Which ones is for operators: `/metrics` and standard error. */
+/** `damaged_logs` is a count only; operators find which ones in `/metrics` and on standard error. */
 export interface ReadyStatus {
   readonly status: 'ready';
   readonly damaged_logs?: number;
 }
 
-/** Whether requests can be served: the store answers, and some tenant's logs can be read. */
+/** Whether requests can be served: the store answers, and the logs of at least one tenant are readable. */
 export class Readiness {
   private readonly logsOpened: Promise<void>;
 
@@ -18,7 +18,7 @@ export class Readiness {
     this.logsOpened = this.openAllLogs().catch(() => {});
   }
 
-  /** A string says why requests cannot be served. It is public, so it names no host, no file and no tenant. */
+  /** Returns the reason if requests cannot be served. It is public, so it names no host, file or tenant. */
   async check(): Promise<ReadyStatus | string> {
     if (this.stopping.aborted) return 'The server is about to stop.';
     await this.logsOpened;
@@ -29,7 +29,7 @@ export class Readiness {
     return `Every log is damaged (${damaged.length}): no tenant can be served. Run gen verify on the server.`;
   }
 
-  /** The time alone does not tell: where an engine has no clock of its own, it is not asked for it. */
+  /** `now` alone is not enough: for an engine without its own clock it does not contact the engine. */
   private async isStoreAnswering(): Promise<boolean> {
     try {
       await this.store.now();
@@ -41,11 +41,11 @@ export class Readiness {
     }
   }
 
-  /** Opens the logs of every tenant once, so that damage is known before somebody needs them. */
+  /** Opens every tenant's logs once, so that damage is known before they are needed. */
   private async openAllLogs(): Promise<void> {
     for (const tenantId of (await this.store.tenantIds?.()) ?? []) {
       if (this.stopping.aborted) return;
-      // The store keeps what it finds; whatever else goes wrong is met again by whoever asks.
+      // The store records the damage it finds; other errors recur with the requests that meet them.
       await this.store.projects(tenantId).catch(() => {});
     }
   }

@@ -2,16 +2,16 @@ import { STATUS_CODES } from 'node:http';
 import { type FieldFault, isProblem, type Problem } from '../coordinator/problem.js';
 import { type AnyProblemCode, PROBLEM_STATUS, RETRY_AFTER_SECONDS, statusOf } from './status.js';
 
-/** What goes back over the wire, whole. */
+/** A complete HTTP response. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string | Uint8Array;
-  /** The refusal's or the problem's, for the log of accesses. */
+  /** Code of the refusal or problem, for the access log. */
   readonly code?: string;
 }
 
-/** As RFC 9457 has it, with a code that stays. */
+/** Problem details as in RFC 9457, with a stable code. */
 export interface ProblemDocument {
   readonly type: string;
   readonly title: string;
@@ -27,7 +27,7 @@ const SECURITY_HEADERS = {
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
 };
-/** Data is never a page: whatever a browser makes of it, nothing in it runs. */
+/** Data must never run as a page, however a browser interprets it. */
 const DATA_HEADERS = {
   ...SECURITY_HEADERS,
   'cache-control': 'no-store',
@@ -50,7 +50,7 @@ export const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-/** A reply of the coordinator: its result, the refusal it decided, or a problem. */
+/** Renders a coordinator reply: a result, a refusal or a problem. */
 export function toResponse(reply: object, headers?: Readonly<Record<string, string>>): HttpResponse {
   if (isProblem(reply)) return problemResponse(reply.problem, reply.detail, reply.faults);
   const status = statusOf(reply);
@@ -63,13 +63,13 @@ export function toResponse(reply: object, headers?: Readonly<Record<string, stri
   };
 }
 
-/** What is only shown: a refusal told in it was decided long ago, and is not the answer to whoever looks. */
+/** Renders a view with status 200. A refusal inside it is history, not the outcome of this request. */
 export function toOkResponse(reply: object): HttpResponse {
   if (isProblem(reply)) return toResponse(reply);
   return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(reply) };
 }
 
-/** A list of replies, each of which may be a problem of its own. */
+/** Renders a list of replies, each of which may be a problem. */
 export function toListResponse<Name extends string>(
   reply: ({ readonly [Key in Name]: readonly object[] } & object) | Problem,
   name: Name,
@@ -139,7 +139,7 @@ export const pageResponse = (body: string, contentType: string): HttpResponse =>
   body,
 });
 
-/** RFC 9110 asks every 401 to name how to authenticate. */
+/** RFC 9110 requires every 401 to name an authentication scheme. */
 const authenticateHeader = (status: number): Record<string, string> =>
   status === 401 ? { 'www-authenticate': 'Bearer' } : {};
 

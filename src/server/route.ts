@@ -9,38 +9,38 @@ import type { Readiness } from './readiness.js';
 import type { HttpResponse } from './response.js';
 import type { ProjectFeeds } from './stream.js';
 
-/** What a route has at hand. */
+/** Dependencies of the routes. */
 export interface ServerContext {
   readonly coordinator: Coordinator;
   readonly store: Store;
   readonly feeds: ProjectFeeds;
   readonly readiness: Readiness;
-  /** The numbers, as Prometheus reads them. */
+  /** The metrics in Prometheus text format. */
   readonly metrics: () => Promise<string>;
-  /** Aborted when the server is asked to stop: whoever waits, waits no longer. */
+  /** Aborted when the server stops, which ends waiting calls. */
   readonly stopping: AbortSignal;
 }
 
-/** One request, read and let in. */
+/** An authenticated and validated request. */
 export interface RequestContext<Query = Record<string, unknown>> {
   readonly context: ServerContext;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** As JSON says it; the text of a plan in YAML; or the bytes of a blob. Undefined where the route takes none. */
+  /** The parsed JSON, the text of a YAML plan, or the bytes of a blob. Undefined if the route takes no body. */
   readonly body: unknown;
   readonly principal: Principal;
-  /** The tenant it is about; empty where it is about the platform. */
+  /** The tenant the request is about; empty for the platform. */
   readonly tenant_id: string;
   readonly caller: Caller;
-  /** A key can be revoked or expire while its request goes on. */
+  /** Re-checks the credential, which can be revoked or expire during the request. */
   readonly authorization: Authorization;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
 }
 
 /**
- * `json`: a command, checked by the coordinator; it is small, unless `bytes_max` says how large. `is_document`: a large one
- * comes as text, to be read in a thread. `plan`: JSON, in the same way, or YAML. `bytes`: as they are.
+ * `json`: a command, validated by the coordinator, small unless `bytes_max` is set. `is_document`: a large body
+ * arrives as text, to be parsed in a thread. `plan`: the same, or YAML. `bytes`: unparsed.
  */
 export type RouteBody =
   | {
@@ -52,10 +52,10 @@ export type RouteBody =
   | { readonly kind: 'plan'; readonly schema: z.ZodType }
   | { readonly kind: 'bytes' };
 
-/** A schema, where the answer is JSON; else what it is. */
+/** The schema of a JSON reply, otherwise its content type. */
 export type ReplySchema = z.ZodType | { readonly content_type: string };
 
-/** The route has answered by itself, on the socket. */
+/** The route has written its response to the socket itself. */
 export const STREAMED = 'streamed';
 
 export interface Route<Query = Record<string, unknown>> {
@@ -63,21 +63,21 @@ export interface Route<Query = Record<string, unknown>> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With `{param}`s. `{tenant_id}` is the tenant the request is about. */
   readonly path: string;
-  /** The path names no tenant: it is about that of the caller. */
+  /** The path names no tenant: the request is about the caller's own. */
   readonly tenant?: 'own';
   readonly action: Action;
   readonly summary: string;
   readonly query?: z.ZodType<Query>;
   readonly body?: RouteBody;
   readonly reply: ReplySchema;
-  /** Where the body names what it is about, if not at its top. For the log of accesses. */
+  /** Extracts the subject fields for the access log, if they are not at the body's top level. */
   readonly about?: (body: unknown) => unknown;
-  /** It can be refused by the rules: then the reply comes with another status. */
+  /** The rules may refuse it, which changes the reply's status. */
   readonly isRefusable?: true;
   readonly run: (ask: RequestContext<Query>) => Promise<HttpResponse | typeof STREAMED>;
 }
 
-/** Keeps the type of the query within the route, and out of the table. */
+/** Hides the query's type from the table, while `run` keeps it. */
 export const defineRoute = <Query>(route: Route<Query>): Route => route as unknown as Route;
 
 export const TENANT_PATH = '/api/tenants/{tenant_id}';

@@ -10,7 +10,7 @@ import { platformRoutes } from './routes/platform.js';
 import { taskRoutes } from './routes/tasks.js';
 import { workRoutes } from './routes/work.js';
 
-/** Everything the server answers. What describes it, guards it and tests it is made from this table. */
+/** All routes. The API description, the authorization and the contract tests are derived from this table. */
 export const ROUTES: readonly Route[] = [
   ...workRoutes,
   ...taskRoutes,

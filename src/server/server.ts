@@ -18,21 +18,21 @@ import { ProjectFeeds } from './stream.js';
 export const DEFAULT_PORT = 4680;
 
 export interface ServerOptions extends LogOptions {
-  /** The server closes it when it stops. */
+  /** Closed by the server when it stops. */
   readonly store: Store;
   readonly blobs?: Blobs;
-  /** 127.0.0.1 unless said. */
+  /** Default: 127.0.0.1. */
   readonly host?: string;
-  /** 4680 unless said; 0 picks a free one. */
+  /** Default: 4680; 0 picks a free port. */
   readonly port?: number;
-  /** What a tenant may do until an admin says otherwise. */
+  /** Default limits of a tenant; an admin can override them per tenant. */
   readonly limits?: Partial<Limits>;
-  /** `coditect_` unless said. */
+  /** Default: `coditect_`. */
   readonly metrics_prefix?: string;
   readonly auth?: AuthOptions;
-  /** Times and limits of connections. */
+  /** Timeouts and limits of connections. */
   readonly listen?: Partial<ListenSettings>;
-  /** Addresses and networks of proxies: the limit of connections per address does not apply to them. */
+  /** Addresses and networks of proxies, exempt from the connection limit per address. */
   readonly trusted_proxies?: readonly string[];
 }
 
@@ -40,13 +40,16 @@ export interface RunningServer {
   readonly url: string;
   readonly port: number;
   readonly coordinator: Coordinator;
-  /** Nobody has to say who they are. */
+  /** Whether requests need no credential. */
   readonly isOpen: boolean;
-  /** Answers what was accepted, ends the streams, closes the coordinator and the store. */
+  /** Answers the requests in progress, ends the streams, and closes the coordinator and the store. */
   stop(): Promise<void>;
 }
 
-/** Opens the coordinator on a store and serves it. From here on the store is the server's, which closes it. */
+/**
+ * Starts a coordinator on the store and serves it. The server owns the
+ * store from here on, and closes it even if the start fails.
+ */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   try {
     return await serve(options);
@@ -78,7 +81,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     lostLogLines: () => logs.lost_lines,
   });
   const stopping = new AbortController();
-  // Every waiting call and every stream listens to it; Node warns of a leak from the eleventh on.
+  // Every waiting call and stream listens to it; Node warns of a leak from the eleventh listener on.
   setMaxListeners(0, stopping.signal);
   const close = async (): Promise<void> => {
     coordinator.close();

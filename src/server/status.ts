@@ -1,7 +1,7 @@
 import type { ProblemCode } from '../coordinator/problem.js';
 import type { DecisionCode } from '../core/claims/commands.js';
 
-/** What the door itself finds wrong, before or beside the coordinator. */
+/** Problem codes of the HTTP layer, in addition to the coordinator's. */
 export const HTTP_PROBLEM_CODES = [
   'UNAUTHENTICATED',
   'FORBIDDEN',
@@ -15,7 +15,7 @@ export const HTTP_PROBLEM_CODES = [
 export type HttpProblemCode = (typeof HTTP_PROBLEM_CODES)[number];
 export type AnyProblemCode = ProblemCode | HttpProblemCode;
 
-/** The one table from a problem to its HTTP status. */
+/** The HTTP status of each problem. */
 export const PROBLEM_STATUS: Readonly<Record<AnyProblemCode, number>> = {
   INVALID_REQUEST: 400,
   INVALID_LEASE: 400,
@@ -43,7 +43,7 @@ export const PROBLEM_STATUS: Readonly<Record<AnyProblemCode, number>> = {
   UNKNOWN: 504,
 };
 
-/** And from a refusal: 409, by the state of the work, but for these. Escalated work is not refused: a human decides. */
+/** Refusals get 409 except these. ESCALATED is not a refusal: a human decides. */
 const DEFAULT_REFUSAL_STATUS = 409;
 const REFUSAL_STATUS: Readonly<Partial<Record<DecisionCode, number>>> = {
   UNKNOWN_TASK: 404,
@@ -55,10 +55,10 @@ const REFUSAL_STATUS: Readonly<Partial<Record<DecisionCode, number>>> = {
 export const refusalStatus = (reason: string): number =>
   REFUSAL_STATUS[reason as DecisionCode] ?? DEFAULT_REFUSAL_STATUS;
 
-/** When to come back, for the statuses that ask somebody to. */
+/** Retry-After values, by status. */
 export const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 429: '1', 503: '1' };
 
-/** Whether a decision said no. What only tells how things are has no such word. */
+/** The status of a decision: refused if `success` or `accepted` is false. Replies without either are 200. */
 export function statusOf(reply: object): number {
   const result = reply as { success?: unknown; accepted?: unknown; reason?: unknown };
   if (result.success === false || result.accepted === false) return refusalStatus(String(result.reason));

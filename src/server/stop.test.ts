@@ -4,7 +4,7 @@ import type { RunningServer } from './server.js';
 import { EventStreamClient } from './testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
-/** Resolves when somebody's question for work has reached the coordinator. */
+/** Resolves when a `next` call has reached the coordinator. */
 function arrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
     const next = coordinator.next.bind(coordinator);

@@ -27,8 +27,8 @@ const ROUTES_SCHEME = 'routes:';
 const WORKSPACE_SCHEME = 'workspace:';
 
 /**
- * Opens what a store URL names: `file:./dir`, `workspace:./project`, `memory:`, an engine, or `routes:./tenants.yml`, which names a store for
- * each tenant. `blobs_url` keeps large results elsewhere than in the store.
+ * Opens a store URL: `file:./dir`, `workspace:./project`, `memory:`, an engine, or `routes:./tenants.yml`, which
+ * names a store for each tenant. `blobsUrl` keeps large results outside the store.
  */
 export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): Promise<OpenedStore> {
   const opened = url.startsWith(ROUTES_SCHEME)
@@ -37,7 +37,6 @@ export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): 
   return blobsUrl === undefined ? opened : { store: opened.store, blobs: openBlobs(blobsUrl) };
 }
 
-/** The routes of a `routes:` URL. */
 export async function readRoutesUrl(url: string): Promise<TenantRoutes> {
   const file = resolve(url.slice(ROUTES_SCHEME.length));
   const text = await readFile(file, 'utf8').catch(() => {
@@ -59,7 +58,7 @@ async function openRouted(routes: TenantRoutes, warn: Warn): Promise<OpenedStore
   return { store, blobs: new RoutedBlobs(blobsOf) };
 }
 
-/** What is wrong with it is for the operator; the tenant hears that it has to wait, and the others hear nothing. */
+/** The operator sees the error as a warning; the tenant is told to wait, and other tenants are not affected. */
 async function openTenantStore(url: string, warn: Warn): Promise<OpenedStore> {
   try {
     return await openSingle(url, warn);
@@ -89,13 +88,13 @@ async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
   return { store: await openFolderStore(root, warn), blobs: new FolderBlobs(root) };
 }
 
-/** A new store has a `.gitignore` of its own: all of it belongs to this machine, and its secret to nobody else. */
+/** A new store gets its own `.gitignore`, since its files are local and its secret must not be shared. */
 async function openFolderStore(root: string, warn: Warn): Promise<Store> {
   const isNew = !existsSync(join(root, STORE_FILE));
   const { hasKeys } = await trackedSecrets(root, STORE_SECRETS);
   const untrusted = hasKeys ? { untrusted_files: 'secret' as const } : {};
   const store = await openFileStore({ root, ...untrusted, onWarning: warn });
-  // Where it cannot be written, the store itself says what is wrong with the folder.
+  // If this cannot be written, the store itself reports what is wrong with the folder.
   if (isNew) await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
   return store;
 }
@@ -107,13 +106,13 @@ function openBlobs(url: string): Blobs {
   return new FolderBlobs(root);
 }
 
-/** `file:dir`, `file:./dir`, `file:/dir` and `file:///dir`: relative ones from here. */
+/** Accepts `file:dir`, `file:./dir`, `file:/dir` and `file:///dir`; relative paths start at the working directory. */
 function folderOf(url: string): string | null {
   if (url.startsWith('file://')) return fileURLToPath(url);
   if (!url.startsWith('file:') || url.length === 'file:'.length) return null;
   return resolve(url.slice('file:'.length));
 }
 
-/** A store URL as it may be shown. */
+/** The URL with its password masked. */
 export const withoutPassword = (url: string): string =>
   url.replace(/^([a-z]+:\/\/[^/:@]*):[^/]*@/, '$1:***@');

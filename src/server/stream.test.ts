@@ -13,7 +13,7 @@ const STREAM = `${PROJECT_URL}/events/stream`;
 const upTo = (count: number, from = 1) => Array.from({ length: count - from + 1 }, (_, at) => at + from);
 const ids = Array.from({ length: 40 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
 
-/** Each makes some events: a session with its first claim, a claim, a release. */
+/** Produces a few events: a session with its first claim, a claim, a release. */
 async function happen(served: TestServer, task: string): Promise<number> {
   const { generation, ...handle } = await served.claim(task);
   await served.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
@@ -92,13 +92,13 @@ test('is narrowed as pages are, and may begin now', async () => {
 const QUIET: FeedSettings = { heartbeat_ms: 60_000, unsent_bytes_max: 1 << 20 };
 const KEY = { tenant_id: 'acme', project_id: 'shop' };
 
-/** What a reading of the log waits for, before it reads and after. */
+/** Hooks that delay a read of the log, before and after it. */
 interface Holds {
   before?: (query: EventQuery) => Promise<void>;
   after?: (query: EventQuery) => Promise<void>;
 }
 
-/** Holds the readings that begin at a position until it is let go; `held` resolves with the first. */
+/** Holds reads that start at a position until released; `held` resolves at the first. */
 function holdAt(position: number) {
   let letGo = (): void => {};
   let arrived = (): void => {};
@@ -116,7 +116,7 @@ function holdAt(position: number) {
   return { hold, held, letGo: () => letGo() };
 }
 
-/** Feeds on a socket of their own, over a store that counts how often its log is read. */
+/** Feeds on their own socket, over a store that counts reads of its log. */
 async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED) {
   const memory = openMemoryStore();
   const holds: Holds = {};
@@ -252,7 +252,7 @@ test('cuts off who takes nothing, and goes on telling the others', async () => {
   void cut.then(() => {
     open = false;
   });
-  // The kernels on both ends take a few megabytes before anything has to wait with us.
+  // The socket buffers of both ends take a few megabytes before anything is queued in the process.
   for (let version = 1; open; version += 1) {
     await plan(version, ids.length, 'x'.repeat(1900));
     await quick.waitUntil(() => quick.positions.length === version + 1);

@@ -10,30 +10,30 @@ import { ALWAYS_AUTHORIZED, type Authorization } from './auth/authorization.js';
 import { STREAM_HEADERS } from './response.js';
 
 const PAGE_EVENTS_MAX = 1000;
-/** A telling is followed by a rest so many times as long. */
+/** After a broadcast, pause this many times its duration. */
 const COOLDOWN_FACTOR = 4;
-/** How long a browser waits before it comes back, and from where: also if nothing happens until then. */
+/** First frame: the browser's reconnect delay and its cursor, so that it can resume even if no event follows. */
 const helloFrame = (position: number): string => `retry: 1000\nid: ${cursorAt(position)}\n\n`;
 const HEARTBEAT_FRAME = ': still here\n\n';
 const UNAUTHORIZED_FRAME = ': ended: the credential of this stream was revoked or has expired\n\n';
-/** A listener that takes nothing for so many heartbeats is gone, or as good as gone. */
+/** A subscriber that reads nothing for this many heartbeats is disconnected. */
 const SILENT_HEARTBEATS_MAX = 2;
 
 type StreamAuthorization = Pick<Authorization, 'isStillAuthorized' | 'onEnd' | 'recheck'>;
 
 export interface FeedSettings {
   readonly heartbeat_ms: number;
-  /** What may wait for one listener. Beyond it the listener is cut off, and comes back with its cursor. */
+  /** Maximum number of unsent bytes per subscriber. Beyond it, the subscriber is disconnected and resumes with its cursor. */
   readonly unsent_bytes_max: number;
 }
 const DEFAULT_FEED_SETTINGS: FeedSettings = { heartbeat_ms: 15_000, unsent_bytes_max: 1024 * 1024 };
 
-/** What a listener asks for, beside where it begins. */
+/** A subscriber's filter, without its start position. */
 export type EventStreamFilter = Omit<EventFilter, 'after' | 'limit'>;
 
 interface EncodedEvent {
   readonly event: EventEnvelope;
-  /** As it goes over the wire, made once for everybody. */
+  /** The event as sent, encoded once for all subscribers. */
   readonly frame: Buffer;
 }
 
@@ -42,7 +42,7 @@ const encodeEvent = (event: EventEnvelope): EncodedEvent => ({
   frame: Buffer.from(`id: ${cursorAt(event.position)}\ndata: ${JSON.stringify(event)}\n\n`),
 });
 
-/** One connection that listens. It is at a position, and is told nothing at or before it. */
+/** One streaming connection with its position. Events up to that position are not sent again. */
 class StreamSubscriber {
   isCaughtUp = false;
   private silentHeartbeats = 0;
@@ -60,14 +60,14 @@ class StreamSubscriber {
       Object.keys(filter).length === 0 ? null : matcher({ ...rest, ...types, after: 0, limit: 0 });
   }
 
-  /** Null: everything is wanted. */
+  /** Null if every event matches. */
   private readonly matches: ((event: EventEnvelope) => boolean) | null;
 
   sendHello(): void {
     this.write(helloFrame(this.position));
   }
 
-  /** `whole`: all the pieces in one, which is what most listeners get. */
+  /** `allFrames` is all frames in one buffer, which most subscribers get. */
   deliver(events: readonly EncodedEvent[], allFrames: Buffer): void {
     const first = events[0];
     const last = events.at(-1);
@@ -88,7 +88,7 @@ class StreamSubscriber {
     else this.endUnauthorized();
   }
 
-  /** Events that wait to be sent are thrown away with the connection: they are not for this credential any more. */
+  /** Unsent events are discarded with the connection: the credential may no longer read them. */
   endUnauthorized(): void {
     if (this.response.writableEnded) return;
     if (this.response.writableLength > 0) this.response.destroy();
@@ -107,26 +107,26 @@ class StreamSubscriber {
   }
 }
 
-/** The end of one project's log, read once and told to all who listen. */
+/** The end of one project's log, read once and sent to all subscribers. */
 class ProjectFeed {
   readonly subscribers = new Set<StreamSubscriber>();
   private readonly ending = new AbortController();
   private pendingEvents: EncodedEvent[] = [];
-  /** The last event read. */
+  /** Position of the last event read. */
   private latestPosition: number;
   private cooldownUntilMs = 0;
 
   constructor(
     private readonly events: EventFeed,
     private readonly key: ProjectKey,
-    /** Everything up to here was told to those who had joined. */
+    /** Events up to here have been sent to the subscribers that had caught up. */
     public position: number,
   ) {
     this.latestPosition = position;
     void this.read();
   }
 
-  /** Events that were read and that somebody who listens has not been told yet. */
+  /** Number of events read but not yet sent to the slowest subscriber. */
   get lag(): number {
     let behind = 0;
     for (const { position } of this.subscribers) behind = Math.max(behind, this.latestPosition - position);
@@ -142,7 +142,7 @@ class ProjectFeed {
     for (const { response } of this.subscribers) response.end();
   }
 
-  /** Reads on from the log until the listener stands where everybody stands, and lets it join them. */
+  /** Sends pages from the log until the subscriber has reached the feed's position, then lets it join the broadcasts. */
   async catchUp(subscriber: StreamSubscriber): Promise<void> {
     const { response } = subscriber;
     while (!response.destroyed && !response.writableEnded && !this.ending.signal.aborted) {
@@ -152,7 +152,7 @@ class ProjectFeed {
       if (isProblem(page)) return void response.destroy();
       subscriber.send(page.events.map(encodeEvent));
       const last = page.events.at(-1)?.position ?? subscriber.position;
-      // A page that is not full was read to the end, and that lies at or beyond what was told by then.
+      // An incomplete page reached the end of the log, which is at or beyond the feed's position before the read.
       subscriber.position = page.events.length < PAGE_EVENTS_MAX ? Math.max(last, feedPosition) : last;
       if (response.writableNeedDrain) await waitForDrain(response);
       if (page.events.length < PAGE_EVENTS_MAX && subscriber.position >= this.position) {
@@ -175,10 +175,10 @@ class ProjectFeed {
           if (this.pendingEvents.length === 0) this.scheduleBroadcast();
           this.pendingEvents.push(encodeEvent(event));
         }
-        // It ends by itself only where the log is shorter than it was: whoever comes back is told so.
+        // `follow` ends by itself only if the log became shorter. Reconnecting clients get that as a problem.
         if (!signal.aborted) return this.end();
       } catch (error) {
-        // Whoever listens comes back with its cursor, to whatever server is there then.
+        // Clients reconnect with their cursor, to whichever server is available.
         if (!(error instanceof StoreUnavailable)) return this.end();
         failures += 1;
         const waitMs = backoffMs(failures, Math.random());
@@ -187,7 +187,10 @@ class ProjectFeed {
     }
   }
 
-  /** What happens until then is told together: however many listen, most of the time is left for commands. */
+  /**
+   * Events that arrive before the broadcast are sent together, so
+   * that with many subscribers most time is left for commands.
+   */
   private scheduleBroadcast(): void {
     const cooldownMs = this.cooldownUntilMs - performance.now();
     if (cooldownMs > 0) setTimeout(() => this.broadcast(), cooldownMs).unref();
@@ -207,11 +210,11 @@ class ProjectFeed {
   }
 }
 
-/** All that is listened to on this server: one feed per project, for as long as somebody listens to it. */
+/** The server's feeds: one per project, while it has subscribers. */
 export class ProjectFeeds {
   private readonly feeds = new Map<string, Promise<ProjectFeed>>();
   private readonly heartbeatTimer: NodeJS.Timeout;
-  /** Those of them that are there, and have not ended. */
+  /** Opened feeds that have not ended. */
   private readonly openFeeds = new Set<ProjectFeed>();
   private isClosed = false;
 
@@ -223,7 +226,7 @@ export class ProjectFeeds {
     this.heartbeatTimer = setInterval(() => void this.heartbeat(), settings.heartbeat_ms).unref();
   }
 
-  /** Answers with the events after `position`, or after now, for as long as the connection lives. */
+  /** Streams the events after `position`, or from now on, until the connection closes. */
   async subscribe(
     key: ProjectKey,
     filter: EventStreamFilter,
@@ -254,13 +257,13 @@ export class ProjectFeeds {
     if (response.destroyed) return leave();
     response.once('close', leave);
     response.writeHead(200, STREAM_HEADERS);
-    // It asked before the server began to stop, and is answered after.
+    // The request arrived before the server began to stop.
     if (this.isClosed) return void response.end();
     subscriber.sendHello();
     await feed.catchUp(subscriber).catch(() => response.destroy());
   }
 
-  /** Events that the slowest of all who listen is behind. */
+  /** Lag of the slowest subscriber, in events. */
   lag(): number {
     return Math.max(0, ...[...this.openFeeds].map((feed) => feed.lag));
   }
@@ -271,7 +274,7 @@ export class ProjectFeeds {
     return count;
   }
 
-  /** Ends every stream: its listeners come back, with their cursors, to whoever serves then. */
+  /** Ends every stream. Clients reconnect with their cursors, to whichever server is available. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.heartbeatTimer);
@@ -285,7 +288,7 @@ export class ProjectFeeds {
       const opening = this.feeds.get(name) ?? this.open(name, key);
       const feed = await opening;
       if (!feed.isEnded) return feed;
-      // Its last listener left while we waited for it.
+      // Its last subscriber left while this call waited for it.
       if (this.feeds.get(name) === opening) this.feeds.delete(name);
     }
   }

@@ -3,8 +3,8 @@ import { type HttpResponse, toResponse } from './response.js';
 import type { RequestContext } from './route.js';
 
 /**
- * Runs a call that waits. Its signal aborts when the client is gone, the server stops, or the credential of the call stops
- * being valid. A call whose credential is no longer valid is answered 401, whatever it came to.
+ * Runs a call that waits. Its signal aborts when the client disconnects, the server stops, or the credential becomes
+ * invalid. With an invalid credential the response is 401, whatever the outcome.
  */
 export async function whileAuthorized(
   { context, outgoing, authorization }: Pick<RequestContext, 'context' | 'outgoing' | 'authorization'>,

@@ -1,6 +1,6 @@
-/** Where large results live: content-addressed, written before the commit that names them, never changed. */
+/** Content-addressed storage for large results. A blob is written before the commit that names it and never changes. */
 export interface Blobs {
-  /** Durable when it resolves. Writing what is there already is no work. */
+  /** Durable when it resolves. Writing an existing blob is a no-op. */
   put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void>;
   get(tenantId: string, sha256: string): Promise<Uint8Array | null>;
   size(tenantId: string, sha256: string): Promise<number | null>;

@@ -1,6 +1,9 @@
 import { StoreRefused } from './store.js';
 
-/** What Node says of a certificate that it does not accept. Some drivers put a code of their own in its place. */
+/**
+ * Node's error codes for a rejected certificate. Some drivers substitute a code of their own, so the message is checked
+ * too.
+ */
 const CODE_PATTERN = /CERT|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/;
 const MESSAGE_PATTERN = /certificate/i;
 
@@ -9,7 +12,7 @@ export function isCertificateError(error: unknown): boolean {
   return CODE_PATTERN.test(String(code)) || MESSAGE_PATTERN.test(String(message));
 }
 
-/** `what` is the engine with its address. */
+/** `endpoint` is the engine with its address. */
 export const certificateError = (endpoint: string, error: unknown): StoreRefused =>
   new StoreRefused(
     `The certificate of ${endpoint} is not accepted (${(error as Error).message}). Give its authority in NODE_EXTRA_CA_CERTS, and the host as the certificate names it.`,

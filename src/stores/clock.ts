@@ -1,8 +1,8 @@
-/** Time as a process sees it. Injected everywhere, so that the simulator owns it. */
+/** The time sources of a process. Injected everywhere, so that the simulator controls time. */
 export interface ProcessClock {
-  /** Wall-clock milliseconds: may step. */
+  /** Wall-clock milliseconds; may step forward or back. */
   wallMs(): number;
-  /** Milliseconds that only ever run forward, from an arbitrary start. */
+  /** Milliseconds since an arbitrary start; never run backwards. */
   monotonicMs(): number;
 }
 
@@ -11,13 +11,13 @@ export const systemClock: ProcessClock = {
   monotonicMs: () => performance.now(),
 };
 
-/** Time gained or lost on the wall clock is made up at half speed. */
+/** Largest deviation from real speed while a wall-clock jump is corrected: half speed. */
 const SLEW = 0.5;
 
 /**
- * The clock of a store that lives in one process. It follows the wall clock, but never steps: a jump is made up
- * gradually, between half and one and a half times the true speed. Agents renew at 40 % of their lease, so
- * even then they renew in time, and a step of the wall clock cannot expire every lease at once.
+ * The clock of a single-process store. It follows the wall clock but never steps: it corrects a jump gradually, at 0.5
+ * to 1.5 times real speed. Agents renew at 40 % of their lease, so they renew in time even then, and a step of the wall
+ * clock cannot expire every lease at once.
  */
 export class SteadyClock {
   private lastMs: number;
@@ -31,7 +31,7 @@ export class SteadyClock {
     this.monotonicMs = clock.monotonicMs();
   }
 
-  /** Whole milliseconds, never less than before. */
+  /** Whole milliseconds, monotonic. */
   now(): number {
     const monotonicMs = this.clock.monotonicMs();
     const elapsedMs = monotonicMs - this.monotonicMs;
@@ -41,7 +41,7 @@ export class SteadyClock {
     return Math.floor(this.lastMs);
   }
 
-  /** Recovery found events of a later time than the wall clock shows: time goes on from there. */
+  /** Moves the clock forward when recovery finds events later than the wall clock. */
   advanceTo(atMs: number): void {
     this.lastMs = Math.max(this.lastMs, atMs);
   }

@@ -17,13 +17,13 @@ export type { StoreUnderTest } from './conformance/fixture.js';
 
 export interface ConformanceHarness {
   open(tenantId: string): Promise<StoreUnderTest>;
-  /** It is opened with a clock, which the suite moves on. */
+  /** The store under test is opened with a clock that the suite can advance. */
   readonly controlsClock?: boolean;
 }
 
 /**
- * What every store must do, all or nothing: no store chooses which parts it runs. Each test opens the store anew and
- * works in a tenant of its own, so that a server which keeps its data between tests does as well as a fresh one.
+ * The conformance suite for stores; no store can skip a part. Each test opens the store again and uses a tenant of its
+ * own, so a server that keeps data between tests behaves like a fresh one.
  */
 export function describeStoreConformance(name: string, harness: ConformanceHarness): void {
   describe(`the ${name} store`, () => {

@@ -1,19 +1,19 @@
-/** Something that runs out. The heap keeps its place in `heap_index`; -1: it is not in the heap. */
+/** A heap member that expires at `until_ms`. The heap maintains `heap_index`; -1: not in the heap. */
 export interface Deadline {
   until_ms: number;
   heap_index: number;
-  /** The deadline by which the heap has placed it: never later than `until_ms`. */
+  /** The deadline the heap sorted it by: never later than `until_ms`. */
   heapKeyMs: number;
 }
 
 /**
- * The earliest deadline first. A deadline that moves is moved in place, so renewals leave nothing behind; one that
- * moves to a later time stays where it is until it comes up, so that a renewal costs nothing.
+ * A min-heap of deadlines. A changed deadline is updated in place, so renewals leave no stale entries. A later deadline
+ * is re-sorted only when it reaches the top, so a renewal costs nothing.
  */
 export class DeadlineHeap<T extends Deadline> {
   private readonly items: T[] = [];
 
-  /** Those that end first have come up; whoever has been put off since goes to its new place. */
+  /** The member with the earliest deadline. Members at the top whose deadline has moved are re-sorted first. */
   earliest(): T | undefined {
     for (;;) {
       const first = this.items[0];
@@ -29,7 +29,7 @@ export class DeadlineHeap<T extends Deadline> {
     this.siftUp(item, this.items.length - 1);
   }
 
-  /** To be called after `until_ms` of a member changed. */
+  /** Must be called after `until_ms` of a member changed. */
   update(item: T): void {
     if (item.until_ms >= item.heapKeyMs) return;
     item.heapKeyMs = item.until_ms;

@@ -2,7 +2,7 @@ import type { Blobs } from './blobs.js';
 import type { Migrator } from './migrator.js';
 import type { Store } from './store.js';
 
-/** A store on an engine, which keeps the blobs too for whoever keeps them nowhere else. */
+/** A store on a database engine, which can also store the blobs. */
 export interface EngineStore extends Store {
   readonly blobs: Blobs;
 }
@@ -12,7 +12,7 @@ export interface Engine {
   migrator(url: string): Promise<Migrator>;
 }
 
-/** Each engine by the schemes of its URLs, loaded with its driver when it is first asked for. */
+/** Engines by URL scheme. Each is loaded, with its driver, on first use. */
 const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
   postgres: postgres,
   postgresql: postgres,
@@ -23,7 +23,7 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
   dynamodb: dynamodb,
 };
 
-/** The engine that a URL names; null where it names none. */
+/** The engine for a URL; null if the scheme is unknown. */
 export async function engineOf(url: string): Promise<Engine | null> {
   const scheme = /^([a-z]+):/.exec(url)?.[1] ?? '';
   return Object.hasOwn(ENGINES, scheme) ? ((await ENGINES[scheme]?.()) ?? null) : null;

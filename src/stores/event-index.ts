@@ -1,16 +1,16 @@
 import { type ChainPage, type ChainState, PositionChain } from './position-chain.js';
 import type { EventQuery } from './store.js';
 
-/** What an index is rebuilt from. `owners` arrays are views: write them out, or copy them, before adding more. */
+/** The serialised form of an index. The `owners` arrays are views: write or copy them before adding events. */
 export interface EventIndexState {
   readonly subjects: ChainState;
   readonly sessions: ChainState;
 }
 
-/** How many positions a search takes from a chain at a time. */
+/** Number of positions that a search reads from a chain at a time. */
 const CANDIDATES_PAGE = 256;
 
-/** Finds the events of a subject or a session without keeping events: sixteen bytes for each, and the names. */
+/** An index of events by subject and by session. It keeps no events: sixteen bytes per event, plus the names. */
 export class EventIndex {
   private subjects = new PositionChain();
   private sessions = new PositionChain();
@@ -36,7 +36,7 @@ export class EventIndex {
     return this.sessions.page(sessionId, page);
   }
 
-  /** Positions, ascending, among which every event is that the query asks for: by the index where it helps. */
+  /** Ascending positions that include every match of the query; narrowed by an index where one applies. */
   *candidates(query: EventQuery): Iterable<number> {
     const until_position = Math.min(query.until_position ?? this.position, this.position);
     const { subject, session_id } = query;

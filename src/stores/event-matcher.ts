@@ -2,8 +2,8 @@ import { type EventEnvelope, msOf } from '../core/events/envelope.js';
 import type { EventQuery } from './store.js';
 
 /**
- * Whether an event is one the query asks for, `after`, `until_position` and every filter taken together; `limit` is
- * the caller's. Times are compared as times, whatever their spelling: `since` is included, `until` is not.
+ * Tests an event against `after`, `until_position` and every filter of a query; the caller applies `limit`. Times are
+ * compared as instants, not as strings: `since` is inclusive, `until` exclusive.
  */
 export function matcher(query: EventQuery): (event: EventEnvelope) => boolean {
   const types = query.types === undefined ? null : new Set(query.types);
@@ -20,7 +20,7 @@ export function matcher(query: EventQuery): (event: EventEnvelope) => boolean {
     (!isTimed || isBetween(msOf(event.timestamp), sinceMs, untilMs));
 }
 
-/** The filters that ask for one value of one field. */
+/** The filters that match one field exactly. */
 const FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
 
 const isBetween = (atMs: number, sinceMs: number, untilMs: number): boolean =>

@@ -1,9 +1,9 @@
-/** A list of 32-bit integers that grows by doubling: four bytes each, where an array of numbers may take eight. */
+/** A growable list of 32-bit integers: four bytes each, where an array of numbers may take eight. */
 export class Int32List {
   private items: Int32Array = new Int32Array(16);
   length = 0;
 
-  /** Takes the values over, not a copy of them. */
+  /** Wraps the array without copying it. */
   static of(values: Int32Array): Int32List {
     const list = new Int32List();
     list.items = values;
@@ -29,12 +29,12 @@ export class Int32List {
     this.items[index] = value;
   }
 
-  /** The first index from `from` on that holds the value; -1: none. */
+  /** The first index at or after `from` that holds the value; -1: none. */
   indexOf(value: number, from: number): number {
     return this.view().indexOf(value, from);
   }
 
-  /** The values themselves, not a copy; later pushes may or may not be written there, beyond its end. */
+  /** The values without a copy. Later pushes may write to the same buffer, beyond the end of this view. */
   view(): Int32Array {
     return this.items.subarray(0, this.length);
   }

@@ -53,7 +53,7 @@ function run(ledger: ProjectLedger, works: readonly Work[], fromMs: number): Log
   });
 }
 
-/** A snapshot that no longer follows the ledger. */
+/** A copy of a snapshot that no longer changes with the ledger. */
 function frozen({ heads, requests, note_ids, slots: permits, ...rest }: LedgerSnapshot): LedgerSnapshot {
   return {
     ...rest,
@@ -64,7 +64,7 @@ function frozen({ heads, requests, note_ids, slots: permits, ...rest }: LedgerSn
   };
 }
 
-/** Everything a ledger knows, in an order that does not depend on how it came to know it. */
+/** The whole state of a ledger, in an order that does not depend on how it was reached. */
 function stateOf(ledger: ProjectLedger): unknown {
   const { heads: _, slots: permits, note_ids, ...rest } = frozen(ledger.snapshot());
   const byMember = (a: { member: string }, b: { member: string }) => (a.member < b.member ? -1 : 1);
@@ -180,7 +180,7 @@ const workOn = (subject: '~a'): Work => ({
   changes_rules: false,
 });
 
-/** Two ledgers may have let go of what has run out at different times. */
+/** Two ledgers may have released expired permits at different times. */
 const expired = (state: unknown) => {
   const { slots: permits, ...rest } = state as { slots: { until_ms: number }[] };
   return { ...rest, slots: permits.filter(({ until_ms }) => until_ms > 120) };

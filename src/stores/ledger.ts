@@ -5,9 +5,9 @@ import type { CommitOutcome, FoldHead, Permit, ProjectKey, StoredHead, Transacti
 import { SubjectOrder } from './subject-order.js';
 import { assertWellFormed } from './well-formed.js';
 
-/** What a log must keep beside a unit's events, so that the ledger can be rebuilt. */
+/** What a log must record beside a transaction's events to rebuild the ledger. */
 export interface TransactionRecord {
-  /** The value after the unit, where the unit changed it. */
+  /** The value after the transaction, if the transaction changed it. */
   readonly rules_seq?: number;
   readonly slots?: readonly Permit[];
   readonly requests?: readonly LoggedRequest[];
@@ -21,17 +21,17 @@ export interface LoggedRequest {
 
 export interface ApplyResult {
   readonly outcome: CommitOutcome;
-  /** To be appended, in order; the first of them at `first_position`. */
+  /** To be appended in order, the first at `first_position`. */
   readonly events: readonly NewEvent[];
   readonly first_position: number;
-  /** Null: the unit left nothing to write, not even without events. */
+  /** Null: there is nothing to write, neither events nor other state. */
   readonly record: TransactionRecord | null;
 }
 
 /**
- * A ledger in parts, each to be read once. The parts are live: commits made while they are read may or may not show,
- * so a snapshot stands at `position` but needs the log up to the ledger's position when the reading ended;
- * `restore` of the units after `position` then brings every part to the same place.
+ * The parts of a ledger, each to be read once. The parts are live: commits made while they are read may or may not be
+ * visible. A snapshot has the state at `position`, but needs the log up to the ledger's position when reading ended;
+ * `restore` of the transactions after `position` then makes the parts consistent.
  */
 export interface LedgerSnapshot {
   readonly position: number;
@@ -42,12 +42,12 @@ export interface LedgerSnapshot {
   readonly slots: Iterable<Permit>;
 }
 
-/** One project's state in memory: what a store that keeps a log decides units on. */
+/** The in-memory state of one project, against which a log-based store decides transactions. */
 export class ProjectLedger {
   /** The position of the last event. */
   position = 0;
   rules_seq = 0;
-  /** Whether anything was ever written; a project of which nothing was does not exist. */
+  /** Whether anything was ever written. A project to which nothing was written does not exist. */
   isWritten = false;
   private readonly headBySubject = new Map<string, StoredHead>();
   private readonly subjectOrder = new SubjectOrder();
@@ -72,14 +72,14 @@ export class ProjectLedger {
     return this.headBySubject.values();
   }
 
-  /** In the order of their subjects. */
+  /** Ordered by subject. */
   headsPage(after: string | null, limit: number): StoredHead[] {
     return this.subjectOrder
       .page(after, limit)
       .map((subject) => this.headBySubject.get(subject) as StoredHead);
   }
 
-  /** Decides one unit. When it is committed, the state has moved; otherwise nothing has. */
+  /** Decides one transaction. The state changes only if the outcome is `committed`. */
   apply(transaction: Transaction, nowMs: number): ApplyResult {
     assertWellFormed(transaction);
     const refusal = this.findRefusal(transaction, nowMs);
@@ -88,8 +88,8 @@ export class ProjectLedger {
   }
 
   /**
-   * Recovery: takes in a unit that the log holds. What the state has seen already, because a snapshot was taken
-   * while commits went on, is passed over.
+   * Applies a transaction from the log during recovery. Skips what the state already includes, because a snapshot may
+   * have been taken while commits continued.
    */
   restore(events: readonly EventEnvelope[], record: TransactionRecord, fold: FoldHead, nowMs: number): void {
     for (const event of events) {
@@ -121,7 +121,7 @@ export class ProjectLedger {
     };
   }
 
-  /** Reads a snapshot into a fresh ledger, part after part in the order of `LedgerSnapshot`. */
+  /** Reads a snapshot into a new ledger, part by part in the order of `LedgerSnapshot`. */
   static load(key: ProjectKey, permits: TenantPermits, snapshot: LedgerSnapshot): ProjectLedger {
     const ledger = new ProjectLedger(key, permits);
     ledger.position = snapshot.position;
@@ -134,7 +134,7 @@ export class ProjectLedger {
     return ledger;
   }
 
-  /** In the order in which a store looks. */
+  /** Checks in the order that `CommitOutcome` defines. */
   private findRefusal(transaction: Transaction, now_ms: number): CommitOutcome | null {
     for (const { key } of transaction.requests) {
       const completed = this.requests.get(key);
@@ -194,7 +194,7 @@ export class ProjectLedger {
     return { outcome, events, first_position, record };
   }
 
-  /** Gives each event its position. Most units are one swap of one event, and need no lists of their own. */
+  /** Gives each event its position. The fast path is for the common case of one swap with one event: no new lists. */
   private assignPositions(transaction: Transaction): {
     events: readonly NewEvent[];
     positions: (number | null)[];

@@ -1,6 +1,6 @@
 import { StoreRefused } from './store.js';
 
-/** Drivers are optional peers: one that is not installed is a sentence, not a stack. */
+/** Loads an optional peer dependency; if it is missing, the error says how to install it. */
 export async function loadDriver<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();

@@ -1,13 +1,13 @@
 /**
- * Brings an engine's schema to the version this program speaks. Safe when many run it at once: the steps are taken
- * once, by one of them, and the others wait and find nothing to do.
+ * Migrates an engine's schema to the version this program requires. Safe to run concurrently: one runner applies the
+ * steps, the others wait and find nothing to do.
  */
 export interface Migrator {
-  /** `found` 0: nothing is there yet. */
+  /** `found` 0: there is no schema yet. */
   status(): Promise<{ readonly found: number; readonly wanted: number }>;
-  /** The steps that `up` would take now, each with the statements it would run. */
+  /** The steps that `up` would apply now, each with its statements. */
   pending(): Promise<readonly MigrationStep[]>;
-  /** Takes them, and says which it took. A newer schema than this program knows is `StoreRefused`. */
+  /** Applies the pending steps and returns them. Rejects with `StoreRefused` if the schema is newer than this program. */
   up(): Promise<readonly MigrationStep[]>;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Permit } from './store.js';
 
 const NAMES = ['a', 'b', '__proto__'];
 
-/** Every place ever taken in one list, looked through from end to end. */
+/** Reference implementation: one list of all permits ever taken, searched linearly. */
 class NaivePermits {
   private permits: (Permit & { project_id: string })[] = [];
 
@@ -99,7 +99,7 @@ describe('the slots of a tenant', () => {
   });
 });
 
-/** One comparison of text a step: thousands of steps are run. */
+/** One text comparison per step: thousands of steps are run. */
 function expectSame(permits: TenantPermits, naive: NaivePermits, nowMs: number): void {
   const counts = NAMES.map((scope) => permits.count(scope, nowMs));
   const expectedCounts = NAMES.map((scope) => naive.live(nowMs, { scope }).length);

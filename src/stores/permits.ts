@@ -1,7 +1,7 @@
 import { type Deadline, DeadlineHeap } from './deadline-heap.js';
 import type { Permit, PermitLimit } from './store.js';
 
-/** A member's place in a scope. One that never runs out is in no heap. */
+/** A live permit of a member in a scope. A permit that never expires is not in the heap. */
 interface HeldPermit extends Deadline {
   readonly project_id: string;
   readonly scope: string;
@@ -11,10 +11,10 @@ interface HeldPermit extends Deadline {
 type PermitsByScope = Map<string, Map<string, HeldPermit>>;
 
 /**
- * Who occupies what in one tenant. A place is free the moment its `until_ms` is reached, with no job running:
- * every question first lets go of what has run out. A place belongs to the project that took it; members of two
- * projects count in the same scope but never meet. Time only moves on: a question about an earlier time than one
- * asked before is answered as of the later.
+ * The live permits of one tenant. A permit is free as soon as its `until_ms` is reached, without a background job:
+ * every query first releases expired permits. A permit belongs to the project that took it: members of two projects
+ * count in the same scope but are distinct. Time never goes back: a query with an earlier time than a previous one uses
+ * the later time.
  */
 export class TenantPermits {
   private readonly projects = new Map<string, PermitsByScope>();
@@ -22,7 +22,7 @@ export class TenantPermits {
   private readonly deadlines = new DeadlineHeap<HeldPermit>();
   private nowMs = Number.NEGATIVE_INFINITY;
 
-  /** Live members of a scope. */
+  /** The number of live members of a scope. */
   count(scope: string, nowMs: number): number {
     this.advanceTo(nowMs);
     return this.counts.get(scope) ?? 0;
@@ -33,7 +33,7 @@ export class TenantPermits {
     return this.find(projectId, scope, member) !== undefined;
   }
 
-  /** The first room that these slots would overfill by making a member live; null when they fit. */
+  /** The first scope whose limit these permits would exceed by making a member live; null if they fit. */
   findFullScope(
     projectId: string,
     permits: readonly Permit[],
@@ -60,21 +60,21 @@ export class TenantPermits {
     }
   }
 
-  /** The places of a project that have not run out. Live: places taken meanwhile may or may not be seen. */
+  /** The live permits of a project. Permits taken during iteration may or may not be included. */
   *entries(projectId: string): Iterable<Permit> {
     for (const members of this.projects.get(projectId)?.values() ?? []) {
       for (const { scope, member, until_ms } of members.values()) yield { scope, member, until_ms };
     }
   }
 
-  /** Forgets a project, which is about to be loaded anew. */
+  /** Releases all permits of a project that is about to be reloaded. */
   drop(projectId: string): void {
     for (const members of [...(this.projects.get(projectId)?.values() ?? [])]) {
       for (const held of [...members.values()]) this.release(held);
     }
   }
 
-  /** Lets go of every place that has run out. */
+  /** Releases every expired permit. */
   advanceTo(nowMs: number): void {
     if (nowMs <= this.nowMs) return;
     this.nowMs = nowMs;
@@ -93,7 +93,7 @@ export class TenantPermits {
     return this.projects.get(projectId)?.get(scope)?.get(member);
   }
 
-  /** What slots would change in a scope. Where they name a member twice, the last word stands. */
+  /** The effect of permits on a scope. The last entry per member wins. */
   private countChanges(
     projectId: string,
     permits: readonly Permit[],
@@ -134,7 +134,7 @@ export class TenantPermits {
     }
   }
 
-  /** Empty maps go with their last member, so that scopes nobody uses any more cost nothing. */
+  /** Empty maps are deleted with their last member, so unused scopes cost no memory. */
   private release(held: HeldPermit): void {
     const { project_id, scope, member } = held;
     const scopes = this.projects.get(project_id) as PermitsByScope;

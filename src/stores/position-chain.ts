@@ -1,32 +1,32 @@
 import { Int32List } from './int32-list.js';
 
-/** Which stretch of a chain is wanted. */
+/** The part of a chain to read. */
 export interface ChainPage {
   readonly after: number;
   readonly until_position?: number;
   readonly limit: number;
 }
 
-/** What a chain is rebuilt from: the names by number, and for each position the number of its name plus 1, or 0. */
+/** The serialised form of a chain: names by id, and for each position the id of its name plus 1, or 0. */
 export interface ChainState {
   readonly names: readonly string[];
   readonly owners: Int32Array;
 }
 
 /**
- * The positions of each name, as chains through two arrays by position: whose a position is, and where that name's
- * next one is. Eight bytes a position, and a page costs what it holds.
+ * The positions of each name, as linked lists in two arrays indexed by position: the owner, and the owner's next
+ * position. Eight bytes per position; reading a page costs only as much as the page holds.
  */
 export class PositionChain {
   private readonly idByName = new Map<string, number>();
   private first = new Int32List();
   private last = new Int32List();
-  /** By position - 1; 0: nobody's. */
+  /** Indexed by position - 1; 0: no owner. */
   private owner = new Int32List();
-  /** By position - 1; 0: none yet. */
+  /** Indexed by position - 1; 0: no next position yet. */
   private next = new Int32List();
 
-  /** Positions come one after another, from 1. */
+  /** Adds the next position, starting at 1. */
   add(name: string | undefined): void {
     this.append(name === undefined ? 0 : this.idOf(name) + 1);
   }
@@ -81,8 +81,8 @@ export class PositionChain {
   }
 
   /**
-   * A reader that pages on asks after a position of its own chain, and needs no search. Any other start is found by
-   * looking along the owners, a million in about a millisecond.
+   * A paging reader continues after a position of the same chain, which needs no search. Any other start needs a scan
+   * of the owners, about one millisecond per million.
    */
   private firstAfter(id: number, after: number): number {
     const last = this.last.at(id);
@@ -94,7 +94,7 @@ export class PositionChain {
   }
 }
 
-/** The same that adding one position after another comes to, without a search for each. */
+/** The same links as adding each position in turn, but without a lookup for each. */
 function linksOf(owners: Int32Array, nameCount: number): Record<'first' | 'last' | 'next', Int32Array> {
   const first = new Int32Array(nameCount);
   const last = new Int32Array(nameCount);

@@ -1,14 +1,17 @@
 import { type CompletedRequest, REQUEST_WINDOW_MS, REQUESTS_MAX } from './store.js';
 
-/** A request as memory and snapshots keep it. */
+/** A request as kept in memory and in snapshots. */
 export interface CachedRequest extends CompletedRequest {
   readonly at_ms: number;
 }
 
-/** The requests a project remembers: each for the window, the oldest going first when there are too many. */
+/** The remembered requests of a project: each for the window, the oldest evicted first when there are too many. */
 export class RequestCache {
   private readonly byKey = new Map<string, CachedRequest>();
-  /** Oldest first, from `oldest` on. A map cannot serve as the queue: its deleted front must be skipped each time. */
+  /**
+   * Oldest first, starting at `oldestIndex`. A map cannot serve as the queue: iterating it must skip its deleted front
+   * each time.
+   */
   private queue: CachedRequest[] = [];
   private oldestIndex = 0;
 
@@ -22,19 +25,19 @@ export class RequestCache {
     return this.byKey.get(key);
   }
 
-  /** A key that is known keeps its first meaning. */
+  /** The first request with a key wins. */
   remember(request: CachedRequest): void {
     if (!this.byKey.has(request.key)) this.add(request);
   }
 
-  /** For a key that was just looked for in vain. */
+  /** The caller has just checked that the key is unknown. */
   add(request: CachedRequest): void {
     this.byKey.set(request.key, request);
     this.queue.push(request);
     this.evict(request.at_ms - REQUEST_WINDOW_MS);
   }
 
-  /** Oldest first. Live: requests remembered meanwhile are seen. */
+  /** Oldest first. Requests added during iteration are included. */
   entries(): Iterable<CachedRequest> {
     return this.byKey.values();
   }

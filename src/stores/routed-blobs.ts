@@ -1,6 +1,6 @@
 import type { Blobs } from './blobs.js';
 
-/** Each tenant's blobs where its store keeps them. */
+/** Routes each tenant's blobs to the tenant's store. */
 export class RoutedBlobs implements Blobs {
   constructor(private readonly blobsOf: (tenantId: string) => Promise<Blobs>) {}
 

@@ -13,19 +13,18 @@ import type {
   Transaction,
 } from './store.js';
 
-/** Names a tenant's store, by its URL. */
+/** Returns the URL of a tenant's store. */
 export type TenantUrlResolver = (tenantId: string) => string;
 
 /**
- * Tenants in stores of their own: a schema, a database, an instance for each, by configuration. Stores are opened with
- * the first command that needs them, and one that cannot be reached takes down its own tenants alone.
+ * Routes tenants to separate stores by configuration: a schema, a database or an instance each. A store is opened on
+ * first use; an unreachable one affects only its own tenants.
  */
 export class RoutedStore implements Store {
   private readonly storeByUrl = new Map<string, Promise<Store>>();
-  /** Those that are open by now. */
   private readonly openStores = new Set<Store>();
   private resolveFinished!: (error: StoreBroken) => void;
-  /** The first of them: whoever serves them all starts anew. */
+  /** Resolves with the first store that finishes: the server, which serves all of them, then has to restart. */
   readonly finished = new Promise<StoreBroken>((resolve) => {
     this.resolveFinished = resolve;
   });
@@ -33,7 +32,7 @@ export class RoutedStore implements Store {
   private constructor(
     private readonly routeOf: TenantUrlResolver,
     private readonly open: (url: string) => Promise<Store>,
-    /** Keeps what belongs to no tenant, and every tenant without a route of its own. */
+    /** Holds data that belongs to no tenant, and every tenant without a route. */
     private readonly defaultStore: Store,
     private readonly defaultUrl: string,
   ) {
@@ -48,7 +47,7 @@ export class RoutedStore implements Store {
     return new RoutedStore(routeOf, open, await open(defaultUrl), defaultUrl);
   }
 
-  /** Of the main store, but for what must hold for all of them. Projects go by those of the store that keeps them. */
+  /** The default store's, except for what must hold for all stores. Per project, the capabilities of its own store apply. */
   get capabilities(): StoreCapabilities {
     return { ...this.defaultStore.capabilities, single_writer: false };
   }
@@ -67,7 +66,7 @@ export class RoutedStore implements Store {
     return opening;
   }
 
-  /** A commit belongs to one store: units of tenants in two of them could not happen in one call. */
+  /** Transactions of tenants in different stores cannot be part of one commit. */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const [first] = transactions;
     if (first === undefined) return [];
@@ -100,7 +99,7 @@ export class RoutedStore implements Store {
     return (await this.storeOf(tenantId)).projects(tenantId);
   }
 
-  /** Of the main store. The others are opened when they are needed. */
+  /** The tenants of the default store only; the other stores are opened when needed. */
   async tenantIds(): Promise<string[]> {
     const tenantIds = (await this.defaultStore.tenantIds?.()) ?? [];
     return tenantIds.filter((tenantId) => this.routeOf(tenantId) === this.defaultUrl);

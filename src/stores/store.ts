@@ -1,86 +1,86 @@
 import type { EventDraft, EventEnvelope, NewEvent } from '../core/events/envelope.js';
 
 /**
- * Where heads and events live. A store knows nothing of claims: it swaps heads whose `seq` has not moved,
- * appends events, counts who occupies a scope, remembers requests, and tells the time.
+ * Storage for heads and events. A store knows nothing about claims: it swaps heads whose `seq` has not moved, appends
+ * events, counts the permits of a scope, remembers requests, and provides the time.
  *
- * Every member that returns a promise may reject with `StoreUnavailable` (nothing happened, try again), `StoreUncertain`
- * (a commit whose outcome could not be learned), `LogDamaged` (nothing happened: what is kept of this tenant is not what
- * was written) or `StoreBroken` (this store object is finished); opening one may reject with `StoreRefused`. Anything
- * else thrown is a bug.
+ * Every member that returns a promise may reject with `StoreUnavailable` (nothing happened, retry), `StoreUncertain`
+ * (the outcome of a commit is unknown), `LogDamaged` (nothing happened: the stored data of this tenant is not what was
+ * written) or `StoreBroken` (this store object is unusable). Opening a store may reject with `StoreRefused`. Any other
+ * error is a bug.
  */
 export interface Store {
   readonly capabilities: StoreCapabilities;
 
   /**
-   * Applies units in the order given; each is all or nothing, and sees what the units before it did.
-   * One outcome per unit, in the same order. Whatever an outcome tells is durable when the promise resolves,
-   * including the heads that a conflict shows.
+   * Applies transactions in the given order. Each is atomic and sees the effects of those before it. Returns one
+   * outcome per transaction, in the same order. Everything an outcome reports is durable when the promise resolves,
+   * including the heads that a conflict returns.
    */
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;
 
-  /** Heads as the last durable commit left them, in the order asked; null where there is none yet. */
+  /** The last durable heads, in the requested order; null for a subject without a head. */
   heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]>;
 
-  /** All heads of a project in the order of their subjects, code unit by code unit, a page at a time. */
+  /** All heads of a project, ordered by subject in code-unit order, one page at a time. */
   scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]>;
 
-  /** Events in the order of their positions. `after` 0 starts at the beginning. */
+  /** Events ordered by position. `after` 0 starts at the beginning. */
   events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
 
   /**
-   * Retention: from now on these events, all of them written long ago, say less. Only payloads differ from what is
-   * there, each by fields that are gone; places, envelopes and heads stay what they were. Durable when it resolves, and
-   * may be done again. Where it was cut short, some of them say less and the others do not.
+   * Retention: replaces the payloads of old events with reduced ones. Only payloads change, and only by removed fields;
+   * positions, envelopes and heads stay the same. Durable when it resolves, and idempotent. If it is interrupted, some
+   * of the events are reduced and the others are not.
    *
-   * A `HISTORY_FORGOTTEN` event with the digest of what is left of each is committed before: a store that checks what it
-   * reads takes a shortened payload without one for damage.
+   * A `HISTORY_FORGOTTEN` event with the digest of each remaining payload must be committed first: a store that
+   * verifies what it reads treats a reduced payload without such an event as damage.
    */
   redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
 
-  /** Where the project stands; null when nothing was ever written to it. */
+  /** The project's position and rules; null if nothing was ever written to it. */
   project(project: ProjectKey): Promise<ProjectRow | null>;
 
-  /** The projects of a tenant, by name. */
+  /** The projects of a tenant, sorted by name. */
   projects(tenantId: string): Promise<string[]>;
 
-  /** How many members of a scope are live at the store's time. */
+  /** The number of live members of a scope at the store's time. */
   countPermits(tenantId: string, scope: string): Promise<number>;
 
-  /** The store's clock. */
+  /** The time of the store's clock. */
   now(): Promise<number>;
 
-  /** What belongs to the store as a whole; made when it is first opened. */
+  /** Metadata of the store as a whole, created when the store is first opened. */
   meta(): Promise<StoreMeta>;
 
-  /** Every tenant of which something is kept, by name. Absent where the store cannot tell without reading everything. */
+  /** Every tenant with stored data, sorted by name. Absent if the store would have to read everything to answer. */
   tenantIds?(): Promise<string[]>;
 
-  /** The damage found so far. Absent: this store does not check what it reads. */
+  /** The damage found so far. Absent: this store does not verify what it reads. */
   damage?(): readonly FoundDamage[];
 
-  /** The store that keeps a tenant, where tenants have stores of their own. Absent: this one keeps them all. */
+  /** The store of a tenant, if tenants have separate stores. Absent: this store holds all tenants. */
   storeOf?(tenantId: string): Promise<Store>;
 
-  /** Writes what must be written, and lets go of everything. Idempotent. */
+  /** Writes pending data and releases all resources. Idempotent. */
   close(): Promise<void>;
-  /** Resolves when this object serves nobody any more and the store has to be opened anew, where that can happen. */
+  /** Resolves when this object becomes unusable and the store must be reopened. Absent: that cannot happen. */
   readonly finished?: Promise<StoreBroken>;
 }
 
 export interface StoreCapabilities {
   readonly name: string;
-  /** `process`: the clock of the one process that writes. `store`: the engine's. `coordinator`: the caller's, plus a margin. */
+  /** `process`: the clock of the single writer process. `store`: the engine's. `coordinator`: the caller's, plus a margin. */
   readonly clock: 'process' | 'store' | 'coordinator';
-  /** At most one coordinator at a time: its view is never behind. */
+  /** At most one coordinator at a time, so its view is never stale. */
   readonly single_writer: boolean;
   readonly durable: boolean;
-  /** How many commits of one project may usefully be under way at once: more would only wait for each other. */
+  /** Useful number of concurrent commits per project; more would only wait for each other. */
   readonly commits_at_once: number;
   readonly note?: string;
   /**
-   * Set where another program than the coordinator may have written the store's files, as git does in a workspace. `log`:
-   * the events may come from elsewhere. `secret`: the secret may be known to others, so that it proves nothing.
+   * Set if a program other than the coordinator may have written the store's files, as git does in a workspace. `log`:
+   * the events may come from elsewhere. `secret`: others may know the secret, so it proves nothing.
    */
   readonly untrusted_files?: UntrustedFiles;
 }
@@ -88,9 +88,9 @@ export interface StoreCapabilities {
 export type UntrustedFiles = 'log' | 'secret';
 
 export interface StoreMeta {
-  /** Raised whenever history may have been lost: handles of an older incarnation are refused. */
+  /** Incremented whenever history may have been lost; handles of an older incarnation are refused. */
   readonly incarnation: number;
-  /** 32 random bytes, hex: claim ids are derived with it, and keys are bound to it. */
+  /** 32 random bytes in hex. Claim ids are derived from it, and keys are bound to it. */
   readonly secret: string;
 }
 
@@ -102,11 +102,11 @@ export interface ProjectKey {
 export interface ProjectRow {
   /** The position of the last event. */
   readonly position: number;
-  /** +1 with every unit that changed the rules. */
+  /** Incremented by every transaction that changes the rules. */
   readonly rules_seq: number;
 }
 
-/** Opaque to the store but for its subject and seq. */
+/** Opaque to the store except for its subject and seq. */
 export interface StoredHead {
   readonly subject: string;
   readonly seq: number;
@@ -114,9 +114,9 @@ export interface StoredHead {
 
 export interface HeadSwap {
   readonly subject: string;
-  /** The seq the head must have; 0: there must be none. */
+  /** The seq the head must have; 0: the head must not exist. */
   readonly expected_seq: number;
-  /** The head afterwards; its seq is `expected_seq + events.length`. */
+  /** The new head; its seq is `expected_seq + events.length`. */
   readonly head: StoredHead;
   /** At least one, with the seqs `expected_seq + 1 …`. */
   readonly events: readonly NewEvent[];
@@ -127,20 +127,21 @@ export interface HeadCheck {
   readonly expected_seq: number;
 }
 
-/** A request that must take effect once. The key carries the principal; it is remembered within its project. */
+/** A request that must take effect once. The key includes the principal and is unique within a project. */
 export interface RequestRecord {
   readonly key: string;
-  /** Of the command's body: the same key with another digest is the caller's mistake. */
+  /** Digest of the command's body. The same key with another digest is a caller error. */
   readonly digest: string;
-  /** Remember it with this unit. False: only ask whether it is known. */
+  /** Remember the request with this transaction. False: only look it up. */
   readonly keep: boolean;
-  /** What the caller needs to answer again, beside the events; small. */
+  /** What the caller needs, beside the events, to repeat the reply; small. */
   readonly reply?: unknown;
 }
 
 /**
- * `until_ms` null frees the place; `Infinity` keeps it until it is freed. A place belongs to the project that took it.
- * Places that a unit frees make room for those it takes; of two words about one member the last stands.
+ * A member's permit in a scope. `until_ms` null releases it; `Infinity` holds it until it is released. It belongs to
+ * the project that took it. Permits that a transaction releases are available to those it takes; the last entry per
+ * member wins.
  */
 export interface Permit {
   readonly scope: string;
@@ -153,32 +154,32 @@ export interface PermitLimit {
   readonly max: number;
 }
 
-/** A unit without events may still remember a request, move slots or change the rules. */
+/** An atomic write set. A transaction without events may still remember a request, move permits or change the rules. */
 export interface Transaction extends ProjectKey {
   readonly swaps: readonly HeadSwap[];
   readonly checks: readonly HeadCheck[];
-  /** The rules the unit was decided under; a project that has moved on is a conflict. Null: whatever they are. */
+  /** The rules that the transaction was decided under; a conflict if the project's have changed. Null: any. */
   readonly rules_seq: number | null;
-  /** The unit changes the rules: `rules_seq` grows by one with it. */
+  /** The transaction changes the rules and increments `rules_seq`. */
   readonly changes_rules: boolean;
   readonly requests: readonly RequestRecord[];
-  /** Events without a head, put once: one whose `event_id` is there already is left out, and that is no conflict. */
+  /** Events that move no head, written once: one whose `event_id` exists is skipped, which is not a conflict. */
   readonly loose_events: readonly NewEvent[];
   readonly permits: readonly Permit[];
-  /** A unit that would make a member of the scope live, and with it more than `max`, is `full`. */
+  /** The outcome is `full` if the transaction would make a member of the scope live and exceed `max`. */
   readonly permit_limits: readonly PermitLimit[];
-  /** Compared with the store's clock once nothing else can come between: `early` before it. */
+  /** `early` if the store's clock is before this. Compared when no other write can intervene. */
   readonly not_before_ms: number | null;
-  /** `late` at or after it. */
+  /** `late` if the store's clock is at or after this. */
   readonly not_after_ms: number | null;
 }
 
-/** In the order in which a store looks: the first that applies is the outcome. */
+/** The result of a transaction. Stores check in the order of these kinds; the first that applies is the outcome. */
 export type CommitOutcome =
   | { readonly kind: 'replay'; readonly request: CompletedRequest; readonly now_ms: number }
   | {
       readonly kind: 'conflict';
-      /** The heads that are there, of every swap and check of the unit, in that order. */
+      /** The current heads of every swap, then of every check, in the transaction's order. */
       readonly heads: readonly { readonly subject: string; readonly head: StoredHead | null }[];
       readonly rules_seq: number;
       readonly now_ms: number;
@@ -188,7 +189,7 @@ export type CommitOutcome =
   | { readonly kind: 'full'; readonly scope: string; readonly now_ms: number }
   | {
       readonly kind: 'committed';
-      /** Positions of the unit's events: swaps in order, then notes; null for a note that was there. */
+      /** Positions of the transaction's events: swaps in order, then loose events; null for a loose event that existed. */
       readonly positions: readonly (number | null)[];
       readonly rules_seq: number;
       readonly now_ms: number;
@@ -198,15 +199,18 @@ export interface CompletedRequest {
   readonly key: string;
   readonly digest: string;
   readonly reply: unknown;
-  /** Positions of the events the request led to. */
+  /** Positions of the events that the request produced. */
   readonly positions: readonly number[];
 }
 
-/** Every field narrows; `since` is included, `until` is not. A store answers `subject` and `session_id` from an index; it may scan for the rest. */
+/**
+ * A query for events. Filters combine with AND; `since` is inclusive, `until` exclusive. A store answers `subject` and
+ * `session_id` from an index and may scan for the rest.
+ */
 export interface EventQuery {
   readonly after: number;
   readonly limit: number;
-  /** Nothing beyond this position. */
+  /** The last position to return. */
   readonly until_position?: number;
   readonly types?: readonly string[];
   readonly subject?: string;
@@ -219,29 +223,29 @@ export interface EventQuery {
   readonly until?: string;
 }
 
-/** How a store that keeps only events rebuilds its heads. */
+/** Rebuilds heads in a store that keeps only events. */
 export type FoldHead = (before: StoredHead | null, event: EventDraft) => StoredHead;
 
-/** How long a request is remembered at least, and how many at most. */
+/** How long a request is remembered at least, and how many are remembered at most. */
 export const REQUEST_WINDOW_MS = 24 * 3600 * 1000;
 export const REQUESTS_MAX = 1_000_000;
 
-/** Where a log is not what was written. */
+/** A place where a log differs from what was written. */
 export interface LogDamage extends ProjectKey {
-  /** Relative to the store's root, so that a caller may see it: where the store lies is for its operator. */
+  /** Relative to the store's root: callers may see it, but only the operator may know where the store is. */
   readonly file: string;
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
   readonly why: string;
 }
 
-/** Damage that a store has met. */
+/** Damage that a store has encountered. */
 export interface FoundDamage extends LogDamage {
-  /** Whether the tenant is served all the same, but for what would have to be read from there. */
+  /** Whether the tenant is still served, except for data that must be read from the damaged place. */
   readonly isServed: boolean;
 }
 
-/** Nothing happened, and nothing will until a person puts the file back. Other tenants of the store are served. */
+/** Nothing happened. The tenant stays unavailable until a person restores the file; the store's other tenants are served. */
 export class LogDamaged extends Error {
   override readonly name = 'LogDamaged';
 
@@ -253,22 +257,22 @@ export class LogDamaged extends Error {
   }
 }
 
-/** Nothing happened, and it may work again in a moment. */
+/** Nothing happened; a retry may succeed. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** The store cannot go on: what it wrote last may or may not be there. Stop, and open it anew. */
+/** The store cannot continue: its last write may or may not be there. It must be reopened. */
 export class StoreBroken extends Error {
   override readonly name = 'StoreBroken';
 }
 
-/** It may have happened, or may still happen, once: ask again with the same request id. Only a commit rejects with it. */
+/** The commit may have happened or may still happen, once. Retry with the same request id. Only a commit rejects with it. */
 export class StoreUncertain extends Error {
   override readonly name = 'StoreUncertain';
 }
 
-/** The engine cannot be used as it is configured: its message says what is wrong and what to do, for a person to read. */
+/** The engine cannot be used as configured. The message tells a person what is wrong and what to do. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }

@@ -1,13 +1,13 @@
-/** How many subjects may wait beside the sorted ones before they are merged in. */
+/** Maximum number of subjects kept apart before they are merged into the sorted ones. */
 const RECENT_MAX = 2048;
 
-/** Subjects in the order of their code units, a page at a time. Sorting is put off until somebody looks. */
+/** Subjects in code-unit order, read by page. Sorting is deferred until a page is read. */
 export class SubjectOrder {
   private sorted: string[] = [];
   private recent: string[] = [];
   private isRecentSorted = true;
 
-  /** Each subject once. */
+  /** The caller adds each subject once. */
   add(subject: string): void {
     this.recent.push(subject);
     this.isRecentSorted = false;
@@ -33,13 +33,16 @@ export class SubjectOrder {
     return page;
   }
 
-  /** Few new subjects are kept apart: paging through a million while work goes on must not sort a million each time. */
+  /**
+   * New subjects are sorted separately: paging through a million subjects during writes must not sort a million each
+   * time.
+   */
   private sortRecent(): void {
-    // The default order is that of code units, and takes two thirds of the time of a function that compares.
+    // The default order is code-unit order, and takes two thirds of the time of a comparison function.
     if (!this.isRecentSorted) this.recent.sort();
     this.isRecentSorted = true;
     if (this.recent.length <= RECENT_MAX) return;
-    // Sorting what is already sorted in two runs is a merge.
+    // Sorting two sorted runs is a merge.
     this.sorted = this.sorted.concat(this.recent).sort();
     this.recent = [];
   }

@@ -5,19 +5,19 @@ import { PLATFORM_TENANT } from '../core/subject.js';
 import { StoreRefused } from './store.js';
 
 /**
- * Which store keeps which tenant:
+ * The mapping from tenants to stores:
  *
  *   default: postgres://fleet@db/fleet?namespace=fleet_{tenant}
  *   tenants:
  *     acme: postgres://fleet@acme-db/fleet
  *
- * `{tenant}` gives each tenant a name of its own in the URL, and so a schema, a database or a prefix.
+ * `{tenant}` is replaced by a name unique to the tenant, which selects a schema, a database or a prefix.
  */
 export interface TenantRoutes {
   readonly urlOf: (tenantId: string) => string;
-  /** Where everything is kept that belongs to no tenant. */
+  /** The store for data that belongs to no tenant. */
   readonly defaultUrl: string;
-  /** The tenants that have a line of their own. */
+  /** The tenants with an entry of their own. */
   readonly tenantIds: readonly string[];
 }
 
@@ -50,7 +50,7 @@ function parseYaml(text: string, file: string): unknown {
 
 const PLAIN = /^[a-z0-9]{1,32}$/;
 
-/** A name that every engine takes, and no two tenants share: what is not plain carries the digest of its id. */
+/** A unique name for a tenant that every engine accepts. An id that is not plain gets a digest suffix. */
 export function tenantSlug(tenantId: string): string {
   if (PLAIN.test(tenantId)) return tenantId;
   const readable = tenantId

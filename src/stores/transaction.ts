@@ -1,6 +1,6 @@
 import type { ProjectKey, Transaction } from './store.js';
 
-/** A unit that does nothing but what is said of it. */
+/** A transaction in which everything not given is empty. */
 export function transactionOf(project: ProjectKey, parts: Partial<Transaction>): Transaction {
   return {
     tenant_id: project.tenant_id,

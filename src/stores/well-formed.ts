@@ -1,7 +1,7 @@
 import type { NewEvent } from '../core/events/envelope.js';
 import type { HeadSwap, Transaction } from './store.js';
 
-/** Throws when a unit cannot mean anything: that is a bug of the caller, and no store may act on it. */
+/** Throws if a transaction is malformed. That is a bug in the caller, and no store may apply it. */
 export function assertWellFormed(transaction: Transaction): void {
   for (const swap of transaction.swaps) assertSwap(transaction, swap);
   for (const looseEvent of transaction.loose_events) {

@@ -5,13 +5,13 @@ import { nodeDisk } from '../stores/file/node-disk.js';
 import { readPrivateFile } from './regular-file.js';
 import type { Workspace } from './workspace.js';
 
-/** Where the process that has the log answers, and the token that it demands; null: it demands none of its own. */
+/** The URL of the process that holds the log, and its token; null if it has no token of its own. */
 export interface ServerAddress {
   readonly url: string;
   readonly token: string | null;
 }
 
-/** An address file that somebody else may have written, and why. */
+/** An address file that another user may have written, and why it is not trusted. */
 export interface UntrustedAddress {
   readonly untrusted: string;
 }
@@ -23,8 +23,8 @@ const OWNER_ONLY = 0o600;
 const addressFile = (workspace: Workspace): string => workspace.path('events', ADDRESS_FILE);
 
 /**
- * Says where this process, which has the log, answers. Always in a new file that only its owner can read: one that is
- * there already may be open elsewhere, readable by others, or a link.
+ * Publishes the address of this process, which holds the log. Always creates a new file that only its owner can
+ * read: an existing one may be open elsewhere, readable by others, or a link.
  */
 export async function writeAddress(workspace: Workspace, { url, token }: ServerAddress): Promise<void> {
   const temporary = `${addressFile(workspace)}.${randomBytes(8).toString('hex')}.tmp`;
@@ -46,7 +46,7 @@ export async function writeAddress(workspace: Workspace, { url, token }: ServerA
 export const removeAddress = (workspace: Workspace): Promise<void> =>
   rm(addressFile(workspace), { force: true });
 
-/** The same, once a while has passed; `withdraw` takes it back. */
+/** Publishes the address after a delay; `withdraw` removes it. */
 export function announceAfter(
   workspace: Workspace,
   address: ServerAddress,
@@ -54,7 +54,7 @@ export function announceAfter(
 ): { withdraw(): Promise<void> } {
   let written = Promise.resolve();
   const timer = setTimeout(() => {
-    // A folder that cannot be written to is found out by who writes what matters.
+    // An unwritable folder is reported by writes that matter.
     written = writeAddress(workspace, address).catch(() => {});
   }, afterMs).unref();
   return {
@@ -70,8 +70,9 @@ const ADDRESS_PATTERN =
   /^\{"url":"(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5})","pid":(\d{1,10})(?:,"token":"([\w-]{43,128})")?\}$/;
 
 /**
- * Null: no process says so. Only an address on this machine is believed, only in a file that this user alone can have
- * written, and only from the process that has the log: what a crash left behind may be the address of another by now.
+ * Reads the address of the process that holds the log; null if none is published. It is trusted only if it is on
+ * this machine, in a file that only this user can have written, and from the process that holds the lock: an
+ * address left by a crash may belong to another process by now.
  */
 export async function readAddress(workspace: Workspace): Promise<ServerAddress | UntrustedAddress | null> {
   const path = addressFile(workspace);

@@ -9,8 +9,8 @@ import type { Workspace } from './workspace.js';
 const FOREIGN_FOLDER = 'foreign';
 
 /**
- * A log that another tool wrote where ours belongs is moved, unchanged, to `events/foreign/`, under the digest of what
- * it holds; from then on there is room for ours. Returns every log that was moved so, now or before.
+ * Moves another tool's log, unchanged, from the path of ours to `events/foreign/`, named by its digest. Returns
+ * every log that was moved there, now or earlier.
  */
 export async function adoptForeignLog(workspace: Workspace): Promise<string[]> {
   const log = join(workspace.events, ACTIVE_FILE);

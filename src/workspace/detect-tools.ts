@@ -3,13 +3,15 @@ import { readRegularFile } from './regular-file.js';
 
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/** What the files of a project tell of how it is built. Commands by the names that `project_constraints.yml` has. */
+/**
+ * The language and tools of a project, guessed from its files. Tool names are those of `project_constraints.yml`.
+ */
 export interface DetectedTools {
   readonly language: string | null;
   readonly tools: Readonly<Record<string, string>>;
 }
 
-/** Looks at the manifests of the usual ecosystems, the first of them that is there. Runs nothing. */
+/** Reads the first manifest found among those of the usual ecosystems. Runs nothing. */
 export async function detectTools(root: string): Promise<DetectedTools> {
   for (const [file, guess] of DETECTORS) {
     const bytes = readRegularFile(join(root, file), FILE_BYTES_MAX);

@@ -6,12 +6,12 @@ import { nodeDisk } from '../stores/file/node-disk.js';
 import type { Workspace } from './workspace.js';
 import { WorkspaceError } from './workspace-error.js';
 
-/** Whether a log is there that some other program began. */
+/** Whether a log exists that another program started. */
 export async function isForeign(path: string): Promise<boolean> {
   const file = await nodeDisk.openRead(path);
   if (file === null) return false;
   try {
-    // A crash may have left less than a whole first line.
+    // A crash may have left less than the first line.
     const start = await readFully(file, 0, LINE_PREFIX.length);
     return start.compare(LINE_PREFIX, 0, start.length) !== 0;
   } finally {
@@ -19,7 +19,10 @@ export async function isForeign(path: string): Promise<boolean> {
   }
 }
 
-/** Recovery would take a log of another kind for a torn one, and cut it; a view would show nothing of it. */
+/**
+ * Throws if the log is another program's: recovery would treat it as torn and truncate it, and a view would be
+ * empty.
+ */
 export async function refuseForeign(workspace: Workspace): Promise<void> {
   const path = join(workspace.events, ACTIVE_FILE);
   if (!(await isForeign(path))) return;

@@ -3,13 +3,13 @@ import { readRegularFile } from './regular-file.js';
 import type { Workspace } from './workspace.js';
 import { WorkspaceError } from './workspace-error.js';
 
-/** What belongs to this machine alone, by its path from `.ai-workspace`. Each is a line of `.gitignore`. */
+/** Paths that belong to this machine only, relative to `.ai-workspace`. Each is a line of `.gitignore`. */
 const IGNORED_PATHS: readonly string[] = [
-  // The secret that claim ids are derived with and keys are bound to.
+  // The secret that claim ids are derived from and keys are bound to.
   'events/store.json',
-  // The address of the server that has the log.
+  // The address of the server that holds the log.
   'events/server.json',
-  // Keys, and the logs of other tenants and projects.
+  // API keys, and the logs of other tenants and projects.
   'events/tenants/',
   'events/*.tmp',
   'events/lock',
@@ -27,17 +27,17 @@ const FILE_BYTES_MAX = 256 * 1024;
 
 export const IGNORE_TEXT = `# Files of this machine alone, some of them secret.\n${IGNORED_PATHS.join('\n')}\n`;
 
-/** The lines that the workspace's `.gitignore` lacks. */
+/** The lines missing from the workspace's `.gitignore`. */
 export const missingIgnores = (workspace: Workspace): string[] => missingIn(textOf(workspace));
 
-/** Adds the lines that are missing, at the end: what a person wrote stays as it is. Returns what it added. */
+/** Appends the missing lines and leaves existing ones unchanged. Returns what it added. */
 export async function addMissingIgnores(workspace: Workspace): Promise<string[]> {
   const text = textOf(workspace);
   const missing = missingIn(text);
   if (missing.length === 0) return [];
   const separator = text === '' || text.endsWith('\n') ? '' : '\n';
   const path = pathOf(workspace);
-  // Not written in place: the name may have become a link since it was read.
+  // Replace instead of writing in place: the name may have become a link since it was read.
   await writeFile(`${path}.tmp`, `${text}${separator}${missing.join('\n')}\n`);
   await rename(`${path}.tmp`, path);
   return missing;

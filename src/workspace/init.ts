@@ -9,7 +9,7 @@ import type { ProjectKind } from './project-kinds.js';
 import { INTENT_FILE, Workspace } from './workspace.js';
 import { WorkspaceError } from './workspace-error.js';
 
-/** What a person says of a new project. Empty: not said. */
+/** The answers for a new project. Empty: not given. */
 export interface InitAnswers {
   readonly name: string;
   readonly kind: ProjectKind;
@@ -18,10 +18,10 @@ export interface InitAnswers {
   readonly intent: string;
 }
 
-/** What became of each file, by its path from the project's root. */
+/** What happened to each file, by its path relative to the project's root. */
 export interface InitReport {
   readonly made: string[];
-  /** Was there, and stays as it is. */
+  /** Existed already, and is unchanged. */
   readonly kept: string[];
   readonly renewed: string[];
 }
@@ -39,7 +39,7 @@ const FOLDERS = [
   'reviews',
 ];
 
-/** Makes a workspace, or what is missing of one. What a person may have written is never touched. */
+/** Creates a workspace, or the missing parts of one. Never changes files that a person may have edited. */
 export async function initWorkspace(
   root: string,
   answers: InitAnswers,
@@ -60,14 +60,14 @@ export async function initWorkspace(
   return report;
 }
 
-/** By their paths from the project's root. */
+/** File contents by path relative to the project's root. */
 function filesFor(answers: InitAnswers, guess: DetectedTools): Map<string, string> {
   const files = new Map([...DEFAULT_FILES].map(([name, text]) => [`.ai-workspace/${name}`, text]));
   const coordination = DEFAULT_FILES.get(COORDINATION_FILE) ?? '';
   files.set(`.ai-workspace/${COORDINATION_FILE}`, `${projectText(answers.name)}\n${coordination}`);
   files.set('.ai-workspace/context/project_constraints.yml', constraintsText(answers, guess));
   files.set('.ai-workspace/.gitignore', IGNORE_TEXT);
-  // What the command line remembers here: handles, sessions, results that nobody has answered.
+  // The CLI's own state: handles, sessions, unsent results.
   files.set('.genesis/.gitignore', '*\n');
   files.set(INTENT_FILE, intentText(answers));
   return files;
@@ -77,12 +77,12 @@ const projectText = (name: string): string =>
   `# Which project this is: its log keeps this id for good.\nproject:\n  name: ${JSON.stringify(name)}\n` +
   `  project_id: ${JSON.stringify(idFromName(name))}\n  tenant_id: default\n`;
 
-/** The built-in file with its remarks, filled in where something is known. */
+/** The default file with its comments, with the known values filled in. */
 function constraintsText({ name, kind, language, test_runner }: InitAnswers, guess: DetectedTools): string {
   const document = parseDocument(DEFAULT_FILES.get('context/project_constraints.yml') ?? '');
   document.setIn(['project', 'name'], name);
   document.setIn(['project', 'kind'], kind);
-  // What others build on is held to every check there is.
+  // Other projects depend on a library, so it gets every check.
   document.setIn(['project', 'default_profile'], kind === 'library' ? 'full' : 'standard');
   document.setIn(['language', 'primary'], language);
   const tools = { ...guess.tools, ...(test_runner === '' ? {} : { test_runner }) };

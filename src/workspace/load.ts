@@ -7,17 +7,17 @@ import type { ProjectKey } from '../stores/store.js';
 import { readWorkspaceFiles } from './read-files.js';
 import type { Workspace } from './workspace.js';
 
-/** No inbox and no serialiser: the one agent there is has the log to itself. */
+/** Whether a single agent owns the log, so that there is no inbox and no serialiser. */
 export async function isSingleAgent(workspace: Workspace): Promise<boolean> {
   const reading = parseMethodology(await readWorkspaceFiles(workspace));
   return reading.ok && reading.methodology.mode === 'single';
 }
 
-/** The one agent that works here, where there is only one. */
+/** The agent of a single-agent workspace; null otherwise. */
 export const soleAgent = async (workspace: Workspace): Promise<string | null> =>
   (await isSingleAgent(workspace)) ? SINGLE_AGENT.agent_id : null;
 
-/** Takes what the files of a workspace say into the records of its project. */
+/** Loads the workspace's files into its project's configuration. */
 export async function loadWorkspace(
   workspace: Workspace,
   coordinator: Coordinator,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isErrorCode } from '../stores/file/disk.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 
-/** Linux reaches the names in an open folder through its handle, whatever has become of the path to it. */
+/** On Linux, `/proc/self/fd` reaches names in an open folder even after its path has changed. */
 const HAS_HANDLE_PATHS = process.platform === 'linux' && existsSync('/proc/self/fd');
 
 export type FolderFault = 'absent' | 'symlink' | 'not_a_folder';
@@ -15,8 +15,8 @@ interface FileIdentity {
 }
 
 /**
- * A folder that was walked into name by name, following no link. Where handles are paths it stays the folder it was,
- * even when somebody puts a link in its place; elsewhere `isThere` tells afterwards whether somebody has.
+ * A folder opened name by name without following links. With handle paths it stays the same folder even if someone
+ * puts a link in its place; elsewhere `isInPlace` detects that afterwards.
  */
 export class OpenFolder {
   private constructor(
@@ -26,18 +26,18 @@ export class OpenFolder {
     private readonly parent: OpenFolder | null,
   ) {}
 
-  /** `root` is believed, and may be a link; nothing below it is. */
+  /** `root` is trusted and may be a link; nothing below it is. */
   static async open(root: string, byHandle = HAS_HANDLE_PATHS): Promise<OpenFolder | FolderFault> {
     const path = await realpath(root).catch(() => root);
     return OpenFolder.openAt(path, null, byHandle);
   }
 
-  /** The folder of this very path: a link in its place is none. What leads to it is believed. */
+  /** Opens exactly this path: a link in its place is refused. Its parents are trusted. */
   static openExact(path: string, byHandle = HAS_HANDLE_PATHS): Promise<OpenFolder | FolderFault> {
     return OpenFolder.openAt(path, null, byHandle);
   }
 
-  /** Walks down from `root`; what it passes through is closed again. */
+  /** Opens a folder below `root`, and closes the folders on the way. */
   static async openBelow(
     root: string,
     names: readonly string[],
@@ -65,12 +65,12 @@ export class OpenFolder {
     return OpenFolder.openAt(this.pathOf(name), this, this.handle !== null);
   }
 
-  /** A path to a name in this folder, good for one call to the system. */
+  /** A path to a name in this folder, valid for one system call. */
   pathOf(name: string): string {
     return join(this.handle === null ? this.path : `/proc/self/fd/${this.handle.fd}`, name);
   }
 
-  /** The same for a name that need not be text. */
+  /** The same for a name that need not be valid UTF-8. */
   bytePathOf(name: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.pathOf('.')}/`), name]);
   }

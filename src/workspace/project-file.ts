@@ -18,7 +18,7 @@ const fileSchema = z.looseObject({
   }),
 });
 
-/** Which project a workspace is: `coordination.yml` keeps its name through every move of the folder. */
+/** The key of a workspace's project, from `coordination.yml`, so that it survives a move of the folder. */
 export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> {
   const path = workspace.path(COORDINATION_FILE);
   const bytes = readRegularFile(path, FILE_BYTES_MAX);
@@ -47,7 +47,7 @@ const projectFileError = (path: string, what: string): WorkspaceError =>
       'or write project: {project_id: NAME} into it.',
   );
 
-/** A name made to fit the grammar of ids: `My Shop!` becomes `my-shop`. */
+/** Converts a name to a valid id: `My Shop!` becomes `my-shop`. */
 export function idFromName(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const fitting = plain.replace(/[^a-z0-9._~@+-]+/g, '-').replace(/^[^a-z0-9]+/, '');

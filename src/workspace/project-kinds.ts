@@ -1,3 +1,3 @@
-/** What a project can be; it decides the profile that its features work by. */
+/** The kinds of projects. The kind determines the default profile of its features. */
 export const PROJECT_KINDS = ['application', 'library', 'service', 'data-pipeline'] as const;
 export type ProjectKind = (typeof PROJECT_KINDS)[number];

@@ -12,10 +12,10 @@ const TOTAL_BYTES_MAX = ALL_FILES_LENGTH_MAX;
 const DEPTH_MAX = 8;
 
 const YAML = /\.ya?ml$/;
-/** What is made by the work itself says nothing of how the project works. */
+/** Folders with work products, which contain no configuration. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews']);
 
-/** Every YAML file of a workspace, by its path from `.ai-workspace/`, and the intent. Nothing outside is ever read. */
+/** Every YAML file of a workspace by its path relative to `.ai-workspace/`, and the intent. Never reads outside. */
 export async function readWorkspaceFiles(workspace: Workspace): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   let totalBytes = 0;
@@ -49,7 +49,7 @@ async function yamlFiles(workspace: Workspace): Promise<string[]> {
   return names;
 }
 
-/** Sorted, so that the same workspace is always read in the same order. */
+/** Sorted, so that the read order is deterministic. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));

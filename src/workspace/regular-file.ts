@@ -1,13 +1,13 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 
-// A link is not followed, and nobody waits for whoever should write into a pipe.
+// Do not follow links, and do not block on a pipe without a writer.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export type FileFault = 'missing' | 'link' | 'not_a_file' | 'hard_link' | 'too_large';
 
 /**
- * Reads a file whole, if it is a plain file of at most so many bytes that has no second name. At once: such files are
- * small, and giving way four times for each takes ten times as long as reading it.
+ * Reads a whole file, if it is a regular file of at most `bytesMax` bytes with one hard link. Synchronous: such
+ * files are small, and four asynchronous calls per file take ten times as long.
  */
 export function readRegularFile(path: string, bytesMax: number): Buffer | FileFault {
   return readChecked<never>(path, bytesMax, () => null);
@@ -15,13 +15,13 @@ export function readRegularFile(path: string, bytesMax: number): Buffer | FileFa
 
 export interface PrivateFileFault {
   readonly fault: FileFault | 'other_owner' | 'open_to_others';
-  /** What is wrong, after the path. */
+  /** What is wrong, as text that follows the path. */
   readonly message: string;
 }
 
 /**
- * The same, of a file that nobody but this user can have written or read. Windows has neither owners nor modes that
- * Node can see: there the folder decides.
+ * The same for a file that only this user can have written or read. On Windows Node sees neither owner nor mode, so
+ * access to the folder decides.
  */
 export function readPrivateFile(path: string, bytesMax: number): Buffer | PrivateFileFault {
   const uid = process.getuid?.();
@@ -74,7 +74,7 @@ const FAULT_OF_CODE: Readonly<Record<string, FileFault>> = {
   ELOOP: 'link',
   EMLINK: 'link',
   EISDIR: 'not_a_file',
-  // A socket, or a device that nobody answers for.
+  // A socket, or a device without a driver.
   ENXIO: 'not_a_file',
 };
 
@@ -89,7 +89,7 @@ function readOpened<F extends string>(
   if (fault !== null) return fault;
   if (found.nlink !== 1) return 'hard_link';
   if (found.size > bytesMax) return 'too_large';
-  // One byte more than it should have: a file that grows meanwhile is noticed, and no more of it is held.
+  // One extra byte detects a file that grows while it is read, and bounds what is held of it.
   const bytes = Buffer.allocUnsafe(found.size + 1);
   let filled = 0;
   while (filled < bytes.length) {

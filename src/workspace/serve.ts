@@ -10,13 +10,13 @@ export interface ServeOptions {
   readonly workspace: Workspace;
   readonly context: WorkspaceContext;
   readonly signal: AbortSignal;
-  /** False where one agent has the project to itself: it uses no inbox. */
+  /** False for a single-agent project, which uses no inbox. */
   readonly has_inboxes: boolean;
   readonly warn: (sentence: string) => void;
   readonly onPass?: (tally: PassCounts) => void;
 }
 
-/** Serves a workspace for as long as a process runs on it: its inboxes, and the files of results that were accepted. */
+/** Serves a workspace while its process runs: its inboxes, and the promotion of accepted files. */
 export async function serveWorkspace(options: ServeOptions): Promise<void> {
   const { workspace, context } = options;
   await Promise.all([
@@ -27,7 +27,9 @@ export async function serveWorkspace(options: ServeOptions): Promise<void> {
   ]);
 }
 
-/** Who serves a workspace decides by its coordinator, makes the folders of what it grants, and clears them away. */
+/**
+ * The context of a workspace's serialiser, with the functions that create and clean up the folders of its grants.
+ */
 export const workspaceContextOf = (
   workspace: Workspace,
   dependencies: Omit<WorkspaceContext, 'project' | 'createGrantFolders' | 'cleanUpGrant'>,
@@ -47,7 +49,7 @@ export const serialiserOf = ({
 
 const ACCEPTING_EVENTS: ReadonlySet<string> = new Set(['edge_converged', 'result_adopted']);
 
-/** Results come in by other doors too. Whatever way one was accepted, its files reach the project. */
+/** Promotes accepted files continuously: results also arrive over other interfaces than the inboxes. */
 async function promoteContinuously(context: WorkspaceContext, signal: AbortSignal): Promise<void> {
   const { coordinator, store, key } = context;
   const position = (await store.project(key))?.position ?? 0;

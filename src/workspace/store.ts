@@ -18,14 +18,14 @@ import { WorkspaceError } from './workspace-error.js';
 export interface WorkspaceStore {
   readonly store: Store;
   readonly blobs: Blobs;
-  /** The project whose log `events/events.jsonl` is. */
+  /** The project whose log is `events/events.jsonl`. */
   readonly key: ProjectKey;
 }
 
-/** Room for the largest line that a log can begin with. */
+/** Enough for the largest possible first line of a log. */
 const FIRST_LINES_BYTES = 1024 * 1024;
 
-/** Opens the workspace's own log, and with it the store in which every other project of this machine's may live. */
+/** Opens the workspace's own log, and the store for other projects on this machine. */
 export async function openWorkspaceStore(
   workspace: Workspace,
   warn: (sentence: string) => void,
@@ -63,7 +63,7 @@ async function firstSegment(workspace: Workspace): Promise<string> {
   return join(folder, first);
 }
 
-/** The project that the first event of a log names; null where there is none yet. */
+/** The project that a log's first event names; null if the log is empty. */
 async function ownerOf(path: string): Promise<ProjectKey | null> {
   const file = await nodeDisk.openRead(path);
   if (file === null) return null;

@@ -2,20 +2,20 @@ import { lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 export const WORKSPACE_FOLDER = '.ai-workspace';
-/** Beside the workspace, and read with it: whether a person has said what the project is for. */
+/** Outside the workspace folder but read with it: whether the project's intent has been written. */
 export const INTENT_FILE = 'specification/INTENT.md';
 
-/** Where things lie in a project that has a workspace. */
+/** The paths of a project that has a workspace. */
 export class Workspace {
-  /** The folder `.ai-workspace` itself. */
+  /** The `.ai-workspace` folder. */
   readonly folder: string;
 
-  /** `root`: the folder of the project, which holds the workspace. */
+  /** `root`: the project's folder, which contains the workspace. */
   constructor(readonly root: string) {
     this.folder = join(root, WORKSPACE_FOLDER);
   }
 
-  /** The workspace of the nearest folder from here upward that has one. */
+  /** The workspace of the nearest folder upward that has one. */
   static find(from: string): Workspace | null {
     for (let folder = resolve(from); ; folder = dirname(folder)) {
       const workspace = new Workspace(folder);
@@ -28,13 +28,13 @@ export class Workspace {
     return join(this.folder, ...parts);
   }
 
-  /** The folder of the log, and of the inbox beside it. */
+  /** The folder of the log and the inboxes. */
   get events(): string {
     return this.path('events');
   }
 }
 
-/** A link is none: it may lead anywhere. */
+/** A link does not count: it may lead anywhere. */
 function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

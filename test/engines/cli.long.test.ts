@@ -15,7 +15,7 @@ import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 const TASK = 'A-001-core';
 
-/** A place of its own in the engine, of which nothing is there yet. */
+/** URL of an unused namespace in the engine. */
 function fresh(url: string, name: EngineName): string {
   const namespace = `n${randomUUID().slice(0, 8)}`;
   const place = new URL(url);
@@ -51,7 +51,7 @@ const statesOf = (url: string, keyIds: readonly string[]) =>
     return keyIds.map((keyId) => ring.find(keyId)?.key.state);
   });
 
-/** Writes the key records of one store into another, as someone who may write its rows could. */
+/** Writes the key records of one store into another, as anyone with write access to its rows could. */
 async function copyKeys(from: Store, to: Store): Promise<void> {
   for (const { position: _, ...event } of await from.events(KEY_LOG, { after: 0, limit: 100 })) {
     const { subject = '' } = event;
@@ -139,7 +139,7 @@ for (const name of ENGINE_NAMES) {
         else nobody.port = '9';
         const stranger = new URL(fresh(url, name));
         stranger.username = 'stranger';
-        // DynamoDB takes who asks from the environment.
+        // DynamoDB takes credentials from the environment, not from the URL.
         for (const wrong of name === 'dynamodb' ? [nobody] : [nobody, stranger]) {
           wrong.password = 'hidden-from-all';
           for (const command of [['up', '--port', '0'], ['migrate']]) {

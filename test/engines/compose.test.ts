@@ -17,17 +17,17 @@ interface Service {
 }
 type Services = Readonly<Record<string, Service>>;
 
-/** What a coordinator of a compose file may be told. */
+/** Environment variables that a coordinator in a compose file may set. */
 const READ = ['GENESIS_STORE', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
 
-/** As docker compose reads it, with no variable set. */
+/** Parses the file as docker compose does when no variable is set. */
 async function servicesOf(name: EngineName): Promise<Services> {
   const file = await readFile(`deploy/compose/${name}.yml`, 'utf8');
   const defaults = file.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
   return parse(defaults, { merge: true }).services;
 }
 
-/** Where the database was made, or who is let in, as the engine of the file is told. */
+/** The credentials and the database that the compose file configures in the engine. */
 function accessOf({ environment = {}, command = [] }: Service) {
   const named = (end: string) => Object.entries(environment).find(([key]) => key.endsWith(end))?.[1] ?? '';
   const required = command.indexOf('--requirepass');
@@ -81,7 +81,7 @@ for (const name of ENGINE_NAMES) {
         err: expect.stringContaining('Create a key first'),
       });
       expect((await gen(...run('key'))).out).toMatch(/^\S+\n$/);
-      // On loopback, where it would also start without any key, and says that it is not so.
+      // On loopback it would also start without a key, so check that it reports that one is required.
       const up = start({ cwd, env: { GENESIS_STORE: place } }, 'up', '--port', '0');
       await up.waitForOutput('Whoever comes needs a key or a token.');
       up.stop('SIGTERM');
@@ -90,7 +90,7 @@ for (const name of ENGINE_NAMES) {
   });
 }
 
-/** The store of the file, in the engine of this test, where nothing is of it yet. */
+/** The store URL of the file, pointed at an unused namespace in the engine of this test. */
 function replaceService(services: Services, url: string, name: EngineName): string {
   const [wanted, here] = [new URL(services.migrate?.environment?.GENESIS_STORE ?? ''), new URL(url)];
   const own = `c${randomUUID().slice(0, 8)}`;

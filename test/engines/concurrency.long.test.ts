@@ -126,11 +126,11 @@ const claimAll = async (fleet: EngineFleet, lease?: { lease_duration_seconds: nu
   return (await Promise.all(request)).map(unwrap);
 };
 
-/** Thirty who asked at once, all of whom were answered before the first lease was over. */
+/** Thirty concurrent claims, all answered before the first lease expires. */
 async function expiringClaims(url: string) {
   for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
     const fleet = await EngineFleet.open(url, COORDINATORS, { limits: { max_concurrent_claims: LIMIT } });
-    // No timer of the coordinators may help: what is freed is freed by time alone.
+    // No coordinator timer may help: permits must become free through time alone.
     for (const coordinator of fleet.coordinators) coordinator.close();
     await fleet.plan(planOf(...tasks(30)));
     const replies = await claimAll(fleet, { lease_duration_seconds });

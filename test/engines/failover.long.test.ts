@@ -92,7 +92,7 @@ const submit = (fleet: EngineFleet, task_id: string, who: string, claim_id: stri
     result_data: who,
   });
 
-/** Coordinators that were started after it, in the project of those before. */
+/** New coordinators in the same project, started after the failover. */
 async function reopened(before: EngineFleet, url: string): Promise<EngineFleet> {
   const after = await EngineFleet.open(url, 1);
   return Object.assign(after, { project: before.project });

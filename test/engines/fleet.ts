@@ -11,13 +11,13 @@ import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeo
 import { unwrap } from '../support/coordinator-harness.js';
 
 /**
- * Leases that a test can wait for. What has to happen before the end of one is tried with the next where the machine is
- * too slow for it.
+ * Leases short enough to wait for. If the machine is too slow for what must happen within one, the test retries with
+ * the next.
  */
 export const GROWING_LEASES_SECONDS = [2, 6, 20, 60, 300];
 const LIMITS: Partial<Limits> = { min_lease_duration_seconds: 1 };
 
-/** Several coordinators over one engine, each with connections of its own, in a tenant that no other test knows. */
+/** Several coordinators over one engine, each with its own connections, in a tenant of its own. */
 export class EngineFleet {
   readonly project: ProjectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
 
@@ -60,7 +60,7 @@ export class EngineFleet {
     return this.store.events(this.project, { after: 0, limit: 10_000 });
   }
 
-  /** Returns when a lease that ends then is over for everybody, by the clock that counts. */
+  /** Returns when a lease that ends at this time has expired for every caller, by the store's clock. */
   async waitUntilExpired(iso: string | null | undefined): Promise<void> {
     const atMs = Date.parse(iso ?? '') + skewMarginMs(this.store);
     for (;;) {

@@ -15,7 +15,7 @@ import { EngineFleet } from './fleet.js';
 
 type Start = (folder: string) => Promise<Required<TestEngine> | MissingEngine>;
 
-/** As small as the engine starts in. */
+/** The smallest disk on which each engine starts. */
 const ENGINES: Record<string, { mib: number; start: Start }> = {
   postgres: {
     mib: 100,
@@ -26,7 +26,7 @@ const ENGINES: Record<string, { mib: number; start: Start }> = {
 };
 
 const TASKS = Array.from({ length: 900 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-work`);
-/** So that a file has to grow before long. */
+/** Large enough that a file soon has to grow. */
 const METADATA = { said: 'x'.repeat(3000) };
 
 for (const [name, { mib, start }] of Object.entries(ENGINES)) {
@@ -54,7 +54,10 @@ class FullDiskScenario {
     private readonly disk: SmallDisk,
   ) {}
 
-  /** A sentence and a 1 while the disk is full; afterwards the same command makes everything. */
+  /**
+   * Fails with one sentence and exit code 1 while the disk is full; afterwards the same command creates the whole
+   * schema.
+   */
   async migrates(): Promise<void> {
     const [cwd, store] = [await temporaryFolder(), ['--store', this.engine.url]];
     this.disk.fill();
@@ -88,7 +91,7 @@ class FullDiskScenario {
     expect(verified).toMatchObject({ code: 0, out: expect.stringContaining('Every invariant holds') });
   }
 
-  /** Grants go on where there is still room in what the engine has; then nothing happens, and it says so. */
+  /** Claims succeed while the engine has preallocated space; then they fail with UNAVAILABLE and have no effect. */
   private async refused(fleet: EngineFleet, granted: string[]): Promise<string[]> {
     const refused: string[] = [];
     for (const taskId of TASKS.slice(1)) {
@@ -105,13 +108,13 @@ class FullDiskScenario {
     return refused;
   }
 
-  /** Redis that cannot sync ends itself. What was under way is asked for again, and takes effect once it is back. */
+  /** Redis exits when it cannot sync. The pending claim is retried and takes effect once Redis is back. */
   private async settledLater(fleet: EngineFleet): Promise<string[]> {
     const requestId = 'under-way';
     const underWay = claim(fleet, TASKS[1]!, requestId);
     await this.room();
     let reply = await underWay;
-    // Who waits too long for an answer does not know, and asks again.
+    // A claim that waits too long ends with an unknown outcome and is retried.
     while (isProblem(reply)) {
       expect(['UNKNOWN', 'UNAVAILABLE']).toContain(reply.problem);
       reply = await claim(fleet, TASKS[1]!, requestId);
@@ -120,7 +123,7 @@ class FullDiskScenario {
     return [];
   }
 
-  /** An engine that has ended itself over it is started again. */
+  /** Frees the disk, and restarts the engine if it exited. */
   private async room(): Promise<void> {
     if (this.name === 'redis') while (await answers(this.engine.url)) await pause(20);
     this.disk.freeSpace();

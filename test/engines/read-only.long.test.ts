@@ -18,7 +18,7 @@ import { EngineFleet } from './fleet.js';
 
 const TASKS = ['A-001-a', 'A-002-b', 'A-003-c'];
 
-/** `gen up` and `gen migrate` say why not, in one sentence each, and end with 1. */
+/** `gen up` and `gen migrate` give the reason in one sentence each and exit with 1. */
 async function refusedWith(store: string, sentence: RegExp): Promise<void> {
   const cwd = await temporaryFolder();
   for (const command of [['up', '--port', '0'], ['migrate']]) {
@@ -37,13 +37,13 @@ async function expectUnavailable(fleet: EngineFleet, taskId: string): Promise<vo
   expect(isProblem(reply) && reply.problem, JSON.stringify(reply)).toBe('UNAVAILABLE');
 }
 
-/** The name leads elsewhere now, and the store has noticed: what is sent from here on, is sent there. */
+/** Points the address at another server and lets the store notice, so that everything from here on goes there. */
 async function moved(line: TcpSwitch, url: string, { store }: EngineFleet): Promise<void> {
   line.pointTo(url);
   for (let tries = 0; tries < 3; tries += 1) await store.now().catch(() => {});
 }
 
-/** The first answer that is not "not now". */
+/** Retries while the reply is UNAVAILABLE, then expects a grant. */
 async function granted(fleet: EngineFleet, taskId: string): Promise<void> {
   for (;;) {
     const reply = await claim(fleet, taskId);

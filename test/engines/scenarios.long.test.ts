@@ -17,7 +17,7 @@ for (const name of ENGINE_NAMES) {
         return { fleet, project, one: fleet.coordinatorAt(0), other: fleet.coordinatorAt(1) };
       }
 
-      /** Alice holds the task for a while, and Bob was answered before that was over. */
+      /** Alice claims the task, and Bob's claim is answered before her lease expires. */
       async function deniedInTime() {
         for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
           const fixture = await begin();

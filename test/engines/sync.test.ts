@@ -15,7 +15,7 @@ const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 await onSharedEngine('postgres', ({ url }) => {
   describe('a workspace and a server on postgres', () => {
-    /** A project that no other test knows. */
+    /** Creates a workspace for a project of its own. */
     async function laptop(projectId: string): Promise<{ cwd: string; workspace: Workspace }> {
       const cwd = await temporaryFolder();
       const workspace = await createWorkspace(cwd);
@@ -57,7 +57,7 @@ await onSharedEngine('postgres', ({ url }) => {
   });
 });
 
-/** How often the edge was started, by the log here. */
+/** How often the edge was started, by the log of this workspace. */
 async function startedIn(workspace: Workspace, key: typeof KEY): Promise<number> {
   let started = 0;
   await withOfflineCoordinator(workspace, async (here) => {

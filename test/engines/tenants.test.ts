@@ -15,7 +15,7 @@ const TASK = 'A-001-core';
 const TENANTS = ['acme', 'Globex.Corp'] as const;
 const quiet = () => {};
 
-/** The URL of an engine with `{tenant}` where its places have their names. */
+/** The URL of an engine with `{tenant}` in place of the namespace. */
 function pattern(url: string, name: EngineName, prefix: string): string {
   const place = `${prefix}_{tenant}`;
   if (name === 'mysql') return url.replace(/\/genesis_fleet$/, `/${place}`);

@@ -18,7 +18,7 @@ interface CertificateFiles {
   readonly key: string;
 }
 
-/** An authority that nobody knows, and certificates that it gave to servers of these names. */
+/** A certificate authority that is not trusted by default, with certificates for servers of these names. */
 class Authority {
   readonly folder = mkdtempSync(join(tmpdir(), 'genesis-tls-'));
   readonly certificate = join(this.folder, 'ca.crt');
@@ -48,7 +48,7 @@ interface CliExit {
   readonly err: string;
 }
 
-/** In a process of its own, since Node reads the authorities it trusts when it starts. */
+/** Runs in its own process, since Node reads its trusted authorities at startup. */
 async function gen(cwd: string, env: Record<string, string>, ...argv: string[]): Promise<CliExit> {
   const { NODE_EXTRA_CA_CERTS: _, ...rest } = process.env;
   const child = spawn(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...argv], {
@@ -59,7 +59,7 @@ async function gen(cwd: string, env: Record<string, string>, ...argv: string[]):
   return { code, out, err };
 }
 
-/** Servers that are certified for their names, and one that is not. */
+/** Tests servers whose certificates match their names, and one whose certificate does not. */
 function describeTls(
   name: string,
   { folder, certificate }: Authority,

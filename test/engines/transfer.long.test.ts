@@ -72,7 +72,7 @@ async function contents(store: Store, key: ProjectKey) {
   return { position, events, heads: await store.scanHeads(key, { after: null, limit: 1000 }) };
 }
 
-/** A takeover, a refused result that is kept, a result in a blob, a live claim. */
+/** Produces a takeover, a parked result, a result in a blob and a live claim. */
 async function workedOn({ store, blobs }: OpenedStore, key: ProjectKey): Promise<void> {
   const coordinator = await Coordinator.open({ store, blobs });
   const [done, held] = ['A-001-core', 'A-002-more'];

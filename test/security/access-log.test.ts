@@ -1,14 +1,16 @@
 /**
- * Attacker: anybody who can fill the disk of the access log, or close, or stop reading, the pipe that it goes to. Each
- * request is a line, so that many requests are enough to fill a disk.
+ * Who: anyone who can fill the disk of the access log, or close or stop reading the pipe that it is written to. Each
+ * request writes a line, so many requests are enough to fill a disk.
  *
- * Goal: a server that stops with its log, or waits for it, so that leases run out; or errors of which nothing is left.
+ * What they want: a server that stops with its log or waits for it, so that leases expire; or errors that leave no
+ * trace.
  *
- * Defence: no request waits for the log. Lines wait in memory up to a limit, beyond which they are lost; lines that cannot
- * be written are lost and counted (`log_lines_lost_total`); the log goes on once it can be written again. A path that
- * cannot be written is refused at the start. Errors are also written to standard error, with or without an access log.
+ * What stops them: no request waits for the log. Lines are buffered in memory up to a limit, beyond which they are
+ * lost; lines that cannot be written are lost and counted (`log_lines_lost_total`). The log resumes once it can be
+ * written again. A path that cannot be written is refused at startup. Errors are also written to standard error, with
+ * or without an access log.
  *
- * Not defended: the lines that are lost are not kept elsewhere. Watch the counter.
+ * Not defended: lost lines are not kept elsewhere. Watch the counter.
  */
 import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +43,7 @@ const firstLine = async ({ stdout }: ChildProcess): Promise<string> => {
   return line;
 };
 
-/** `gen up` with this access log. */
+/** Starts `gen up` with this access log. */
 async function up(accessLog: string, stderr: 'pipe' | number = 'pipe') {
   const cwd = await temporaryFolder();
   const argv = ['up', '--port', '0', '--store', 'memory:', '--json', '--access-log', accessLog];
@@ -64,7 +66,7 @@ async function up(accessLog: string, stderr: 'pipe' | number = 'pipe') {
   return { cwd, child, lost, ask, stopped };
 }
 
-/** Asks until the server has counted lost lines: each request writes one more. */
+/** Polls until the server has counted lost lines: each request writes one more. */
 async function untilLost(lost: () => Promise<number>): Promise<void> {
   while ((await lost()) === 0);
 }
@@ -91,7 +93,7 @@ test('answers after the reader of its access log on standard error has gone, and
   expect(await stopped()).toBe(0);
 });
 
-/** A named pipe that nobody reads. */
+/** A named pipe without a reader. */
 async function unreadPipe() {
   const path = join(await temporaryFolder(), 'pipe');
   execFileSync('mkfifo', [path]);
@@ -105,7 +107,7 @@ async function unreadPipe() {
   return { path, fd, close };
 }
 
-/** Writes until the pipe does not take another byte. */
+/** Writes until the pipe is full. */
 function fill(path: string): void {
   const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   onTestFinished(() => closeSync(fd));
@@ -161,7 +163,7 @@ test('writes every line of a request before it has stopped', async () => {
   expect(lines.map((line) => JSON.parse(line).route)).toEqual(Array(5).fill('healthz'));
 });
 
-/** A server with a fault, as a program starts it. */
+/** A program that starts a server with a fault. */
 const FAILING = `
   const { startServer } = await import(process.argv[1] + '/server/server.js');
   const { openMemoryStore } = await import(process.argv[1] + '/stores/memory/memory-store.js');
@@ -185,7 +187,7 @@ test('writes the id of a 500 to standard error, also without an access log, with
   const { error_id, level, error } = JSON.parse(line);
   expect(detail).toContain(error_id);
   expect([level, line.match(/"level"/g)?.length]).toEqual(['error', 1]);
-  // Control characters reach no terminal.
+  // Control characters must not reach a terminal.
   expect(line).not.toContain('\u009b');
   expect(error).toContain('boom \u009b31m');
 });

@@ -1,14 +1,16 @@
 /**
- * Who: a caller who may only read, a viewer of one tenant for instance, with thirty connections.
+ * Who: a caller with read access only, for instance a viewer of one tenant, with thirty connections.
  *
- * What they want: to stop everyone's work by asking for the largest views again and again: the memory of a session with a
- * hundred thousand events, the state of a project at each position of its log, all tasks of a plan with a million parts.
+ * What they want: to stop all work by requesting the largest views again and again: the memory of a session with a
+ * hundred thousand events, the state of a project at each position of its log, all tasks of a plan with a million
+ * parts.
  *
- * What stops them: each list in a reply has at most 1,000 items and about 4 MiB, and says how to go on or how much is left
- * out. Reads that may take long wait for one of four turns, tenants in turn (`src/coordinator/queries/read-scheduler.ts`), and hold
- * the event loop for a few milliseconds at a time. More than 100 waiting reads of a tenant are refused with 503.
+ * What stops them: each list in a reply has at most 1,000 items and about 4 MiB, and says how to continue or how much
+ * is left out. At most four slow reads run at a time, tenants in turn (`src/coordinator/queries/read-scheduler.ts`),
+ * and each holds the event loop for a few milliseconds at a time. More than 100 waiting reads of a tenant are refused
+ * with 503.
  *
- * The tests compare the order of answers, never durations.
+ * The tests compare the order of replies, never durations.
  */
 import { describe, expect, test } from 'vitest';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
@@ -27,7 +29,7 @@ const CALLS = 5;
 const TASKS = 510;
 const taskId = (at: number): string => `A-${String(at).padStart(3, '0')}-x`;
 
-/** Each look at the clock finds a slice over, so that slices do not depend on how fast the machine is. */
+/** Every reading of this clock ends a slice, so that slices do not depend on the speed of the machine. */
 function steppingEnvironment() {
   let nowMs = 0;
   const monotonicMs = () => {
@@ -37,7 +39,7 @@ function steppingEnvironment() {
   return { ...systemEnvironment, clock: { ...systemEnvironment.clock, monotonicMs } };
 }
 
-/** A session that claimed many tasks and renewed each of them. */
+/** Creates a session that has claimed many tasks and renewed each of them. */
 async function busyProject(): Promise<Coordinator> {
   const limits = { max_concurrent_claims: 10_000 };
   const coordinator = await Coordinator.open({
@@ -161,7 +163,7 @@ describe('a list in a reply', () => {
   });
 });
 
-/** What bounds the reply of each route that reads. A new one is entered here with its bound. */
+/** The bound on the reply of each read route. Every new read route must be listed here with its bound. */
 const BOUNDS: Readonly<Record<string, string>> = {
   list_sessions: 'a page',
   get_session: 'the latest 1,000 of each list, and their number',

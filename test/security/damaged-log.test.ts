@@ -12,14 +12,16 @@ import { LogDamaged } from '../../src/stores/store.js';
 import { planOf } from '../support/coordinator-harness.js';
 
 /**
- * The attacker has the disk of the embedded store, or the disk itself fails: a byte flips, a line is rewritten, a file
- * is cut or goes missing. They want the change to be believed, or the server to hide it behind other errors.
+ * Who: someone with access to the disk of the embedded store, or a failing disk: a byte flips, a line is rewritten, a
+ * file is truncated or missing.
  *
- * What stops them: every line carries a digest of its payload and the hash of the line before. The server reads with the
- * function that `gen verify` reads with. A damaged log is 503 `LOG_DAMAGED` with file and line for its tenant, and for
- * nobody else; standard error, `/readyz` and `/metrics` say so.
+ * What they want: the server to accept the change, or to hide it behind other errors.
  *
- * Not defended: whoever recomputes the hashes of every later line rewrites history. The chain has no secret.
+ * What stops them: every line carries a digest of its payload and the hash of the previous line. The server and `gen
+ * verify` read with the same function. A damaged log is 503 `LOG_DAMAGED`, with file and line, for its tenant only;
+ * standard error, `/readyz` and `/metrics` report it.
+ *
+ * Not defended: anyone who recomputes the hashes of all later lines can rewrite history. The chain has no secret.
  */
 
 const A = 'A-001-core';
@@ -27,7 +29,7 @@ const B = 'B-001-data';
 const GLOBEX = '/api/tenants/globex/projects/shop';
 const fileOf = (served: TestServer): string => join(served.folder, 'acme', 'shop', 'events.jsonl');
 
-/** A server with work of two tenants, stopped. */
+/** A server with work of two tenants. */
 async function withWork(): Promise<TestServer> {
   const served = await TestServer.forTest();
   await served.plan(A, B);
@@ -133,7 +135,7 @@ describe('a payload that was rewritten', () => {
     await tamper(served, (text) =>
       text.replace(/"result_data":\{"secret":"plan"\}(.*?)\}\n/, '"result_data":{"secret":"no"}$1  }\n'),
     );
-    // Known before anybody reads that line: heads are folded from it.
+    // The damage is known before any request reads that line, because heads are folded from it.
     expect((await served.get('/readyz')).body).toMatchObject({ damaged_logs: 1 });
     const { status, body } = await served.get(`${PROJECT_URL}/tasks/${A}/results`);
     expect([status, body.code]).toEqual([503, 'LOG_DAMAGED']);
@@ -153,7 +155,7 @@ describe('a payload that was rewritten', () => {
     onTestFinished(() => coordinator.close());
     expect(await coordinator.feed.page(key, { limit: 100 })).toMatchObject({ problem: 'LOG_DAMAGED' });
     expect(store.damage()).toMatchObject([{ ...key, line: expect.any(Number), isServed: true }]);
-    // Heads are in memory, and were checked with the snapshot: work goes on until somebody mends the file.
+    // Heads are in memory and were checked with the snapshot, so work continues until the file is repaired.
     const handle = { task_id: A, session_id: 's', generation: 1 };
     expect(await coordinator.submitResult(key, { ...handle, result_data: 1 })).toMatchObject({
       accepted: true,
@@ -162,7 +164,7 @@ describe('a payload that was rewritten', () => {
   });
 });
 
-/** A log whose first lines lie in a sealed file before a snapshot. */
+/** A log whose first lines are in a sealed segment before a snapshot. */
 async function snapshotted(): Promise<{ root: string; key: typeof SHOP; position: number }> {
   const root = await temporaryFolder();
   const store = await openFileStore({ root, segment_bytes_max: 4096 });
@@ -203,7 +205,7 @@ describe('lines of a running server', () => {
   });
 });
 
-/** Two whole lines of equal length change places, where there are such; else the second is doubled. */
+/** Replaces the first line with a copy of the second if their lengths differ; otherwise leaves the text unchanged. */
 function swapped(text: string): string {
   const lines = text.split('\n');
   const [first = '', second = ''] = lines;
@@ -253,7 +255,7 @@ describe('a cursor beyond the end of the log', () => {
     const { next } = (await served.get(`${PROJECT_URL}/events`)).body;
     await served.running.stop();
     await writeFile(fileOf(served), copy);
-    // A backup of the folder as a whole: what says how far the log was durable is as old as the log.
+    // As in a backup of the whole folder: the record of the durable position is as old as the log.
     await writeFile(join(served.folder, 'acme', 'shop', 'durable'), '');
     await served.restart();
     const { status, body } = await served.get(`${PROJECT_URL}/events?after=${next}`);

@@ -8,34 +8,35 @@ import { migrate, onSharedEngine } from '../../src/stores/testing/shared-engine.
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 /**
- * The attacker has SQL access: a tenant with a login of its own, a person with the rights of a database administrator,
- * or somebody who puts an old copy of the database in place. They want to read or change another tenant's work, to
- * rewrite history unnoticed, or to get work granted twice.
+ * Who: someone with SQL access: a tenant with its own login, a person with the rights of a database administrator, or
+ * anyone who restores an old copy of the database.
  *
- * What stops them: a tenant's own login reaches its own schema (PostgreSQL) or database (MySQL) and no other, and in
- * PostgreSQL it changes rows only through the commit. `gen verify URL` replays the events and compares every head with
- * them. After a restore, the incarnation is raised, and handles from before are refused; cursors from before are 409.
+ * What they want: to read or change another tenant's work, to rewrite history unnoticed, or to get work granted twice.
  *
- * Not defended: who may write to the tables can rewrite an event and its head alike, or a payload that no head depends
- * on. Databases keep no chain of hashes, and who can rewrite a row could rewrite that too.
+ * What stops them: a tenant's login can access only its own schema (PostgreSQL) or database (MySQL), and in PostgreSQL
+ * it changes rows only through the commit function. `gen verify URL` replays the events and compares every head with
+ * them. After a restore the incarnation is raised: earlier handles are refused, and earlier cursors are 409.
+ *
+ * Not defended: anyone with write access to the tables can rewrite an event together with its head, or a payload that
+ * no head depends on. Databases keep no hash chain, and anyone who can rewrite a row could rewrite that too.
  */
 
 const A = 'A-001-core';
 const LOGIN_PASSWORD = 'of-this-test';
 
-/** What differs between the two SQL engines. */
+/** The differences between the two SQL engines. */
 interface Dialect {
   readonly name: 'postgres' | 'mysql';
-  /** The URL of a place of its own: a schema or a database. */
+  /** The URL of a separate schema or database. */
   placeUrl(url: string, place: string): string;
-  /** Runs statements as whoever the URL names. */
+  /** Runs statements as the user in the URL. */
   ask(url: string, ...statements: string[]): Promise<DatabaseRow[]>;
-  /** Makes a login that may use one place, as the docs say. */
+  /** Creates a login for one schema or database, as the docs describe. */
   makeLogin(url: string, place: string): Promise<string>;
-  /** Statements with which the login of a tenant attacks the place of another. */
+  /** Statements by which the login of one tenant attacks another tenant's schema or database. */
   attacks(own: string, other: string): readonly string[];
   readonly tables: readonly string[];
-  /** Sets the agent of an event, where the engine keeps it. */
+  /** SQL expression that changes the agent of an event, where the engine stores it. */
   readonly otherAgent: string;
   readonly columns: { readonly event: string; readonly head: string };
   readonly eventTable: string;
@@ -73,7 +74,7 @@ const postgres: Dialect = {
     `SET ROLE ${other}_read`,
     `SET ROLE ${other}_write`,
     'SET ROLE postgres',
-    // In its own schema it changes rows through the commit alone, also when it says that it is the commit.
+    // In its own schema it changes rows only through the commit function, even if it claims to be that function.
     `UPDATE ${own}.event SET body = '{}'`,
     `SET genesis.commit = 'on'; UPDATE ${own}.event SET body = '{}'`,
     `DELETE FROM ${own}.head`,
@@ -107,7 +108,7 @@ const mysql: Dialect = {
   },
   async makeLogin(url, place) {
     const login = `${place.slice(0, 20)}_app`;
-    // In a GRANT an underscore stands for any character, as in LIKE.
+    // In a GRANT an underscore matches any character, as in LIKE.
     const escaped = place.replaceAll('_', '\\_');
     await this.ask(
       url,
@@ -156,7 +157,7 @@ function withUser(url: string, user: string): string {
   return other.href;
 }
 
-/** Its rights, and not another mistake in the statement: the codes with which the engines say so. */
+/** The engines' error codes for missing privileges; any other error would be a mistake in the statement. */
 const isDenied = (error: unknown): boolean => {
   const { code, errno } = error as { code?: string; errno?: number };
   return code === '42501' || [1044, 1045, 1142, 1143, 1227, 1370].includes(errno ?? 0);
@@ -273,7 +274,7 @@ for (const dialect of [postgres, mysql]) {
         await dialect.ask(url, `UPDATE ${place}.meta SET incarnation = incarnation + 1`);
         const second = await opened(at);
         expect(await second.feed.page(key, { after: next })).toMatchObject({ problem: 'CURSOR_AHEAD' });
-        // The same generation is granted to another: only the claim id tells the two apart.
+        // The same generation is granted to another agent: only the claim id distinguishes the two.
         const granted = await claimed(second, key, 'beta', 's1');
         expect(granted.generation).toBe(lost.generation);
         expect(granted.claim_id).not.toBe(lost.claim_id);
@@ -295,7 +296,7 @@ async function opened(url: string): Promise<Coordinator> {
   return coordinator;
 }
 
-/** A plan and a claim. */
+/** Creates a plan and a claim. */
 async function work(coordinator: Coordinator, tenant_id: string): Promise<void> {
   const key = { tenant_id, project_id: 'shop' };
   unwrap(await coordinator.plans.put(key, planOf(A)));
@@ -316,7 +317,7 @@ async function claimed(
 const verified = (store: EngineStore) =>
   verifyStore(store, { tenant_id: 'acme', project_id: 'shop' }, () => {});
 
-/** Everything of a tenant's project that a store shows. */
+/** All events and heads of a tenant's project in a store. */
 async function copyOf(store: EngineStore, tenant_id: string): Promise<unknown> {
   const key = { tenant_id, project_id: 'shop' };
   try {

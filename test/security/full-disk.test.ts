@@ -9,19 +9,20 @@ import { FolderBlobs } from '../../src/stores/file/folder-blobs.js';
 import { nodeDisk } from '../../src/stores/file/node-disk.js';
 
 /**
- * The attacker is an agent, or another program of the machine, that fills the disk or uses up the file descriptors of
- * the server. They want a result that is acknowledged and lost, half a blob that passes for a whole one, or a server
- * that answers with faults of its own.
+ * Who: an agent, or another program on the machine, that fills the disk or exhausts the file descriptors of the server.
  *
- * What stops them: a blob is written beside its name, synced, and renamed. What the disk refuses is 503 `UNAVAILABLE`,
- * nothing names the blob, and the part that was written is removed.
+ * What they want: a result that is acknowledged and lost, a partial blob that passes for a complete one, or a server
+ * that replies with internal errors.
+ *
+ * What stops them: a blob is written under a temporary name, synced, and renamed. If the disk refuses it, the reply is
+ * 503 `UNAVAILABLE`, nothing refers to the blob, and the partial file is removed.
  */
 
 const BYTES = new Uint8Array(200_000).fill(7);
 const SHA256 = createHash('sha256').update(BYTES).digest('hex');
 const A = 'A-001-core';
 
-/** What a disk does while it is full or has no descriptor left. */
+/** Failures of a disk that is full or of a process without free file descriptors. */
 const FAULTS: Record<string, (code: string) => Partial<Disk>> = {
   'opening a file': (code) => ({
     openAppend: async () => {
@@ -90,7 +91,7 @@ for (const code of ['ENOSPC', 'EMFILE']) {
       expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
       expect(body.detail).toMatch(/disk is full|file descriptors/);
       expect(JSON.stringify(body)).not.toContain('secret-path');
-      // Its bytes were synced before it got its name: whole, or not there.
+      // The content was synced before the file got its name: it is complete, or not there.
       expect((await files()).filter((name) => name !== SHA256)).toEqual([]);
       mend();
       expect((await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES)).status).toBe(200);

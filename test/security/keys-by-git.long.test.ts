@@ -1,15 +1,15 @@
 /**
- * Attacker: someone who can push to a repository that holds a workspace, or who offers one to clone. They have no account
+ * Who: someone who can push to a repository that contains a workspace, or who offers one to clone. They have no account
  * on the victim's machine.
  *
- * Goal: access to the server that the victim runs in their clone. Whatever git carries is the attacker's to write: keys
- * they made in their own clone, the secret of their own store, an older state of the victim's log in which a revoked key
- * still works. Git overwrites ignored files on a pull, so `.gitignore` alone stops nothing.
+ * What they want: access to the server that the victim runs in their clone. The attacker controls everything that git
+ * carries: keys made in their own clone, the secret of their own store, an older state of the victim's log in which a
+ * revoked key still works. Git overwrites ignored files on a pull, so `.gitignore` alone stops nothing.
  *
- * Defence: a key record is bound to the secret of the store that made it, by an HMAC over everything that it grants. What
- * is not bound to the secret of this store grants nothing. Where git itself carries the secret or the key log, no key
- * works until that ends. Any key record, bound or not, keeps an open server closed. What is secret is in `.gitignore`, and
- * `gen up` and `gen verify` say which tracked file to remove, and how.
+ * What stops them: a key record is bound to the secret of the store that made it, by an HMAC over everything that it
+ * grants. A record that is not bound to the secret of this store grants nothing. While git tracks the secret or the key
+ * log, no key works. Any key record, bound or not, keeps an open server closed. Secret files are in `.gitignore`, and
+ * `gen up` and `gen verify` name each tracked file to remove, with the commands.
  */
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ import { KEY_LOG, writeUnboundKey } from './support/unbound-key.js';
 const EVENTS = '.ai-workspace/events';
 const [SECRET, TENANTS, KEYS] = [`${EVENTS}/store.json`, `${EVENTS}/tenants`, `${EVENTS}/tenants/_genesis`];
 
-/** Status of a request for something that every key of the tenant may read. */
+/** Status of a request that every key of the tenant may make. */
 async function use(url: string, token: string | null): Promise<number> {
   const response = await fetch(`${url}/api/tenants/default/limits`, {
     headers: token === null ? {} : bearer(token),
@@ -106,7 +106,7 @@ describe('a key that was revoked', () => {
   });
 });
 
-/** A copy of the victim's key log, as a former colleague may have kept one. */
+/** A copy of the victim's key log, such as a former colleague may have kept. */
 async function readFolder(victim: GitClone): Promise<string> {
   const copy = join(victim.root, '..', `${victim.root.split('/').at(-1)}-copy`);
   await cp(join(victim.root, KEYS), copy, { recursive: true });

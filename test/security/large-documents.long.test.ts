@@ -1,4 +1,4 @@
-/** The attack of `large-documents.test.ts` over HTTP, with documents that take seconds of a processor to read. */
+/** The attack of `large-documents.test.ts` over HTTP, with documents that take seconds of processor time to read. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as texts from '../../bench/formats/texts.js';

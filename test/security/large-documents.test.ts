@@ -1,15 +1,15 @@
 /**
- * Who: a caller with the right to send a plan, tasks or a workspace; in a shared service, one tenant among many.
+ * Who: a caller who may send a plan, tasks or a workspace; in a shared service, one tenant among many.
  *
- * What they want: to stop everyone's work with one document. Claims live by renewals; a coordinator that reads for
- * half a minute renews nothing, and every claim of every tenant expires. A YAML plan of 0.39 MB with a fault in each line
- * took 26 seconds to refuse, one of 4.5 MB took minutes.
+ * What they want: to stop all work with one document. Claims depend on renewals: a coordinator that spends half a
+ * minute on reading renews nothing, and every claim of every tenant expires. A YAML plan of 0.39 MB with a fault in
+ * each line took 26 seconds to refuse, one of 4.5 MB took minutes.
  *
- * What stops them: a large document is read in a thread of its own (`src/coordinator/documents`), one at a time, tenants in
- * turn. Reading is linear, ends at a limit of time and memory, and few documents of a tenant may wait. What remains to be
- * done on the event loop is done a few milliseconds at a time.
+ * What stops them: a large document is read in a separate thread (`src/coordinator/documents`), one at a time, tenants
+ * in turn. Reading is linear and bounded in time and memory, and only few documents of a tenant may wait. The remaining
+ * work on the event loop is done a few milliseconds at a time.
  *
- * The tests compare the order of answers, never durations. The attack over HTTP is in `large-documents.long.test.ts`.
+ * The tests compare the order of replies, never durations. The attack over HTTP is in `large-documents.long.test.ts`.
  */
 import { describe, expect, test } from 'vitest';
 import * as texts from '../../bench/formats/texts.js';
@@ -23,7 +23,7 @@ import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 
 const CALLS = 5;
 
-/** Reads documents only once the test says so: until then everything else must go on. */
+/** Reads documents only once the test releases them: until then everything else must continue. */
 class HeldDocuments implements DocumentReader {
   private readonly threaded = new ThreadedDocumentReader();
   private release: () => void = () => {};
@@ -92,7 +92,7 @@ describe('claims are renewed before the reader of documents begins with', () => 
 });
 
 test('claims are renewed while the work of a changed plan is surveyed', async () => {
-  // Every look at this clock takes a millisecond, so that a slice of the survey is a few subjects long on any machine.
+  // Every reading of this clock takes a millisecond, so that a slice covers a few subjects on any machine.
   let looks = 0;
   const environment = {
     ...systemEnvironment,

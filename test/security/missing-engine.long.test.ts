@@ -6,13 +6,14 @@ import { ENGINE_NAMES, startMigrated } from '../../src/stores/testing/shared-eng
 import { planOf } from '../support/coordinator-harness.js';
 
 /**
- * The attacker takes the database away: they stop it, fill its connections or cut the network. They want the
- * coordinators to burn processor time in retries, to stay in rotation although they can serve nobody, or to need a
- * person to start them again.
+ * Who: someone who makes the database unavailable: they stop it, exhaust its connections or cut the network.
+ *
+ * What they want: coordinators that burn processor time in retries, that stay in rotation although they cannot serve,
+ * or that need a person to restart them.
  *
  * What stops them: background work backs off (`src/coordinator/backoff.ts`, counted in `backoff.test.ts`, measured by
- * `npm run bench -- --outage all`), commands are 503 with nothing done, `/readyz` is 503 until the engine answers, and
- * the next attempt after that finds it.
+ * `npm run bench -- --outage all`). Commands are 503 and have no effect, `/readyz` is 503 until the engine answers, and
+ * the next attempt after that succeeds.
  */
 
 const A = 'A-001-core';
@@ -40,7 +41,7 @@ for (const name of ENGINE_NAMES) {
           expect((await ask(first, 'POST', `${P}/claims`, claim)).status).toBe(503);
           await boot();
           await until(async () => (await ask(first, 'GET', '/readyz')).status === 200);
-          // Through the other coordinator: this one learns of it only if it follows the store again.
+          // Claims through the other coordinator: this one sees it only if it follows the store again.
           await until(async () => (await ask(second, 'POST', `${P}/claims`, claim)).body.success === true);
           await heard.until('CLAIM_ACQUIRED');
         });
@@ -72,7 +73,7 @@ async function ask(
   return { status: reply.status, body: (await reply.json()) as HttpAnswer };
 }
 
-/** Asks again until it holds; vitest ends a test in which it never does. */
+/** Polls until the condition holds; vitest's timeout ends a test in which it never does. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
 }

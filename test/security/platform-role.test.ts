@@ -1,15 +1,15 @@
 /**
- * Attacker: the admin of one tenant, or anyone whose identity provider lets a tenant choose the roles of its members.
- * They hold a valid token that names their tenant and the role `operator`.
+ * Who: the admin of one tenant, or anyone whose identity provider lets a tenant choose the roles of its members. They
+ * hold a valid token that names their tenant and the role `operator`.
  *
- * Goal: rights over the platform: read `/metrics`, reach other tenants, create, list or revoke keys of platform
- * operators, and with such a key everything else.
+ * What they want: rights over the platform: to read `/metrics`, to reach other tenants, and to create, list or revoke
+ * keys of platform operators; such a key gives access to everything else.
  *
- * Defence: platform rights need a credential without a tenant. `authorize` decides this, and every route asks it.
- * A credential that names a tenant has at most the rights of an admin of that tenant, whatever its role is called.
+ * What stops them: platform rights need a credential without a tenant. `authorize` decides this, and every route calls
+ * it. A credential that names a tenant has at most the rights of an admin of that tenant, whatever its role is called.
  *
- * The tests cover every role, with and without a tenant, on every route. What each may do stands in the table
- * below, not in the code under test.
+ * The tests cover every role, with and without a tenant, on every route. The expected rights are in the table below,
+ * not in the code under test.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../src/core/roles.js';
@@ -18,7 +18,7 @@ import { ROUTES } from '../../src/server/routes.js';
 import { type AnyJson, TestServer } from '../../src/server/testing/test-server.js';
 import { bearer, type Issuer, startIssuer } from './support/issuer.js';
 
-/** What a route asks for. */
+/** The right that a route requires. */
 type Right = 'public' | 'read' | 'work' | 'review' | 'tell' | 'administer' | 'platform';
 
 /** The roles that have each right in their own tenant. No role of a tenant has `platform`. */
@@ -55,14 +55,14 @@ const RIGHT_OF = new Map(
   ),
 );
 
-/** Status class of an answer: 401, 403, the 404 of a hidden tenant, or anything the route itself answers. */
+/** Class of a response: 401, 403, the 404 of a hidden tenant, or any response of the route itself. */
 type AccessVerdict = 'unknown' | 'forbidden' | 'hidden' | 'served';
 
 const OWN = 'acme';
 const OTHER = 'other';
 const isTenantInPath = ({ path }: Route): boolean => path.includes('{tenant_id}');
 
-/** The verdict that the tables above demand. `asked`: the tenant that the request names. */
+/** The verdict that the tables above demand. `requestedTenant`: the tenant that the request names. */
 function expected(route: Route, role: Role, isBound: boolean, requestedTenant: string): AccessVerdict {
   const right = RIGHT_OF.get(route.id) as Right;
   if (right === 'public') return 'served';
@@ -76,7 +76,7 @@ let issuer: Issuer;
 
 beforeAll(async () => {
   issuer = await startIssuer();
-  // A connection that got a 401 is used again, however long a busy machine takes until then.
+  // A connection that got a 401 is reused, so it must stay open however slow the machine is.
   served = await TestServer.start({ auth: { jwt: issuer.jwt }, listen: { linger_ms: 600_000 } });
 });
 afterAll(async () => {

@@ -1,11 +1,14 @@
 /**
- * Attacker: another user of the same machine, who can reach every loopback port, and perhaps write into a folder that is
- * shared with the victim.
- * Goal: become operator of the victim's workspace through the port that `gen mcp`, `gen run` or `gen events --follow`
- * opens there without a server; or have the victim's commands, and the tokens in them, come to a port of the attacker's.
- * Defence: that listener demands a random token of 256 bits and is never open. The token is in `events/server.json`,
- * which only its owner can read, and in the environment of the programs that `gen run` starts. An address file that is a
- * link, belongs to somebody else or is open to others is not believed.
+ * Who: another user of the same machine, who can reach every loopback port, and who may be able to write to a folder
+ * that is shared with the victim.
+ *
+ * What they want: to become operator of the victim's workspace through the port that `gen mcp`, `gen run` or `gen
+ * events --follow` opens when no server runs; or to receive the victim's commands, with their tokens, on the attacker's
+ * own port.
+ *
+ * What stops them: that listener requires a random token of 256 bits and is never open. The token is in
+ * `events/server.json`, which only its owner can read, and in the environment of the programs that `gen run` starts. An
+ * address file that is a link, belongs to another user or is accessible to others is rejected.
  */
 import { chmod, chown, mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -34,10 +37,12 @@ async function announcedAddress(setting: TerminalOptions): Promise<AnnouncedAddr
   return read();
 }
 
-/** A command that stays, and so listens for others: what an MCP client or a person who follows the events starts. */
+/**
+ * Starts a command that keeps running, and so listens for others, as an MCP client or a person who follows events does.
+ */
 async function startServerToEnd(setting: TerminalOptions): Promise<AnnouncedAddress> {
   const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
-  // It hears that it should stop from here on.
+  // From here on it handles the signal to stop.
   await following.waitForOutput(/METHODOLOGY_CHANGED/);
   onTestFinished(async () => {
     following.stop('SIGINT');
@@ -166,7 +171,7 @@ it('a program under gen run has the address and the token, and needs both', asyn
   expect({ code, out }).toEqual({ code: 0, out: 'statuses 401 200' });
 });
 
-/** A port of the attacker's: it answers as a server would, and notes what it is asked. */
+/** The attacker's port: responds like a server and records the requests. */
 async function startTrapServer(): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -215,7 +220,7 @@ const FORGERIES: Record<string, { forge: Forge; says: RegExp }> = {
     : {}),
 };
 
-/** While another process has the log, a command believes the address file; so that is when the forgery is tried. */
+/** A command reads the address file only while another process has the log open, so the forgery is tried then. */
 async function refusalOf({ forge, says }: (typeof FORGERIES)[string]): Promise<void> {
   const setting = await createProject({});
   const { store } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});

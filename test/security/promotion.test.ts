@@ -1,10 +1,12 @@
 /**
- * Attacker: an agent that may write drafts and submit results, or a remote whose log a workspace takes over.
- * Goal: place a file that commands another program on the machine of a person: the settings, hooks and instructions of a
- * coding agent, a workflow of the continuous integration, a git hook, or the secrets and the log of Genesis itself.
- * Defence: one list in `src/core/graph/guarded-paths.ts`. Into closed folders nothing is promoted, however they are
- * spelled. What commands other programs is accepted only with the approval of a human, and promoted only where the log
- * has that approval: whoever wrote the log, also where it came by sync.
+ * Who: an agent that may write drafts and submit results, or a remote whose log a workspace takes over.
+ *
+ * What they want: to place a file that controls another program on a person's machine: the settings, hooks and
+ * instructions of a coding agent, a CI workflow, a git hook, or the secrets and the log of Genesis itself.
+ *
+ * What stops them: one list in `src/core/graph/guarded-paths.ts`. Nothing is promoted into closed folders, however they
+ * are spelled. A file that controls other programs is accepted only with the approval of a human, and promoted only if
+ * the log has that approval, whoever wrote the log and even if it came by sync.
  */
 import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -98,7 +100,7 @@ const manifestOf = (...paths: string[]) => ({
 const NO_HUMAN_FOR_THE_SPECIFICATION =
   'roles:\n  architect: { converge_edges: all }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
 
-/** A project with a coordinator, and an agent of the role that may converge the edge. */
+/** A project with a coordinator, and an agent with the role that may converge the edge. */
 async function begin(files: Record<string, string> | null = FILES) {
   const harness = await CoordinatorHarness.open('file');
   const workspace = await DraftsHarness.open();
@@ -172,7 +174,10 @@ describe('a closed folder', () => {
   );
 });
 
-/** The log of the house, in which accepted files have another path: as an older version, or a liar, wrote it. */
+/**
+ * The harness's log with the path of an accepted file changed, as an older version or an attacker might have written
+ * it.
+ */
 function withPath(harness: CoordinatorHarness, path: string) {
   const changed = (event: EventEnvelope): EventEnvelope => {
     if (event.event_type !== 'edge_converged') return event;

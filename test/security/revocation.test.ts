@@ -1,14 +1,14 @@
 /**
- * Attacker: someone whose credential was taken away. An agent's key was revoked or has expired, or the server was open
- * until its first key was made. The attacker still has connections from before: a `next` that waits for work, over HTTP
- * or MCP, or an event stream.
+ * Who: someone whose credential is no longer valid. An agent's key was revoked or has expired, or the server was open
+ * until its first key was made. They still have earlier connections: a `next` that waits for work, over HTTP or MCP, or
+ * an event stream.
  *
- * Goal: work or events after the credential stopped being valid, without authenticating again.
+ * What they want: work or events after the credential stopped being valid, without authenticating again.
  *
- * Defence: `isStillAuthorized` is asked in the batch that decides a command, and before each write to a stream. A signal
- * from the key ring and a timer for the expiry end what only waits. A waiting call is answered 401 `UNAUTHENTICATED`,
- * whatever it came to; a stream ends. On the coordinator that revoked this holds at once, on others as soon as they have
- * followed the store.
+ * What stops them: `isStillAuthorized` is checked in the batch that decides a command, and before each write to a
+ * stream. A signal on revocation and a timer for the expiry end calls that only wait. A waiting call is answered 401
+ * `UNAUTHENTICATED`, whatever its result; a stream ends. This holds at once on the coordinator that revoked, and on
+ * others as soon as they have followed the store.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -137,7 +137,7 @@ test.each([
     const waiting = ask(served.url, 'POST', path, body, { ...headers, authorization: agent.authorization });
     await arrived;
     await revoke();
-    // Nothing else moves: only the signal can end it. Without it the answer would be 409 NOTHING_READY.
+    // Nothing else changes, so only the signal can end it. Without the signal the reply would be 409 NOTHING_READY.
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
   },
 );
@@ -210,7 +210,7 @@ test('ends waiting calls and streams on another coordinator once it has followed
   expect(await stream.ended()).toContain(': ended: the credential');
 });
 
-// No command: nothing asks again after the body has arrived but the server itself.
+// Not a command, so only the server itself re-authenticates after the body has arrived.
 test('refuses a request whose key is revoked while its body still arrives', async () => {
   const { served, agent, revoke } = await guarded();
   const body = JSON.stringify({ task_ids: [TASK] });

@@ -1,13 +1,14 @@
 /**
- * Attacker: an agent of the same tenant. It holds a valid key of role agent, and reads the session ids of its colleagues
+ * Who: an agent of the same tenant. It holds a valid key of role agent, and reads the session ids of its colleagues
  * from the session list, as every reader of the tenant may.
  *
- * Goal: stop a colleague (closing a session releases all its claims), work under the colleague's name (what a session
- * claims is recorded under the user of the session), or take over the key that the session's signatures are checked with.
+ * What they want: to stop a colleague (closing a session releases all its claims), to work under the colleague's name
+ * (a session's claims are recorded under the user of the session), or to replace the key that the session's signatures
+ * are checked with.
  *
- * Defence: a session belongs to the principal that opened it, by request or by its first claim. That principal, a
- * credential of the same user, and an admin control it; others get 403. The log names the principal. A session keeps the
- * public key it was opened with, and a different one is refused.
+ * What stops them: a session belongs to the principal that opened it, by request or by its first claim. That principal,
+ * a credential of the same user, and an admin control it; others get 403. The log names the principal. A session keeps
+ * the public key it was opened with, and a different one is refused.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -28,7 +29,7 @@ let admin: ApiActor;
 let alice: ApiActor;
 let aliceAgain: ApiActor;
 let bob: ApiActor;
-/** An agent's key that stands for no user. */
+/** An agent's key without a user. */
 let nameless: ApiActor;
 let namelessToo: ApiActor;
 

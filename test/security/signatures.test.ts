@@ -1,11 +1,12 @@
 /**
- * Who: somebody who saw a signed command or a token, and may send it again, or put it into evidence, spelled otherwise.
+ * Who: someone who saw a signed command or a token, and can send it again, or submit it as evidence, in another
+ * spelling.
  *
  * What they want: several texts that verify as one signature, so that a list of seen, revoked or recorded signatures
  * does not recognise it. 64 bytes in base64url leave four bits of the last character unused; a decoder ignores them, so
  * every signature has sixteen spellings.
  *
- * What stops them: a signature, a public key and each part of a token are taken in the one canonical spelling only
+ * What stops them: a signature, a public key and each part of a token are accepted only in their one canonical spelling
  * (`src/core/base64url.ts`).
  */
 import { generateKeyPairSync, sign } from 'node:crypto';

@@ -1,15 +1,16 @@
 /**
- * Attacker: anybody who can open a TCP connection. It opens many and never speaks, sends half a header, gets an error and
- * keeps its side open, or closes only its sending side.
+ * Who: anyone who can open a TCP connection. They open many and send nothing, send half a header, get an error and keep
+ * their side open, or close only their sending side.
  *
- * Goal: to use up the server's sockets, so that agents cannot connect and their leases run out.
+ * What they want: to exhaust the server's sockets, so that agents cannot connect and their leases expire.
  *
- * Defence: every connection that is not in use is closed by the server itself, within seconds and whatever the peer does:
- * without a first byte after `first_byte_timeout_ms`, without a whole header after `headers_timeout_ms`, after a refusal
- * (also a 401 that no other request follows) within `linger_ms`, and when nothing moves for `request_timeout_ms`. Connections are limited in total and per remote
- * address; loopback and named proxies are exempt from the second. Each one that is dropped is counted in the metrics.
+ * What stops them: the server closes every connection that is not in use, within seconds and whatever the peer does:
+ * without a first byte after `first_byte_timeout_ms`, without a complete header after `headers_timeout_ms`, after a
+ * refusal (also a 401 that no other request follows) within `linger_ms`, and without any traffic after
+ * `request_timeout_ms`. Connections are limited in total and per remote address; loopback and named proxies are exempt
+ * from the second limit. Every dropped connection is counted in the metrics.
  *
- * Not defended: many addresses of IPv4, or many networks of IPv6, can use up the total. That is for a firewall or a proxy.
+ * Not defended: many IPv4 addresses, or many IPv6 networks, can exhaust the total. That is for a firewall or a proxy.
  */
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -26,7 +27,7 @@ import { defineRoute, type ServerContext } from '../../src/server/route.js';
 import { LASTING_CREDENTIALS } from '../../src/server/testing/credentials.js';
 import { TestServer } from '../../src/server/testing/test-server.js';
 
-/** One route that takes a small body and answers with a large one. */
+/** A route that takes a small body and responds with a large one. */
 const ECHO = defineRoute({
   id: 'echo',
   method: 'POST',
@@ -38,7 +39,7 @@ const ECHO = defineRoute({
   run: async () => ({ status: 200, headers: {}, body: 'x'.repeat(32 * 1024 * 1024) }),
 });
 
-/** Refuses every credential. */
+/** A route that refuses every credential. */
 const GUARDED = defineRoute({
   id: 'guarded',
   method: 'GET',
@@ -49,7 +50,7 @@ const GUARDED = defineRoute({
   run: async () => problemResponse('UNAUTHENTICATED', 'This credential is not valid.'),
 });
 
-/** Longer than any test takes: each test shortens the one time that it is about. */
+/** Longer than any test takes: each test shortens only the timeout that it is about. */
 const NEVER_MS = 3600_000;
 const PATIENT = {
   first_byte_timeout_ms: NEVER_MS,
@@ -59,7 +60,7 @@ const PATIENT = {
   linger_ms: NEVER_MS,
 };
 
-/** A server, and every socket that it accepts. */
+/** A server, with every socket that it accepts. */
 async function begin(settings: Partial<ListenSettings>) {
   const app = createApp({
     context: { stopping: new AbortController().signal } as ServerContext,
@@ -76,7 +77,7 @@ async function begin(settings: Partial<ListenSettings>) {
   return { listening, dropped, ...accepted(listening.port) };
 }
 
-/** The server's side of each connection, in the order in which they were accepted. */
+/** The server's side of each connection, in the order of acceptance. */
 function accepted(port: number) {
   const sockets: Socket[] = [];
   const ends = new Map<Socket, Promise<unknown>>();
@@ -113,7 +114,7 @@ function stubborn(port: number): Socket {
   return socket;
 }
 
-/** What the server told the peer. Unlike `text` of node:stream/consumers this leaves the peer's side open. */
+/** Everything the peer received. Unlike `text` of node:stream/consumers, this leaves the peer's side open. */
 async function heardBy(socket: Socket): Promise<string> {
   let heard = '';
   socket.on('data', (chunk) => {
@@ -172,7 +173,7 @@ test('keeps a connection that sends another request after a refused one', async 
   };
   socket.write(ask('/guarded') + ask('/nothing'));
   await answersAre(2);
-  // By the time that this one is closed, the first would be too.
+  // By the time this one is closed, the first would be closed too.
   other.write(ask('/guarded'));
   await closed(1);
   socket.write(ask('/nothing'));
@@ -254,7 +255,7 @@ test('tells the metrics how many connections are open and how many were dropped'
   expect(body).toMatch(/^coditect_open_connections [1-9]/m);
 });
 
-/** Asks until it is answered: a connection that ends makes room a moment later. */
+/** Retries until there is a response: a closed connection frees its share of the limit a moment later. */
 async function answered(port: number): Promise<void> {
   for (;;) {
     const reply = await fetch(`http://127.0.0.1:${port}/nothing`).catch(() => null);

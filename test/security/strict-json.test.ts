@@ -1,12 +1,12 @@
 /**
- * Who: whoever can send a request or drop a file, with a proxy, a gateway or a reviewer in between that reads the same
- * text before us.
+ * Who: anyone who can send a request or drop a file, where a proxy, a gateway or a reviewer reads the same text before
+ * the server.
  *
  * What they want: one text that two programs read differently. `{"task_id": "harmless", "task_id": "A-001-x"}` passes a
- * filter that keeps the first member, and acts on what `JSON.parse` keeps, the last.
+ * filter that keeps the first member, but takes effect with the last one, which `JSON.parse` keeps.
  *
- * What stops them: one strict reader (`src/core/strict-json.ts`) for HTTP, MCP, inbox files and manifests. A name twice
- * in one object is refused, by that name, and nothing happens.
+ * What stops them: one strict parser (`src/core/strict-json.ts`) for HTTP, MCP, inbox files and manifests. A duplicate
+ * name in an object is refused, the refusal names it, and nothing happens.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

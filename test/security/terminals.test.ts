@@ -1,10 +1,12 @@
 /**
- * Attacker: an agent, a project file or a server, whose text a person sees through `gen`.
- * Goal: make the terminal act on that text: write the clipboard (OSC 52), clear the screen, hide or reorder words (bidi
- * overrides, zero-width characters), or rewrite lines that `gen` printed.
- * Defence: every command writes through `PlainOutput`, which lets nothing through but text and the styles that the CLI
- * itself made. Commands have no other stream, so a new one cannot forget it. JSON keeps its values: what a terminal
- * would obey is written as `\uXXXX` there.
+ * Who: an agent, a project file or a server whose text a person sees through `gen`.
+ *
+ * What they want: to make the terminal act on that text: write the clipboard (OSC 52), clear the screen, hide or
+ * reorder words (bidi overrides, zero-width characters), or rewrite lines that `gen` printed.
+ *
+ * What stops them: every command writes through `SanitizedOutput`, which passes only text and the CLI's own styles.
+ * Commands have no other stream, so a new one cannot bypass it. JSON keeps its values: characters that a terminal would
+ * obey are written as `\uXXXX`.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
@@ -24,11 +26,11 @@ const BIDI = '\u202egnp.exe\u202c\u2066x\u2069';
 const INVISIBLE = '\u200b\u200e\u2060\ufeff\u{e0041}';
 const HOSTILE = `${WORD}${CLIPBOARD}${CLEAR_SCREEN}${BLINKING}${C1_CLIPBOARD}${BIDI}${INVISIBLE}\rover\b\u007f`;
 
-/** Written apart from the rule under test. */
+/** Deliberately independent of the rule under test. */
 const OBEYED =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys is what this finds
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/;
-/** The styles of the CLI's own painter, and what its progress line does. No attack above uses one of them. */
+/** The styles of the CLI's own painter, and the sequences of its progress line. No attack above uses one of them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: styles begin with one
 const OWN_STYLES = /\x1b\[(?:(?:1|2|22|31|32|33|35|36|39)m|\?(?:25|2026)[hl]|1G|0K)/g;
 
@@ -42,7 +44,7 @@ function expectPlain(line: string, { out, err }: CommandResult): void {
 const TERMINAL = { columns: 200, is_watched: true };
 const PIPE = {};
 
-/** A project in which an agent has left hostile text wherever a person reads what agents say. */
+/** A project in which an agent has left hostile text everywhere a person reads what agents write. */
 async function attackedServer(): Promise<TerminalOptions> {
   const { setting, server } = await startPlannedHarness();
   const path = `${server.url}/api/tenants/default/projects/shop`;
@@ -153,7 +155,7 @@ describe('text in the files of a workspace', () => {
   });
 });
 
-/** Stands between the client and its server, and puts hostile text into every string of every answer. */
+/** A proxy between the client and its server that puts hostile text into every string of every response. */
 async function lyingServer(target: string, status?: number): Promise<string> {
   const server = createServer((asked, answer) => {
     const { method, url, headers } = asked;
@@ -188,7 +190,7 @@ function tainted(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, tainted(each)]));
 }
 
-/** A plan that was tainted is none, and nothing of it is shown. */
+/** Without `plan show`: a tainted plan is not a valid one, so none of it is shown. */
 const CALLS = [
   ...READS.filter((line) => line !== 'plan show'),
   'next',

@@ -1,14 +1,14 @@
 /**
  * Two ways to get more from a server than its operator meant to give.
  *
- * Attacker 1: someone who gets a token from a real issuer once: a former employee, or a service whose tokens are short
- * lived so that a stolen one is soon worthless. They have the token dated in the future, so that its lifetime looks
- * short while it is valid for years.
- * Defence: a token that claims to be issued in the future is refused, and its remaining lifetime is limited too.
+ * Who: someone who once gets a token from a real issuer: a former employee, or a service whose tokens are short-lived
+ * so that a stolen one soon becomes worthless.
+ * What they want: a token dated in the future, whose lifetime looks short while it is valid for years.
+ * What stops them: a token with an issue time in the future is refused, and its remaining lifetime is limited too.
  *
- * Attacker 2: a web page, opened in a browser on the machine where an open server runs. It sends requests to loopback,
- * with forms, images and navigation, which carry no `Origin` header.
- * Defence: an open server refuses every request that a browser marks as coming from another site or another port.
+ * Who: a web page, opened in a browser on the machine where an open server runs.
+ * What they want: to send requests to loopback, with forms, images and navigation, which carry no `Origin` header.
+ * What stops them: an open server refuses every request that a browser marks as coming from another site or port.
  */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -3,17 +3,19 @@ import { expectNoProblem, openClientHarness, planOf } from '../../src/client/tes
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 
 /**
- * The attacker is anybody who may wait for work: they open many waiting calls at once. They want the server or an agent
- * to fill its log with Node's warnings of leaks, among which a real warning goes unread.
+ * Who: anyone who may wait for work and opens many waiting calls at once.
  *
- * What stops them: signals that many calls listen to at once are declared as such where they are made or taken in, and
- * every call stops listening when it ends.
+ * What they want: a server or an agent that fills its log with Node's leak warnings, among which a real warning goes
+ * unread.
+ *
+ * What stops them: signals that many calls listen to are declared as such where they are created or received, and every
+ * call stops listening when it ends.
  */
 
 const MANY = 20;
 const A = 'A-001-core';
 
-/** Fails the test that made Node warn. */
+/** Fails the test if Node emits a warning. */
 function expectNoWarning(): { ended(): Promise<void> } {
   const warnings: string[] = [];
   const onWarning = (warning: Error): void => void warnings.push(`${warning.name}: ${warning.message}`);
@@ -21,14 +23,14 @@ function expectNoWarning(): { ended(): Promise<void> } {
   onTestFinished(() => void process.off('warning', onWarning));
   return {
     ended: async () => {
-      // Node tells warnings after the turn of the loop that caused them.
+      // Node emits warnings after the turn of the event loop that caused them.
       await new Promise((resolve) => setImmediate(resolve));
       expect(warnings).toEqual([]);
     },
   };
 }
 
-/** Resolves with the call of that number. */
+/** `all` resolves with the `count`-th call of `one`. */
 function calls(count: number): { one(): void; all: Promise<void> } {
   let left = count;
   let resolve = (): void => {};
@@ -66,7 +68,7 @@ it('many calls that wait for work at once make the server give no warning', asyn
   const reasons = (await replies).map((reply) =>
     reply.status === 'fulfilled' ? reply.value.body.reason : null,
   );
-  // It found nothing, and was still waiting when the server stopped.
+  // The calls found no work, and were still waiting when the server stopped.
   expect(reasons).toEqual(Array.from({ length: MANY }, () => 'NOTHING_READY'));
   await warned.ended();
   await server.restart();

@@ -15,7 +15,7 @@ interface TestHandle {
   readonly claim_id: string;
 }
 
-/** An agent in a session, who remembers the handles it was granted, also when they are no longer worth anything. */
+/** An agent in a session that remembers the handles it was granted, including expired ones. */
 export class HarnessAgent {
   private readonly handles = new Map<string, TestHandle>();
   private readonly caller: Caller;
@@ -106,14 +106,14 @@ export class HarnessAgent {
     );
   }
 
-  /** The handle of the last grant, as submit and note want it. */
+  /** The handle of the last grant, in the form for submit and note. */
   handle(taskId: string): TestHandle {
     const handle = this.handles.get(taskId);
     if (handle === undefined) throw new Error(`${this.agent_id} was never granted ${taskId}`);
     return handle;
   }
 
-  /** The same, as renew and release want it. */
+  /** The same handle, in the form for renew and release. */
   expectedHandle(taskId: string) {
     const { generation, ...rest } = this.handle(taskId);
     return { ...rest, expected_generation: generation };
@@ -126,5 +126,5 @@ export class HarnessAgent {
   }
 }
 
-/** A human with a name, as the door would let them in. */
+/** A human caller with a name, as the server would authenticate them. */
 export const human = (user_id: string): Caller => ({ ...OPEN_CALLER, user_id });

@@ -4,7 +4,7 @@ import { P } from './coordinator-harness.js';
 export const A = 'A-001-core';
 export const MEGABYTE = 'A'.repeat(1_000_000);
 export const HASH = 'a'.repeat(64);
-/** An own key of that name, as a body off the wire can have. */
+/** An object with an own key `__proto__`, as a parsed body can have. */
 export const PROTO = JSON.parse('{"__proto__": {"admin": true}}') as Record<string, unknown>;
 
 export function nested(depth: number): unknown {
@@ -23,7 +23,7 @@ export const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
 export const result = { task_id: A, session_id: 's1', generation: 1, result_data: {} };
 export const operator = { expected_generation: 1, reason: 'because' };
 
-/** Every way in that takes a body, with one that is well formed. */
+/** Every operation that takes a body, with a valid one. */
 export const BODY_ENDPOINTS: Readonly<Record<string, BodyEndpoint>> = {
   claim: {
     send: (to, body, scope = P) => to.claimTask(scope, body),
@@ -72,7 +72,7 @@ export const BODY_ENDPOINTS: Readonly<Record<string, BodyEndpoint>> = {
   put_limits: { send: (to, body, scope = P) => to.settings.putLimits(scope.tenant_id, body), body: {} },
 };
 
-/** What can be wrong with a field, by the field: given to every door whose body has it. */
+/** Invalid values by field, sent to every operation whose body has the field. */
 const WRONG_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   task_id: [
     '',
@@ -124,7 +124,7 @@ const WRONG_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   project_id: ['', '_tenant', '../x', MEGABYTE, 7],
 };
 
-/** Fields that a body may have, wrong. */
+/** Optional fields with invalid values. */
 const WRONG_EXTRA_FIELDS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   claim: [
     ...[0, -1, 1.5, 29, 3601, 1e12, Number.NaN, Number.POSITIVE_INFINITY, '300', null].map(lease),
@@ -203,7 +203,7 @@ const WRONG_COMMON_FIELDS = [
   { signature: 'x'.repeat(513) },
 ];
 
-/** Spreading would set the prototype: an own key stays one. */
+/** Defines own properties: a spread would set the prototype instead. */
 function withField(
   body: Readonly<Record<string, unknown>>,
   fields: Readonly<Record<string, unknown>>,

@@ -5,14 +5,17 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The folder of the program as it is published, file by file. */
+    /** The folder of the built program, file by file as it is published. */
     built: string;
   }
 }
 
 const FOLDERS = '.mutants';
 
-/** Once for all tests that start the program: to read TypeScript takes a process longer than most of what it then does. */
+/**
+ * Builds once for all tests that start the program: a process takes longer to load TypeScript than to do most of its
+ * work.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await newFolder('built-');
   await buildProgram('src', folder);
@@ -20,7 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return () => rm(folder, { recursive: true, force: true });
 }
 
-/** Within the repository, so that what is built there finds its libraries. */
+/** Inside the repository, so that the build finds its libraries. */
 export async function newFolder(prefix: string): Promise<string> {
   await mkdir(FOLDERS, { recursive: true });
   return resolve(await mkdtemp(join(FOLDERS, prefix)));

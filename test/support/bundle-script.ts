@@ -8,7 +8,7 @@ export interface BundledScript {
   remove(): Promise<void>;
 }
 
-/** A program in TypeScript as one script: read from its sources, a process takes three times as long to start. */
+/** Bundles a TypeScript program into one script: run from its sources, a process takes three times as long to start. */
 export async function bundleScript(program: string): Promise<BundledScript> {
   const folder = await newFolder('bundled-');
   const script = join(folder, 'program.mjs');

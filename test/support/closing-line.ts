@@ -2,7 +2,7 @@ import type { Reporter, TestModule } from 'vitest/node';
 import { NOT_RUN } from '../../src/stores/testing/not-run.js';
 
 /**
- * Ends a run with plain lines that any program can read: what could not run here and why, then the count.
+ * Ends a run with plain lines that any program can parse: what could not run here and why, then the count.
  *
  *     not run: redis: redis-server is not installed (npm run engines:install)
  *     1420 passed, 0 failed, 12 skipped
@@ -21,7 +21,7 @@ export default class ClosingLine implements Reporter {
   }
 }
 
-/** One line per group and reason, however many files have it; a test that is skipped without a reason shows its title. */
+/** One line per group and reason, over all files; a test that is skipped without a reason shows its title. */
 function reasons(modules: readonly TestModule[]): string[] {
   const found = new Set<string>();
   for (const module of modules) {

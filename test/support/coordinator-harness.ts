@@ -31,7 +31,7 @@ export interface CoordinatorHarnessOptions {
   readonly observer?: Observer;
 }
 
-/** A coordinator on a store of its own, in a world that stands still. */
+/** A coordinator on its own store, with a clock that only the test moves. */
 export class CoordinatorHarness {
   coordinator!: Coordinator;
   store!: Store;
@@ -49,7 +49,7 @@ export class CoordinatorHarness {
     const environment = new ManualEnvironment(options.start ?? START);
     const { clock } = environment;
     if (name === 'memory') {
-      // The one object outlives its coordinators, as a file does.
+      // One store object outlives its coordinators, as a file does.
       const store = openMemoryStore({ clock, meta: { incarnation: 1, secret: SECRET } });
       return new CoordinatorHarness(environment, async () => store, {
         ...options,
@@ -68,14 +68,14 @@ export class CoordinatorHarness {
     return harness;
   }
 
-  /** Everything the coordinator knew is gone; what it acknowledged is in the store. */
+  /** Discards the coordinator's memory; what it acknowledged is in the store. */
   async restart(): Promise<void> {
     this.coordinator.close();
     await this.store.close();
     await this.start();
   }
 
-  /** One more coordinator over the same store. */
+  /** Opens another coordinator over the same store. */
   async openAnother(): Promise<Coordinator> {
     const coordinator = await this.openCoordinator();
     onTestFinished(() => coordinator.close());
@@ -102,7 +102,7 @@ export class CoordinatorHarness {
     return this.store.events(scope, { after: 0, limit: 100_000 });
   }
 
-  /** The types of what happened to a task, in order. */
+  /** The types of a task's events, in order. */
   async eventTypesOf(taskId: string, scope = P): Promise<string[]> {
     const events = await this.store.events(scope, { after: 0, limit: 100_000, subject: taskId });
     return events.map((event) => event.event_type);
@@ -123,7 +123,7 @@ export class CoordinatorHarness {
 
 export type OpenHarness = (options?: CoordinatorHarnessOptions) => Promise<CoordinatorHarness>;
 
-/** The same tests on every store: whoever calls the coordinator cannot tell them apart. */
+/** Runs the same tests on every store: a caller of the coordinator cannot tell the stores apart. */
 export function forEachStore(title: string, tests: (open: OpenHarness, name: TestStoreName) => void): void {
   for (const name of STORES) {
     describe(`${title} (${name} store)`, () =>
@@ -131,13 +131,13 @@ export function forEachStore(title: string, tests: (open: OpenHarness, name: Tes
   }
 }
 
-/** The reply, where the test is not about what is wrong with the request. */
+/** Returns the reply; throws if it is a problem. */
 export function unwrap<T>(reply: T | Problem): T {
   if (isProblem(reply)) throw new Error(`${reply.problem}: ${reply.detail}`);
   return reply;
 }
 
-/** A plan of tasks that wait for nothing but what they name. */
+/** A plan whose tasks have no dependencies other than those given. */
 export function planOf(...tasks: readonly (string | Record<string, unknown>)[]): unknown {
   const tracks: Record<string, unknown[]> = {};
   for (const task of tasks) {

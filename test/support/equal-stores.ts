@@ -7,13 +7,13 @@ import { SeededRandom } from './seeded-random.js';
 const PER_STORE = 100;
 /** `npm run test:long` compares this many sequences. */
 const SEQUENCES = 1_000;
-/** The first sequence of each group. The sequences of a group are played at once. */
+/** The first sequence of each group. The sequences of a group run concurrently. */
 export const GROUPS = Array.from({ length: SEQUENCES / PER_STORE }, (_, at) => at * PER_STORE);
 const STEPS_MIN = 20;
 const STEPS_MAX = 60;
 const SECONDS = [0, 0, 1, 5, 20, 40, 120, 310, 700, 4000] as const;
 
-/** What the sequences must have met between them, or they are not worth comparing. */
+/** Outcomes that the sequences together must produce; otherwise the comparison is worthless. */
 const REQUIRED_OUTCOMES = [
   ...[
     'GRANTED',
@@ -55,17 +55,19 @@ const REQUIRED_OUTCOMES = [
 
 const UUID_V7 = /"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"/g;
 
-/** As the wire would show it. The ids of events are random; those of refusals follow from what they refuse, and stay. */
+/** JSON with the random event ids masked. Ids of refusals are derived from what they refuse, and stay. */
 const normalizedJson = (value: unknown): string =>
   JSON.stringify(value ?? null).replace(UUID_V7, '"an event id"');
 
 function expectSame(label: string, left: unknown, right: unknown): void {
   const [expected, actual] = [normalizedJson(left), normalizedJson(right)];
-  // Most are alike to the letter; the others may still say the same in another order.
+  // Most are equal as text; the others may still be equal apart from the order of keys.
   if (expected !== actual) expect(JSON.parse(actual), label).toEqual(JSON.parse(expected));
 }
 
-/** A group of sequences on one store. Each has a tenant of its own: what they do at once cannot mix. */
+/**
+ * A group of sequences on one store. Each has its own tenant, so that concurrent sequences do not affect each other.
+ */
 class ClientGroup {
   readonly clients: readonly RandomClient[];
 
@@ -96,7 +98,7 @@ class ClientGroup {
   }
 }
 
-/** All that can be asked about what a player has touched. */
+/** Every query about what a client has touched. */
 async function readProject(
   harness: CoordinatorHarness,
   { scope, subjects }: RandomClient,
@@ -133,7 +135,7 @@ function compare(when: string, first: number, left: GroupReadings, right: GroupR
   }
 }
 
-/** Plays groups of sequences on both stores. `isWhole`: they must meet every outcome of MUST_HAPPEN between them. */
+/** Runs groups of sequences on both stores. `isWhole`: together they must produce every one of REQUIRED_OUTCOMES. */
 export function describeEqualStores(groups: readonly number[], isWhole = true): void {
   describe('memory and file store cannot be told apart', () => {
     const seenOutcomes = new Set<string>();

@@ -3,16 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Serializable, setEnvironmentData } from 'node:worker_threads';
 import { onTestFinished, vi } from 'vitest';
 
-/** As still-clock.cjs has it. */
+/** The same name as in still-clock.cjs. */
 const NAME = 'still-clock';
 const NODE_OPTIONS = `--require=${JSON.stringify(join(import.meta.dirname, 'still-clock.cjs'))}`;
 
 const nanoseconds = (seconds: number): bigint => BigInt(Math.round(seconds * 1e9));
 
 /**
- * The time of the test's own process and of the threads that its sources start: it stands still until the test moves it,
- * for servers, coordinators and clients alike. Timers go on by real time, and find that none has passed. A process that
- * is started meanwhile has a still clock of its own (still-clock.cjs).
+ * Freezes the clocks of the test's process and of the threads it starts until the test advances them, for servers,
+ * coordinators and clients alike. Timers still run in real time, but see no time pass. A process that is started
+ * meanwhile has a frozen clock of its own (still-clock.cjs).
  */
 export class FrozenTime {
   private readonly clock = new BigInt64Array(new SharedArrayBuffer(8));
@@ -38,7 +38,7 @@ export class FrozenTime {
     });
   }
 
-  /** Until the end of the test. */
+  /** Freezes the time until the end of the test. */
   static begin(): FrozenTime {
     return new FrozenTime();
   }
@@ -49,7 +49,7 @@ export class FrozenTime {
     Atomics.add(this.clock, 0, nanoseconds(seconds));
   }
 
-  /** Lets a second pass every now and then, until it is settled. */
+  /** Advances the time second by second until the promise settles. */
   async advanceUntil<T>(ended: Promise<T>): Promise<T> {
     let isSettled = false;
     const settle = () => {

@@ -6,7 +6,7 @@ interface ManualTimer {
   readonly task: () => void;
 }
 
-/** The world around a coordinator, standing still: time and timers move when a test says so, and never by themselves. */
+/** The environment of a coordinator in which time and timers move only when a test says so. */
 export class ManualEnvironment implements Environment {
   readonly clock: ManualClock;
   private readonly timers = new Set<ManualTimer>();
@@ -16,11 +16,11 @@ export class ManualEnvironment implements Environment {
     this.clock = new ManualClock(Date.parse(start));
   }
 
-  /** Different with every draw and the same in every run. */
+  /** Different for every call, and the same in every run. */
   randomBytes(count: number): Uint8Array {
     this.drawn += 1;
     const bytes = new Uint8Array(count);
-    // At both ends: an id made of time and chance leaves out what it has no room for.
+    // Written at both ends, because an id of time and random bytes drops some of them.
     const view = new DataView(bytes.buffer);
     view.setUint32(0, this.drawn);
     view.setUint32(count - 4, this.drawn);
@@ -41,7 +41,7 @@ export class ManualEnvironment implements Environment {
     this.clock.advance(seconds * 1000);
   }
 
-  /** Runs every timer that is due; those that they set wait for the next time. */
+  /** Runs every timer that is due; timers that these set wait for the next call. */
   runDueTimers(): void {
     for (const timer of [...this.timers]) {
       if (timer.due_ms > this.clock.monotonicMs()) continue;

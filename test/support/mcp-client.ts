@@ -4,14 +4,14 @@ import { onTestFinished } from 'vitest';
 export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-/** A guard against hanging, and no measure of speed. */
+/** A guard against hanging, not a measure of speed. */
 const REQUEST_OPTIONS = { timeout: 600_000 };
 
 export interface McpToolReply {
   readonly [word: string]: unknown;
 }
 
-/** The official client, speaking one revision of the protocol. */
+/** The official client, pinned to one revision of the protocol. */
 export async function mcpClient(transport: Transport, revision: Revision): Promise<Client> {
   const mode = revision === '2025-11-25' ? 'legacy' : { pin: revision };
   const client = new Client({ name: 'a test', version: '1' }, { versionNegotiation: { mode } });
@@ -20,7 +20,7 @@ export async function mcpClient(transport: Transport, revision: Revision): Promi
   return client;
 }
 
-/** Calls a tool and returns what it told, which must be the same in both forms. */
+/** Calls a tool and returns its reply, which must be the same in both forms. */
 export async function callTool(
   client: Client,
   name: string,
@@ -35,8 +35,8 @@ export async function callTool(
 }
 
 /**
- * An agent whose memory is the last reply and nothing else: what to call, and with which arguments, it must find in
- * there. Works until nothing is left; returns what it was told, in order.
+ * An agent that remembers only the last reply, which must tell it what to call and with which arguments. Works until
+ * nothing is left; returns the replies in order.
  */
 export async function forgetfulAgent(client: Client): Promise<McpToolReply[]> {
   const replies: McpToolReply[] = [];

@@ -4,8 +4,8 @@ import { transform } from 'esbuild';
 import { inject } from 'vitest';
 
 /**
- * A program in TypeScript as plain JavaScript, in the package as it is built, which it may import by its name. Read from
- * its source, a process would take three times as long to start.
+ * Transpiles a TypeScript program to JavaScript inside the built package, which it may import by name. Run from its
+ * source, a process would take three times as long to start.
  */
 export async function plainScript(program: string): Promise<string> {
   const script = join(await mkdtemp(join(inject('built'), 'script-')), 'program.mjs');

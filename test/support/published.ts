@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What a checkout has beside its own files and hidden folders: nothing of it can be published. */
+/** Generated folders of a checkout, besides hidden ones; none of them can be published. */
 const NEVER_PUBLISHED = ['coverage', 'dist', 'node_modules'];
-/** What somebody installs who uses the engines or the MCP example; taken from here, so that nothing is downloaded twice. */
+/** Packages for the engines and the MCP example; linked from this checkout, so that nothing is downloaded twice. */
 const OPTIONAL_PACKAGES = [
   '@aws-sdk/client-dynamodb',
   '@modelcontextprotocol/client',
@@ -24,14 +24,14 @@ export interface PackageManifest {
   readonly exports: Readonly<Record<string, string>>;
 }
 
-/** The package as whoever installs it has it. */
+/** The package as a user has it after installation. */
 export interface PublishedPackage {
   readonly manifest: PackageManifest;
   /** The paths of all files in the tarball. */
   readonly files: readonly string[];
-  /** A project that has the package and nothing else. */
+  /** A project with the package and nothing else. */
   readonly bareProject: string;
-  /** One that also has everything that may be installed beside it. */
+  /** A project that also has all optional packages. */
   readonly fullProject: string;
 }
 
@@ -51,16 +51,16 @@ export async function publishInto(folder: string): Promise<PublishedPackage> {
   };
 }
 
-/** Where the package lies in a project. */
+/** Path of the package in a project. */
 export const PACKAGE = 'node_modules/genesis-fleet';
 
-/** As `npm run build` does; whether the types of the sources agree is a matter of `npm run check`. */
+/** Builds as `npm run build` does, but without type checks, which `npm run check` covers. */
 async function build(outDir: string): Promise<void> {
   const tsc = resolve('node_modules/typescript/bin/tsc');
   await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', outDir]);
 }
 
-/** With all that must not be published, so that only the manifest keeps it out. */
+/** Also copies files that must not be published, so that only the manifest keeps them out. */
 async function copyCheckout(to: string): Promise<void> {
   for (const entry of await readdir('.', { withFileTypes: true })) {
     const isHidden = entry.isDirectory() && entry.name.startsWith('.');
@@ -81,7 +81,7 @@ async function installPackage(project: string, tarball: string): Promise<string>
   return project;
 }
 
-/** Within the other: what it does not have of its own is found there. */
+/** Nested in the bare project, where it finds everything that it does not have itself. */
 async function installOptional(bareProject: string): Promise<string> {
   const fullProject = join(bareProject, 'full');
   await cp(join(bareProject, PACKAGE), join(fullProject, PACKAGE), { recursive: true });

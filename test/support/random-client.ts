@@ -18,7 +18,7 @@ interface KnownHandle {
   readonly claim_id: string;
 }
 
-/** What a player looks for in what it sent, and in what it was told. */
+/** The fields of requests and replies that a client reads. */
 interface SentFields extends KnownHandle {
   readonly expected_generation: number;
   readonly candidate_sha256?: string;
@@ -42,8 +42,8 @@ export interface ClientStep {
 type SendStep = (body: never) => Promise<unknown>;
 
 /**
- * Sends one command after another to one project. What it sends follows from its seed and from what it was
- * answered, so two players with one seed differ as soon as two coordinators do, and not before.
+ * Sends one command after another to one project. The commands follow from its seed and from the replies, so two
+ * clients with one seed differ as soon as two coordinators do, and not before.
  */
 export class RandomClient {
   private readonly random: SeededRandom;
@@ -75,7 +75,7 @@ export class RandomClient {
     this.tasks = [...ids, ...('subtasks' in subtasks ? ['A-002-x::1', 'A-002-x::2'] : []), EDGE];
   }
 
-  /** Everything this player may have touched. */
+  /** Every subject that this client may have touched. */
   get subjects(): readonly string[] {
     return [...this.tasks, 'C-001-x'];
   }
@@ -246,12 +246,12 @@ export class RandomClient {
 
   private request() {
     if (!this.random.chance(30)) return {};
-    // Now and then an id that was used before, with whatever body comes now.
+    // Sometimes reuses an earlier id, with a different body.
     if (!this.random.chance(15)) this.requests += 1;
     return { request_id: `r${this.requests}` };
   }
 
-  /** Of the last grants, most often the very last. */
+  /** One of the latest grants, usually the very last. */
   private handle(): KnownHandle {
     const last = this.handles.slice(this.random.chance(50) ? -1 : -4);
     if (last.length > 0) return this.random.pick(last);
@@ -293,7 +293,7 @@ export class RandomClient {
   }
 }
 
-/** How often each command comes: work most, humans and settings now and then. */
+/** The frequency of each command: mostly work, sometimes humans and settings. */
 const WEIGHTED: readonly string[] = Object.entries({
   claim: 24,
   next: 8,

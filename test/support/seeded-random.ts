@@ -1,8 +1,8 @@
-/** Numbers that are the same in every run with the same seed. */
+/** A random number generator that gives the same numbers for the same seed. */
 export class SeededRandom {
   constructor(private state: number) {}
 
-  /** A whole number from 0 up to, not including, `bound`. */
+  /** An integer from 0 up to, not including, `bound`. */
   below(bound: number): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);

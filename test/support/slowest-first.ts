@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** A long file that starts last keeps all others waiting for the end. Most of these wait for processes of their own. */
+/** A long file that starts last delays the end of the whole run. Most of these wait for their own child processes. */
 const SLOWEST = [
   'sim/sim.test.ts',
   'sim/inbox/inbox.test.ts',

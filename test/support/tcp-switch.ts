@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** An address that leads to one server or another, as a name in the network does that is moved at a failover. */
+/** An address that can be pointed at another server, like a network name that moves at a failover. */
 export class TcpSwitch {
   private readonly sockets = new Set<Socket>();
 
@@ -22,7 +22,7 @@ export class TcpSwitch {
     return tcpSwitch;
   }
 
-  /** The URL of what is behind it now, by this address. */
+  /** The URL of the current target, by this address. */
   get url(): string {
     const url = new URL(this.target);
     url.port = String((this.server.address() as { port: number }).port);

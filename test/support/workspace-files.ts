@@ -1,4 +1,4 @@
-/** A small project: two features that share a module, one that shares none, and one nobody knows the modules of. */
+/** A small project: two features that share a module, one that shares none, and one whose modules are unknown. */
 export const FILES: Readonly<Record<string, string>> = {
   'graph/edges/design_code.yml': `
 edge: "design→code"
@@ -39,7 +39,7 @@ export const coordinationConfig = (settings: { mode?: string; enforce?: boolean;
     ...(settings.claims === undefined ? {} : { claims: settings.claims }),
   });
 
-/** What the evaluators of `design_code` report of a good result; or of another. */
+/** The evaluator report for `design_code`, by default that of a good result. */
 export function evaluatorReport(
   results: Readonly<Record<string, string>> = { compiles: 'pass', reads_well: 'pass' },
 ) {

@@ -4,7 +4,7 @@ import type { Task } from './plan.js';
 
 export type Operation = 'claim' | 'renew' | 'submit';
 
-/** One agent with one connection: it claims, renews once where asked to, submits, and takes the next. */
+/** One agent with one connection: claims, renews once if asked to, submits, and takes the next task. */
 export class Agent {
   private readonly connection: Connection;
   private readonly session_id: string;

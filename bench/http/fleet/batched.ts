@@ -5,13 +5,13 @@ import { Told, type Word } from './fleet-replies.js';
 import { type Pace, WARM_UP_SECONDS } from './paced.js';
 import { plannedTasks, type Task } from './plan.js';
 
-/** So many items are under way at a time, in as many requests as that takes. */
+/** Items in flight at a time, spread over as many requests as needed. */
 const ITEMS_IN_FLIGHT = 1_000;
 const REQUESTS_IN_FLIGHT_MIN = 2;
 const TASKS_PER_SECOND = 6_000;
 
 export interface BatchedPace extends Pace {
-  /** Items a request, one run for each. */
+  /** Items per request; one run for each value. */
   readonly batch: readonly number[];
 }
 
@@ -21,7 +21,7 @@ export interface BatchRun {
   readonly submits: Measured;
 }
 
-/** Whole batches of claims, then whole batches of results for them; for each size of a batch on the same warm server. */
+/** Sends batches of claims, then batches of results for them; all batch sizes run on the same warm server. */
 export async function batched({ url, pid, agents, seconds, batch }: BatchedPace) {
   const warming = await plannedTasks(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
   const told = new Told();
@@ -94,7 +94,7 @@ function heldOf(tasks: readonly Task[], granted: readonly Word[]): Held[] {
   }));
 }
 
-/** A batch is about one project. */
+/** Splits items into batches of one project each. */
 function inBatches<Item extends { readonly path: string }>(items: readonly Item[], size: number): Item[][] {
   const batches: Item[][] = [];
   for (const item of items) {

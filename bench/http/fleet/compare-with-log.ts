@@ -5,7 +5,7 @@ import type { Told, Word } from './fleet-replies.js';
 
 const KEPT = { CLAIM_ACQUIRED: 'granted', RESULT_SUBMITTED: 'completed' } as const;
 
-/** Holds what the agents were told against what the log says. Empty: they agree. */
+/** Compares the replies that the agents received with the log. Empty: they agree. */
 export async function verdict(root: string, told: Told): Promise<string[]> {
   const faults: string[] = [];
   const logged = { granted: new Map<string, string[]>(), completed: new Map<string, string[]>() };
@@ -30,7 +30,9 @@ export async function verdict(root: string, told: Told): Promise<string[]> {
 const whose = ({ project_id, task_id, session_id, generation }: Word): string =>
   `${project_id}/${task_id} to ${session_id} as generation ${generation}`;
 
-/** Nobody gives a task back in these runs, so each is granted once and completed once, to whoever was told so. */
+/**
+ * No task is released in these runs, so each is granted once and completed once, to the agent that received the reply.
+ */
 function compared(
   kind: 'granted' | 'completed',
   logged: ReadonlyMap<string, readonly string[]>,

@@ -2,14 +2,14 @@ import { Client } from 'undici';
 
 export interface Reply {
   readonly status: number;
-  // The shapes are the wire contract's; what a bench reads of them is checked against the log, not by types.
+  // The shape is defined by the wire contract; what the benchmark reads is checked against the log, not by types.
   // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
   readonly body: any;
 }
 
 const HEADERS = { 'content-type': 'application/json' };
 
-/** One agent's own connection, kept alive. */
+/** One agent's own keep-alive connection. */
 export class Connection {
   private readonly client: Client;
 

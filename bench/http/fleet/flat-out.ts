@@ -9,7 +9,7 @@ import { plannedTasks } from './plan.js';
 /** More than the agents can finish in a second. */
 const TASKS_PER_SECOND = 4_000;
 
-/** Every agent takes and completes one piece of work after another, as fast as it is answered. */
+/** Every agent claims and completes one task after another, as fast as it gets replies. */
 export async function flatOut({ url, pid, agents: count, seconds }: Pace) {
   const tasks = await plannedTasks(url, TASKS_PER_SECOND * (WARM_UP_SECONDS + seconds));
   const told = new Told();

@@ -1,4 +1,4 @@
-/** What one command was told, to be held against the log afterwards. */
+/** The reply to one command, kept for comparison with the log. */
 export interface Word {
   readonly project_id: string;
   readonly task_id: string;
@@ -6,11 +6,11 @@ export interface Word {
   readonly generation: number;
 }
 
-/** Everything the fleet was told, by the kind of answer. */
+/** All replies that the fleet received, by kind. */
 export class Told {
   readonly granted: Word[] = [];
   readonly completed: Word[] = [];
   refused = 0;
-  /** Requests without an answer: whether they happened, only the log knows. */
+  /** Requests without a reply: only the log shows whether they took effect. */
   unanswered = 0;
 }

@@ -7,22 +7,22 @@ import { plannedTasks, type Task } from './plan.js';
 
 export interface Pace {
   readonly url: string;
-  /** Of the server. */
+  /** Process id of the server. */
   readonly pid: number;
   readonly agents: number;
   readonly rate: number;
   readonly seconds: number;
 }
 
-/** A new server compiles its code while it works. */
+/** Excluded from the measurement: a new server is still compiling its code. */
 export const WARM_UP_SECONDS = 4;
 const OPERATIONS_PER_TASK = 3;
-/** In every so manieth round two neighbours want the same task at the same time, and one of them gets it. */
+/** Every fifth round, two neighbours request the same task at the same time, and one of them gets it. */
 const CONTESTED_EVERY = 5;
 
 /**
- * Requests come when they are due, whether or not the server keeps up: each agent has its turn every agents/rate
- * seconds, and what it waits for is counted from its turn on.
+ * Open-loop load: requests are sent when they are due, whether or not the server keeps up. Each agent has a turn every
+ * agents/rate seconds, and latency counts from that turn.
  */
 export async function paced({ url, pid, agents: count, rate, seconds }: Pace) {
   const total_seconds = WARM_UP_SECONDS + seconds;

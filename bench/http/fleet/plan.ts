@@ -3,13 +3,13 @@ import { tracksOf } from '../../harness.js';
 const TASKS_PER_PROJECT = 20_000;
 
 export interface Task {
-  /** Of its project: `/api/tenants/…/projects/…`. */
+  /** Path of the project: `/api/tenants/…/projects/…`. */
   readonly path: string;
   readonly project_id: string;
   readonly task_id: string;
 }
 
-/** Puts plans of so many tasks that wait for nothing. */
+/** Uploads plans with this many tasks, all without dependencies. */
 export async function plannedTasks(url: string, count: number, name = 'project'): Promise<Task[]> {
   const tasks: Task[] = [];
   for (let project = 0; tasks.length < count; project += 1) {

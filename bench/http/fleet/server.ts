@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const GEN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
-/** A thousand agents are more than `gen up` lets in unasked; nothing else differs from it. */
+/** A thousand agents exceed the default limits of `gen up`; nothing else differs from the defaults. */
 const WIDE = ['max_concurrent_claims=10000000', 'max_active_sessions=1000000'];
 
 export interface Server {
@@ -13,7 +13,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** The server as anybody starts it, on the file store. BENCH_NODE_FLAGS goes to its Node, for a profiler. */
+/** Starts the built server on the file store. BENCH_NODE_FLAGS is passed to its Node, for a profiler. */
 export async function startServer(root: string): Promise<Server> {
   const limits = WIDE.flatMap((limit) => ['--limit', limit]);
   const flags = (process.env.BENCH_NODE_FLAGS ?? '').split(' ').filter((flag) => flag !== '');

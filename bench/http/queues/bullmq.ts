@@ -4,11 +4,13 @@ import { JOBS_PER_INSERT, jobsFor, type QueueLoad, resultOf, takeAndComplete } f
 
 const NAME = 'bench';
 
-/** First agent by agent as ours, through its calls for that; then as its own worker does it, the best it can. */
+/**
+ * Measures BullMQ twice: one job per agent and call, as in our runs, and then with its own worker, its fastest mode.
+ */
 export async function bullmq(load: QueueLoad): Promise<Record<'agents' | 'worker', Measured>> {
   const connection = { host: '127.0.0.1', port: load.port, maxRetriesPerRequest: null };
   const queue = new Queue(NAME, { connection });
-  // For two runs of a queue that does more than others.
+  // Enough for two runs, since BullMQ finishes more jobs than the other queues.
   await enqueue(queue, 4 * jobsFor(load));
   const byAgents = await agents(connection, load);
   const byWorker = await worker(connection, load, await queue.getWaitingCount());
@@ -40,7 +42,7 @@ async function agents(connection: object, load: QueueLoad): Promise<Measured> {
   return { seconds: done.seconds, jobs, requests: 2 * jobs, operations };
 }
 
-/** Its worker takes the next job in the call that completes the last: there are no times of their own to tell. */
+/** Its worker takes the next job in the call that completes the last, so the two have no separate times. */
 async function worker(
   connection: object,
   { agents, seconds }: QueueLoad,

@@ -7,7 +7,10 @@ import { jobsFor, POOL_CONNECTIONS, type QueueLoad } from './load.js';
 const NAME = 'bench';
 const logger = new Logger(() => () => {});
 
-/** Its workers, one job at a time each; then with the local queue and the batched completion it recommends. */
+/**
+ * Measures its workers with one job at a time each, and then with the local queue and batched completion that it
+ * recommends.
+ */
 export async function graphileWorker(load: QueueLoad): Promise<Record<'workers' | 'batches', Measured>> {
   const pgPool = new pg.Pool({
     ...{ host: '127.0.0.1', port: load.port, user: 'postgres', database: 'postgres' },
@@ -42,7 +45,7 @@ async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promi
   });
   const time_up = new Promise((resolve) => setTimeout(resolve, load.seconds * 1000));
   await Promise.race([time_up, once(events, 'worker:getJob:empty')]);
-  // It goes on to the next job before the last one is completed: when that was, only the end of all tells.
+  // It starts the next job before the last one is completed, so only the end of the run shows how many were completed.
   await runner.stop();
   const seconds = (performance.now() - began_ms) / 1000;
   const jobs = before - (await jobsLeft(pgPool));

@@ -1,25 +1,25 @@
-/** What each job queue is given to do. */
+/** The load that each job queue is given. */
 export interface QueueLoad {
   readonly port: number;
   readonly agents: number;
   readonly seconds: number;
 }
 
-/** Enqueued before the clock starts: more than those on PostgreSQL finish in a second. */
+/** Jobs enqueued before the clock starts: more than the queues on PostgreSQL finish in a second. */
 const JOBS_PER_SECOND = 5_000;
 export const jobsFor = ({ seconds }: QueueLoad): number => JOBS_PER_SECOND * seconds;
 export const JOBS_PER_INSERT = 2_000;
 
-/** Connections to PostgreSQL: agents wait their turn, as they would behind any pool. */
+/** Connections to PostgreSQL; agents wait for a free one, as behind any pool. */
 export const POOL_CONNECTIONS = 20;
 
-/** Jobs a call, where a queue takes and completes many at once. */
+/** Jobs per call, where a queue takes and completes several at once. */
 export const BATCH_JOBS = 500;
 
-/** What an agent hands in, as small as ours. */
+/** The result that an agent submits, as small as in our own runs. */
 export const resultOf = (agent: number): object => ({ summary: 'done', by: agent });
 
-/** Take and complete, over and over, each agent on its own, until the time is up or nothing is left. */
+/** Each agent takes and completes jobs one after another, until the time is up or no job is left. */
 export async function takeAndComplete<Job>(
   { agents, seconds }: QueueLoad,
   take: (agent: number) => Promise<Job | undefined>,

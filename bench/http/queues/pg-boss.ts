@@ -13,7 +13,7 @@ import {
 const NAME = 'bench';
 const BATCHES_IN_FLIGHT = 2;
 
-/** Agent by agent, one job at a time; then in batches. */
+/** Measures pg-boss with one job per agent and call, and then in batches. */
 export async function pgBoss(load: QueueLoad): Promise<Record<'agents' | 'batches', Measured>> {
   const boss = new PgBoss({
     ...{ host: '127.0.0.1', port: load.port, user: 'postgres', database: 'postgres' },
@@ -27,7 +27,7 @@ export async function pgBoss(load: QueueLoad): Promise<Record<'agents' | 'batche
       Array.from({ length: JOBS_PER_INSERT }, (_, at) => ({ name: NAME, data: { number: from + at } })),
     );
   }
-  // As autovacuum would in time: without statistics every take reads the whole table.
+  // Does what autovacuum does eventually: without statistics every take reads the whole table.
   await boss.getDb().executeSql('analyze', []);
   const one = await takeAndComplete<PgBoss.Job<unknown>>(
     load,

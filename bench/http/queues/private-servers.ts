@@ -9,14 +9,14 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A server of our own: on a free port of this machine, in a folder that goes with it. */
+/** A private server on a free local port, with a temporary folder that is removed with it. */
 export interface PrivateServer {
   readonly port: number;
   readonly version: string;
   stop(): Promise<void>;
 }
 
-/** Redis that has every change on its disk before it answers. Null: it is not installed. */
+/** Starts Redis with every change on disk before it replies. Null: Redis is not installed. */
 export async function startRedis(): Promise<PrivateServer | null> {
   const version = await run('redis-server', ['--version']).catch(() => null);
   if (version === null) return null;
@@ -33,7 +33,10 @@ export async function startRedis(): Promise<PrivateServer | null> {
   };
 }
 
-/** PostgreSQL as it comes: fsync on, a commit waits for it. Null: it is not installed. */
+/**
+ * Starts PostgreSQL with its default durability: fsync on, and a commit waits for it. Null: PostgreSQL is not
+ * installed.
+ */
 export async function startPostgres(): Promise<PrivateServer | null> {
   const bin = await postgresFolder();
   if (bin === null) return null;
@@ -59,7 +62,7 @@ export async function startPostgres(): Promise<PrivateServer | null> {
   return { port, version, stop: () => stopped(child, 'SIGINT', dir) };
 }
 
-/** Debian keeps the binaries out of the way, by version. */
+/** Debian keeps the binaries outside the PATH, in one folder per version. */
 async function postgresFolder(): Promise<string | null> {
   const debian = '/usr/lib/postgresql';
   const versions = await readdir(debian).catch(() => []);
@@ -73,7 +76,7 @@ async function postgresFolder(): Promise<string | null> {
   return null;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as its own user. */
+/** PostgreSQL refuses to run as root, so then it runs as the user postgres. */
 async function ownerOf(dir: string): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const id = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout);
@@ -99,7 +102,7 @@ async function answers(port: number, child: ChildProcess): Promise<void> {
       once(socket, 'close').then(() => [false]),
     ]).catch(() => [false]);
     socket.destroy();
-    // It listens a moment before it lets anybody in.
+    // It listens shortly before it accepts clients.
     if (open) return sleep(500);
     await sleep(50);
   }

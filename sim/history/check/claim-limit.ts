@@ -5,11 +5,11 @@ import type { LogTimeline, SubjectState } from './log-timeline.js';
 import type { ObservedStoreClock } from './store-clock.js';
 import { type HistoryViolation, violation } from './violation.js';
 
-/** How long the claims last that there are, place by place in the log. */
+/** For each log index, until when the open claims last. */
 export class ClaimLimitCheck {
-  /** By place: until when there are `max` claims if nothing else happens. */
+  /** By log index: until when there are `max` live claims if nothing else happens. */
   readonly fullUntilMs: Float64Array;
-  /** By place: until when there is one more than there may be. */
+  /** By log index: until when there is one live claim above the limit. */
   private readonly overUntilMs: Float64Array;
 
   constructor(
@@ -28,7 +28,7 @@ export class ClaimLimitCheck {
     }
   }
 
-  /** A grant must find room when it is committed: some time before somebody was told of it. */
+  /** A grant must fit the limit when it is committed, which is before any client was told of it. */
   check(clock: ObservedStoreClock): HistoryViolation[] {
     const found: HistoryViolation[] = [];
     for (let logIndex = 1; logIndex <= this.timeline.events.length; logIndex += 1) {

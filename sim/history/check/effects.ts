@@ -16,12 +16,12 @@ const EVENT_KIND_OF_OPERATION: Readonly<Record<HistoryOperation, ClaimEventKind>
 };
 const EFFECT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set(Object.values(EVENT_KIND_OF_OPERATION));
 
-/** Which call led to which event, and who was told of it. */
+/** Which call caused which event, and which call first confirmed it. */
 export interface CallEffects {
   readonly violations: readonly HistoryViolation[];
-  /** Of an event: the first call that may have led to it. It did not happen before that was invoked. */
+  /** For an event: the first call that may have caused it. It did not happen before that call was invoked. */
   readonly causedBy: ReadonlyMap<EventEnvelope, RecordedCall>;
-  /** Of an event: the first call that was told of it. It had happened when that returned. */
+  /** For an event: the first call that confirmed it. It had happened when that call returned. */
   readonly acknowledgedBy: ReadonlyMap<EventEnvelope, RecordedCall>;
   readonly byRequest: ReadonlyMap<string, readonly EventEnvelope[]>;
 }
@@ -43,7 +43,7 @@ class EffectMatcher implements CallEffects {
   readonly acknowledgedBy = new Map<EventEnvelope, RecordedCall>();
   readonly byRequest = new Map<string, EventEnvelope[]>();
   private readonly requests = new Map<string, RecordedCall[]>();
-  /** What was done under a generation, once: released or accepted. */
+  /** The single release or acceptance of each generation. */
   private readonly byHandle = new Map<string, EventEnvelope>();
 
   constructor(calls: readonly RecordedCall[], events: readonly EventEnvelope[]) {
@@ -56,7 +56,7 @@ class EffectMatcher implements CallEffects {
     }
   }
 
-  /** From the log to the calls: everything in it was asked for, by somebody who was not told otherwise, and once. */
+  /** From the log to the calls: every effect was requested, was not denied to the client, and happened once. */
   checkEffects(): void {
     for (const [requestId, effects] of this.byRequest) {
       const calls = this.requests.get(requestId) ?? [];
@@ -77,7 +77,7 @@ class EffectMatcher implements CallEffects {
           effects,
         );
       }
-      // A renewal is a renewal each time it arrives; everything else takes effect once however often it does.
+      // A renewal takes effect on each arrival; any other request takes effect only once.
       const effectsMax = calls[0]?.request.operation === 'renew' ? Math.max(possible.length, 1) : 1;
       if (calls.length > 0 && effects.length > effectsMax) {
         this.report('DOUBLED', `request ${requestId} took effect ${effects.length} times`, calls, effects);
@@ -85,7 +85,7 @@ class EffectMatcher implements CallEffects {
     }
   }
 
-  /** From the calls to the log: whatever was told as done is there, as it was told. */
+  /** From the calls to the log: every confirmed effect is in the log, as it was reported. */
   matchReplies(durable: boolean): void {
     for (const calls of this.requests.values()) {
       const renewals = new Set(calls[0]?.request.operation === 'renew' ? this.effectsOf(calls[0]) : []);
@@ -107,7 +107,7 @@ class EffectMatcher implements CallEffects {
     return this.byRequest.get(request.request_id) ?? [];
   }
 
-  /** A release or a submission that is repeated is answered by what the first one did, whichever request that was. */
+  /** A repeated release or submission is answered with the first effect, whichever request that came from. */
   private effectFor(request: HistoryRequest): EventEnvelope | undefined {
     if (request.operation === 'claim') return this.byRequest.get(request.request_id)?.[0];
     return this.byHandle.get(
@@ -134,8 +134,8 @@ class EffectMatcher implements CallEffects {
 }
 
 /**
- * Each renewal that was told has an event of its own, with the end of the lease that was told. Two of one request may tell
- * the same end, since none shortens a lease: which of them was this call's, nobody can say.
+ * Each confirmed renewal has its own event, with the reported end of the lease. Two renewals of one request may report
+ * the same end, since none shortens a lease; then which event belongs to which call cannot be determined.
  */
 function takeMatchingRenewal(
   remaining: Set<EventEnvelope>,

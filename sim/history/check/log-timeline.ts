@@ -6,25 +6,25 @@ import type { EventEnvelope } from '../../../src/core/events/envelope.js';
 import { subjectKindOf } from '../../../src/core/subject.js';
 import type { CallEffects } from './effects.js';
 
-/** What a subject was from one place in the log to the next that changed it. Place 0 is before everything. */
+/** The state of a subject between two log indexes. Index 0 is before the first event. */
 export interface SubjectState {
   readonly from: number;
-  /** The first place where it was something else; one past the end for the last state. */
+  /** The first index at which it changed; one past the end for the last state. */
   to: number;
   readonly head: Head;
   readonly rules: Rules;
 }
 
 /**
- * The log as it came about. When each event was committed nobody wrote down, but its place bounds it: not before the
- * call that led to it or to any event before it was invoked, and not after a call that was told of it, or of any event
- * after it, returned.
+ * The log with bounds on the commit time of each event, which no record holds. An event was committed neither before
+ * the invocation of the call that caused it or any earlier event, nor after the return of a call that was told of it or
+ * of any later event.
  */
 export class LogTimeline {
-  /** By place: when it can have been committed at the earliest, and at the latest, by the driver's clock. */
+  /** By log index: earliest and latest possible commit time, by the driver's clock. */
   readonly earliestMs: Float64Array;
   readonly latestMs: Float64Array;
-  /** By place: what the subject of the event is from there on; nothing where the event moved no claim. */
+  /** By log index: the state of the event's subject from there on; undefined where the event moved no claim. */
   readonly stateFrom: (SubjectState | undefined)[] = [];
   private readonly states = new Map<string, SubjectState[]>();
 
@@ -53,15 +53,15 @@ export class LogTimeline {
     return this.events[logIndex - 1] as EventEnvelope;
   }
 
-  /** The last places of the log that may have been the end of it at some moment from one time to another. */
+  /** The range of indexes at which the log may have ended at some moment between two times. */
   possibleEnds(fromMs: number, toMs: number): { first: number; last: number } {
-    // Both bounds only grow with the place.
+    // Both bounds increase monotonically with the index.
     const first = lastWhere(this.events.length, (logIndex) => (this.latestMs[logIndex] as number) < fromMs);
     const last = lastWhere(this.events.length, (logIndex) => (this.earliestMs[logIndex] as number) <= toMs);
     return { first, last: Math.max(first, last) };
   }
 
-  /** What the subject was while the log ended somewhere between these places. */
+  /** The states that the subject had while the log ended within this range. */
   statesOf(subject: string, first: number, last: number): readonly SubjectState[] {
     const states = this.states.get(subject);
     if (states === undefined) return [this.initialState(subject, this.events.length + 1)];
@@ -86,7 +86,10 @@ export class LogTimeline {
   }
 }
 
-/** The last place from 0 to the size for which something is true that is true from the beginning up to it; 0 if none. */
+/**
+ * Binary search for the last index from 0 to `size` at which a predicate holds that is true up to some index; 0 if
+ * none.
+ */
 function lastWhere(size: number, isTrue: (logIndex: number) => boolean): number {
   let [low, high] = [0, size];
   while (low < high) {

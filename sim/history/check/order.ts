@@ -5,15 +5,15 @@ import type { LogTimeline } from './log-timeline.js';
 import { type HistoryViolation, violation } from './violation.js';
 
 /**
- * Real time: whoever was answered before another asked comes before it in the log. Positions are given in the order of
- * commits, so this must hold in the project as a whole, and therefore for every subject.
+ * Real-time order: a call that returned before another was invoked precedes it in the log. Positions follow commit
+ * order, so this must hold for the project as a whole, and therefore for every subject.
  */
 export function checkOrder(
   timeline: LogTimeline,
   { causedBy, acknowledgedBy }: CallEffects,
 ): HistoryViolation[] {
   const found: HistoryViolation[] = [];
-  /** Of all events from here to the end, the one that was told of first. */
+  /** Of all events from here to the end, the one that was acknowledged first. */
   let firstAcknowledged: { readonly event: EventEnvelope; readonly call: RecordedCall } | null = null;
   for (let logIndex = timeline.events.length; logIndex > 0; logIndex -= 1) {
     const event = timeline.at(logIndex);

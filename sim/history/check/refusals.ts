@@ -20,8 +20,8 @@ const LIMIT_NAME = 'max_concurrent_claims';
 const STATES_SHOWN_MAX = 4;
 
 /**
- * A refusal is an answer like any other: the rules, applied to some state that the subject had between question and
- * answer, at some time of the store's clock in that span, say exactly this.
+ * Every refusal is justified: for some state that the subject had between request and reply, and some time of the
+ * store's clock in that span, the rules give exactly this refusal.
  */
 export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalEvidence): HistoryViolation[] {
   const ids = claimIdsFromGrants(calls);
@@ -46,7 +46,7 @@ interface CallWindow {
   readonly call: RecordedCall;
 }
 
-/** From where a claim took effect on, its request is answered with what it got. */
+/** Once a claim has taken effect, its request is answered with its grant. */
 function isAfterOwnGrant(
   { request }: RecordedCall,
   logIndex: number,
@@ -78,7 +78,7 @@ function justifies(
   );
 }
 
-/** Between two of these the rules say the same. */
+/** Times at which the decision may change; between two of them the rules give the same result. */
 function decisiveTimesMs({ head, rules }: SubjectState, fromMs: number, toMs: number): number[] {
   const lapsesMs = head.claim === null ? null : lapsesAtMs(head.claim, rules);
   const changePoints = [
@@ -90,7 +90,7 @@ function decisiveTimesMs({ head, rules }: SubjectState, fromMs: number, toMs: nu
   return [fromMs, ...within, toMs];
 }
 
-/** Whether at some moment of this state in this span there was no room for one more claim. */
+/** Whether the limit of live claims was reached at some moment of this state within this window. */
 function wasFull(
   state: SubjectState,
   { first, last, call }: CallWindow,
@@ -115,7 +115,10 @@ function matchesRefusal({ ok, code, details, head }: Decision, { answer }: Recor
   );
 }
 
-/** The command as the coordinator puts it to the rules. The plan of a run has no dependencies, and its sessions stay open. */
+/**
+ * The command as the coordinator passes it to the rules. The plan of a run has no dependencies, and its sessions stay
+ * open.
+ */
 export function commandOf(request: HistoryRequest, full: string | null): ClaimsCommand {
   const { operation, agent_id, session_id, lease_seconds, request_id, claim_id } = request;
   const handle = { generation: request.generation ?? 0, session_id, claim_id };
@@ -156,7 +159,7 @@ const resultOf = ({ sha256 }: HistoryRequest) => ({
   work_product_ref: 'wp',
 });
 
-/** Claim ids are derived with a secret: what they are is known from the grants that were told. */
+/** Claim ids are derived from a secret, so they are known only from the replies to granted claims. */
 function claimIdsFromGrants(calls: readonly RecordedCall[]): (subject: string) => ClaimIdOf {
   const idByGrant = new Map<string, string>();
   for (const { request, answer } of calls) {

@@ -1,18 +1,19 @@
 import { msOf } from '../../../src/core/events/envelope.js';
 import type { CallEffects } from './effects.js';
 
-/** Where nobody ever was told of an event, the clocks cannot be compared: any time will do. */
+/** If no event was ever acknowledged, the clocks cannot be compared: any time is possible. */
 const ANY = { from_ms: 0, to_ms: Date.parse('2100-01-01') };
 
-/** So many of the quickest calls tell how far ahead the store's clock is at most. */
+/** How many of the fastest calls give the upper bound of the clock offset. */
 const QUICKEST = 20;
 
 /**
- * The store's clock, as the driver can know it. An event's time is the store's when it was decided, or a little less.
- * The call that was told of it returned after that: so the store's clock is ahead of the driver's by at least the one
- * less the other, and of thousands of calls one comes near. It was asked for before that: so the store's clock is ahead
- * by no more than the event's time less the asking, and that little. The quickest calls leave the least between the two,
- * on a fast machine a millisecond; of several of them one is near enough. For the rest there is the tolerance.
+ * The store's clock as the driver can estimate it. An event's timestamp is the store's time of the decision, or
+ * slightly earlier. The call that was told of the event returned after it, so the store's clock is ahead of the
+ * driver's by at least timestamp minus return; among thousands of calls one comes close. The call was invoked before
+ * it, so the store's clock is ahead by at most timestamp minus invocation, plus that slight difference. The fastest
+ * calls leave the smallest gap between the two, about a millisecond on a fast machine, and one of several is close
+ * enough. The tolerance covers the rest.
  */
 export class ObservedStoreClock {
   private readonly offsetMinMs: number;
@@ -36,7 +37,7 @@ export class ObservedStoreClock {
     this.offsetMaxMs = quickest.reduce((most, { most_ms }) => Math.max(most, most_ms), this.offsetMinMs);
   }
 
-  /** The least the store's clock can have shown at a moment of the driver's. */
+  /** The earliest time that the store's clock can have shown at a moment of the driver's clock. */
   atLeast(driverMs: number): number {
     return Number.isFinite(this.offsetMinMs) ? driverMs + this.offsetMinMs - this.toleranceMs : ANY.from_ms;
   }

@@ -2,28 +2,28 @@ import type { EventEnvelope } from '../../../src/core/events/envelope.js';
 import type { RecordedCall } from '../history.js';
 
 export type HistoryRule =
-  /** The log breaks this invariant by itself. */
+  /** The log alone breaks this invariant. */
   | `INV-${string}`
-  /** Told as done, and not in the log. */
+  /** Confirmed to a client, but not in the log. */
   | 'LOST'
   /** One request took effect more than once. */
   | 'DOUBLED'
-  /** The log says something else than the client was told. */
+  /** The log differs from the reply. */
   | 'TOLD_WRONG'
-  /** In the log, and nobody asked for it, or not for this. */
+  /** In the log, but never requested, or not in this form. */
   | 'UNASKED'
-  /** Refused, or said not to have happened, and in the log. */
+  /** Refused or reported as not done, but in the log. */
   | 'DONE_ALL_THE_SAME'
-  /** The log puts after what had ended before the other was begun. */
+  /** The log reverses two calls although one returned before the other was invoked. */
   | 'ORDER'
-  /** Refused for a reason that did not hold at any moment between question and answer. */
+  /** Refused for a reason that held at no moment between request and reply. */
   | 'NO_REASON'
-  /** More live claims than there may be. */
+  /** More live claims than the limit allows. */
   | 'LIMIT';
 
 export interface HistoryViolation {
   readonly rule: HistoryRule;
-  /** A sentence for the person who has to find out why. */
+  /** A sentence for the person who investigates the violation. */
   readonly message: string;
   readonly calls: readonly RecordedCall[];
   readonly events: readonly EventEnvelope[];

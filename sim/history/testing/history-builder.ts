@@ -20,15 +20,15 @@ export interface BuiltHandle {
 }
 
 interface CallTiming {
-  /** Invoked then; decided and returned 10 ms later each, unless said. */
+  /** Time of the invocation; the decision and the return follow 10 ms later each by default. */
   readonly at: number;
   readonly decided?: number;
   readonly returned?: number;
-  /** Another request than the one by which the story would call it. */
+  /** Overrides the default request id. */
   readonly request_id?: string;
 }
 
-/** A small history that is good, since the rules themselves wrote it; what is wrong with it is planted afterwards. */
+/** Builds a small valid history by applying the rules themselves; tests then plant violations in it. */
 export class HistoryBuilder {
   readonly calls: RecordedCall[] = [];
   readonly events: EventEnvelope[] = [];
@@ -56,19 +56,19 @@ export class HistoryBuilder {
     return this.calls[this.calls.length - 1] as RecordedCall;
   }
 
-  /** The last call was answered so, or not at all. */
+  /** Replaces the outcome of the last call. */
   replaceLastOutcome(outcome: RecordedOutcome): this {
     this.calls[this.calls.length - 1] = { ...this.last, answer: outcome };
     return this;
   }
 
-  /** The log loses its last events, and everybody who was told of them knows no better. */
+  /** Removes the last events from the log; the replies that confirmed them stay. */
   dropEvents(count = 1): this {
     for (const { subject = '' } of this.events.splice(-count)) this.headsBySubject.delete(subject);
     return this;
   }
 
-  /** The last event is there a second time, at the next place. */
+  /** Appends a copy of the last event at the next position. */
   duplicateLastEvent(fields: Partial<EventEnvelope> = {}): this {
     const event = this.events[this.events.length - 1] as EventEnvelope;
     const again = {

@@ -6,7 +6,7 @@ const KEY_TESTS = ['src/coordinator/key-binding.test.ts'];
 const SESSIONS = 'src/core/sessions.ts';
 const SESSION_TESTS = ['test/security/sessions.test.ts'];
 
-/** Faults in who may do what: platform rights, keys, sessions, tokens. Their tests are the attacks themselves. */
+/** Faults in authorization: platform rights, keys, sessions, tokens. Their tests are the attacks themselves. */
 export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'operator-of-a-tenant-has-the-platform',

@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const LISTEN = 'src/server/listen.ts';
 const SOCKET_TESTS = ['test/security/sockets.test.ts'];
 
-/** Faults by which a stranger keeps sockets of the server. */
+/** Faults that let an unauthenticated peer hold sockets of the server. */
 export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'refused-socket-left-open',

@@ -5,7 +5,7 @@ const UNIT = 'src/coordinator/transaction-builder.ts';
 const FACTS = 'src/coordinator/facts.ts';
 const FEED = 'src/coordinator/queries/feed.ts';
 
-/** Faults in what is made of a decision, and in what is told. */
+/** Faults in how decisions are turned into transactions and replies. */
 export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'denial-from-the-cache',

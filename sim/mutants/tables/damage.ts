@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const DAMAGE_TESTS = ['test/security/damaged-log.test.ts'];
 const LOG_READER = 'src/stores/file/log-reader.ts';
 
-/** Faults in how damage to a log is noticed and told. The simulator damages a log only before it is opened. */
+/** Faults in the detection and reporting of log damage. The simulator damages a log only before it is opened. */
 export const DAMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'trailing-space-switches-digest-off',

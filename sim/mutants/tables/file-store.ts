@@ -8,7 +8,7 @@ const CHAIN_CHECK = 'src/stores/file/chain-check.ts';
 const RECOVERY = 'src/stores/file/recovery.ts';
 const SNAPSHOT = 'src/stores/file/snapshot.ts';
 
-/** Faults in how the log gets to the disk and back. */
+/** Faults in how the log is written to disk and recovered. */
 export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'reply-before-durable',

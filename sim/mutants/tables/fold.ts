@@ -4,7 +4,7 @@ const LEASE = 'src/core/claims/lease.ts';
 const EVOLVE = 'src/core/claims/evolve.ts';
 const TELL = 'src/core/claims/decide/decision-builder.ts';
 
-/** Faults in how time is read, and in what an event makes of a head. */
+/** Faults in time comparisons, and in the effect of an event on a head. */
 export const FOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'lapsed-an-instant-late',

@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const SERIALISER = 'src/workspace/inbox/serialiser.ts';
 
-/** Faults in how the commands in inboxes are decided once and told. */
+/** Faults in the exactly-once handling of inbox commands and in their outcomes. */
 export const INBOX_MUTANTS: readonly Mutant[] = [
   {
     name: 'inbox-file-gone-before-decided',

@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const LEDGER = 'src/stores/ledger.ts';
 const SLOTS = 'src/stores/permits.ts';
 
-/** Faults in what the stores share: units, places, requests, time. */
+/** Faults in the code that all stores share: transactions, permits, requests, time. */
 export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'swap-without-its-seq',

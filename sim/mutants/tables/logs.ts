@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.js';
 const WRITER = 'src/server/log/line-writer.ts';
 const WRITER_TESTS = ['src/server/log/line-writer.test.ts'];
 
-/** Faults by which a log that cannot be written stops the server, or loses lines that are not counted. */
+/** Faults that let an unwritable log stop the server, or lose lines without counting them. */
 export const LOG_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-lines-not-counted',

@@ -9,7 +9,9 @@ const CONFIGURE = 'src/coordinator/operations/configure.ts';
 const CONVERGE_TESTS = ['src/core/claims/converge.test.ts', 'src/coordinator/converge.test.ts'];
 const EDGE_TESTS = ['src/coordinator/edges.test.ts'];
 
-/** Faults in what a configured project asks for. The simulated world is not configured, so tests must find them. */
+/**
+ * Faults in the rules of a configured project. The simulated projects have no configuration, so tests must find them.
+ */
 export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {
     name: 'converged-with-failing-checks',

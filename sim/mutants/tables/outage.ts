@@ -4,7 +4,7 @@ const BACKOFF_TESTS = ['src/coordinator/backoff.test.ts'];
 const DISK_TESTS = ['test/security/full-disk.test.ts'];
 const FOLDER_BLOBS = 'src/stores/file/folder-blobs.ts';
 
-/** Faults in what happens while an engine is gone, or a disk takes nothing. */
+/** Faults in the behaviour during an engine outage or on a disk that accepts no writes. */
 export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'gone-store-polled',

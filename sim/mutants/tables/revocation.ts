@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.js';
 
-/** Faults that leave something to a credential which is no longer valid. */
+/** Faults that leave a revoked or expired credential some access. */
 export const REVOCATION_MUTANTS: readonly Mutant[] = [
   {
     name: 'decided-after-revocation',

@@ -9,7 +9,7 @@ const OPERATE = 'src/core/claims/decide/operator-commands.ts';
 const REVIEW = 'src/core/claims/decide/review.ts';
 const EXPIRE = 'src/core/claims/decide/expire.ts';
 
-/** Faults in what may happen. */
+/** Faults in the claim rules. */
 export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'submit-under-an-old-generation',

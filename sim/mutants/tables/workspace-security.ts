@@ -6,7 +6,7 @@ const PATH_TESTS = ['src/core/graph/guarded-paths.test.ts', 'src/core/graph/asse
 const LISTENER_TESTS = ['test/security/private-listener.test.ts'];
 const APPROVAL_TESTS = ['src/core/claims/human-approval.test.ts'];
 
-/** Faults in what keeps an agent's files and words from commanding a person's machine. */
+/** Faults in the protection of a person's machine against an agent's files and text. */
 export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   {
     name: 'own-folder-open',

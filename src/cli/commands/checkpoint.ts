@@ -53,5 +53,5 @@ async function checkpoint(context: CommandContext, { message }: { message?: stri
   });
 }
 
-/** A time that can name a file anywhere. */
+/** A timestamp without characters that some file systems forbid in a name. */
 const fileTimestamp = (at: Date): string => at.toISOString().replace(/[-:.]/g, '');

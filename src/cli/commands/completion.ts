@@ -28,7 +28,7 @@ Examples:
     );
 };
 
-/** Every command by its path, with the words that may follow it. */
+/** Every command by its path, with the subcommands and options that may follow it. */
 function completionsOf(command: Command, path: readonly string[] = []): CommandCompletions[] {
   const subcommands = command.commands.map((each) => ({ name: each.name(), does: each.description() }));
   const help = command.createHelp();

@@ -19,7 +19,7 @@ interface DemoOptions {
   readonly keep?: true;
 }
 
-/** One is killed, one is frozen, and somebody must be left to do the work. */
+/** At least three: the demo kills one agent and freezes another, and one must finish the work. */
 const AGENT_COUNT = { least: 3, most: 50, usual: 6 };
 
 export const addDemo: AddCommands = (program, wrapAction) => {
@@ -73,7 +73,7 @@ async function demo(context: CommandContext, options: DemoOptions): Promise<void
   }
 }
 
-/** What surrounds the story; where that is JSON, beside it. */
+/** Prints text that is not part of the event stream. With `--json` it goes to standard error. */
 const printCommentary = (context: CommandContext, text: string): void =>
   context.is_json ? context.printNotice(text) : context.print(text);
 

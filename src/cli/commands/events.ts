@@ -53,7 +53,7 @@ async function events(context: CommandContext, options: EventsOptions): Promise<
   };
   const filter = Object.fromEntries(Object.entries(filterOptions).filter(([, value]) => value !== undefined));
   if (follow === true) {
-    // Whoever names no beginning wants to see what happens from now on.
+    // Following without a starting point starts at the current end of the log.
     const startingPoint = after === undefined && since === undefined ? { after: 'now' } : {};
     return followEvents(context, genesis, { ...filter, ...startingPoint });
   }

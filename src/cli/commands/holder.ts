@@ -6,7 +6,7 @@ import { parseSeconds } from '../option-parsers.js';
 import { clockTime, relativeTime } from '../output/text.js';
 import { showDecision, unwrapReply } from '../replies.js';
 
-/** What the holder of a claim does with it. The handle is the one that was remembered when it was granted. */
+/** The commands for the holder of a claim. They use the handle that was stored when the claim was granted. */
 export function addHolderCommands(task: Command, wrapAction: ActionWrapper): void {
   addHandleOptions(task.command('renew <id>').description('say that you are still at it'))
     .option('--lease <seconds>', 'how long you may be silent from now on', parseSeconds)

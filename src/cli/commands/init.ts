@@ -24,7 +24,7 @@ export const addInit: AddCommands = (program, wrapAction) => {
 };
 
 async function init(context: CommandContext, options: InitOptions): Promise<void> {
-  // Loaded here alone: no other command has to wait for it.
+  // Lazy import: other commands do not pay its load time.
   const { initHere } = await import('../workspace/init.js');
   await initHere(context, options);
 }

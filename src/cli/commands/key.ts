@@ -40,7 +40,7 @@ export const addKey: AddCommands = (program, wrapAction) => {
   key.command('revoke <key_id>').description('let its bearer in no more').action(wrapAction(revoke));
 };
 
-/** The token alone on standard output, so that it can go straight into a variable. */
+/** Prints only the token on standard output, so that a script can assign it to a variable. */
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
   const { role, expires, user, label, store } = options;
   const request = {
@@ -53,7 +53,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
     store === undefined
       ? unwrapReply(await (await context.genesisForTenant()).createKey(request))
       : await createKeyInStore(context, store, request);
-  // A request that had to be repeated gets no token: it is kept nowhere.
+  // The token is not stored anywhere, so a repeated request returns none.
   if (key.token === null) throw new CommandFailure(key.next ?? 'The token was lost on its way.');
   context.show(key, ({ token }) => String(token));
   context.printNotice(
@@ -61,7 +61,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   );
 }
 
-/** Whoever can open the store itself may make any key in it. */
+/** Creates a key in the store directly. Access to the store is enough to create a key of any role. */
 async function createKeyInStore(
   context: CommandContext,
   url: string,

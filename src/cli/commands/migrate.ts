@@ -19,15 +19,15 @@ interface MigrateOptions {
   readonly dryRun?: true;
 }
 
-/** What one store needs, or what was done to it. */
+/** What one store needs, or what the migration did to it. */
 interface StoreMigrationReport {
   readonly store: string;
   readonly found: number;
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
-  /** Keys from before keys were bound to their store. */
+  /** Keys created before keys were bound to their store. */
   readonly keys: readonly ApiKey[];
-  /** Lines that the `.gitignore` of a workspace lacks. */
+  /** Lines missing from the workspace's `.gitignore`. */
   readonly ignores: readonly string[];
 }
 
@@ -71,7 +71,7 @@ async function migrateOne(
   }
   const migrator = await migratorOf(url);
   const schema = migrator === null ? EMPTY_REPORT : await migrateSchema(context, store, migrator, options);
-  // A schema that is yet to be made holds no keys, and one that is to be changed cannot be read.
+  // A schema that does not exist yet holds no keys, and one with pending steps cannot be read.
   const isReady = hasStore(context, url) && (isWriting(options) || schema.steps.length === 0);
   const keys = isReady ? await bindKeys(context, url, !isWriting(options)) : [];
   if (options.dryRun === true && keys.length > 0) {
@@ -82,7 +82,7 @@ async function migrateOne(
   return { store, ...EMPTY_REPORT, ...schema, keys };
 }
 
-/** Looking for keys must not create a store. */
+/** Whether the store exists. Opening it to look for keys would create it. */
 function hasStore({ io }: CommandContext, url: string): boolean {
   const folder = folderOfStore(io, url);
   return folder === null ? url !== 'memory:' : existsSync(join(folder, STORE_FILE));
@@ -106,7 +106,10 @@ async function migrateSchema(
   }
 }
 
-/** The log of a workspace has no schema, and its keys are not bound: they may have come with the repository. */
+/**
+ * Adds the missing `.gitignore` lines. A workspace log has no schema, and its keys stay unbound because they may
+ * have come with the repository.
+ */
 async function migrateWorkspace(
   context: CommandContext,
   store: string,
@@ -186,7 +189,7 @@ function stepsText(
     : `${store}: ${countText(steps.length, 'step')} taken, now at version ${wanted}.\n${names}`;
 }
 
-/** Each is named: whoever could write to the store before this could have put one there. */
+/** Lists every key by name: anyone who could write to the store before keys were bound may have added one. */
 function keysText({ store, keys }: StoreMigrationReport, { status }: MigrateOptions): string {
   if (keys.length === 0) return '';
   const done = status === true ? 'to be bound to this store (gen migrate)' : 'bound to this store';

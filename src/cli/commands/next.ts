@@ -41,7 +41,7 @@ async function next(context: CommandContext, options: NextOptions): Promise<void
   reportRefusal(context, reply, refusalMessage, needs_human ? EXIT.human : EXIT.refused);
 }
 
-/** Whether anything will become ready by itself. */
+/** Whether more work becomes ready without human action, and the text that says so. */
 function workOutlook(status: { readonly counts: Readonly<Record<string, number>> }): {
   needs_human: boolean;
   says: string;

@@ -13,7 +13,7 @@ interface OperateOptions {
   readonly generation?: number;
 }
 
-/** A human's rulings over a piece of work. */
+/** The commands by which an operator overrides the state of a task. */
 export function addOperatorCommands(task: Command, wrapAction: ActionWrapper): void {
   const simpleCommands: readonly [name: string, verb: OperatorVerb, does: string][] = [
     ['reset', 'reset', 'open completed work again'],

@@ -67,14 +67,14 @@ async function check(context: CommandContext, file: string): Promise<void> {
   );
 }
 
-/** Parts are work of their own, and are counted beside the tasks by gen status. */
+/** The subtask count. `gen status` counts subtasks beside tasks. */
 function subtasksText({ tracks }: PlanInput): string {
   const tasks = Object.values(tracks).flat();
   const subtasksTotal = tasks.reduce((sum, task) => sum + subtaskCount(plannedTask(task)), 0);
   return subtasksTotal === 0 ? '' : `, ${countText(subtasksTotal, 'part')}`;
 }
 
-/** The plan that the text is; where it is none, everything that is wrong with it. */
+/** Parses a plan; throws a failure that lists every fault. */
 function parsePlanOrFail(file: string, yaml: string): PlanInput {
   const parsed = readPlan({ yaml }, null, NOTHING_STARTED);
   if (parsed.ok) return parsed.input;

@@ -46,7 +46,7 @@ requirement.`,
     .action(wrapAction(release));
 };
 
-/** What may name a file and a tag; the coordinator looks closer. */
+/** Restricts a version to what is safe in a file name and a tag. The coordinator validates it fully. */
 const VERSION = /^\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,128}$/;
 
 async function release(
@@ -84,7 +84,7 @@ function coverageFigures({ total_req_keys, full_coverage }: GapsReply) {
   return { coverage_pct, known_gaps: total_req_keys - full_coverage };
 }
 
-/** What could not be written afterwards is said before anything is. */
+/** Fails before anything is written if the file exists already or there is no commit to tag. */
 async function assertReleasable(root: string, path: string, tag: boolean): Promise<void> {
   const isExisting = (await stat(join(root, path)).catch(() => null)) !== null;
   if (isExisting)

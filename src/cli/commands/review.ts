@@ -96,7 +96,7 @@ function selectReview(reviews: readonly PendingReview[], { feature, edge }: Revi
   return first;
 }
 
-/** Names the candidate that was shown, so that nobody approves what they have not seen. */
+/** Sends the decision with the hash of the candidate that was shown, so that it cannot apply to another one. */
 async function decide(
   context: CommandContext,
   { calls }: ProjectConnection,
@@ -115,7 +115,10 @@ async function decide(
     context.print(`\n${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`);
 }
 
-/** A result that was escalated is accepted by its approval; whoever asked beforehand has yet to hand it in. */
+/**
+ * What the decision does. Approval accepts an escalated result at once; after a review request the agent still has
+ * to submit.
+ */
 function decisionEffect(decision: string, isAccepted: boolean, taskId: string): string {
   if (isAccepted) return 'The edge has converged with this candidate.';
   if (decision === 'APPROVED') return 'The agent may now hand in exactly this candidate.';

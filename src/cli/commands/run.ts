@@ -60,7 +60,7 @@ Examples:
 async function runCommand(context: CommandContext, command: string[], options: RunOptions): Promise<void> {
   assertRunnable(context.io, command[0] ?? '');
   const target = { ...(await context.target()), ...(await context.server()) };
-  // A worker waits for a server that is away; a person who forgot to start one should hear of it.
+  // A worker retries while the server is unreachable. Check once first, so that a missing server is reported.
   unwrapReply(await (await context.genesis()).status());
   const genesis = workerGenesis(context, target);
   const stopController = new AbortController();
@@ -94,7 +94,7 @@ async function runCommand(context: CommandContext, command: string[], options: R
   }
 }
 
-/** A worker is more patient than a person, and keeps what it finished beside the log. */
+/** A client with the SDK's default retries, and an outbox for finished results in the home folder. */
 function workerGenesis({ io }: CommandContext, { token, ...target }: WorkTarget): Genesis {
   const outbox = join(homeFolder(io), 'outbox');
   return new Genesis({ ...target, outbox, ...(token === null ? {} : { token }) });
@@ -112,7 +112,7 @@ interface TaskRun {
   readonly stopWith: () => NodeJS.Signals;
 }
 
-/** Returns the result of the program. Throws why there is none: the work is given back with it. */
+/** Returns the program's result, or throws the reason with which the task is released. */
 async function runTask({ context, target, genesis, command, options, work, ...running }: TaskRun) {
   const { signal, stop, stopWith } = running;
   const { io } = context;
@@ -134,7 +134,7 @@ async function runTask({ context, target, genesis, command, options, work, ...ru
       signal,
       stopWith,
     }).catch((error: NodeJS.ErrnoException) => {
-      // The next work would fail of the same.
+      // Every later task would fail the same way.
       stop();
       throw new Error(`${command[0]} cannot be run (${error.code ?? error.message})`);
     });
@@ -156,7 +156,7 @@ function failureText({ exit_code, stderr, stdout }: GroupExit): string {
   return `exit code ${exit_code}${outputTail === '' ? '' : `: ${outputTail}`}`;
 }
 
-/** JSON as it is, text as text; anything else is put away, and the result says where. */
+/** JSON or text inline; other bytes as a blob that the result refers to. */
 async function resultData(genesis: Genesis, bytes: Uint8Array): Promise<unknown> {
   if (isUtf8(bytes)) return jsonOrText(Buffer.from(bytes).toString('utf8'));
   const blob_sha256 = createHash('sha256').update(bytes).digest('hex');

@@ -16,7 +16,7 @@ export const addSerialise: AddCommands = (program, wrapAction) => {
 };
 
 async function serialise(context: CommandContext, options: { watch?: true }): Promise<void> {
-  // Loaded here alone: no other command has to wait for it.
+  // Lazy import: other commands do not pay its load time.
   const { serialiseHere } = await import('../workspace/serialise.js');
   await serialiseHere(context, options.watch === true);
 }

@@ -56,12 +56,12 @@ async function start(context: CommandContext, options: StartOptions): Promise<vo
   });
 }
 
-/** In a workspace, work on an edge is done in drafts, and handed in from there. */
+/** In a workspace, agents write to drafts, so the suggested submit command needs `--drafts`. */
 function nextWithDrafts({ feature, edge, next }: StartReply): string {
   return next === genCommand('task', 'submit', `${feature}#${edge}`) ? `${next} --drafts` : next;
 }
 
-/** Whoever can go on may; only where nobody can is it a human's turn. */
+/** `human` only if no feature can proceed and something waits for a human. */
 function exitCodeOf({ state, feature, escalations, refused }: StartReply): ExitCode {
   if (refused !== null || state === 'UNINITIALISED') return EXIT.refused;
   if (feature !== null) return EXIT.done;

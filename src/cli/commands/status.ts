@@ -38,7 +38,7 @@ async function status(context: CommandContext, options: StatusOptions): Promise<
     throw wrongUsage('What is to be written? Say --gantt --write.');
   const isByFeature = feature !== undefined || health === true || gantt === true || log !== undefined;
   if (!isByFeature && Workspace.find(context.io.cwd) === null) return planStatus(context, options);
-  // Loaded here alone: who asks for a plan does not wait for it.
+  // Lazy import: the plan status does not pay its load time.
   const { methodologyStatus } = await import('../methodology/status.js');
   return methodologyStatus(context, options);
 }
@@ -60,7 +60,9 @@ async function planStatus(context: CommandContext, options: StatusOptions): Prom
   });
 }
 
-/** The server has an answer for every name. To a person one that nothing was ever written under is a slip of the hand. */
+/**
+ * The server answers for any project name. A project without events is most likely a typo, so the CLI reports it.
+ */
 const unknownProject = ({ project_id, tenant_id }: ProjectStatus): CommandFailure =>
   failureWithCode(
     'NOT_FOUND',

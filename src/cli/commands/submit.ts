@@ -110,7 +110,7 @@ async function readResult(
     throw wrongUsage('What is the result? Give --file PATH or --data JSON, or pipe it in.');
   }
   const piped = await buffer(stdin);
-  // A program that failed, or no pipe at all, looks like this: no work is done by it.
+  // A failed upstream program or a missing pipe gives empty input; do not submit that as a result.
   if (piped.byteLength === 0) {
     throw wrongUsage(
       'Standard input is empty. Give the result with --file PATH or --data JSON, or pipe it in.',

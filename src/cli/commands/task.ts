@@ -73,7 +73,7 @@ async function claim(
   reportRefusal(context, outcome, await ownClaimText(context, task_id));
 }
 
-/** Which claim it is that the caller has forgotten. */
+/** Describes the claim that the caller already holds. */
 async function ownClaimText(context: CommandContext, taskId: string): Promise<string> {
   const genesis = await context.genesis();
   const { claim, generation } = unwrapReply(await genesis.task(taskId));

@@ -10,7 +10,7 @@ import { withMethodology } from '../methodology/project-connection.js';
 import { type TraceResult, traceText } from '../output/trace.js';
 import { unwrapReply } from '../replies.js';
 
-/** As the wire spells them. */
+/** The values that the API accepts. */
 const DIRECTIONS = ['forward', 'backward', 'both'] as const;
 
 export const addTrace: AddCommands = (program, wrapAction) => {
@@ -41,7 +41,7 @@ async function trace(
     if (!isKey && recorded.features.length === 0) {
       throw wrongUsage(`${req} is no requirement's key, as REQ-F-AUTH-001, and no feature of this project.`);
     }
-    // Files and commits name requirements, and no other ids.
+    // Files and commits are tagged with requirement keys only.
     const fileTraces = workspace === null || !isKey ? NO_FILES : await traceInFiles(workspace.root, key);
     const traced = {
       ...recorded,

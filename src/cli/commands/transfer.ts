@@ -55,7 +55,7 @@ async function exportCommand(context: CommandContext, { store: url }: StoreOptio
     }
     const spinner = startProgress(context.io, 'reading');
     for await (const line of exportProject(store, blobs, key)) {
-      // The same project is the same text, whatever store it comes from.
+      // Canonical JSON: the export of a project is identical whatever store it comes from.
       await writeWithBackpressure(context, `${canonicalJson(line)}\n`);
       if ('event' in line && line.event.position % REPORT_EVERY_EVENTS === 0) {
         spinner.update(countText(line.event.position, 'event'));
@@ -65,7 +65,7 @@ async function exportCommand(context: CommandContext, { store: url }: StoreOptio
   });
 }
 
-/** At the pace of whoever reads. */
+/** Writes to standard output, and waits for `drain` when the reader is slow. */
 function writeWithBackpressure({ io }: CommandContext, text: string): Promise<void> {
   if (io.stdout.write(text)) return Promise.resolve();
   return new Promise((done) => io.stdout.once('drain', done));
@@ -119,7 +119,7 @@ function parseLine(line: string, number: number): ArchiveLine {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed === 'object' && parsed !== null) return parsed as ArchiveLine;
   } catch {
-    // Said below.
+    // Falls through to the failure below.
   }
   throw new CommandFailure(`Line ${number} is no line of an archive. Nothing of it and after it was taken.`);
 }

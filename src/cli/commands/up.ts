@@ -72,7 +72,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   const trusted_proxies = proxiesOf(options.trustedProxy ?? []);
   const url = options.store ?? defaultStore(context.io);
   const log = await openAccessLog(context, options.accessLog);
-  // Loaded here alone: no other command has to wait for it.
+  // Lazy import: other commands do not pay its load time.
   const { startServer } = await import('../../server/server.js');
   const { openStoreUrl, withoutPassword } = await import('../../server/store-url.js');
   const warn = (sentence: string) => context.printNotice(singleLine(sentence));
@@ -101,11 +101,12 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   await inboxService?.stop();
   await server.stop();
   await log.close();
-  // Whoever keeps it running starts it again: on a store that lost history, with handles that are refused.
+  // Fail so that a supervisor restarts the server: it then reopens a store that lost history, and refuses old
+  // handles.
   if (stopReason instanceof Error) throw new CommandFailure(stopReason.message);
 }
 
-/** Says what git has of the store, and would take, although it is secret. */
+/** Warns about secret files of the store that git tracks or would add. */
 async function warnAboutSecretFiles(context: CommandContext, url: string): Promise<void> {
   const { io } = context;
   const workspace = workspaceOf(io, url);
@@ -117,7 +118,7 @@ async function warnAboutSecretFiles(context: CommandContext, url: string): Promi
   for (const line of lines) context.printNotice(singleLine(line));
 }
 
-/** In a workspace the server does more than answer: it serves the inboxes, too. */
+/** In a workspace the server also processes the inboxes. */
 async function startInboxServiceIfWorkspace(
   context: CommandContext,
   url: string,
@@ -157,7 +158,10 @@ interface AccessLog {
   close(): Promise<void>;
 }
 
-/** A path that cannot be written is found here, before anything is opened; what fails later is lost and counted. */
+/**
+ * Opens the access log before the store, so that an unwritable path fails early. Lines lost later are reported and
+ * counted.
+ */
 async function openAccessLog(context: CommandContext, file: string | undefined): Promise<AccessLog> {
   if (file === undefined) return { options: {}, close: async () => {} };
   const { jsonLineSink: linesTo } = await import('../../server/auth/access-log.js');

@@ -112,7 +112,7 @@ function reportText({ io, paint }: CommandContext, where: string, logs: readonly
   return lines.join('\n');
 }
 
-/** Files have a chain; an engine has heads, which must be what its events make of them. */
+/** What was checked: the hash chain of log files, or that an engine's heads equal the fold of its events. */
 const storageChecksText = (logs: readonly LogReport[]): string =>
   logs.some(({ files }) => files > 0)
     ? 'each line’s hash and its place in the chain'

@@ -1,22 +1,22 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { DemoProcess } from './fleet.js';
 
-/** What was done to the fleet. */
+/** The faults injected so far. */
 export interface InjectedFaults {
-  /** Killed in the middle of its work. */
+  /** The agent killed while it worked. */
   killed: { readonly agent: DemoProcess; readonly task_id: string; readonly generation: number } | null;
-  /** Frozen past its lease, and revived when its work was somebody else's. */
+  /** The agent frozen past its lease, and resumed once its task had another holder. */
   zombie: { readonly agent: DemoProcess; readonly task_id: string; readonly generation: number } | null;
   isRevived: boolean;
 }
 
-/** How far the plan is when things begin to go wrong. */
+/** Number of accepted results after which each fault is injected. */
 const KILL_AFTER_RESULTS = 2;
 const FREEZE_AFTER_RESULTS = 4;
 
 /**
- * Does to the fleet what life does, at moments that the event stream shows: kills one agent in the middle of its
- * work, freezes another, and revives it only when its successor is done.
+ * Kills one agent while it works, and freezes another until its successor is done. The event stream triggers each
+ * step.
  */
 export class FaultInjector {
   readonly faults: InjectedFaults = { killed: null, zombie: null, isRevived: false };
@@ -42,14 +42,14 @@ export class FaultInjector {
     }
   }
 
-  /** Whoever says so has its work in hand, and not just on the way. */
+  /** The agent reported that it works on the task, so the claim reply has reached it. */
   private onWorkStarted({ agent_id, subject: taskId = '', generation = 0 }: EventEnvelope): void {
     const agent = this.agents.find(({ name }) => name === agent_id);
     if (agent !== undefined && !this.injectsFault(agent, taskId, generation)) allowFinish(agent);
   }
 
   private injectsFault(agent: DemoProcess, task_id: string, generation: number): boolean {
-    // Who is to be missed should have begun something that others must finish, not a takeover itself.
+    // Only first generations: a fault should hit original work, not a takeover.
     if (generation !== 1) return false;
     const { faults } = this;
     if (faults.killed === null && this.results >= KILL_AFTER_RESULTS) {
@@ -68,5 +68,5 @@ export class FaultInjector {
   }
 }
 
-/** It was seen at work, and may end what it began. */
+/** Lets a directed agent finish its current task. */
 const allowFinish = ({ process }: DemoProcess): void => void process.stdin?.write('seen\n');

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { selfCommand } from '../self.js';
 import { DEMO_PROJECT } from './plan.js';
 
-/** Processes of the demo are this program again. */
+/** Starts this program again with other arguments. */
 function runSelf(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -30,7 +30,7 @@ export interface DemoServer extends DemoProcess {
   readonly port: number;
 }
 
-/** The coordinator on the embedded log, in a process of its own that may outlive ours. */
+/** Starts the coordinator on the embedded log, in its own process, which may outlive this one. */
 export async function startDemoServer(folder: string, port = 0): Promise<DemoServer> {
   const stderrPath = join(folder, 'coordinator.said');
   const args = ['up', '--json', '--port', String(port), '--store', `file:${logFolder(folder)}`];
@@ -49,7 +49,7 @@ export async function startDemoServer(folder: string, port = 0): Promise<DemoSer
 
 export const logFolder = (folder: string): string => join(folder, 'log');
 
-/** What a process says goes to a file, which it can go on writing to when nobody listens any more. */
+/** Opens a file for the output of a child, which can keep writing to it after this process ends. */
 async function withFile<T>(path: string, use: (fd: number) => T): Promise<T> {
   const file = await open(path, 'a');
   try {
@@ -63,8 +63,8 @@ const NAMES = ['ada', 'ben', 'cleo', 'dan', 'eve', 'finn'];
 export const agentName = (number: number): string => NAMES[number] ?? `agent-${number + 1}`;
 
 /**
- * One agent; its unfinished business, should it crash, is kept in the folder. One that is directed ends each piece of
- * work only when it was told that somebody saw it begin.
+ * Starts one agent; its outbox is in the folder. A directed agent finishes a task only after a line on its standard
+ * input.
  */
 export async function startDemoAgent(
   name: string,
@@ -84,12 +84,12 @@ export async function startDemoAgent(
   const stderrPath = join(folder, `${name}.said`);
   const stdinMode = isDirected ? 'pipe' : 'ignore';
   const child = await withFile(stderrPath, (fd) => runSelf(['demo-agent'], env, fd, stdinMode));
-  // Who is dead hears nothing more.
+  // Ignore EPIPE from an agent that has died.
   child.stdin?.on('error', () => {});
   return { name, process: child };
 }
 
-/** Ends a process for good, and waits until it has. Frozen ones end too. */
+/** Sends a signal to a process and waits for its exit. SIGKILL also ends frozen processes. */
 export async function endProcess(
   { process }: DemoProcess,
   signal: NodeJS.Signals = 'SIGKILL',

@@ -3,7 +3,7 @@ import { dependenciesOf, type Plan } from '../../core/plan/index.js';
 import type { LogReport } from '../verify/verify-log.js';
 import type { InjectedFaults } from './fault-injector.js';
 
-/** What we promise, and whether the run that is over bears it out. */
+/** One guarantee of the coordinator, and whether the finished run satisfies it. */
 export interface Guarantee {
   readonly says: string;
   readonly holds: boolean;
@@ -14,7 +14,7 @@ export interface DemoEvidence {
   readonly plan: Plan;
   readonly events: readonly EventEnvelope[];
   readonly faults: InjectedFaults;
-  /** The data of the zombie's refused result, as the coordinator gives it back; null: it does not. */
+  /** The data of the zombie's refused result, as read from the coordinator; null if it was not kept. */
   readonly refusedData: unknown;
   readonly log: LogReport;
 }

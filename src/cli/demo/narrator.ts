@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { Paint } from '../output/paint.js';
 
-/** What happened, in a few words for who watches; null for what is not worth a line. */
+/** A short description of an event; null if it is not worth a line. */
 export function describeEvent(event: EventEnvelope, paint: Paint): string | null {
   const { payload } = event;
   const generation = `generation ${event.generation}`;
@@ -25,7 +25,7 @@ export function describeEvent(event: EventEnvelope, paint: Paint): string | null
   }
 }
 
-/** One line of the story, by the clock of the log. */
+/** One output line per event, with the log's timestamp. */
 export function storyLine(event: EventEnvelope, paint: Paint): string | null {
   const description = describeEvent(event, paint);
   if (description === null) return null;

@@ -1,4 +1,4 @@
-/** The project of the demo: four tracks that wait for each other, one task in parts that are merged. */
+/** The demo's project: four interdependent tracks, one task with subtasks that are merged. */
 export const DEMO_PROJECT = 'corner-shop';
 
 export const DEMO_PLAN = `project: corner-shop

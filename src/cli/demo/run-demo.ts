@@ -10,30 +10,30 @@ import { agentName, type DemoProcess, logFolder, startDemoAgent } from './fleet.
 import { type Guarantee, guaranteesOf } from './guarantees.js';
 import { DEMO_PLAN, DEMO_PROJECT } from './plan.js';
 
-/** A run in which nothing happens for so long has failed: somebody waits for it. A slow machine only takes longer. */
+/** The run fails after this long without an event. A slow machine still produces events. */
 const IDLE_TIMEOUT_MS = 50_000;
 
 export interface DemoRunOptions {
   readonly url: string;
   readonly folder: string;
   readonly agents_count: number;
-  /** Every agent that was started, for who must end them. */
+  /** Every agent that was started, so that the caller can end them. */
   readonly agents: DemoProcess[];
   readonly signal: AbortSignal;
-  /** The next event of the log. */
+  /** Called for each event of the log. */
   readonly onEvent: (event: EventEnvelope) => void;
-  /** Something that was done to the fleet. */
+  /** Called for each action on the fleet. */
   readonly onNarration: (line: string) => void;
 }
 
 export interface DemoOutcome {
   readonly guarantees: readonly Guarantee[];
-  /** Of the work that a zombie came back to. */
+  /** The lineage of the zombie's task. */
   readonly lineage: Lineage | null;
   readonly log: LogReport;
 }
 
-/** A fleet works through the plan while things go wrong; then what was promised is held against what happened. */
+/** Runs the fleet on the plan, injects faults, then checks the guarantees against the log. */
 export async function runDemo(options: DemoRunOptions): Promise<DemoOutcome> {
   const genesis = new Genesis({ url: options.url, tenant: 'default', project: DEMO_PROJECT });
   unwrapReply(await genesis.putPlan(DEMO_PLAN));
@@ -57,7 +57,7 @@ export async function runDemo(options: DemoRunOptions): Promise<DemoOutcome> {
   return { guarantees: guaranteesOf({ plan, events, faults, refusedData, log }), lineage, log };
 }
 
-/** Follows the log until the plan is done and the zombie has had its answer, or until nothing happens any more. */
+/** Follows the log until the plan is done and the zombie's submission is answered, or until the idle timeout. */
 async function followUntilDone(options: DemoRunOptions, genesis: Genesis, faultInjector: FaultInjector) {
   const state = emptyWork();
   const events: EventEnvelope[] = [];
@@ -82,12 +82,12 @@ async function followUntilDone(options: DemoRunOptions, genesis: Genesis, faultI
   } finally {
     clearTimeout(idleTimer);
   }
-  // Whoever asks for work once more learns that there is none: nobody is left in the middle of a call.
+  // Let the agents' last claim requests finish, so that none is in the middle of a call.
   await sleep(100);
   return { events, plan: state.plan };
 }
 
-/** The refused result's own data, read back from the coordinator. */
+/** The data of the refused result, read back from the coordinator. */
 async function refusedResultData(genesis: Genesis, taskId: string, agentId: string): Promise<unknown> {
   const { results } = unwrapReply(await genesis.results(taskId));
   const refused = results.find((result) => !result.accepted && result.agent_id === agentId);

@@ -9,11 +9,11 @@ import type { Workspace } from '../../workspace/workspace.js';
 
 type CandidateFile = NonNullable<PendingReview['files']>[number];
 
-/** A file of a candidate, and where a person can read it. */
+/** A candidate's file, and the path where a person can read it. */
 export interface CandidateCopy extends CandidateFile {
-  /** The agent's draft, from the project's root; null: there is none on this machine. */
+  /** The agent's draft, relative to the project's root; null if it is not on this machine. */
   readonly draft: string | null;
-  /** Whether the draft still is what was handed in. */
+  /** Whether the draft still equals what was submitted. */
   readonly is_same: boolean;
 }
 
@@ -34,7 +34,7 @@ export async function candidateCopies(
 
 const withoutDraft = (file: CandidateFile): CandidateCopy => ({ ...file, draft: null, is_same: false });
 
-/** Null: there is no such file. One of another size is another, and need not be read. */
+/** SHA-256 of a file; null if there is no such file. A file of another size differs, so it is not read. */
 async function digestOf(path: string, sizeBytes: number): Promise<string | null> {
   const found = await lstat(path).catch(() => null);
   if (!found?.isFile()) return null;

@@ -16,7 +16,7 @@ export interface CollectedDrafts {
   readonly paths: readonly string[];
 }
 
-/** The holder's drafts as a result. Their bytes go where the server keeps blobs, before anything names them. */
+/** Builds a result from the holder's drafts. Their bytes are uploaded as blobs before the result refers to them. */
 export async function collectDraftResult(
   context: CommandContext,
   genesis: Genesis,

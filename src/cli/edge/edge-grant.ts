@@ -7,16 +7,19 @@ import { singleLine } from '../output/text.js';
 import { labelledLines, wrapLines } from '../output/wrap.js';
 import { unwrapReply } from '../replies.js';
 
-/** What a grant of an edge comes with, beside the claim. */
+/** What the grant of an edge carries beside the claim. */
 export interface EdgeGrant {
-  /** Where the agent writes, from the project's root; null: there is no workspace here, or no folder could be made. */
+  /**
+   * Where the agent writes, relative to the project's root; null without a workspace, or if no folder could be
+   * created.
+   */
   readonly work: string | null;
-  /** Of the feature; null: the project says nothing of it. */
+  /** The feature's title; null if the project has none. */
   readonly title: string | null;
   readonly checks: readonly EffectiveCheck[];
 }
 
-/** Null: the claim is on a task. */
+/** Returns null if the claim is on a task. */
 export async function edgeGrant(context: CommandContext, claim: HeldClaim): Promise<EdgeGrant | null> {
   if (subjectKindOf(claim.task_id) !== 'edge') return null;
   const genesis = await context.genesis();
@@ -27,7 +30,7 @@ export async function edgeGrant(context: CommandContext, claim: HeldClaim): Prom
 async function createDraftFolder(context: CommandContext, claim: HeldClaim): Promise<string | null> {
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return null;
-  // Loaded here alone: claims on tasks need not wait for it.
+  // Lazy import: claims on tasks do not pay its load time.
   const { createGrantFolders: isolate, isDraftRefusal: isRefusal } = await import(
     '../../workspace/drafts/index.js'
   );
@@ -38,7 +41,7 @@ async function createDraftFolder(context: CommandContext, claim: HeldClaim): Pro
   return null;
 }
 
-/** What it is, where to write, what will be asked, and how to say that it was done. */
+/** The title, the draft folder, the checks, and how to submit. */
 export function edgeGrantLines(
   { io, paint }: CommandContext,
   { work, title, checks }: EdgeGrant,

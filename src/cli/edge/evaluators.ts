@@ -9,7 +9,7 @@ import { type CommandFailure, fileUnreadable, wrongUsage } from '../exit.js';
 export type Evaluators = NonNullable<SubmitResultRequest['evaluators']>;
 export type CheckReport = Evaluators['details'][number];
 
-/** `NAME=RESULT`, once for each check. A name may have `=` in it, a result has none. */
+/** Parses `NAME=RESULT`, given once per check. A name may contain `=`; a result does not. */
 export function parseCheckReport(text: string, before: readonly CheckReport[] = []): CheckReport[] {
   const separator = text.lastIndexOf('=');
   const result = CHECK_RESULTS.find((each) => each === text.slice(separator + 1));
@@ -23,7 +23,7 @@ export interface EvaluatorOptions {
   readonly evaluators?: string;
 }
 
-/** What was reported of the checks, by file and by option; null: nothing. What is said twice counts twice. */
+/** The check reports from the file and from the options; null if there are none. Duplicates are counted twice. */
 export async function readEvaluators(
   context: CommandContext,
   { check = [], evaluators: file }: EvaluatorOptions,
@@ -32,7 +32,7 @@ export async function readEvaluators(
   const parsed = await readReports(context, file);
   const details = Array.isArray(parsed) ? parsed : (parsed as { details?: unknown }).details;
   if (!Array.isArray(details)) throw invalidReports(file);
-  // Each report is read where the submission is decided; only the counts are made here.
+  // The submission validates each report; this only counts results.
   const counted = withResultCounts([...(details as CheckReport[]), ...check]);
   return Array.isArray(parsed) ? counted : { ...parsed, ...counted };
 }
@@ -45,7 +45,7 @@ async function readReports({ io }: CommandContext, file: string): Promise<object
     const parsed = JSON.parse(text) as unknown;
     if (typeof parsed === 'object' && parsed !== null) return parsed;
   } catch {
-    // Said below, as for everything else that is no report.
+    // Falls through to the failure below.
   }
   throw invalidReports(file);
 }

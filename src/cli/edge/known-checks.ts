@@ -4,7 +4,7 @@ import { wrongUsage } from '../exit.js';
 import { unwrapReply } from '../replies.js';
 import type { CheckReport } from './evaluators.js';
 
-/** A check named by hand that the edge does not have is a slip: it would count for nothing, and nobody would know. */
+/** Fails if a check given by hand does not exist on the edge: it would otherwise be ignored silently. */
 export async function assertKnownChecks(
   genesis: Genesis,
   taskId: string,

@@ -8,11 +8,11 @@ interface WorktreeOwner {
   readonly generation: number;
 }
 
-/** The result was accepted: a worktree has done its work. Its bytes are kept since before the submission. */
+/** Removes the worktree after its result was accepted. The bytes were stored before the submission. */
 export async function removeWorktree(context: CommandContext, owner: WorktreeOwner): Promise<void> {
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return;
-  // Loaded here alone: other commands need not wait for it.
+  // Lazy import: other commands do not pay its load time.
   const { removeGrantFolders: endIsolation } = await import('../../workspace/drafts/index.js');
   const refusal = await endIsolation(workspace, owner);
   if (refusal !== null) context.printNotice(singleLine(`The worktree is still there: ${refusal.says}`));

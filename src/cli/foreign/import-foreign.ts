@@ -30,7 +30,7 @@ export interface ForeignOptions {
   readonly dryRun?: true;
 }
 
-/** Brings the log of another tool in: into the store that was named, to the server that was, or into this workspace. */
+/** Imports another tool's log into the given store, to the given server, or into this workspace. */
 export async function importForeignFile(context: CommandContext, options: ForeignOptions): Promise<void> {
   const file = resolve(context.io.cwd, options.foreign);
   const workspace = Workspace.find(context.io.cwd);
@@ -113,7 +113,7 @@ async function importFiles(job: ForeignImportJob, target: ForeignTarget | null):
   return reports;
 }
 
-/** The file; where it lies in the place of the workspace's own log, it is moved out of the way first. */
+/** The file to import. If it is at the path of the workspace's own log, it is moved away first. */
 async function resolveLogFiles(
   file: string,
   workspace: Workspace | null,

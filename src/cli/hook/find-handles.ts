@@ -8,12 +8,12 @@ const handleSchema = z.strictObject({
   session_id: z.string(),
 });
 
-/** A handle is flat: it can be found in any text without reading the rest. */
+/** A handle is a flat object, so a pattern finds it without parsing the surrounding text. */
 const HANDLE_IN_TEXT = /\{[^{}]*"claim_id"[^{}]*\}/g;
 
 /**
- * The handles in what a tool replied. Clients differ in how they wrap a reply, and a shell prints it: so it is looked
- * for wherever it may be. A wrong find does no harm, since the server refuses to renew it.
+ * Finds the handles in a tool's reply. Clients wrap replies differently and shells print them, so the whole reply
+ * is searched. A false match is harmless: the server refuses to renew it.
  */
 export function findHandles(reply: unknown): McpHandle[] {
   if (typeof reply === 'string') return (reply.match(HANDLE_IN_TEXT) ?? []).flatMap(parseHandle);

@@ -7,13 +7,13 @@ import { userFolder } from '../user-folder.js';
 
 export interface HeldHandle {
   readonly handle: McpHandle;
-  /** Not before: a hook runs on every use of a tool. */
+  /** Earliest time of the next renewal: the hook runs on every tool use. */
   readonly renew_at_ms: number;
 }
 
 /**
- * The handles that one conversation of a client holds. By conversation and not by folder: where two work side by
- * side, neither may keep the claims of the other alive when that has died.
+ * The handles that one client conversation holds. Stored per conversation and not per folder: of two conversations
+ * in one folder, neither may renew the claims of the other after it has died.
  */
 export class HookState {
   private readonly handles: JsonRecordFolder<HeldHandle>;
@@ -37,7 +37,7 @@ export class HookState {
     return this.handles.remove(recordName(handle));
   }
 
-  /** The client is about to forget: what it holds must be told again. */
+  /** Records that the client is about to compact its context, so that held handles are announced again. */
   markCompacted(): Promise<void> {
     return this.flags.put(COMPACTED, { compacted: true });
   }

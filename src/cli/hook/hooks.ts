@@ -3,24 +3,24 @@ import { isMcpProblem, type McpHandle, type McpProblem } from '../../server/mcp/
 import { findHandles } from './find-handles.js';
 import type { HeldHandle, HookState } from './hook-state.js';
 
-/** What Claude Code, Codex and Gemini CLI all write to the standard input of a hook. */
+/** The fields that Claude Code, Codex and Gemini CLI all write to a hook's standard input. */
 export interface HookEvent {
   readonly session_id?: string;
   readonly hook_event_name?: string;
   readonly tool_response?: unknown;
 }
 
-/** How a conversation's claims are kept: what it remembers, how one is renewed, and the time. */
+/** What a hook needs to keep a conversation's claims alive. */
 export interface HookContext {
   readonly state: HookState;
   readonly renew: (handle: McpHandle) => Promise<RenewalResult | McpProblem>;
   readonly now_ms: number;
 }
 
-/** Of what is left of a lease: by then it is renewed again, at the next use of a tool. */
+/** Fraction of the remaining lease after which the next tool use renews it again. */
 const RENEW_AT_LEASE_FRACTION = 0.2;
 
-/** A tool was used, so somebody is alive. Returns what the model must hear, or null. */
+/** Handles a tool use, which shows that the conversation is alive. Returns the text for the model, or null. */
 export async function onToolUse(event: HookEvent, hookContext: HookContext): Promise<string | null> {
   const { state } = hookContext;
   for (const handle of findHandles(event.tool_response)) await state.saveHandle({ handle, renew_at_ms: 0 });
@@ -31,7 +31,7 @@ export async function onToolUse(event: HookEvent, hookContext: HookContext): Pro
   return sentences.length === 0 ? null : sentences.join('\n');
 }
 
-/** A conversation begins, or goes on without its memory: it is told what it holds. */
+/** Handles the start of a conversation, or its continuation after compaction: returns the handles it holds. */
 export async function onConversationStart(hookContext: HookContext): Promise<string | null> {
   const { lost } = await renewHeld(hookContext, () => true);
   const sentences = [...lost.map(lostSentence), ...(await hookContext.state.heldHandles()).map(heldSentence)];
@@ -56,7 +56,7 @@ async function renewHeld(
           renew_at_ms: now_ms + Math.max(leftMs, 0) * RENEW_AT_LEASE_FRACTION,
         });
       }
-      // Nobody holds what it submitted or gave back itself: that is not lost.
+      // The conversation submitted or released it, so the claim was not lost.
       if (reply.reason !== 'NO_CLAIM') lost.push(handle);
       return state.removeHandle(handle);
     }),

@@ -11,13 +11,16 @@ import {
   type SubjectSelector,
 } from '../../server/mcp/backend.js';
 
-/** As early as a worker of the SDK renews: there is time for two more tries before the lease is over. */
+/** The same fraction as the SDK's worker: leaves time for two more attempts before the lease expires. */
 const RENEW_AT_LEASE_FRACTION = 0.4;
-/** For a handle that was taken elsewhere: shorter than most, so that it is renewed rather too often. */
+/**
+ * Assumed lease of a handle that was granted elsewhere. Shorter than most, so it is renewed too often rather than
+ * too late.
+ */
 const LEASE_SECONDS_UNKNOWN = 60;
-/** A timer cannot wait for more than a few weeks, and need not for more than an hour. */
+/** `setTimeout` overflows after about 24 days; one hour is enough. */
 const RENEW_DELAY_MS_MAX = 3_600_000;
-/** After a renewal that got no answer. */
+/** Delay after a renewal that got no reply. */
 const RETRY_AFTER_MS = 2000;
 
 interface ScheduledRenewal {
@@ -26,8 +29,8 @@ interface ScheduledRenewal {
 }
 
 /**
- * Renews what was taken through it for as long as its client lives, since a model that thinks for ten minutes calls
- * nothing meanwhile. What it is no longer granted it lets go: the rules decide, not this.
+ * Renews the claims granted through it while its client lives, because a model that thinks for ten minutes makes no
+ * calls. When the server refuses a renewal, it drops the claim.
  */
 export class AutoRenewingFleet implements McpBackend {
   private readonly renewals = new Map<string, ScheduledRenewal>();
@@ -35,7 +38,7 @@ export class AutoRenewingFleet implements McpBackend {
 
   constructor(private readonly fleet: McpBackend) {}
 
-  /** The client is gone: its claims are left to their leases. */
+  /** The client is gone: its claims expire with their leases. */
   stop(): void {
     this.isStopped = true;
     for (const { timer } of this.renewals.values()) clearTimeout(timer);
@@ -96,7 +99,7 @@ export class AutoRenewingFleet implements McpBackend {
     return reply;
   }
 
-  /** By the length of the lease, not by its end: the server's clock need not be ours. */
+  /** Uses the lease's duration, not its end: the server's clock may differ from ours. */
   private scheduleRenewal(handle: McpHandle, leaseDurationSeconds?: number): void {
     const known = this.renewals.get(handleKey(handle))?.lease_seconds;
     const leaseSeconds = leaseDurationSeconds ?? known ?? LEASE_SECONDS_UNKNOWN;

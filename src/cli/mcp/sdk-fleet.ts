@@ -10,7 +10,7 @@ import type {
   SubjectSelector,
 } from '../../server/mcp/backend.js';
 
-/** The fleet behind a server's address. */
+/** The MCP backend that calls a server through the SDK. */
 export class SdkFleet implements McpBackend {
   constructor(private readonly genesis: Genesis) {}
 

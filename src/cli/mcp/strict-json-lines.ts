@@ -1,14 +1,14 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import { readStrictJson } from '../../core/strict-json.js';
 
-/** As much as the protocol's own reader takes. */
+/** The same limit as the MCP SDK's reader. */
 const LINE_BYTES_MAX = 10 * 1024 * 1024;
 const INVALID_REQUEST = -32600;
 const NEWLINE = 0x0a;
 
 /**
- * Passes on the lines of a client that are JSON in the strict sense. A message with a name twice in one object is
- * answered here and goes no further: the protocol's reader would take the last of the two without a word.
+ * Passes on a client's lines that are strict JSON. Replies to a message with a duplicate key and drops it: the MCP
+ * SDK's reader would silently take the last value.
  */
 export class StrictJsonLines extends Transform {
   private line: Buffer[] = [];
@@ -49,7 +49,7 @@ export class StrictJsonLines extends Transform {
   }
 }
 
-/** What is no JSON at all is left to the protocol's reader. */
+/** Invalid JSON is left to the MCP SDK's reader. */
 function isJson(line: string): boolean {
   try {
     JSON.parse(line);
@@ -59,7 +59,7 @@ function isJson(line: string): boolean {
   }
 }
 
-/** Whoever sent it waits for an answer to this id. */
+/** The id that the error reply must carry. */
 function idOf(line: string): string | number | null {
   const { id } = (JSON.parse(line) ?? {}) as { id?: unknown };
   return typeof id === 'string' || typeof id === 'number' ? id : null;

@@ -1,9 +1,9 @@
 import type { MethodologyClient } from '../../client/methodology.js';
 
-/** The methodology's calls, wherever the project lives. */
+/** The methodology calls, independent of where the project is stored. */
 export type ProjectCalls = Omit<MethodologyClient, 'init'>;
 
-/** Those that change nothing; of those that can, only their dry run does so too. */
+/** The calls that change nothing. Of those that can, only the dry run is allowed. */
 export type ReadOnlyCalls = Pick<
   ProjectCalls,
   | 'start'

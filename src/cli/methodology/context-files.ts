@@ -3,12 +3,12 @@ import { type ContextManifest, contextManifest } from '../../workspace/scan/cont
 import { walkTextFiles } from '../../workspace/scan/walk.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
-/** What is work and not context: it changes with every step. */
+/** Features are work, not context: they change with every step. */
 const EXCLUDED_PATHS = /^features\//;
 const CONTEXT_FOLDERS = ['.ai-workspace/context', 'specification'] as const;
 
 /**
- * What agents of this project work from: how it says it works, what it is for, and every text in the context and
+ * The manifest of what agents work from: the methodology configuration, and every text file in the context and
  * specification folders.
  */
 export async function buildContextManifest(workspace: Workspace): Promise<ContextManifest> {

@@ -15,15 +15,18 @@ interface FoldBackFindings {
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 
-/** What a side question found, for people: `features/fold-back/<child>.md`. A file that is there already stands. */
+/**
+ * The findings of a child vector, for people: `features/fold-back/<child>.md`. An existing file is never
+ * overwritten.
+ */
 export class FoldBackFile {
   private isCreated = false;
 
   private constructor(
     private readonly workspace: Workspace,
-    /** From the project's folder. */
+    /** Relative to the project's root. */
     readonly path: string,
-    /** What a person wrote before; null: nothing yet. */
+    /** The text that was there before; null if there was no file. */
     readonly text: string | null,
   ) {}
 
@@ -41,7 +44,7 @@ export class FoldBackFile {
     this.isCreated = await writeNew(join(this.workspace.root, this.path), text);
   }
 
-  /** The answer was no: what was written for it goes, what others wrote stays. */
+  /** Removes the file if this command created it, after a refusal. */
   async undo(): Promise<void> {
     if (this.isCreated) await unlink(join(this.workspace.root, this.path));
   }

@@ -18,7 +18,7 @@ import type { ProjectConnection } from './project-connection.js';
 const FOREIGN_PROJECT_KEY = { tenant_id: 'default', project_id: 'foreign' };
 const BYTES_MAX = 512 * 1024 * 1024;
 
-/** Looks at a log of another tool, or at a copy of one of ours, with what its own workspace says beside it. */
+/** Opens another tool's log, or a copy of one of ours, together with the workspace files beside it, read-only. */
 export async function withForeignLog(
   context: CommandContext,
   logPath: string,
@@ -45,7 +45,7 @@ export async function withForeignLog(
 
 type FileTexts = ReadonlyMap<string, string>;
 
-/** A workspace of another tool may say what this one cannot read: then its log is looked at by the built-in graph. */
+/** Falls back to the built-in graph if the other tool's workspace files cannot be read. */
 async function openWithWorkspaceFiles(
   context: CommandContext,
   workspace: Workspace | null,
@@ -68,7 +68,7 @@ async function openWithWorkspaceFiles(
 const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 const FEATURES_MAX = 1000;
 
-/** Nobody may have defined what the log speaks of: each feature of it gets a vector that says no more than its name. */
+/** A vector without a title for each feature that the log mentions, since nothing may define them. */
 function placeholderFeatures(events: readonly EventEnvelope[]): FileTexts {
   const mentioned = new Set(events.map(({ feature_id = '' }) => feature_id));
   const ids = [...mentioned].filter((id) => FEATURE_ID.test(id)).slice(0, FEATURES_MAX);
@@ -96,6 +96,6 @@ async function readOwnEvents(file: string): Promise<EventEnvelope[]> {
   return events;
 }
 
-/** Only to tell lines apart: nothing that is looked at here is ever written. */
+/** An id that only tells lines apart: nothing read here is ever written. */
 const lineId = (text: string, occurrence: number): string =>
   createHash('sha256').update(`${occurrence}\n${text}`).digest('hex').slice(0, 32);

@@ -11,9 +11,8 @@ import { statusIfPlanned } from './status-if-planned.js';
 
 export interface OpenedProject {
   readonly calls: ProjectCalls;
-  /** What the project is called. */
   readonly title: string;
-  /** How the plan stands; null: the project has none. */
+  /** The plan's status; null if the project has no plan. */
   plan(): Promise<ProjectStatus | null>;
   close(): void | Promise<void>;
 }
@@ -25,7 +24,7 @@ interface InProcessOptions {
   readonly caller: Caller;
 }
 
-/** A coordinator of this process alone, which first takes in what the project's files say; what they do not is built in. */
+/** Opens a coordinator in this process and loads the project's files into it; built-in defaults fill the rest. */
 export async function openInProcess(
   files: ReadonlyMap<string, string>,
   options: InProcessOptions,
@@ -74,7 +73,7 @@ function inProcessCalls(
   return calls as ProjectCalls;
 }
 
-/** A problem as whoever calls a server is told of it, so that a command has to know only one kind. */
+/** Converts a coordinator's problem to the client's shape, so that commands handle only one. */
 async function toClientReply<T>(pendingReply: Promise<T | Problem>): Promise<T | ClientProblem> {
   const outcome = await pendingReply;
   if (!isProblem(outcome)) return outcome;

@@ -11,20 +11,19 @@ import type { ProjectCalls, ReadOnlyCalls } from './calls.js';
 import type { OpenedProject } from './in-process.js';
 import { statusIfPlanned } from './status-if-planned.js';
 
-/** Where a command of the methodology finds its project. */
+/** A methodology command's connection to its project. */
 export interface ProjectConnection<C = ProjectCalls> {
   readonly calls: C;
-  /** The workspace that this folder is in; null: none, and the project is a server's alone. */
+  /** The workspace that contains the current folder; null if the project exists only on a server. */
   readonly workspace: Workspace | null;
-  /** What the project is called. */
   readonly title: string;
-  /** How the plan stands; null: the project has none. */
+  /** The plan's status; null if the project has no plan. */
   plan(): Promise<ProjectStatus | null>;
 }
 
 /**
- * Runs a command on its project: at the server that was named, or on the workspace's own log. What only reads never
- * takes that log for itself, and so works while another process writes it.
+ * Runs a command on its project: at the given server, or on the workspace's own log. Read mode never locks the log,
+ * so it works while another process writes it.
  */
 export function withMethodology(
   context: CommandContext,
@@ -64,7 +63,7 @@ export async function withMethodology(
   }
 }
 
-/** Another project than the one whose workspace this is can only be meant of a server. */
+/** Without a server, `--project` may only name the workspace's own project. */
 async function assertOwnProject({ explicitProject }: CommandContext, workspace: Workspace): Promise<void> {
   if (explicitProject === null) return;
   const { readProjectKey } = await import('../../workspace/project-file.js');
@@ -75,7 +74,7 @@ async function assertOwnProject({ explicitProject }: CommandContext, workspace: 
   );
 }
 
-/** The workspace, for what cannot be done without its files. */
+/** The workspace, for commands that need its files. */
 export function requireWorkspace({ io }: CommandContext): Workspace {
   const workspace = Workspace.find(io.cwd);
   if (workspace === null) throw workspaceMissing(io.cwd);
@@ -122,7 +121,7 @@ async function openForWriting(context: CommandContext, workspace: Workspace): Pr
     });
     const close = async () => {
       await opened.close();
-      // A review may have accepted a result.
+      // A review may have accepted a result, whose files are then promoted.
       const { promoteAcceptedFiles: promoteHere } = await import('../workspace/promote.js');
       await promoteHere(warn, workspace, { store, blobs, key }).finally(() => store.close());
     };

@@ -11,7 +11,7 @@ import type { ProjectCalls } from './calls.js';
 import type { OpenedProject } from './in-process.js';
 import { StatusProjection } from './status-projection.js';
 
-/** Answers from what the log holds now. The log stays its writer's: nothing is locked, nothing written. */
+/** Answers from the log's current contents, without locking or writing it. */
 export async function openReadOnly(workspace: Workspace, caller: Caller): Promise<OpenedProject> {
   await refuseForeign(workspace);
   const openCopyOfLog = () => openCoordinatorCopy(workspace, caller);
@@ -25,7 +25,7 @@ interface EventVisitor {
   visit(event: EventEnvelope): void;
 }
 
-/** Shows the log to whoever looks on: at a glance, and where that will not do, anew and with care. */
+/** Replays the log to a visitor: first unverified, and if that fails, again with full verification. */
 async function replayLog<T extends EventVisitor>(folder: string, createVisitor: () => T): Promise<T> {
   const skimmed = createVisitor();
   if (await readLogUnverified(nodeDisk, folder, (event) => skimmed.visit(event))) return skimmed;
@@ -42,8 +42,8 @@ async function replayLog<T extends EventVisitor>(folder: string, createVisitor: 
 }
 
 /**
- * Whether the log has what the files say. Where they are older than their last load they need not be read; after a clone
- * or a touch they are younger, and mostly say the same.
+ * Whether the log contains what the files say. Files older than their last load are not read; after a clone or a
+ * `touch` they are newer, but usually equal.
  */
 async function isUpToDate(workspace: Workspace, projection: StatusProjection): Promise<boolean> {
   const { configuredAtMs } = projection;
@@ -66,7 +66,7 @@ class EventCollector implements EventVisitor {
   }
 }
 
-/** A coordinator over a copy in memory, which also takes in what the files say and the log does not yet. */
+/** Opens a coordinator on an in-memory copy, and loads file changes that the log does not contain yet. */
 async function openCoordinatorCopy(workspace: Workspace, caller: Caller): Promise<OpenedProject> {
   const { openInProcess } = await import('./in-process.js');
   const { openMemoryStore } = await import('../../stores/memory/memory-store.js');
@@ -77,7 +77,7 @@ async function openCoordinatorCopy(workspace: Workspace, caller: Caller): Promis
   return openInProcess(await readFiles(workspace), { store, key: await readProjectKey(workspace), caller });
 }
 
-/** What is asked most is told at once; for the rest a coordinator is opened when it is asked for. */
+/** Answers status from the projection, and opens a coordinator only for other calls. */
 function withLazyCoordinator(
   projection: StatusProjection,
   open: () => Promise<OpenedProject>,

@@ -6,13 +6,13 @@ import type { ReadOnlyCalls } from './calls.js';
 
 export interface RequirementScan {
   readonly coverage: Coverage;
-  /** What was not looked at, and why. */
+  /** The files that were skipped, and why. */
   readonly left_out: readonly string[];
-  /** The same in figures, as the coordinator takes it. */
+  /** The coverage as counts, in the coordinator's request format. */
   readonly gapsRequest: GapsBody;
 }
 
-/** Looks through the project's files for what its requirements ask. */
+/** Scans the project's files for tags of its requirements. */
 export async function scanRequirements(
   root: string,
   calls: ReadOnlyCalls,
@@ -38,11 +38,11 @@ export async function scanRequirements(
   return { coverage, left_out: scan.left_out, gapsRequest };
 }
 
-/** What the features deliver: their own keys, and those they name. */
+/** The features' own keys and the requirements they name. */
 async function requirementKeys(calls: ReadOnlyCalls, feature: string | undefined): Promise<string[]> {
   if (feature !== undefined) return [...unwrapReply(await calls.feature(feature)).requirements, feature];
   const { features } = unwrapReply(await calls.status());
-  // A side question is no requirement: it asks, and demands nothing.
+  // Only features deliver requirements; spikes and other child vectors do not.
   const requirementFeatures = features.filter(({ vector_type }) => vector_type === 'feature');
   return requirementFeatures.flatMap(({ feature_id, requirements }) => [feature_id, ...requirements]);
 }

@@ -1,4 +1,4 @@
-/** What may be asked of `gen status`. */
+/** The options of `gen status`. */
 export interface StatusOptions {
   readonly watch?: true;
   readonly feature?: string;

@@ -4,10 +4,10 @@ import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure, noWorkspace } from '../exit.js';
 
 const STATUS_FILE = 'STATUS.md';
-/** Only a page that begins so is written anew: any other is somebody's. */
+/** Only a page that starts with this mark is overwritten. */
 const GENERATED_MARK = '<!-- gen status --gantt --write makes this page; what is changed here is lost. -->';
 
-/** Writes the course of the project into its workspace, as a page that shows the diagram. Returns where. */
+/** Writes the Gantt diagram to the workspace as a Markdown page. Returns its path. */
 export async function writeStatusPage(workspace: Workspace | null, gantt: string): Promise<string> {
   if (workspace === null)
     throw noWorkspace('There is no workspace here to write it into. Make one: gen init');

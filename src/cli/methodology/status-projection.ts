@@ -12,12 +12,12 @@ import { emptyWorkWithParked, evolveWorkWithParked } from '../../core/views/proj
 import type { ProjectStatus } from '../../core/views/status.js';
 import type { ProjectKey } from '../../stores/store.js';
 
-/** The events by which a workspace's files come into its log. */
+/** The events that record a workspace's files in its log. */
 const CONFIG_EVENT_TYPES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
 /**
- * The status of a project, straight from its events: the same folds and views that a coordinator has, without one.
- * This is asked more often than everything else together, and who asks waits for it. No event is kept.
+ * A project's status computed directly from its events, by the coordinator's folds and views. It serves the most
+ * frequent command, so it opens no coordinator and keeps no events.
  */
 export class StatusProjection implements RecordedConfig {
   private readonly work = emptyWorkWithParked();
@@ -36,7 +36,7 @@ export class StatusProjection implements RecordedConfig {
     return this.key?.project_id ?? '';
   }
 
-  /** When the workspace's files were last taken into the log; null: never. */
+  /** When the workspace's files were last loaded into the log; null if never. */
   get configuredAtMs(): number | null {
     if (this.methodology === null) return null;
     return this.lastConfigEvent === null ? null : Date.parse(this.lastConfigEvent.timestamp);

@@ -10,7 +10,7 @@ import type { ReadOnlyCalls } from './calls.js';
 import { type ProjectConnection, withMethodology } from './project-connection.js';
 import type { StatusOptions } from './status-options.js';
 
-/** What a person wants to see of a project of the methodology: all of it, one feature, its health, its course. */
+/** Shows a methodology project: all of it, one feature, its health, or its Gantt diagram. */
 export async function methodologyStatus(context: CommandContext, options: StatusOptions): Promise<void> {
   if (options.log !== undefined) {
     if (options.watch === true) throw wrongUsage('A log of another tool is read once: leave --watch out.');
@@ -31,7 +31,7 @@ async function showOnce(
   show(context, await renderStatus(context, options, connection));
 }
 
-/** The door is opened for each look: what is read without a lock is a copy, and grows old. */
+/** Opens a new connection per view: a lock-free read is a copy that goes stale. */
 async function renderFresh(context: CommandContext, options: StatusOptions): Promise<RenderedView> {
   let rendered: RenderedView = { json: null, text: '' };
   await withMethodology(context, 'read', async (connection) => {

@@ -6,8 +6,7 @@ const READ_ONLY = 0o444;
 const ORDINARY = 0o644;
 
 /**
- * Writes a file whole, or not at all, and never over another: false where there is one already. It has its name only
- * when all of it is on the disk.
+ * Creates a file atomically; returns false if it exists already. The name appears only once all bytes are on disk.
  */
 export async function writeNew(
   path: string,

@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode } from '../exit.js';
 import { withStore } from '../open-store.js';
 
-/** Binds the keys of a store from before keys were bound to their store, and names them. `isDry`: only names them. */
+/** Binds and returns the store's keys that were created before keys were bound. `isDry`: only returns them. */
 export async function bindKeys(
   context: CommandContext,
   url: string,
@@ -22,7 +22,7 @@ export async function bindKeys(
     }
   });
   return work.catch((error) => {
-    // In an engine, a user who may change the schema need not be one who may use it.
+    // In an SQL engine, a user who may change the schema need not be allowed to use it.
     if (url.startsWith('file:') || !(error instanceof CommandFailure) || !isRefusedStore(error)) throw error;
     context.printNotice(`Its keys were not looked at: ${error.message}`);
     return [];

@@ -6,7 +6,7 @@ interface CompletionCandidate {
   readonly does: string;
 }
 
-/** A command by its path, and what may follow it. */
+/** A command by its path, and the words that may follow it. */
 export interface CommandCompletions {
   readonly path: readonly string[];
   readonly words: readonly CompletionCandidate[];
@@ -28,7 +28,9 @@ const pathText = ({ path }: CommandCompletions): string => path.join(' ');
 const names = ({ words, options }: CommandCompletions): string =>
   [...words, ...options].map(({ name }) => name).join(' ');
 
-/** Finds the command that the words so far name: in both shells the same, but for how words are counted. */
+/**
+ * Shell code that finds the command named by the words so far. The two shells differ only in how they list words.
+ */
 const findCommandScript = (
   commands: readonly CommandCompletions[],
   typedWords: string,

@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.js';
 import { singleLine, truncate } from './text.js';
 
 const TYPE_WIDTH = 18;
-/** What of a payload tells a person most, in the order of telling. */
+/** The payload fields that are shown, most informative first. */
 const PAYLOAD_FIELDS_SHOWN = [
   'reason',
   'rejection_reason',
@@ -14,7 +14,7 @@ const PAYLOAD_FIELDS_SHOWN = [
   'expires_at',
 ];
 
-/** One event on one line. */
+/** Formats an event as one line. */
 export function eventLine(event: EventEnvelope, { io, paint }: CommandContext): string {
   const { position, timestamp, event_type, subject = '', generation, agent_id, payload } = event;
   const details = PAYLOAD_FIELDS_SHOWN.map((name) => payload[name]).filter(

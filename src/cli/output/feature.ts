@@ -6,7 +6,7 @@ import { labelledLines, wrapLines } from './wrap.js';
 
 const NAME_WIDTH = 15;
 
-/** All that is known of one feature: how it got where it is, and what it waits for. */
+/** All details of one feature: its history, and what it waits for. */
 export function featureText(feature: FeatureView, context: CommandContext): string {
   const { io, paint } = context;
   const { feature_id, title, status, vector_type, profile, priority } = feature;

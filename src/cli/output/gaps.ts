@@ -19,7 +19,7 @@ const NAMES_MAX = 20;
 const NO_REQUIREMENTS =
   'Nothing is demanded yet: no key in specification/, and no feature. Begin one: gen spawn --type feature --id REQ-F-NAME-001 --reason "…"';
 
-/** Requirement by requirement what answers to it, then what stands outside of all requirements. */
+/** The coverage of each requirement, then tags and files that belong to no requirement. */
 export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandContext): string {
   const { result, total_req_keys, full_coverage, partial_coverage, no_coverage, event_id, next } = reply;
   const { paint } = context;

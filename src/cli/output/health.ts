@@ -5,7 +5,7 @@ import { wrapLines } from './wrap.js';
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
 
-/** What is wrong or soon will be, the worst first. */
+/** The findings that are or soon become problems, worst first. */
 export function healthText(
   { healthy, position, findings, counts }: HealthReport,
   context: CommandContext,

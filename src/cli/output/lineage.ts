@@ -5,7 +5,7 @@ import { type Column, table } from './table.js';
 import { clockTime } from './text.js';
 import { wrapLines } from './wrap.js';
 
-/** The lineage table of seed 004 §9.2, with what was refused below it. */
+/** The lineage table of seed 004 §9.2, followed by the refused results. */
 export function lineageText(lineage: Lineage, { rows }: LineageTable, { io, paint }: CommandContext): string {
   const columns: Column<LineageRow>[] = [
     { head: 'Generation', cell: ({ generation }) => String(generation) },
@@ -36,7 +36,7 @@ function reviewLines(reviews: Lineage['reviews'], width: number | null): string[
   return ['', 'Reviews:', ...reviews.flatMap((review) => wrapLines(reviewLine(review), 2, width))];
 }
 
-/** A decision of a human, with the comment that it came with. */
+/** A human decision with its comment. */
 export function reviewLine({ decision, reviewer, iteration, comment, at }: ReviewEntry): string {
   const commentSuffix = comment === null ? '' : `: ${comment}`;
   return `${decision} by ${reviewer} at ${clockTime(at)} UTC, iteration ${iteration}${commentSuffix}`;

@@ -2,7 +2,7 @@ import type { Paint } from './paint.js';
 
 type Colour = 'green' | 'cyan' | 'dim' | 'yellow' | 'red';
 
-/** How far a step is, in one character: the same in every view. */
+/** The progress of a step as one character, the same in every view. */
 const MARKS: Readonly<Record<string, string>> = {
   converged: '✓',
   iterating: '●',

@@ -15,7 +15,7 @@ const FEATURES_SHOWN_MAX = 20;
 const SIGNALS_SHOWN_MAX = 10;
 const ROWS_SHOWN_MAX = 20;
 
-/** Where the project is, and what to do now: what every feature has behind it, who is at work, what asks for a human. */
+/** The project's state: each feature's progress, current work, what needs a human, and the next step. */
 export function methodologyStatusText(
   status: MethodologyStatus,
   title: string,
@@ -55,7 +55,7 @@ function openFeatureLines(open: readonly FeatureSummary[], { io, paint }: Comman
   return lines;
 }
 
-/** Broken between stops, never within one. */
+/** Breaks lines between stops, never within one. */
 function stopLines(stops: readonly TrackStop[], width: number | null): string[] {
   const lineWidth = (width ?? Number.POSITIVE_INFINITY) - 4;
   const lines: string[] = [];

@@ -4,7 +4,7 @@ import { markSequences, sanitize } from './sanitize.js';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 
-/** Colour only where a person sees it, and never against their will (no-color.org). */
+/** Colours only on a terminal, and not if `NO_COLOR` is set (no-color.org) or `TERM` is `dumb`. */
 export function paintFor(io: Pick<Io, 'columns' | 'env'>): Paint {
   const isRefused = (io.env.NO_COLOR ?? '') !== '' || io.env.TERM === 'dumb';
   const isColoured = io.columns !== null && !isRefused;
@@ -12,7 +12,10 @@ export function paintFor(io: Pick<Io, 'columns' | 'env'>): Paint {
   return isColoured ? withMarkedSequences(colours) : colours;
 }
 
-/** The writer lets marked styles pass and no others: the text inside is made plain before the style goes around it. */
+/**
+ * Marks the CLI's own styles, since the output stream escapes unmarked sequences. The text is sanitized before it
+ * is styled.
+ */
 function withMarkedSequences(colours: Paint): Paint {
   const painters = Object.entries(colours).map(([name, paint]) => [
     name,
@@ -23,7 +26,7 @@ function withMarkedSequences(colours: Paint): Paint {
   return Object.fromEntries(painters) as Paint;
 }
 
-/** Every readiness, state and outcome has one colour, wherever it is shown. */
+/** The colour of a readiness, state or outcome, the same in every view. */
 export function paintState(paint: Paint, state: string): string {
   switch (state) {
     case 'completed':

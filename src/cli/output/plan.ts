@@ -19,8 +19,8 @@ const MARKS: Readonly<Record<Readiness, string>> = {
 const SUBTASKS_SHOWN_MAX = 20;
 
 /**
- * Tracks from top to bottom. A line down from a task says that the next one waits for it; an arrow names what a task
- * waits for beyond that.
+ * Draws tracks from top to bottom. A vertical line means that the next task waits for the one above; an arrow names
+ * other dependencies.
  */
 export function drawPlan(
   project: string,

@@ -11,7 +11,7 @@ export interface ProgressIndicator {
 
 const NO_PROGRESS: ProgressIndicator = { update: () => {}, stop: () => {} };
 
-/** Something that takes long, on standard error and only where somebody watches it. */
+/** A spinner on standard error, only if that is a terminal. */
 export function startProgress(io: Io, text: string): ProgressIndicator {
   if (!io.is_watched) return NO_PROGRESS;
   const stream = spinnerStream(io.stderr, io.columns);
@@ -26,7 +26,10 @@ export function startProgress(io: Io, text: string): ProgressIndicator {
   };
 }
 
-/** What the spinner uses of a terminal. Its text has no sequences but its own, which may pass. */
+/**
+ * The part of a TTY stream that the spinner uses. The text is already free of sequences, so all of them are the
+ * spinner's own and may be marked.
+ */
 function spinnerStream(output: SanitizedOutput, columns: number | null): WriteStream {
   const writeMarked = (text: string): boolean => output.write(markSequences(text));
   const stream: Partial<WriteStream> = {

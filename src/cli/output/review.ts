@@ -13,7 +13,7 @@ export function reviewsText(reviews: readonly PendingReview[], { io }: CommandCo
   const rows = table(
     reviews,
     [
-      // Whole: the next command is made of it.
+      // Never truncated: the next command needs it.
       { head: 'Work', cell: reviewName },
       { head: 'Iteration', cell: ({ iteration }) => String(iteration) },
       { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
@@ -25,7 +25,7 @@ export function reviewsText(reviews: readonly PendingReview[], { io }: CommandCo
   return `${rows}\n\nLook at one: gen review --feature ID --edge EDGE`;
 }
 
-/** What a decision would be about: which candidate, whose, and what was said of it. */
+/** The candidate to decide on: its identity, its agent, and the check reports. */
 export function reviewText(
   review: PendingReview,
   copies: readonly CandidateCopy[],
@@ -51,7 +51,7 @@ export function reviewText(
   ].join('\n');
 }
 
-/** Every file by its path: whoever approves answers for these bytes and no others. */
+/** Lists every file by its path: the approval covers exactly these bytes. */
 function fileLines(
   { files, file_count }: PendingReview,
   copies: readonly CandidateCopy[],

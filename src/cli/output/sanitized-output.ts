@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { sanitize } from './sanitize.js';
 
-/** The only stream that commands write to: it makes plain whatever passes through. */
+/** The only stream that commands write to. It sanitizes everything. */
 export class SanitizedOutput extends Writable {
   private readonly decoder = new StringDecoder('utf8');
 
@@ -10,9 +10,9 @@ export class SanitizedOutput extends Writable {
     super({ decodeStrings: false });
   }
 
-  /** Written at once, so that a process that ends right after it loses nothing. */
+  /** Passes text on without buffering, so that a process that exits right afterwards loses nothing. */
   override _write(chunk: string | Buffer, _encoding: string, done: () => void): void {
-    // Bytes of a character that was cut off by text of another source never get their rest.
+    // Flush an incomplete character: text from another source ends it.
     const text = typeof chunk === 'string' ? `${this.decoder.end()}${chunk}` : this.decoder.write(chunk);
     const written = sanitize(text);
     if (written === '' || this.target.write(written)) done();

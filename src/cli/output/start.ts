@@ -4,7 +4,7 @@ import type { CommandContext } from '../context.js';
 import { countText, relativeTime } from './text.js';
 import { labelledLines, wrapLines } from './wrap.js';
 
-/** Where to go next, and how that was found: what waits for a human comes before all else. */
+/** The next step and how it was chosen. Escalations come first. */
 export function startText(reply: StartReply, context: CommandContext): string {
   const { state, feature, edge, iteration, reasons, skipped, escalations, parallel, refused, next } = reply;
   const { io, paint } = context;
@@ -50,7 +50,7 @@ function parallelLines(parallel: readonly OverlappingWork[], { io, paint }: Comm
   return lines;
 }
 
-/** Unknown is not free, and never said to be. */
+/** Unknown overlap is reported as unknown, not as none. */
 function sharingText({ inner_product, shared_modules }: OverlappingWork): string {
   if (inner_product === null) return 'what both touch is unknown';
   if (inner_product === 0) return 'nothing shared';

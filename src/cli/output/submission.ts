@@ -5,7 +5,7 @@ import { singleLine } from './text.js';
 
 const PATHS_SHOWN_MAX = 20;
 
-/** A result that was accepted, and the files it is made of. */
+/** An accepted result and its files. */
 export function submissionText(
   taskId: string,
   { work_product_ref, late }: SubmissionReply,
@@ -18,7 +18,7 @@ export function submissionText(
   return lines.join('\n');
 }
 
-/** What stands in the way of a result that was refused, and the commands that clear it. */
+/** Why a result was refused, and the commands that resolve it. */
 export function refusalLines(taskId: string, reply: SubmissionReply, paint: Paint): string[] {
   const { feature_id = '', edge = '' } = subjectKeys(taskId);
   switch (reply.reason) {

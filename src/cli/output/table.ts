@@ -3,16 +3,15 @@ import { singleLine, truncate } from './text.js';
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => string;
-  /** A column that gives way when the terminal is narrow; the others keep what they need. */
+  /** Shrinks first on a narrow terminal. */
   readonly is_flexible?: boolean;
-  /** Colours a cell. */
   readonly paint?: (cell: string, row: Row) => string;
 }
 
 const GAP = 2;
 const CELL_MIN = 6;
 
-/** Rows under their heads, cut to the width of the terminal; a pipe (null) gets every cell whole. */
+/** Rows under a header, truncated to the terminal's width; a pipe (`width` null) gets whole cells. */
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -30,7 +29,7 @@ export function table<Row>(
   return [renderRow(heads, widths, (cell) => cell), ...drawn].join('\n');
 }
 
-/** Colours take no room: a cell is cut and measured before it is painted. */
+/** Truncates and pads before painting, because colour codes have no width. */
 function renderRow(
   cells: readonly string[],
   widths: readonly number[],
@@ -44,7 +43,7 @@ function renderRow(
   return fitting.join(' '.repeat(GAP)).trimEnd();
 }
 
-/** Takes from the flexible columns, the widest first, then from whatever is widest. */
+/** Shrinks the flexible columns, widest first, then any column. */
 function fitWidths(needed: readonly number[], columns: readonly Column<never>[], width: number): number[] {
   const widths = [...needed];
   const gaps = GAP * (columns.length - 1);

@@ -7,7 +7,7 @@ import { labelledLines } from './wrap.js';
 
 const NAME_WIDTH = 11;
 
-/** How a piece of work stands, for a person. */
+/** The state of a task or an edge. */
 export function taskText(state: TaskState, lineage: Lineage, { io, paint }: CommandContext): string {
   const { task_id, readiness, generation, claim, result, waiting_for, parked } = state;
   const lines = [`${paint.bold(task_id)}  ${paintState(paint, readiness)}, generation ${generation}`];

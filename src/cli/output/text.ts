@@ -1,6 +1,6 @@
 import { collapseControls } from './sanitize.js';
 
-/** What others wrote, on one line. It keeps the layout whole; the terminal is safe without it. */
+/** Text from elsewhere on one line. This protects the layout only: the output stream protects the terminal. */
 export const singleLine = collapseControls;
 
 export function truncate(text: string, width: number | null): string {
@@ -11,11 +11,11 @@ export function truncate(text: string, width: number | null): string {
 export const countText = (number: number, one: string, many = `${one}s`): string =>
   `${number} ${number === 1 ? one : many}`;
 
-/** `2026-01-04T06:05:00.000Z` as a table shows it. */
+/** `2026-01-04T06:05:00.000Z` becomes `2026-01-04 06:05:00`. */
 export const clockTime = (iso: string | null): string =>
   iso === null ? '' : iso.slice(0, 19).replace('T', ' ');
 
-/** How far away a time is: `in 4 min`, `12 s ago`. */
+/** A time relative to now: `in 4 min`, `12 s ago`. */
 export function relativeTime(iso: string | null, nowMs: number): string {
   if (iso === null) return '';
   const seconds = Math.round((Date.parse(iso) - nowMs) / 1000);

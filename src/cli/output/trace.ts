@@ -7,9 +7,9 @@ import { statusMark } from './marks.js';
 import { clockTime } from './text.js';
 import { labelledLines, wrapLines } from './wrap.js';
 
-/** What the log knows of a requirement, and what the files do. */
+/** What the log and the files contain about a requirement. */
 export interface TraceResult extends TraceReply {
-  /** Null: the project's files are not here. */
+  /** Null if the project's files are not on this machine. */
   readonly places: Readonly<Record<TagKind, readonly TagLocation[]>> | null;
   readonly commits: readonly TaggedCommit[];
 }
@@ -25,7 +25,7 @@ const NAME_WIDTH = 16;
 const LOCATIONS_SHOWN_MAX = 8;
 const COMMITS_SHOWN_MAX = 10;
 
-/** From the intent to what runs, or the other way round. */
+/** Shows the trace from intent to running code, or backward. */
 export function traceText(trace: TraceResult, context: CommandContext): string {
   const { requirement, direction, gaps } = trace;
   const { io, paint } = context;

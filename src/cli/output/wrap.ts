@@ -1,7 +1,7 @@
 import type { Io } from '../io.js';
 import { singleLine } from './text.js';
 
-/** A text under an indent, on as many lines as the terminal makes of it; a pipe gets it on one. */
+/** Indented text wrapped to the terminal's width; one line for a pipe. */
 export function wrapLines(text: string, indent: number, width: number | null): string[] {
   const pad = ' '.repeat(indent);
   const lineWidth = Math.max((width ?? Number.POSITIVE_INFINITY) - indent, 20);
@@ -17,13 +17,13 @@ export function wrapLines(text: string, indent: number, width: number | null): s
   return [...lines, line].map((each) => `${pad}${each}`);
 }
 
-/** A name before a text that goes on below its own beginning. */
+/** A label followed by text whose later lines align with its first. */
 export function labelledLines(name: string, text: string, nameWidth: number, width: number | null): string[] {
   const [first = '', ...rest] = wrapLines(text, nameWidth, width);
   return [`${name.padEnd(nameWidth)}${first.slice(nameWidth)}`, ...rest];
 }
 
-/** A remark as standard error shows it: broken for whoever watches there, whole for everything else. */
+/** Wraps a notice if standard error is a terminal; other readers get it unwrapped. */
 export function wrapNotice(
   text: string,
   { columns, is_watched }: Pick<Io, 'columns' | 'is_watched'>,

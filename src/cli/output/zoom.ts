@@ -5,7 +5,7 @@ import { wrapLines } from './wrap.js';
 
 const BAR_WIDTH = 20;
 
-/** The graph in four bands, and below them one edge from close by. */
+/** The graph in four bands, followed by the details of one edge. */
 export function zoomText({ bands, edge }: ZoomView, context: CommandContext): string {
   const lines = bands.flatMap((band) => bandLines(band, context));
   return [...lines, ...(edge === null ? [] : edgeLines(edge, context))].join('\n');

@@ -2,25 +2,25 @@ import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ConfigSection } from './config-section.js';
 
-/** A file as it was before us and as we left it: while it is still that, taking back is exact. */
+/** A file before and after setup. While it is unchanged, undo restores it exactly. */
 export interface WrittenFile {
   readonly path: string;
-  /** Null: there was none. */
+  /** Null if there was no file. */
   readonly before: string | null;
   readonly after: string;
-  /** The uppermost folder that was made for it. */
+  /** The topmost folder that was created for it. */
   readonly made_folder: string | null;
 }
 
 export type FileChange = 'wrote' | 'left' | 'removed' | 'restored';
 
-/** What is to be written where, found out before anything is. */
+/** A write that is planned before anything is written. */
 export interface PlannedWrite extends WrittenFile {
   readonly about: string;
   readonly current: string | null;
 }
 
-/** `known`: what was written here before, by this setup or that of another client. */
+/** Plans the write of one section. `known`: earlier writes by this setup or another client's. */
 export async function planSection(
   section: ConfigSection,
   known: readonly WrittenFile[],
@@ -67,7 +67,7 @@ export async function removeSection(
   return 'removed';
 }
 
-/** The folders that were made for what was written, from the inside out; one that holds something stays. */
+/** Removes the folders created for these files, innermost first. Stops at a folder that is not empty. */
 export async function removeFolders(written: readonly WrittenFile[]): Promise<void> {
   for (const { path, made_folder } of written) {
     if (made_folder === null) continue;

@@ -11,29 +11,29 @@ export type Scope = (typeof SCOPES)[number];
 
 export interface SetupEnvironment {
   readonly scope: Scope;
-  /** Where the project lies. */
+  /** The project's folder. */
   readonly folder: string;
   readonly home: string;
   readonly codex_home: string;
   readonly platform: NodeJS.Platform;
-  /** The words that start this program, and the options that say which server and project. */
+  /** The command that starts this program, and the options that select the server and the project. */
   readonly gen: readonly [string, ...string[]];
   readonly options: readonly string[];
-  /** A token is in the environment: it is passed on by name, and never written down. */
+  /** A token is in the environment: the configuration refers to its variable and never contains it. */
   readonly has_token: boolean;
 }
 
 const MCP_SERVER_NAME = 'genesis';
 const HOOK_SECONDS_MAX = 15;
 const TOKEN_VARIABLE = 'GENESIS_TOKEN';
-/** The shell that a client gives its hooks to on Windows; that of Claude Code is Git Bash. */
+/** The shell that runs a client's hooks on Windows. Claude Code uses Git Bash. */
 const WINDOWS_SHELLS: Readonly<Record<ClientName, HookShell>> = {
   claude: 'posix',
   codex: 'cmd',
   gemini: 'powershell',
 };
 
-/** What a client must be told, and where it reads it. */
+/** The configuration that each client needs, and the files it reads it from. */
 export const CLIENT_SECTIONS: Readonly<
   Record<ClientName, (environment: SetupEnvironment) => readonly ConfigSection[]>
 > = {
@@ -97,7 +97,10 @@ function hookEntry(event: string, group: object, command: object): JsonEntry {
   return { keyPath: ['hooks', event], kind: 'item', value, isOurs: isOurHook };
 }
 
-/** By its name, by the file it starts with wherever that lies, or through npx, as it was once written. */
+/**
+ * Matches a hook by the name `gen`, by the path of its entry file, or by the `npx` form that earlier versions
+ * wrote.
+ */
 const OUR_HOOK = /^(gen|npx .*gen|.*[\\/]cli[\\/]main\.[jt]s['"]?) hook (renew|handles)\b/;
 
 const isOurHook = (group: unknown): boolean =>
@@ -113,7 +116,7 @@ function hookCommand(client: ClientName, environment: SetupEnvironment, verb: 'r
 
 function codexSection(path: string, environment: SetupEnvironment): ConfigSection {
   const { command, args } = mcpCommand(environment);
-  // A string of JSON is one of TOML.
+  // JSON string syntax is valid TOML.
   const hookLines = (event: string, verb: 'renew' | 'handles') => [
     `[[hooks.${event}]]`,
     `[[hooks.${event}.hooks]]`,

@@ -1,12 +1,12 @@
-/** What is ours in a file that may hold what is others'. */
+/** Our part of a configuration file that may also hold other content. */
 export interface ConfigSection {
   readonly path: string;
-  /** For a person: what it is. */
+  /** Description for the user. */
   readonly about: string;
-  /** The text with ours in it. Null: there is no file. What was there stays; ours is there once. */
+  /** Returns the text with our part in it exactly once, and other content unchanged. Null: there is no file. */
   insert(text: string | null): string;
-  /** The text without ours. */
+  /** Returns the text without our part. */
   remove(text: string): string;
-  /** Whether a text says nothing. */
+  /** Whether the text has no content. */
   isEmpty(text: string): boolean;
 }

@@ -3,7 +3,7 @@ import type { ConfigSection } from './config-section.js';
 
 type ConfigJson = Record<string, unknown>;
 
-/** A member of an object, or an item of a list: the one at `at` that `isOurs` knows. */
+/** A member of an object or an item of a list: the one at `keyPath` that `isOurs` recognizes. */
 export interface JsonEntry {
   readonly keyPath: readonly string[];
   readonly kind: 'member' | 'item';
@@ -11,7 +11,7 @@ export interface JsonEntry {
   readonly isOurs: (value: unknown) => boolean;
 }
 
-/** Entries in a file of JSON. Whatever else is in it stays, in its order and with its indentation. */
+/** Entries in a JSON file. Other content keeps its order and its indentation. */
 export function jsonSection(path: string, about: string, entries: readonly JsonEntry[]): ConfigSection {
   return {
     path,
@@ -26,7 +26,7 @@ export function jsonSection(path: string, about: string, entries: readonly JsonE
       const whole = parseObject(path, text);
       const all = JSON.stringify(whole);
       for (const entry of entries) removeEntry(whole, entry.keyPath, entry);
-      // Where nothing is ours, not even the layout is touched.
+      // If nothing was removed, keep the text byte for byte.
       return JSON.stringify(whole) === all ? text : serialize(whole, text);
     },
     isEmpty: (text) => Object.keys(parseObject(path, text)).length === 0,
@@ -38,7 +38,7 @@ function parseObject(path: string, text: string): ConfigJson {
     const whole = text.trim() === '' ? {} : JSON.parse(text);
     if (isObject(whole)) return whole;
   } catch {
-    // Told below.
+    // Falls through to the failure below.
   }
   throw new CommandFailure(`${path} is not a JSON object, so nothing was changed. Mend it, then try again.`);
 }
@@ -65,7 +65,7 @@ function addEntry(path: string, whole: ConfigJson, { keyPath, kind, value }: Jso
   else throw new CommandFailure(`${path} has a ${keyPath.join('.')} of its own. Rename that first.`);
 }
 
-/** Takes ours out, and what holds nothing any more without it. */
+/** Removes our entry, and containers that it leaves empty. */
 function removeEntry(container: ConfigJson, [step = '', ...rest]: readonly string[], entry: JsonEntry): void {
   const inner = container[step];
   if (rest.length > 0) {

@@ -7,11 +7,11 @@ interface MarkedSectionOptions {
   readonly begin: string;
   readonly end: string;
   readonly lines: readonly string[];
-  /** What, outside of our part, would contradict it. */
+  /** Matches content outside our part that would conflict with it. */
   readonly conflict?: RegExp;
 }
 
-/** A part between two marks, at the end of a text. */
+/** A part between two marker lines at the end of a text file. */
 export function markedSection({
   path,
   about,

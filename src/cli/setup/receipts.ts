@@ -10,7 +10,7 @@ export interface Receipt {
   readonly written: readonly WrittenFile[];
 }
 
-/** What was written for whom: one receipt for a client in a place, kept where no project is disturbed by it. */
+/** What setup wrote: one receipt per client and root, stored in the user's folder, outside any project. */
 export class Receipts {
   private readonly records: JsonRecordFolder<Receipt>;
   private readonly name: string;

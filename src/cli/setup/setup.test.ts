@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 type Files = Record<string, string>;
 
-/** Files as people leave them: their own indentation, no newline at the end, hooks and servers of others. */
+/** Existing user files: other indentation, no final newline, other hooks and servers. */
 const THEIRS: Files = {
   'folder/.mcp.json': '{"mcpServers": {"other": {"command": "other", "args": ["a", "b"]}}}',
   'folder/.claude/settings.json': `{
@@ -123,7 +123,7 @@ test.each(CLIENTS)('nothing that %s gets is fetched from a registry', async (cli
   expect(JSON.stringify(await files())).not.toMatch(/\bnpx\b/);
 });
 
-/** As they were written once, by a copy that lies elsewhere, and on Windows. */
+/** Hook commands as earlier versions, other installations, and Windows wrote them. */
 const SPELLINGS = [
   'gen hook renew --project shop',
   'npx -y -p genesis-fleet gen hook renew --project shop',
@@ -160,7 +160,7 @@ const WINDOWS: SetupEnvironment = {
   has_token: false,
 };
 
-/** What is written for a client into the file of that name. */
+/** What setup writes for a client into the file of that name. */
 const written = (client: ClientName, name: string): string =>
   CLIENT_SECTIONS[client](WINDOWS)
     .find(({ path }) => path.endsWith(name))
@@ -197,7 +197,7 @@ test('what was changed since stays, and ours alone goes', async () => {
   await write('folder/.codex/config.toml', `model = "o"\n${after['folder/.codex/config.toml']}`);
   await setup('claude', '--undo');
   expect(JSON.parse((await files())['folder/.claude/settings.json'] ?? '')).toEqual({ model: 'opus' });
-  // Codex still reads it.
+  // Codex still uses it.
   expect((await files())['folder/AGENTS.md']).toBe(after['folder/AGENTS.md']);
   await setup('codex', '--undo');
   expect(await files()).toMatchObject({ 'folder/.codex/config.toml': 'model = "o"\n' });

@@ -95,7 +95,7 @@ async function undoSetup(
 interface ChangeReport {
   readonly change: FileChange;
   readonly path: string;
-  /** As it goes on after the path. */
+  /** The text after the path. */
   readonly about: string;
 }
 

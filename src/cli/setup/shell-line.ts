@@ -1,10 +1,10 @@
-/** Who reads the command line of a hook. */
+/** The shell that runs a hook's command line. */
 export type HookShell = 'posix' | 'cmd' | 'powershell';
 
-/** One line that a shell reads as exactly these words. */
+/** Quotes words as one line that the shell splits back into exactly these words. */
 export function shellLine(shell: HookShell, words: readonly string[]): string {
   const line = words.map(QUOTERS[shell]).join(' ');
-  // PowerShell takes a line that begins with a quote for a text, not for a program.
+  // PowerShell treats a line that starts with a quote as a string, not a command.
   return shell === 'powershell' && line.startsWith("'") ? `& ${line}` : line;
 }
 
@@ -14,6 +14,6 @@ const QUOTERS: Readonly<Record<HookShell, (word: string) => string>> = {
   powershell: (word) => (/^[\w./\\:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "''")}'`),
 };
 
-/** Windows leaves it to the program to split its line: a backslash counts only before a quote. */
+/** On Windows each program splits its own command line: a backslash escapes only before a quote. */
 const escapedForWindows = (word: string): string =>
   word.replace(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&');

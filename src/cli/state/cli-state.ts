@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { JsonRecordFolder } from './json-record-folder.js';
 
-/** Where work is done: nothing remembered of one place is ever used in another. */
+/** A project at a server. State stored for one target is never used for another. */
 export interface CliTarget {
   readonly url: string;
   readonly tenant: string;
   readonly project: string;
 }
 
-/** What its holder must show to go on with a piece of work. */
+/** The handle that fenced calls on a claim need. */
 export interface StoredHandle {
   readonly task_id: string;
   readonly generation: number;
@@ -20,8 +20,8 @@ export interface StoredHandle {
 }
 
 /**
- * What the CLI remembers between two calls. A handle is found by the session that took it: an agent that lost its
- * work must never submit under the handle of the one that has it now, though both sit in the same folder.
+ * State that the CLI keeps between calls. A handle is stored under the session that claimed it: an agent that lost
+ * its claim must never submit with its successor's handle, even in the same folder.
  */
 export class CliState {
   private readonly handles: JsonRecordFolder<StoredHandle>;
@@ -46,7 +46,7 @@ export class CliState {
     return this.handles.remove(handleName(target, handle.session_id, handle.task_id));
   }
 
-  /** The session of an agent at a terminal, made when it is first asked for. */
+  /** The session of an agent at a terminal, created on first use. */
   async session(target: CliTarget, agentId: string, terminal: string): Promise<string> {
     const name = recordName(target, agentId, terminal);
     const existing = await this.sessions.get(name);
@@ -55,12 +55,12 @@ export class CliState {
     return (await this.sessions.putIfAbsent(name, fresh)).session_id;
   }
 
-  /** The next question for it begins a new one. */
+  /** The next call of `session` creates a new one. */
   removeSession(target: CliTarget, agentId: string, terminal: string): Promise<void> {
     return this.sessions.remove(recordName(target, agentId, terminal));
   }
 
-  /** The project of the plan that was last imported from here. */
+  /** The project of the last plan that was imported from here. */
   async project(url: string, tenant: string): Promise<string | null> {
     return (await this.projects.get(digestOf([url, tenant])))?.project ?? null;
   }

@@ -7,8 +7,8 @@ import { homeOf } from '../user-folder.js';
 const FOLDER = '.genesis';
 
 /**
- * Where the CLI keeps what is its own, beside the embedded log: the nearest such folder from here upward, so that who
- * goes into a subfolder still has what was claimed above. Where there is none, it is made here, or beside the workspace.
+ * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims
+ * made in a parent folder are found. If there is none, it is the current folder's, or the workspace's.
  */
 export function homeFolder(io: Io): string {
   if (io.env.GENESIS_HOME !== undefined) return resolve(io.cwd, io.env.GENESIS_HOME);
@@ -23,7 +23,7 @@ export function homeFolder(io: Io): string {
 
 const pathExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Of a folder above: neither what the user has for all projects, nor what somebody else or a link put there. */
+/** Whether a parent's folder may be used: not the user's global one, not a link, and not another user's. */
 function isOwnedByUser(path: string, io: Io): boolean {
   if (dirname(path) === resolve(homeOf(io))) return false;
   const found = lstatSync(path, { throwIfNoEntry: false });

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
-/** A link is not ours: it may lead anywhere. */
+/** Do not follow a link: it may lead anywhere. */
 const READ_NO_FOLLOW = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 const RECORD_FILE = /^([^.].*)\.json$/;
 
 /**
- * A drawer of small records, a file each, readable by their owner alone. A record is put whole or not at all, and
- * no two records share a file, so that processes that remember at the same time cannot harm each other.
+ * A folder of small records, one file each, readable only by their owner. Writes are atomic and records share no
+ * file, so that concurrent processes cannot damage each other's.
  */
 export class JsonRecordFolder<T> {
   constructor(private readonly folder: string) {}
@@ -20,7 +20,7 @@ export class JsonRecordFolder<T> {
     try {
       return JSON.parse(await readFile(this.pathOf(name), { encoding: 'utf8', flag: READ_NO_FOLLOW })) as T;
     } catch (error) {
-      // What cannot be read is as good as forgotten; it is written anew when there is something to remember.
+      // Treat an unreadable record as absent; the next `put` replaces it.
       if (error instanceof SyntaxError || hasErrorCode(error, 'ENOENT', 'ELOOP')) return null;
       throw error;
     }
@@ -37,7 +37,7 @@ export class JsonRecordFolder<T> {
     await rename(await this.writeTemporary(record), this.pathOf(name));
   }
 
-  /** Puts the record only where there is none, and returns the one that is there: all who ask at once get the same. */
+  /** Creates the record if absent and returns the stored one, so that concurrent callers get the same record. */
   async putIfAbsent(name: string, record: T): Promise<T> {
     const temporary = await this.writeTemporary(record);
     try {

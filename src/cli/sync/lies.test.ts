@@ -5,7 +5,7 @@ import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 
-/** Answers every question with the same JSON. */
+/** A server that answers every request with the same JSON. */
 async function answering(text: string, status = 200): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();

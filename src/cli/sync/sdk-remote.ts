@@ -5,9 +5,9 @@ import { isPlainData } from '../../coordinator/wire.js';
 import type { NewEvent } from '../../core/events/envelope.js';
 import { RemoteUnavailable, type SyncRemote } from '../../workspace/sync/remote.js';
 
-/** A remote at the other end of a wire. */
+/** A remote that is called through the SDK. */
 export function sdkRemote(genesis: Genesis, name: string): SyncRemote {
-  // The bodies are the wire's own, made by sync; the SDK's types would have them spelled out again.
+  // Sync builds the bodies in wire format, so the SDK's types add nothing here.
   const asWireBody = (body: unknown): never => body as never;
   return {
     name,
@@ -44,7 +44,7 @@ export function sdkRemote(genesis: Genesis, name: string): SyncRemote {
   };
 }
 
-/** The path says where they belong. */
+/** The request's path carries the tenant and the project. */
 const withoutScope = ({ tenant_id: _, project_id: __, ...event }: NewEvent): Record<string, unknown> => event;
 
 const isMissing = (reply: unknown): boolean => isProblem(reply) && reply.status === 404;
@@ -63,7 +63,7 @@ function requireReply<T>(reply: T | Problem): T {
   return reply as T;
 }
 
-/** What may be otherwise in a moment is no answer. */
+/** Throws on a transient problem, so that callers see only final replies. */
 function toRemoteReply<T>(reply: T | Problem): T | Refused {
   if (typeof reply !== 'object' || reply === null) return throwNotACoordinator('the remote');
   if (!isProblem(reply)) return reply;

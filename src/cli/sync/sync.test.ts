@@ -48,7 +48,7 @@ describe('gen sync', () => {
     const url = await served();
     await withOfflineCoordinator(workspace, async (here) => {
       await here.claimTask(KEY, { ...EDGE, ...by('ada') });
-      // Whoever pushes has the log open all the while, as this does.
+      // A push holds the log open throughout, as this callback does.
       const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
       expect(push).toMatchObject({ code: 1, out: '', err: expect.stringContaining('one writer') });
     });

@@ -13,7 +13,7 @@ export async function createWorkspace(cwd: string): Promise<Workspace> {
   return workspace;
 }
 
-/** Work in the workspace, without the server. */
+/** Works on the workspace's log without the server. */
 export async function withOfflineCoordinator(
   workspace: Workspace,
   work: (coordinator: Coordinator) => Promise<unknown>,

@@ -8,7 +8,7 @@ import { wrongUsage } from '../exit.js';
 import { withStore } from '../open-store.js';
 import { sdkRemote } from './sdk-remote.js';
 
-/** The remote that was named, or the one that this workspace was in step with last. */
+/** The remote's URL: the one given, else the one this workspace synced with last. */
 export async function remoteUrl(
   context: CommandContext,
   explicitRemote: string | undefined,
@@ -23,7 +23,7 @@ export async function remoteUrl(
   return url;
 }
 
-/** Runs work with a remote: a server over HTTP, or a store that is opened here. */
+/** Runs work with a remote: a server over HTTP, or a store opened in this process. */
 export async function withRemote<T>(
   context: CommandContext,
   url: string,

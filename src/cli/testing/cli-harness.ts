@@ -31,7 +31,7 @@ export interface CliHarness {
   readonly server: RunningServer;
 }
 
-/** A folder with a plan in it, and a server that keeps nothing. */
+/** A folder with a plan file, and a server on a memory store. */
 export async function startHarness(): Promise<CliHarness> {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, 'plan.yaml'), PLAN);

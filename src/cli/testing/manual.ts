@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 const WIDTH = 100;
 
-/** The reference of the command line: what `--help` says of every command, in one page. */
+/** The command reference: the `--help` output of every command on one page. */
 export function commandReference(program: Command): string {
   return [helpOf(program, 'gen'), ...pagesOf(program, 'gen')].join('\n');
 }

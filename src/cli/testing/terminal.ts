@@ -13,20 +13,20 @@ export interface TerminalOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
-  /** Standard input is somebody at a terminal. */
+  /** Standard input is a terminal. */
   readonly isStdinTty?: boolean;
-  /** Given: standard output is a terminal this wide. */
+  /** If set, standard output is a terminal of this width. */
   readonly columns?: number;
-  /** Standard error is one too. */
+  /** Standard error is a terminal. */
   readonly is_watched?: boolean;
 }
 
-/** A command that is still running: what it wrote so far, and how to stop it. */
+/** A running command: its output so far, and how to stop it. */
 export interface RunningCommand {
   readonly io: Io;
   readonly ended: Promise<CommandResult>;
   stop(signal: StopSignal): void;
-  /** What it wrote to standard output so far. */
+  /** Standard output so far. */
   text(): string;
   /** Resolves when the text has been written to standard output. */
   waitForOutput(text: string | RegExp): Promise<string>;
@@ -34,7 +34,7 @@ export interface RunningCommand {
   waitForErrorOutput(text: string | RegExp): Promise<string>;
 }
 
-/** Runs a command line in this process, as a terminal or a pipe would. */
+/** Runs a command line in this process, with a simulated terminal or pipes. */
 export function start(setting: TerminalOptions, ...argv: string[]): RunningCommand {
   const out = new CapturedOutput();
   const err = new CapturedOutput();

@@ -18,7 +18,7 @@ priority: high
   'specification/requirements.md': `${FEATURE_ID}: people log in\n`,
 };
 
-/** A project with a workspace and one feature, as a person at a terminal has it. */
+/** Creates a project with a workspace and one feature, and the terminal options of a user in it. */
 export async function createProject(
   files: Readonly<Record<string, string>> = {},
 ): Promise<TerminalOptions & { cwd: string }> {

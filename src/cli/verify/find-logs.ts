@@ -9,10 +9,10 @@ import {
 } from '../../stores/file/layout.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 
-/** One project's log: the folder it lives in, or a lone file that was copied from one. */
+/** One project's log: its folder, or a single file copied from one. */
 export type LogLocation = { readonly folder: string } | { readonly file: string };
 
-/** The logs at a path: a store's folder, a tenant's, a project's, or a file of one. Null: there is nothing there. */
+/** The logs at a path, which may be a store, a tenant, a project or a log file. Null if the path does not exist. */
 export async function findLogs(path: string): Promise<LogLocation[] | null> {
   const kind = await pathKind(path);
   if (kind === 'nothing') return null;
@@ -20,7 +20,7 @@ export async function findLogs(path: string): Promise<LogLocation[] | null> {
   const names = await nodeDisk.list(path);
   const isOwn = names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
   if (isOwn && !names.includes(TENANTS_FOLDER)) return [{ folder: path }];
-  // The store of a workspace: one project's log in the root, everybody else's below.
+  // A workspace's store: its own project's log in the root, the others in subfolders.
   if (isOwn) return [{ folder: path }, ...(await logsOf(await foldersIn(join(path, TENANTS_FOLDER))))];
   return logsOf(names.includes(STORE_FILE) ? await foldersIn(path) : [path]);
 }

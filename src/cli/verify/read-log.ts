@@ -18,7 +18,7 @@ interface LogLinePosition {
   readonly line: number;
 }
 
-/** Where a log cannot be read on, and why. */
+/** The position where the log becomes unreadable, and why. */
 export interface LogReadDamage extends LogLinePosition {
   readonly why: string;
 }
@@ -26,14 +26,17 @@ export interface LogReadDamage extends LogLinePosition {
 export interface LogReadResult {
   readonly files: number;
   readonly lines: number;
-  /** Bytes at the end that belong to no whole unit: a crash, or a write under way. Nobody was told of them. */
+  /**
+   * Bytes at the end that form no complete transaction: a crash, or a write in progress. They were never
+   * acknowledged.
+   */
   readonly unfinished_bytes: number;
   readonly damage: LogReadDamage | null;
-  /** Lines whose payload was changed, and no event says that retention did it. */
+  /** Lines whose payload was changed without an event that records a redaction. */
   readonly unexplained: readonly LogLinePosition[];
 }
 
-/** Reads a log as recovery would, line by line from its first, and changes nothing. A writer may be at it meanwhile. */
+/** Reads a log like recovery does, from its first line, without changing it. A writer may be active meanwhile. */
 export async function readLog(
   location: LogLocation,
   onEvent: (placed: LocatedEvent) => void,
@@ -47,7 +50,7 @@ export async function readLog(
   const { folder } = location;
   const mark = await readDurableMark(nodeDisk, folder);
   for (;;) {
-    // The active file is opened before the sealed ones are listed: if it is sealed meanwhile, it is in the list.
+    // Open the active file before listing the sealed ones: if it is sealed in between, it is in the list.
     const active = await nodeDisk.openRead(`${folder}/${ACTIVE_FILE}`);
     const sealed = reader.damage === null ? await nextSealed(folder, reader.position) : null;
     if (sealed !== null) {
@@ -63,7 +66,7 @@ export async function readLog(
   }
 }
 
-/** The sealed file that must come after a position: the first that reaches beyond it. */
+/** The sealed file that follows a position: the first that extends beyond it. */
 async function nextSealed(folder: string, position: number): Promise<number | null> {
   const names = await nodeDisk.list(`${folder}/${SEGMENTS_FOLDER}`);
   const later = names.map(positionOfSegment).filter((first) => first !== null && first > position);
@@ -72,7 +75,7 @@ async function nextSealed(folder: string, position: number): Promise<number | nu
 
 class LogReader {
   damage: LogReadDamage | null = null;
-  /** Of the last event of a whole unit. */
+  /** Position of the last event of a complete transaction. */
   position = 0;
   private readonly check = new ChainCheck<LogLinePosition>(
     { key: null, hash: NO_HASH, position: 0 },
@@ -117,7 +120,10 @@ class LogReader {
     if (this.damage === null) this.unfinishedBytes = size - whole;
   }
 
-  /** Returns where its last whole unit ends. `known` learns what must have been durable from the lines after damage. */
+  /**
+   * Returns where the last complete transaction ends. `durableExtent` learns from lines after damage what must have
+   * been durable.
+   */
   private async readFile(file: DiskFile, path: string, durableExtent: DurableProgress | null) {
     this.files += 1;
     let wholeBytes = 0;

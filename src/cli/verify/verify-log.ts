@@ -6,7 +6,7 @@ import { type LocatedEvent, readLog } from './read-log.js';
 export interface LogBreak {
   readonly file: string;
   readonly line: number;
-  /** `CHAIN` where the log itself is damaged, `INV-nn` where what it says breaks an invariant. */
+  /** `CHAIN` if the log itself is damaged, `INV-nn` if its events violate an invariant. */
   readonly rule: string;
   readonly subject: string | null;
   readonly says: string;
@@ -24,10 +24,10 @@ export interface LogReport {
   readonly breaks: readonly LogBreak[];
 }
 
-/** One fault may have a thousand consequences; the first of them tell enough. */
+/** One fault can cause thousands of violations; the first ones suffice. */
 const BREAKS_MAX = 100;
 
-/** Replays one log from its first line and judges all it says. */
+/** Replays one log from its first line and checks every invariant. */
 export async function verifyLog(
   location: LogLocation,
   onEvent: (events: number) => void,
@@ -50,7 +50,7 @@ export async function verifyLog(
   };
 }
 
-/** What was read so far, and what was wrong with it. */
+/** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
   readonly breaks: LogBreak[] = [];
   private readonly subjects = new Set<string>();

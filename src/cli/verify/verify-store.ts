@@ -5,7 +5,7 @@ import { type LogReport, LogVerifier } from './verify-log.js';
 const PAGE_SIZE = 1000;
 const ROUNDS_MAX = 10;
 
-/** Replays the events that a store keeps of a project, and holds its heads against them. */
+/** Replays a project's events from a store, and compares its heads with them. */
 export async function verifyStore(
   store: Store,
   key: ProjectKey,
@@ -17,7 +17,7 @@ export async function verifyStore(
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     read = await replay(store, key, verifier, read);
     const heads = await headsOf(store, key);
-    // Where work goes on meanwhile, heads and events are only comparable when nothing came in between.
+    // Heads and events are comparable only if nothing was committed in between.
     if ((await positionOf(store, key)) !== read) continue;
     for (const { invariant, subject, message: says } of verifier.judge.checkHeads(heads)) {
       verifier.add({ file: path, line: read, rule: invariant, subject, says });
@@ -38,7 +38,7 @@ export async function verifyStore(
 const positionOf = async (store: Store, key: ProjectKey): Promise<number> =>
   (await store.project(key))?.position ?? 0;
 
-/** Returns the position it came to: the last there is, or the one before the first that is missing. */
+/** Replays events and returns the position reached: the last one, or the one before the first gap. */
 async function replay(store: Store, key: ProjectKey, verifier: LogVerifier, from: number): Promise<number> {
   const file = `${key.tenant_id}/${key.project_id}`;
   const position = await positionOf(store, key);

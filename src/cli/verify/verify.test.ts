@@ -14,7 +14,9 @@ import { gen } from '../testing/terminal.js';
 const KEY = { tenant_id: 'default', project_id: 'shop' };
 const TASK = { task_id: 'A-001-schema', agent_id: 'agent-a', session_id: 'sess-a' };
 
-/** A log in which work was claimed, refused, released, claimed again and done, in files of a few lines each. */
+/**
+ * A log in which work was claimed, refused, released, claimed again and completed, in files of a few lines each.
+ */
 async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; project: string }> {
   const cwd = await temporaryFolder();
   const root = join(cwd, '.genesis', 'log');
@@ -112,7 +114,7 @@ it('a log whose chain is whole is still broken when what it says is', async () =
     .flatMap((line) => {
       return typeof line === 'string' || line.event === null ? [] : [line.event];
     });
-  // Somebody who can compute hashes takes the release out: two hold the task at once.
+  // An attacker who can compute hashes removes the release: two sessions hold the task at once.
   const forged = events.filter(({ event_type }) => event_type !== 'CLAIM_RELEASED');
   await mkdir(join(cwd, 'forged'));
   await writeFile(join(cwd, 'forged', 'events.jsonl'), chained(forged));

@@ -1,4 +1,4 @@
-/** Keeps the last bytes of a stream, however much comes. */
+/** Keeps the last bytes of a stream in bounded memory. */
 export class OutputTail {
   private chunks: Buffer[] = [];
   private length = 0;

@@ -12,12 +12,12 @@ export interface GroupOptions {
   readonly stderr: Writable;
   /** Aborts when the program must stop. */
   readonly signal: AbortSignal;
-  /** What it is told then. */
+  /** The signal to send on abort. */
   readonly stopWith: () => NodeJS.Signals;
 }
 
 export interface GroupExit {
-  /** As a shell has it: 128 and the signal's number where a signal ended it. */
+  /** By the shell's convention: 128 plus the signal number if a signal ended it. */
   readonly exit_code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -29,8 +29,8 @@ const POLL_INTERVAL_MS = 20;
 const HAS_GROUPS = process.platform !== 'win32';
 
 /**
- * Runs a program in a process group of its own, and resolves when nothing of it is left: what it started and left
- * behind is ended with it, since work that goes on after its claim is nobody's.
+ * Runs a program in its own process group, and resolves when the whole group has ended. Processes that the program
+ * leaves behind are stopped: they must not continue without the claim.
  */
 export async function runProcessGroup(options: GroupOptions): Promise<GroupExit> {
   const { command, env, cwd, signal } = options;
@@ -62,20 +62,20 @@ function captureTail(from: NodeJS.ReadableStream, to: Writable): OutputTail {
   return tail;
 }
 
-/** The program's own end, with all it had written by then read; what it started may live on. */
+/** Resolves with the program's own exit code, once its output has been read. Its children may still run. */
 function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => {
       const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
-      // What is in the pipes is read before; whoever still holds them open is not waited for.
+      // Read what is in the pipes, but do not wait for children that keep them open.
       const drained = new Promise<void>((closed) => child.once('close', () => closed()));
       void Promise.race([drained, sleep(POLL_INTERVAL_MS * 5)]).then(() => resolve(exitCode));
     });
   });
 }
 
-/** Tells the whole group to stop, and kills what has not stopped when its time is up. */
+/** Signals the whole group, and kills what is left after the grace period. */
 async function stopGroup(
   child: ChildProcess,
   signal: NodeJS.Signals,
@@ -90,7 +90,7 @@ async function stopGroup(
 
 const isAlive = (child: ChildProcess): boolean => signalGroup(child, 0);
 
-/** False where there is nobody left to tell. */
+/** Returns false if no process is left. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false;
   if (!HAS_GROUPS) return child.exitCode === null && child.signalCode === null && child.kill(signal);

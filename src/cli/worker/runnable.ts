@@ -3,15 +3,15 @@ import { delimiter, resolve } from 'node:path';
 import { wrongUsage } from '../exit.js';
 import type { Io } from '../io.js';
 
-/** Where a program is looked for when nothing says where. */
+/** Search path when `PATH` is not set. */
 const PATH_DEFAULT = '/bin:/usr/bin';
 
 /**
- * Throws where the program cannot be started. Asked before any work is claimed: every task would fail of the same
- * mistyped name, until all of them are held.
+ * Throws if the program cannot be started. Called before any claim: otherwise a mistyped name would make task after
+ * task fail until all are held.
  */
 export function assertRunnable(io: Io, program: string): void {
-  // What may be run there is told by the ending of a name, and found out by the system.
+  // On Windows the file extension decides what is executable, so the start itself is the check.
   if (process.platform === 'win32') return;
   const folders = program.includes('/') ? ['.'] : (io.env.PATH ?? PATH_DEFAULT).split(delimiter);
   const files = folders.map((folder) => resolve(io.cwd, folder, program)).filter(isFile);

@@ -6,17 +6,17 @@ import type { CommandContext } from '../context.js';
 import type { CliTarget } from '../state/cli-state.js';
 import { homeFolder } from '../state/home-folder.js';
 
-/** Where work comes from, and the token that its server demands; null: none. */
+/** Where tasks come from, and the server's token; null if it needs none. */
 export interface WorkTarget extends CliTarget {
   readonly token: string | null;
 }
 
-/** What one piece of work is done at: a folder of its own, with the briefing in it and room for the result. */
+/** A temporary folder for one task, with its briefing and the path of its result. */
 export class TaskWorkdir {
   private constructor(
     private readonly folder: string,
     private readonly resultFile: string,
-    /** The result file as it was before the work: as long as it is the same, it is somebody else's. */
+    /** The result file's stamp before the task ran. An unchanged file is not this task's result. */
     private readonly resultStampBefore: string,
   ) {}
 
@@ -27,7 +27,7 @@ export class TaskWorkdir {
     return new TaskWorkdir(folder, file, await fileStamp(file));
   }
 
-  /** The handle, the briefing and the way to the server, for the program that does the work. */
+  /** Environment variables for the program: the handle, the briefing, and the server's address. */
   environment(
     { io }: CommandContext,
     { url, token, tenant, project }: WorkTarget,
@@ -50,7 +50,7 @@ export class TaskWorkdir {
     };
   }
 
-  /** What the work wrote as its result; null: nothing. */
+  /** The result that the program wrote; null if it wrote none. */
   async readResult(): Promise<Uint8Array | null> {
     return (await fileStamp(this.resultFile)) === this.resultStampBefore ? null : readFile(this.resultFile);
   }

@@ -9,13 +9,13 @@ export interface CommandServer extends ServerAddress {
   stop(): Promise<void>;
 }
 
-/** Most commands are done by then. One that stays takes the commands of others in: it has the log. */
+/** Most commands end sooner. A longer one holds the log, so it announces its address and serves other commands. */
 const ANNOUNCED_AFTER_MS = 1000;
 
 /**
- * A server for one command: in a workspace every command works on the workspace's own log, with or without `gen up`.
- * Every user of the machine can reach its port, so it demands a token that only this user can read. Where another process
- * has the log and serves it, that is the one to ask.
+ * A server for one command: in a workspace every command uses the workspace's own log, with or without `gen up`.
+ * Every user of the machine can reach its port, so it requires a token that only this user can read. If another
+ * process holds the log and serves it, its address is returned instead.
  */
 export async function startCommandServer(
   printNotice: NoticePrinter,
@@ -23,7 +23,7 @@ export async function startCommandServer(
 ): Promise<CommandServer> {
   const opened = await openWorkspaceLog(printNotice, workspace).catch(throwUserError);
   if ('url' in opened) return { ...opened, stop: async () => {} };
-  // Loaded here alone: no other command has to wait for it.
+  // Lazy import: other commands do not pay its load time.
   const { startServer } = await import('../../server/server.js');
   const { newPrivateToken } = await import('../../server/auth/private-token.js');
   const token = newPrivateToken();

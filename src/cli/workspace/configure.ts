@@ -5,13 +5,15 @@ import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { singleLine } from '../output/text.js';
 
-/** Says something to whoever runs the command. */
+/** Prints a notice for the user. */
 export type NoticePrinter = (text: string) => void;
 
-/** Whether the record has what the files say now, what they said when they could last be read, or nothing at all. */
+/** Which version of the files the log contains: the current one, an earlier valid one, or none. */
 export type ConfigurationState = 'now' | 'before' | 'never';
 
-/** Files that cannot be read as they are leave the record as it was; whoever runs this is told where to look. */
+/**
+ * Loads the workspace's files into the log. Invalid files leave the log unchanged, and a notice names the fault.
+ */
 export async function configure(
   printNotice: NoticePrinter,
   workspace: Workspace,

@@ -11,7 +11,7 @@ import { singleLine } from '../output/text.js';
 import { configure } from './configure.js';
 
 export interface WorkspaceServer {
-  /** Where its server answers. */
+  /** The server's URL. */
   readonly url: string;
   readonly coordinator: Coordinator;
   readonly store: Store;
@@ -19,12 +19,12 @@ export interface WorkspaceServer {
 }
 
 export interface InboxService {
-  /** Rejects when the workspace cannot be served any more. */
+  /** Rejects when the workspace can no longer be served. */
   readonly failed: Promise<never>;
   stop(): Promise<void>;
 }
 
-/** Takes the files of a workspace into its record, and serves its inboxes while the server runs. */
+/** Loads a workspace's files into its log, and serves its inboxes while the server runs. */
 export async function startInboxService(
   context: CommandContext,
   workspace: Workspace,

@@ -24,7 +24,7 @@ export interface InitOptions {
   readonly force?: true;
 }
 
-/** Makes the workspace of this folder, and takes what its files say into its log. */
+/** Creates the workspace in this folder, and loads its files into its log. */
 export async function initHere(context: CommandContext, options: InitOptions): Promise<void> {
   const root = context.io.cwd;
   const guess = await detectTools(root);
@@ -61,7 +61,7 @@ async function answersFor(
   return isInteractive ? promptForAnswers(context, defaults) : defaults;
 }
 
-/** Five questions, each with what it takes for the answer if nothing is said. */
+/** Asks five questions, each with a default answer. */
 async function promptForAnswers({ io }: CommandContext, defaults: InitAnswers): Promise<InitAnswers> {
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   const answers = lines[Symbol.asyncIterator]();
@@ -84,7 +84,10 @@ async function promptForAnswers({ io }: CommandContext, defaults: InitAnswers): 
   }
 }
 
-/** False where another process has the log, which takes the files in when it starts next, or the files are faulty. */
+/**
+ * Returns false if the files are invalid, or if another process holds the log; that one loads them at its next
+ * start.
+ */
 async function configureLog(context: CommandContext, workspace: Workspace): Promise<boolean> {
   try {
     return await withStore(context, `workspace:${workspace.root}`, async ({ store, blobs }) => {
@@ -101,7 +104,7 @@ async function configureLog(context: CommandContext, workspace: Workspace): Prom
   }
 }
 
-/** Where each answer is written, by the option that gives it. */
+/** The file that each option's answer is written to. */
 const WRITTEN_TO = [
   ['--name', 'name', '.ai-workspace/coordination.yml'],
   ['--kind', 'kind', '.ai-workspace/context/project_constraints.yml'],
@@ -110,14 +113,14 @@ const WRITTEN_TO = [
   ['--intent', 'intent', 'specification/INTENT.md'],
 ] as const;
 
-/** A file that was there keeps what it says, so what was said to change it must not seem to be heard. */
+/** Existing files are kept, so options that would have changed them are reported as ignored. */
 function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
   return WRITTEN_TO.filter(([, name, file]) => options[name] !== undefined && kept.includes(file)).map(
     ([option, , file]) => `${option} changed nothing: ${file} was there already. Write it in there.`,
   );
 }
 
-/** Whether somebody has said what the project is for, now or before. */
+/** Whether the project's intent has been written, now or earlier. */
 const hasStatedIntent = async (root: string): Promise<boolean> =>
   hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
 

@@ -3,7 +3,7 @@ import type { Workspace } from '../../workspace/workspace.js';
 import { singleLine } from '../output/text.js';
 import type { NoticePrinter } from './configure.js';
 
-/** Brings the files of accepted results into the project, and says which could not be brought. */
+/** Copies the files of accepted results into the project, and reports conflicts and failures. */
 export async function promoteAcceptedFiles(
   printNotice: NoticePrinter,
   workspace: Workspace,

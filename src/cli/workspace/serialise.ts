@@ -16,7 +16,7 @@ import { throwUserError } from '../user-errors.js';
 import { configure } from './configure.js';
 import { requireWorkspaceHere } from './require-workspace.js';
 
-/** One pass over the inboxes of the workspace here, or one after the other until somebody says stop. */
+/** Runs one pass over this workspace's inboxes, or continuous passes until a stop signal. */
 export async function serialiseHere(context: CommandContext, watch: boolean): Promise<void> {
   const workspace = requireWorkspaceHere(context);
   if (await isSingleAgent(workspace).catch(throwUserError)) throw singleAgent();
@@ -26,9 +26,9 @@ export async function serialiseHere(context: CommandContext, watch: boolean): Pr
       const coordinator = await Coordinator.open({ ...opened, limits: ENTERPRISE_LIMITS });
       try {
         const configured = await configure((text) => context.printNotice(text), workspace, coordinator);
-        // Without a word of how the project works, everything would be let through.
+        // Without a configuration no rule would apply, and every command would be accepted.
         if (configured === 'never') throw unconfigured();
-        // Who runs it once may be a script, which reads no remark.
+        // A single run may be a script, which sees only the exit code.
         if (configured === 'before' && !watch) context.exit_code = EXIT.refused;
         await serveInboxes(context, workspace, { ...opened, coordinator }, watch ? signal : null);
       } finally {
@@ -88,7 +88,7 @@ const unconfigured = (): CommandFailure =>
     'Nothing was decided: the files of this workspace were never read whole. Mend them, then try again.',
   );
 
-/** Whoever has the log open decides what lies in the inboxes: there is nothing left to do, or somebody to stop. */
+/** The process that holds the log also serves the inboxes; say so. */
 function explainStoreInUse(error: Error): never {
   if (!error.message.includes('open, and a log has one writer')) throw error;
   throw failureWithCode(

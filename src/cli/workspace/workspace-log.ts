@@ -7,13 +7,13 @@ import { type CommandFailure, failureWithCode } from '../exit.js';
 import { singleLine } from '../output/text.js';
 import type { NoticePrinter } from './configure.js';
 
-/** Another command is done in a moment. */
+/** Maximum wait for another command to release the log. */
 const WAIT_MS_MAX = 10_000;
 const POLL_INTERVAL_MS = 100;
 
 /**
- * The log of a workspace, or the address of the process that has it and serves it. One process writes a log, so a command
- * waits for the command before it. No other server is ever asked: it knows nothing of this workspace.
+ * The workspace's log, or the address of the process that holds and serves it. A log has one writer, so a command
+ * waits for the one before it. No other server is asked: it does not have this workspace's log.
  */
 export async function openWorkspaceLog(
   printNotice: NoticePrinter,
@@ -38,7 +38,7 @@ function asStoreInUse(error: unknown): StoreInUse {
   throw error;
 }
 
-/** Another user's process may have the log, or somebody wants this command to come to another port. */
+/** Another user's process may hold the log, or someone planted the address to redirect this command. */
 const untrustedAddressFailure = (
   { message }: StoreInUse,
   { untrusted: why }: UntrustedAddress,

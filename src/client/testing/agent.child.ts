@@ -3,8 +3,8 @@ import { getEnvironmentData } from 'node:worker_threads';
 import { Genesis } from '../genesis.js';
 
 /**
- * An agent in a process of its own. `busy`: its handler lets nothing else run in its thread until it reads a dot; with
- * every other character its clock, which stands still (test/support/still-clock.cjs), goes on by so many seconds.
+ * An agent in its own process. With `busy` its handler blocks the thread until it reads a dot; every other character
+ * advances its frozen clock (test/support/still-clock.cjs) by that many seconds.
  */
 const [url = '', outbox = '', leaseSeconds = '30', busy = ''] = process.argv.slice(2);
 
@@ -24,7 +24,7 @@ const summary = await genesis.work(
   async (work, context) => {
     console.log(`working ${work.task_id}`);
     if (busy !== '') beBusy();
-    // A turn in which every timer that is due is heard.
+    // A turn in which every due timer fires.
     await new Promise((resolve) => setTimeout(resolve, 1));
     return { by: 'child', held: context.held(), told: context.signal.aborted };
   },

@@ -9,9 +9,9 @@ const STEP_SECONDS = 0.3;
 const STEPS = 4;
 
 /**
- * Runs an agent whose handler is busy for longer than its lease, and expects that it costs no claim. Time goes on at
- * the server and at the agent only once the claim was renewed: however slow the machine is, no lease can run out
- * meanwhile, unless nothing renews it. Returns what the agent complained of.
+ * Runs an agent whose handler blocks for longer than its lease, and expects it to keep its claim. Time advances on
+ * the server and the agent only after a renewal, so on a slow machine no lease can expire unless nothing renews it.
+ * Returns the agent's warnings.
  */
 export async function expectBusyAgentToKeepItsClaim(program: string): Promise<string> {
   const time = FrozenTime.begin();
@@ -34,7 +34,7 @@ export async function expectBusyAgentToKeepItsClaim(program: string): Promise<st
   return child.stderrText();
 }
 
-/** The first may have been on its way before; before the second was sent, the reply to the first had come. */
+/** The first renewal may have been sent earlier; the second is sent only after the reply to the first. */
 async function renewedTwice(direct: Genesis): Promise<void> {
   let renewed = 0;
   for await (const _ of direct.follow({ type: 'LEASE_RENEWED', after: 'now' })) {

@@ -13,27 +13,27 @@ import { type FaultyProxy, startProxy } from './proxy.js';
 
 export const PROJECT_KEY = { tenant_id: 'default', project_id: 'shop' };
 
-/** A real server with a wire in front of it that can fail, and clients on either side of the wire. */
+/** A real server behind a faulty proxy, with clients through the proxy and beside it. */
 export interface ClientHarness {
   readonly server: RunningServer;
   readonly proxy: FaultyProxy;
   readonly outbox: string;
-  /** Through the wire that fails. */
+  /** Connects through the proxy. */
   readonly genesis: Genesis;
-  /** Beside it. */
+  /** Connects to the server directly. */
   readonly direct: Genesis;
   client(options?: GenesisOptions): Genesis;
 }
 
-/** A file of the program as it is built. */
+/** A file of the built package. */
 export const builtFile = (path: string): string => join(inject('built'), 'dist', path);
 
-/** Time that nobody is meant to run out of: a machine may be as slow as it likes. */
+/** Long enough for any machine, so that no test depends on speed. */
 const TEST_TIMEOUT_SECONDS = 600;
 
 /**
- * The client is the built one unless another is given: from its sources, each thread that renews would read TypeScript
- * anew, which takes longer than most of what is done with it.
+ * Uses the built client by default: from source, every renewal thread
+ * would compile TypeScript again, which takes longer than most tests.
  */
 export async function openClientHarness(
   plan: string,
@@ -73,7 +73,7 @@ export async function tempFolder(): Promise<string> {
   return folder;
 }
 
-/** A plan of one track per letter, its tasks independent of each other. */
+/** A plan with one track per letter and independent tasks. */
 export function planOf(tracks: Readonly<Record<string, number>>): string {
   const lines = ['project: shop', 'tracks:'];
   for (const [track, count] of Object.entries(tracks)) {
@@ -94,16 +94,16 @@ export function expectNoProblem<T>(reply: T | Problem): T {
 
 export interface ChildProgram {
   readonly process: ChildProcess;
-  /** Writes this to its standard input. */
+  /** Writes to its standard input. */
   write(text: string): void;
-  /** The next line it says; null when it is gone. */
+  /** The next line of its standard output; null after it has ended. */
   nextLine(): Promise<string | null>;
   kill(): Promise<void>;
-  /** All that it wrote to its stderr, once it has ended. */
+  /** Everything it wrote to standard error, once it has ended. */
   stderrText(): Promise<string>;
 }
 
-/** A program beside this file, or by its whole path. */
+/** Starts a program beside this file, or by its absolute path. */
 export function startChild(
   name: string,
   args: readonly string[],
@@ -115,7 +115,7 @@ export function startChild(
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
-  // Who has ended hears nothing more.
+  // Writing to an ended process fails; ignore it.
   child.stdin.on('error', () => {});
   let stderrText = '';
   child.stderr.on('data', (chunk) => {

@@ -3,14 +3,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 type ProxyAction = 'pass' | 'lose_request' | 'lose_reply' | { readonly answer: string };
 
-/** The wire between a client and a server, for tests: it sees every request and may lose it or its reply. */
+/** A proxy between a client and a server that records every request and may drop it or its reply. */
 export interface FaultyProxy {
   readonly url: string;
-  /** `POST /path`, in the order seen. */
+  /** `POST /path`, in order of arrival. */
   readonly requests: readonly string[];
-  /** Asked for each request. A reply that is lost ends its connection. */
+  /** Called for each request. Dropping a reply closes its connection. */
   actionFor: (request: string) => ProxyAction;
-  /** While frozen, nothing goes either way, and nobody is told. */
+  /** While frozen, it forwards nothing in either direction and closes nothing. */
   isFrozen: boolean;
   cutConnections(): void;
   waitForRequest(request: string): Promise<void>;

@@ -3,22 +3,22 @@ import { pathToFileURL } from 'node:url';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import type { DocumentJob, ParsedDocument } from './job.js';
 
-/** The reply of a thread: what the document is, or why it was not read to its end. */
+/** A thread's reply: the parsed document, or the limit that stopped it. */
 export type ThreadReply = { readonly parcel: ParsedDocument } | { readonly stopped: 'time' | 'memory' };
 
-/** The thread did not start at all, as in a bundle that leaves its file behind. */
+/** The thread did not start, for example in a bundle without its file. */
 export class ThreadStartError extends Error {
   override readonly name = 'NoThread';
 }
 
-/** One thread that reads one document at a time, ended where a document takes too long or too much memory. */
+/** A worker thread that reads one document at a time. It is terminated when a document exceeds the time or memory limit. */
 export class DocumentThread {
   private readonly worker: Worker;
   private readonly started: Promise<void>;
 
   constructor(limits: ResourceLimits) {
     this.worker = startWorker(limits);
-    // It never keeps the process alive: whoever waits for a reply does.
+    // The thread must not keep the process alive; a caller waiting for a reply does.
     this.worker.unref();
     this.started = new Promise((resolve, reject) => {
       this.worker.once('message', () => resolve());
@@ -56,7 +56,7 @@ export class DocumentThread {
 function startWorker(resourceLimits: ResourceLimits): Worker {
   const isSource = import.meta.url.endsWith('.ts');
   if (!isSource) return new Worker(new URL('./document.worker.js', import.meta.url), { resourceLimits });
-  // From source, where a thread does not inherit what makes the main one read TypeScript.
+  // Running from source: a worker thread does not inherit the main thread's TypeScript loader.
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm'));
   const [reader, file] = [new URL('./api/index.mjs', tsx), new URL('./document.worker.ts', import.meta.url)];
   const script = `import('${reader}').then((tsx) => { tsx.register(); return import('${file}'); })`;

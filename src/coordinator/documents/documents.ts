@@ -5,12 +5,12 @@ import { DocumentThread, ThreadStartError } from './document-thread.js';
 import { type DocumentJob, documentSteps, type ParsedDocument, readDocument } from './job.js';
 
 export interface DocumentLimits {
-  /** How long a document may be read. */
+  /** Time limit for reading one document. */
   readonly ms_max: number;
   readonly heap_mb_max: number;
-  /** How many documents of one tenant may wait for their turn. */
+  /** Maximum number of queued documents per tenant. */
   readonly queued_max: number;
-  /** A thread that has nothing to do for so long is ended, and its memory is free. */
+  /** Idle time after which the thread is ended to free its memory. */
   readonly idle_ms: number;
 }
 
@@ -21,10 +21,10 @@ const DEFAULT_DOCUMENT_LIMITS: DocumentLimits = {
   idle_ms: 60_000,
 };
 
-/** From here on a text is read in a thread. YAML takes a hundred times as long as JSON. */
+/** Longer texts are read in a thread. YAML takes about a hundred times as long as JSON. */
 export const LARGE_YAML_CHARS = 4 * 1024;
 export const LARGE_JSON_CHARS = 64 * 1024;
-/** The files of a workspace are read here, with a pause between any two, if none of them is larger, nor all together. */
+/** Workspace files are read on the main thread, yielding between files, if each file and their total stay within these. */
 const SMALL_FILE_CHARS = 8 * 1024;
 const SMALL_FILES_CHARS = 256 * 1024;
 
@@ -36,15 +36,15 @@ function isSmall(job: DocumentJob): boolean {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
-/** Reads documents from outside that are too large to be read between two requests. */
+/** Reads client documents that are too large to parse on the event loop between two requests. */
 export interface DocumentReader {
   read(tenantId: string, job: DocumentJob): Promise<ParsedDocument | Problem>;
   close(): void;
 }
 
 /**
- * On the thread of the caller: small files, and everything in a simulator, which has no threads. Everybody else is served between any two files of
- * a workspace, and one document is read at a time, so that those of many do not fill the memory together.
+ * Reads on the caller's thread: small files, and everything in a simulator, which has no threads. Yields between the
+ * files of a workspace, and reads one document at a time to bound memory.
  */
 export class InlineDocumentReader implements DocumentReader {
   private previous: Promise<unknown> = Promise.resolve();
@@ -74,16 +74,13 @@ interface QueuedDocument {
   readonly settle: (outcome: Promise<ParsedDocument | Problem>) => void;
 }
 
-/**
- * In one thread beside the event loop, the tenants in turn: a tenant with many large documents makes others wait for one
- * of them at most.
- */
+/** Reads in one worker thread, tenants in turn: a tenant with many large documents delays another by at most one. */
 export class ThreadedDocumentReader implements DocumentReader {
   private readonly queue = new TenantQueue<QueuedDocument>();
   private thread: DocumentThread | null = null;
   private idleTimer: NodeJS.Timeout | undefined;
   private isReading = false;
-  /** To start a thread takes longer than to read what is small. */
+  /** For small documents, which take less time to read than a thread takes to start. */
   private readonly inline = new InlineDocumentReader(systemEnvironment);
 
   constructor(private readonly limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) {}
@@ -134,7 +131,10 @@ export class ThreadedDocumentReader implements DocumentReader {
     }
   }
 
-  /** Bundlers leave the thread's file behind: then documents are still read, and everything else waits for them. */
+  /**
+   * Fallback if the worker's file is missing, as in some bundles:
+   * documents are still read, but they block the event loop.
+   */
   private readOnMainThread(job: DocumentJob, { message }: ThreadStartError): ParsedDocument {
     process.emitWarning(
       `Large plans are read on the main thread, since their own did not start (${message}). In a bundle, keep ` +

@@ -17,20 +17,17 @@ import { runAllSteps, type StepGenerator } from '../../core/steps.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { sha256Hex } from '../identity.js';
 
-/** A document from outside that is too large to be read between two requests. */
+/** A client document to parse, too large for the event loop. */
 export type DocumentJob =
   | { readonly kind: 'plan'; readonly form: 'yaml' | 'json'; readonly text: string }
   | { readonly kind: 'tasks'; readonly text: string }
   | { readonly kind: 'methodology'; readonly files: readonly (readonly [string, string])[] }
   | { readonly kind: 'files'; readonly text: string };
 
-/**
- * Lists travel as JSON, some items in each piece: a thread's reply is unpacked on the event loop, and pieces can be
- * unpacked one at a time.
- */
+/** A list as JSON texts of some items each. The event loop deserializes a thread's reply, and can do so chunk by chunk. */
 export type JsonChunks = readonly string[];
 
-/** What a document says beside what it is about: `request_id`, `signature`, and whatever should not be there. */
+/** The remaining fields of the document: `request_id`, `signature`, and unexpected ones. */
 export type ExtraFields = Readonly<Record<string, unknown>>;
 
 export type ParsedDocument =
@@ -39,13 +36,13 @@ export type ParsedDocument =
   | {
       readonly kind: 'plan';
       readonly project: string | null;
-      /** Each `[track, tasks]`. */
+      /** One `[track, tasks]` per chunk. */
       readonly pieces: JsonChunks;
       readonly places: PlanSourceMap | null;
       readonly digest: string;
       readonly beside: ExtraFields;
     }
-  /** Each a list of tasks. */
+  /** One list of tasks per chunk. */
   | {
       readonly kind: 'tasks';
       readonly pieces: JsonChunks;
@@ -60,17 +57,17 @@ export type ParsedDocument =
   | {
       readonly kind: 'methodology';
       readonly methodology: Methodology;
-      /** Each a list of features. */
+      /** One list of features per chunk. */
       readonly pieces: JsonChunks;
       readonly warnings: readonly ConfigFault[];
       readonly digest: string;
       readonly beside: ExtraFields;
     };
 
-/** Reads a document, in whatever thread it is called. Takes as long as the document is. */
+/** Parses a document synchronously, on the calling thread. */
 export const readDocument = (job: DocumentJob): ParsedDocument => runAllSteps(documentSteps(job));
 
-/** The same in steps: the files of a workspace one at a time, everything else at once. */
+/** The same in steps: one file of a workspace per step, any other document in one step. */
 export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> {
   if (job.kind === 'methodology') return yield* parseMethodology(job.files, {});
   if (job.kind === 'plan' && job.form === 'yaml') return parseYamlPlan(job.text);
@@ -96,7 +93,7 @@ function parsedPlan(document: ParsedPlanDocument, text: string, beside: ExtraFie
   const { input, locate } = document;
   const { project = null, tracks } = input;
   const pieces = Object.entries(tracks).flatMap(([track, tasks]) =>
-    // A track without tasks is a heading all the same.
+    // Keep a track without tasks: its name is part of the plan.
     tasks.length === 0 ? [JSON.stringify([track, []])] : toJsonChunks(tasks, (some) => [track, some]),
   );
   return {
@@ -151,7 +148,7 @@ function toJsonChunks<T>(items: readonly T[], wrap: (chunk: readonly unknown[]) 
   return pieces;
 }
 
-/** The plan again, a piece at a step. */
+/** Rebuilds the plan, one chunk per step. */
 export function* planFromChunks({
   project,
   pieces,
@@ -167,7 +164,7 @@ export function* planFromChunks({
   return { ...(project === null ? {} : { project }), tracks: Object.fromEntries(tracks) };
 }
 
-/** A list again, a piece at a step. */
+/** Rebuilds a list, one chunk per step. */
 export function* listFromChunks<T extends TaskInput | AddedSubtask | FeatureVector>(
   pieces: JsonChunks,
 ): StepGenerator<T[]> {

@@ -1,6 +1,6 @@
-/** A large body that is still JSON text: whoever needs its value has it read in a thread, off the event loop. */
+/** A large JSON body that is not parsed yet, so that a thread can parse it off the event loop. */
 export class JsonText {
-  /** What the text says of its own request, once it was read. */
+  /** The body's `request_id`, known once the text has been parsed. */
   request_id?: string;
 
   constructor(readonly text: string) {}

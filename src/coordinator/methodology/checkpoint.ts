@@ -18,12 +18,12 @@ import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from './wire
 
 type ParsedCheckpointBody = z.output<typeof checkpointBody>;
 
-/** Where in the log the checkpoint stands, or why there is none. */
+/** The checkpoint's position in the log, or why it was refused. */
 export type CheckpointMark =
   | { readonly event_id: string; readonly position: number; readonly timestamp: string }
   | { readonly code: string; readonly says: string };
 
-/** Marks a position of the log. What the project was there can be told from the log at any time, and never changes. */
+/** Marks a position of the log. The project's state there can be recomputed from the log at any time and never changes. */
 export class CheckpointOperation implements Operation<CheckpointMark> {
   readonly kind = 'checkpoint';
   readonly request;

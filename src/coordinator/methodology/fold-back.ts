@@ -28,7 +28,7 @@ interface FoldBackInput {
   readonly row: FeatureRow;
 }
 
-/** What a spawn found out goes back to its parent, once, and the edge that waited for it goes on. */
+/** Folds a spawn's result back into its parent, once, and unblocks the edge that waited for it. */
 export class FoldBackOperation implements Operation<FoldBackReply> {
   readonly kind = 'fold_back';
   readonly request;
@@ -45,7 +45,7 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
     const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
     const input = this.decide(view);
     if ('code' in input) {
-      // That it was folded back stands on its record, which may be only about to be.
+      // A refusal of a repeated fold-back depends on its record, which may be uncommitted.
       const subject = foldBackSubject(this.body.feature_id);
       transaction.check(subject, view.record(subject)?.seq ?? 0);
       return {

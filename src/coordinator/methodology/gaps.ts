@@ -15,7 +15,7 @@ const KEYS_LISTED_MAX = 100;
 const KEYS_IN_TRIGGER_MAX = 3;
 export type GapsOutcome = Omit<GapsReply, keyof LogPosition>;
 
-/** Writes down which requirements nothing covers, and raises an intent for each domain that lacks something. */
+/** Records which requirements lack coverage, and raises an intent for each affected domain. */
 export class GapsOperation implements Operation<GapsOutcome> {
   readonly kind = 'gaps';
   readonly request;
@@ -49,7 +49,7 @@ export class GapsOperation implements Operation<GapsOutcome> {
     return this.reply(event?.event_id ?? null);
   }
 
-  /** Named by what is missing: found again, it is there already and is left out. */
+  /** The intent's id derives from the missing keys, so a gap found again adds no second intent. */
   private raiseIntent(
     transaction: TransactionBuilder,
     view: DecisionView,

@@ -7,13 +7,13 @@ import { ProjectEventReader } from '../project-event-reader.js';
 
 const PAGE_EVENTS = 500;
 
-/** How far the features of a project are, up to the present whenever somebody asks. */
+/** Progress of a project's features, folded from its events on demand. */
 export class MethodologyProjection {
   readonly state: MethodologyState = emptyMethodologyState();
   readonly reader = new ProjectEventReader((event) => evolveMethodology(this.state, event));
 }
 
-/** The project as it was at a position of its log, whatever has happened since. */
+/** Replays the project's state at a position of its log. */
 export async function replayUntil(
   {
     store,

@@ -17,7 +17,7 @@ import type { releaseBody, VersionReleaseReply } from './wire.js';
 
 type ReleaseManifest = NonNullable<VersionReleaseReply['release']>;
 
-/** A version is released once, when nothing stands against it; a dry run only says what does. */
+/** Releases a version, once, if no readiness check fails. A dry run only reports the checks. */
 export class ReleaseOperation implements Operation<VersionReleaseReply> {
   readonly kind = 'release';
   readonly request;

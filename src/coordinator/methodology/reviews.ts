@@ -9,7 +9,7 @@ import { featureSubject, METHODOLOGY_SUBJECT, subjectKeys } from '../../core/sub
 import type { WorkState } from '../../core/views/index.js';
 import type { PendingReview } from './wire.js';
 
-/** What waits for a human, longest first. */
+/** Candidates that wait for a human, longest wait first. */
 export function pendingReviews(work: WorkState, state: MethodologyState): PendingReview[] {
   const waiting: PendingReview[] = [];
   for (const subject of work.live) {
@@ -31,7 +31,7 @@ function reviewOf(head: Head, work: WorkState, state: MethodologyState): Pending
   const { feature_id = null, edge = null } = subjectKeys(subject);
   const edgeState = feature_id === null ? undefined : state.features.get(feature_id)?.edges.get(edge ?? '');
   const { suspended_until_ms, agent_id, agent_role } = claim;
-  // What came with the candidate says more of it than what was told before.
+  // Evaluators submitted with the candidate take precedence over those reported earlier.
   const { evaluators } = gate.candidate?.evidence ?? {};
   const humanCheckList = feature_id === null ? [] : humanChecks(work, feature_id, edge ?? '');
   return {

@@ -34,7 +34,7 @@ const evaluators = {
   details: [{ name: 'done', result: 'pass' }],
 };
 
-/** A project of the methodology with one feature. */
+/** A configured project with one feature. */
 async function begin(open: OpenHarness, more = ''): Promise<CoordinatorHarness> {
   const harness = await open();
   const files = {
@@ -71,7 +71,7 @@ async function converge(
 const typesOf = async (harness: CoordinatorHarness) =>
   (await harness.events()).map(({ event_type }) => event_type);
 
-/** Replayed from nothing, the log breaks no rule. */
+/** Replays the log and expects no rule violation. */
 async function expectSound(harness: CoordinatorHarness): Promise<void> {
   const judge = new PolicyAwareLogChecker();
   for (const event of await harness.events()) expect(judge.checkEvent(event)).toEqual([]);
@@ -149,7 +149,7 @@ forEachStore('a spawn', (open) => {
       'FEATURE_EXISTS',
     );
     expect(await harness.position()).toBe(before);
-    // What is left of the parent's time is what the child gets by default.
+    // By default the child gets the parent's remaining time.
     expect(await methodology.spawn(P, spike)).toMatchObject({
       vector: { time_box: { duration_seconds: 3600 } },
     });
@@ -353,7 +353,7 @@ forEachStore('a release', (open) => {
     }
     const request = { version: '1.0.0', known_gaps: 0 };
     expect(await coordinator.methodology.release(P, request)).toMatchObject({ reason: 'NOT_READY' });
-    // Whoever speaks for the project may: so what was decided offline comes here.
+    // A caller that may review can append it, which is how offline decisions are imported.
     const body = { event_type: 'release_created', agent_id: 'ann', payload: reply.release_created };
     expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
   });

@@ -27,23 +27,23 @@ import * as wire from './wire.js';
 export interface MethodologyDependencies {
   readonly projects: Projects;
   readonly readScheduler: ReadScheduler;
-  /** A decision on a candidate is a matter of its claim: the rules of claims take it. */
+  /** Records a decision on a candidate. It belongs to the claim, so the claim rules decide it. */
   readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
 
-/** A project, and how far its features are, up to now. */
+/** A project with its up-to-date methodology state. */
 interface CurrentProject {
   readonly project: Project;
   readonly state: MethodologyProjection['state'];
 }
 
-/** The methodology's own calls, over the same log and the same rules as everything else. */
+/** The methodology's commands and views, on the same log and rules as all others. */
 export class MethodologyService {
   private readonly projections = new WeakMap<Project, MethodologyProjection>();
 
   constructor(private readonly dependencies: MethodologyDependencies) {}
 
-  /** Where to go next. Writes nothing, whether it is a dry run or not. */
+  /** Recommends the next work. Never writes anything, dry run or not. */
   async start(scope: ProjectKey, body: unknown): AsyncReply<wire.StartReply> {
     const read = parseBody(wire.startBody, body);
     if (isProblem(read)) return read;
@@ -61,7 +61,7 @@ export class MethodologyService {
   health(scope: ProjectKey): AsyncReply<HealthReport & wire.LogPosition> {
     return this.readView(scope, (input) => healthView(input));
   }
-  /** Mermaid, as text. */
+  /** A Gantt chart as Mermaid text. */
   gantt(scope: ProjectKey): AsyncReply<{ gantt: string } & wire.LogPosition> {
     return this.readView(scope, (input) => ({ gantt: ganttText(input) }));
   }
@@ -124,7 +124,7 @@ export class MethodologyService {
     });
   }
 
-  /** What waits for a human, and what a decision on it must name. */
+  /** Candidates that wait for a human, with the fields a decision on them must name. */
   reviews(scope: ProjectKey): AsyncReply<wire.ReviewsReply> {
     return this.scheduleRead(scope, async ({ project, state }) => ({
       reviews: pendingReviews(project.state, state),
@@ -154,7 +154,7 @@ export class MethodologyService {
     });
   }
 
-  /** What was found last; looks for nothing. */
+  /** The last recorded gaps and their open intents. Does not search for new ones. */
   gapsFound(scope: ProjectKey): AsyncReply<wire.GapsFoundReply> {
     return this.scheduleRead(scope, async ({ state }) => ({
       last: state.last_gaps,
@@ -175,7 +175,7 @@ export class MethodologyService {
     );
   }
 
-  /** A view of all features waits for its turn. */
+  /** Views over all features are queued by the read scheduler. */
   private scheduleRead<T>(
     scope: ProjectKey,
     work: (current: CurrentProject) => AsyncReply<T>,

@@ -23,7 +23,7 @@ import { actorOf, NOT_INITIALISED_MESSAGE, stepEvent } from './step-event.js';
 import { rowOf, type ViewInput, viewInputOf } from './view-input.js';
 import type { SpawnReply, spawnBody } from './wire.js';
 
-/** A question, a risk or an incident becomes work of its own; where an edge is named, that edge waits for it. */
+/** Spawns a child feature from a question, risk or incident. If an edge is named, that edge waits for it. */
 export class SpawnOperation implements Operation<SpawnReply> {
   readonly kind = 'spawn';
   readonly request;
@@ -41,7 +41,7 @@ export class SpawnOperation implements Operation<SpawnReply> {
     const vector = this.decide(view);
     if ('code' in vector) {
       const { feature_id } = this.body;
-      // That the id is taken stands on its record, which may be only about to be.
+      // A refusal because the id is taken depends on its record, which may be uncommitted.
       if (feature_id !== undefined) transaction.check(featureSubject(feature_id), seqOf(view, feature_id));
       return {
         transaction: transaction.build(this.request),
@@ -110,11 +110,11 @@ function spawnContextOf(viewInput: ViewInput, methodology: Methodology): SpawnFa
 const seqOf = (view: DecisionView, featureId: string): number =>
   view.record(featureSubject(featureId))?.seq ?? 0;
 
-/** Known by its record, by one that is about to be, or by the log of another tool. */
+/** Taken by a committed record, an uncommitted one, or a feature in an imported log. */
 const isFeatureIdTaken = (view: DecisionView, viewInput: ViewInput, featureId: string): boolean =>
   view.record(featureSubject(featureId)) !== null || rowOf(viewInput, featureId) !== undefined;
 
-/** Of two that get the same number at once, one finds its record there, and is decided again. */
+/** The next free id. If two operations choose the same number, one finds its record changed and is decided again. */
 export function numberedId(prefix: string, view: DecisionView, viewInput: ViewInput): string {
   const existingIds = viewInput.rows.map(({ vector }) => vector.feature_id);
   return nextFreeId(prefix, existingIds, (id) => view.record(featureSubject(id)) !== null);
@@ -122,13 +122,16 @@ export function numberedId(prefix: string, view: DecisionView, viewInput: ViewIn
 
 export interface SpawnEventInput {
   readonly vector: FeatureVector;
-  /** The edge of the parent that waits for it. */
+  /** The parent's edge that waits for the child. */
   readonly blockedEdge: string | null;
   readonly reason: string;
   readonly actor: string;
 }
 
-/** The child's record and the step that made it, in one unit. A new feature takes nothing from what was decided before. */
+/**
+ * Writes the child's record and the spawn event in one transaction. Does not change the rules: a new feature
+ * invalidates no earlier decision.
+ */
 export function writeSpawn(
   transaction: TransactionBuilder,
   view: DecisionView,

@@ -2,11 +2,11 @@ import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import type { Caller } from '../caller.js';
 import type { DecisionView } from '../decision-view.js';
 
-/** Who acts: the agent that is named, or whoever the credential says. */
+/** The acting agent: the one named in the body, otherwise the caller's user or principal. */
 export const actorOf = (body: { agent_id?: string | undefined }, caller: Caller): string =>
   body.agent_id ?? caller.user_id ?? caller.principal;
 
-/** A step of the methodology, as it is written. What is undefined is left out. */
+/** Builds a methodology event. Undefined payload fields are omitted. */
 export function stepEvent(
   view: DecisionView,
   event_type: string,

@@ -5,7 +5,7 @@ import type { LogPosition, TraceReply, traceBody } from './wire.js';
 
 type ParsedTraceBody = z.output<typeof traceBody>;
 
-/** A requirement through the log, in the direction that was asked for. */
+/** Traces a requirement through the log in the requested direction. */
 export function traceReplyOf(
   input: RouteInput,
   { req, direction }: ParsedTraceBody,

@@ -9,7 +9,7 @@ import type { RouteInput } from '../../core/graph/route.js';
 import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 
-/** Everything that the methodology's commands and views look at; it insists on nothing. */
+/** Input of the methodology's commands and views. Read without checks on heads. */
 export type ViewInput = RouteInput;
 
 export interface RulesContext {
@@ -46,7 +46,7 @@ function vectorsOf({ records }: WorkState): FeatureVector[] {
   return vectors;
 }
 
-/** Who has the edge, as people are told; null: nobody. */
+/** The edge's claim as shown to people; null if nobody holds it. */
 function edgeClaimOf(head: Head, nowMs: number, rules: Rules): EdgeClaim | null {
   const { claim, generation } = head;
   if (claim === null || claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return null;

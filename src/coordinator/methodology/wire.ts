@@ -11,7 +11,7 @@ import type { Escalation, OverlappingWork, RouteAdvice, WorkspaceState } from '.
 import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
 import { mutationFields } from '../wire.js';
 
-/** The bodies that the methodology's commands take: strict, bounded, and spelled as the wire contract spells them. */
+/** Request bodies of the methodology commands: strict, bounded, and named as in the wire contract. */
 
 const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 const SEMVER =
@@ -20,7 +20,7 @@ export const GAP_KEYS_MAX = 10_000;
 const ARTIFACTS_MAX = 100;
 
 const boundedText = (max: number) => z.string().min(1).max(max);
-/** A line of text: what is printed, and what names a file, has no control characters. */
+/** One line of text without control characters, because it may be printed or used as a file name. */
 const singleLine = (max: number) =>
   boundedText(max).regex(/^\P{Cc}*$/u, { error: 'expected no control characters' });
 const featureId = z
@@ -36,7 +36,7 @@ const count = z.number().int().min(0).max(1_000_000_000);
 const contextHash = singleLine(200);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected a SHA-256: 64 lowercase hex digits' });
 
-/** Who acts: an agent by its id; left out, whoever the credential says. */
+/** The acting agent. Without `agent_id` the caller's credential identifies it. */
 const actorFields = { agent_id: agentIdSchema.optional(), ...mutationFields };
 
 export const startBody = z.strictObject({
@@ -49,10 +49,10 @@ export const startBody = z.strictObject({
   request_id: requestIdSchema.optional(),
 });
 export const featureBody = z.strictObject({ feature: featureId });
-/** One edge, or none: the whole graph from afar. Of all features, or of one. */
+/** One edge, or the whole graph if omitted; of one feature, or of all. */
 export const zoomBody = z.strictObject({ edge: edge.optional(), feature: featureId.optional() });
 export const TRACE_DIRECTIONS = ['forward', 'backward', 'both'] as const;
-/** Features may be called anything that an id can be, and are traced by that. */
+/** A requirement key or a feature id. Features can have any id, so this is more permissive than `reqKey`. */
 const tracedId = z
   .string()
   .max(256, { abort: true })
@@ -65,18 +65,18 @@ export const traceBody = z.strictObject({
 export const spawnBody = z
   .strictObject({
     vector_type: z.enum(VECTOR_TYPES),
-    /** A feature's own id; the others are numbered. */
+    /** Only for vector_type `feature`; other types get a numbered id. */
     feature_id: featureId.optional(),
     parent: featureId.optional(),
-    /** The edge of the parent where the question came up. */
+    /** The parent's edge that raised the question. */
     edge: edge.optional(),
-    /** Whether that edge waits for the answer; it does where an edge is named. */
+    /** Whether that edge waits for the answer. Default: true if an edge is named. */
     blocks: z.boolean().optional(),
     reason: singleLine(2000),
     title: singleLine(200).optional(),
     intent: singleLine(200).optional(),
     profile: singleLine(64).optional(),
-    /** `2 weeks`, `1h30m`. */
+    /** For example `2 weeks` or `1h30m`. */
     duration: singleLine(64).optional(),
     priority: z.enum(PRIORITIES).optional(),
     ...actorFields,
@@ -94,10 +94,10 @@ export const spawnBody = z
       addIssue('edge', 'expected the edge of the parent that waits');
   });
 export const foldBackBody = z.strictObject({
-  /** The child. */
+  /** The child feature. */
   feature_id: featureId,
   fold_back_status: z.enum(['converged', 'time_box_expired']),
-  /** The child's question is answered, although not every edge of it has converged. */
+  /** The child's question is answered although not all of its edges have converged. */
   question_answered: z.boolean().optional(),
   summary: boundedText(4000),
   recommendation: z.enum(['proceed', 'pivot', 'abandon']),
@@ -110,7 +110,7 @@ export const checkpointBody = z.strictObject({
   message: boundedText(4000).optional(),
   git_ref: singleLine(200).optional(),
   snapshot_path: singleLine(1024).optional(),
-  /** Only these features; left out, all of them. */
+  /** Limits the checkpoint to these features. Default: all. */
   features: z.array(featureId).max(1000).optional(),
   ...actorFields,
 });
@@ -127,7 +127,7 @@ export const reviewBody = z.strictObject({
   task_id: singleLine(200).optional(),
   feature_id: featureId.optional(),
   edge: edge.optional(),
-  /** These three name the candidate that was looked at, as `reviews` told it. */
+  /** These three identify the reviewed candidate, as listed by `reviews`. */
   generation: count,
   iteration: z.number().int().min(1).max(1_000_000),
   candidate_sha256: sha256,
@@ -138,15 +138,15 @@ export const reviewBody = z.strictObject({
   ...mutationFields,
 });
 
-/** How often a key is found: by layer 1 in code, by layer 2 in tests, by layer 3 in telemetry. */
+/** Occurrences of a key: layer 1 in code, layer 2 in tests, layer 3 in telemetry. */
 const coveredKey = z.strictObject({ key: reqKey, code: count, tests: count, telemetry: count });
 export const gapsBody = z.strictObject({
   layers_run: z.array(z.int().min(1).max(3)).min(1).max(3),
-  /** The feature that was looked at; left out, all of them. */
+  /** The feature that was examined. Default: all. */
   feature: featureId.optional(),
   /** Every key of the specification, once. */
   keys: z.array(coveredKey).max(GAP_KEYS_MAX),
-  /** Keys that the code names and the specification does not. */
+  /** Keys used in code but missing from the specification. */
   orphan_keys: z.array(singleLine(256)).max(GAP_KEYS_MAX).optional(),
   untagged_files: count.optional(),
   dry_run: z.boolean().optional(),
@@ -173,21 +173,21 @@ export type MethodologyReviewBody = z.input<typeof reviewBody>;
 export type GapsBody = z.input<typeof gapsBody>;
 export type VersionReleaseBody = z.input<typeof releaseBody>;
 
-/** Replies. Each says up to where in the log it has looked. */
+/** The log position that a reply is based on. */
 
 export interface LogPosition {
   position: number;
   last_updated: string | null;
 }
 
-/** Advice only: nothing is written, and only a claim decides. `execution_id` is for whoever runs the edge then. */
+/** A recommendation: nothing is written, and only a claim decides. `execution_id` is left to the runner of the edge. */
 export interface StartReply extends LogPosition {
   execution_id: null;
   state: WorkspaceState;
   feature: string | null;
   edge: string | null;
   iteration: number | null;
-  /** The reasons in one line. */
+  /** The reasons joined into one line. */
   routing_reason: string;
   reasons: readonly string[];
   skipped: RouteAdvice['skipped'];
@@ -206,7 +206,7 @@ export interface SpawnReply {
   reason: string;
   feature_id: string | null;
   vector: FeatureVector | null;
-  /** The edge of the parent that waits for it. */
+  /** The parent's edge that waits for the child. */
   blocks: string | null;
   event_id: string | null;
   next: string;
@@ -218,15 +218,15 @@ export interface FoldBackReply {
   reason: string;
   child: string;
   parent: string | null;
-  /** The edge of the parent that waited for it, and may go on. */
+  /** The parent's edge that waited for the child and is unblocked now. */
   unblocked: string | null;
-  /** What a hotfix leaves behind: the feature that does properly what was done in haste. */
+  /** The feature that a hotfix spawns, to replace the hotfix with a proper solution. */
   remediation: string | null;
   next: string;
 }
 
 export interface CheckpointSnapshot {
-  /** Made from the log up to here: made again, it says the same. */
+  /** The snapshot is computed from the log up to this position, so it is reproducible. */
   position: number;
   timestamp: string;
   message: string | null;
@@ -244,7 +244,7 @@ export interface CheckpointReply {
   next: string;
 }
 
-/** A candidate that waits for a human, and all that a decision on it must name. */
+/** A candidate that waits for a human, with the fields a decision on it must name. */
 export interface PendingReview {
   task_id: string;
   feature_id: string | null;
@@ -258,12 +258,12 @@ export interface PendingReview {
   reason: string;
   since: string;
   deadline: string | null;
-  /** The last told of it: passed, failed, skipped, total. */
+  /** The latest reported counts: passed, failed, skipped, total. */
   evaluators: Readonly<Record<string, unknown>> | null;
-  /** What the project's files would become; at most 100 are named. Null: the candidate is no list of files. */
+  /** The files that the candidate would change, at most 100; null if the candidate is not a file manifest. */
   files: readonly Pick<ManifestFile, 'path' | 'sha256' | 'size_bytes'>[] | null;
   file_count: number;
-  /** What the edge asks of a human, and of nobody else. */
+  /** The edge's checks that only a human can pass. */
   human_checks: readonly Pick<EffectiveCheck, 'name' | 'criterion'>[];
   next: string;
 }
@@ -271,16 +271,15 @@ export interface ReviewsReply extends LogPosition {
   reviews: readonly PendingReview[];
 }
 
-/** A cluster of gaps, and what it is called: the same gaps have the same intent, however often they are found. */
+/** A cluster of gaps with its intent id. The same gaps always have the same id. */
 export interface IdentifiedGapCluster extends GapCluster {
-  /** At most 100 of them are named. */
+  /** At most 100; `key_count` has the full number. */
   readonly keys: readonly string[];
   readonly key_count: number;
   readonly intent_id: string;
 }
 export interface GapsReply extends LogPosition {
   success: boolean;
-  /** COMPLETE, or GAPS. */
   result: 'COMPLETE' | 'GAPS';
   total_req_keys: number;
   full_coverage: number;
@@ -290,11 +289,11 @@ export interface GapsReply extends LogPosition {
   telemetry_gaps: number;
   layer_results: Readonly<Record<string, string>>;
   clusters: readonly IdentifiedGapCluster[];
-  /** Null: a dry run wrote nothing. */
+  /** Null for a dry run, which writes nothing. */
   event_id: string | null;
   next: string;
 }
-/** What was found last, and the intents that nobody has acted on since. */
+/** The last gap report, and the intents that nobody has acted on since. */
 export interface GapsFoundReply extends LogPosition {
   last: GapsSummary | null;
   open: readonly MethodologySignal[];
@@ -306,7 +305,7 @@ export interface VersionReleaseReply {
   reason: string;
   version: string;
   readiness: readonly ReadinessCheck[];
-  /** What a release manifest says; null where there is no release. */
+  /** Contents of the release manifest; null if nothing was released. */
   release: {
     version: string;
     date: string;
@@ -319,7 +318,7 @@ export interface VersionReleaseReply {
   next: string;
 }
 
-/** Backward: where it comes from, intents and parents. Forward: what came of it, edges and children. */
+/** Backward: its origins, intents and parents. Forward: its outcomes, edges and children. */
 export interface TraceReply extends RequirementTrace, LogPosition {
   direction: (typeof TRACE_DIRECTIONS)[number];
 }

@@ -21,8 +21,8 @@ import type { AppendBody, AppendResult } from '../wire.js';
 import { requestKeyOf } from './shared.js';
 
 /**
- * A step of the methodology, told by who took it. It moves no head; where it concerns work that somebody holds, only
- * the holder may tell it.
+ * Appends a methodology step, reported by the agent that took it. It moves no head. If it concerns claimed work, only
+ * the holder may append it.
  */
 export class AppendOperation implements Operation<AppendResult | Problem> {
   readonly kind = 'append_event';
@@ -52,7 +52,7 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
       };
     }
     const { signature, occurred_at } = this.body;
-    // After the check, and over anything the payload says of it: only the server knows which credential it was.
+    // Set after validation and over any value in the payload: only the server knows the credential.
     draft.payload = { ...draft.payload, principal: this.caller.principal };
     if (occurred_at !== undefined) draft.payload = { ...draft.payload, occurred_at };
     if (signature !== undefined) draft.payload = { ...draft.payload, signature };
@@ -67,7 +67,7 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
     return appendedResult(event.event_id);
   }
 
-  /** Checked where it was decided: the one who holds it may be another by the time of the commit. */
+  /** Refusal for this subject, if any. Checks the head, because the holder may change before the commit. */
   private refusal(view: DecisionView, transaction: TransactionBuilder, subject: string): AppendResult | null {
     const head = view.head(subject);
     transaction.check(subject, head.seq);
@@ -102,8 +102,8 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
 }
 
 /**
- * An event that brings its own id is remembered under it, whoever tells it and with whatever request: told again it is
- * the same event, and with other words a mistake.
+ * An event with its own id is remembered under that id, whatever the caller and request. Sent again it is the same
+ * event; with different content it is a conflict.
  */
 function requestKeyByEventId(body: AppendBody): Operation<unknown>['request'] {
   const { event_id, request_id: _, signature: __, ...content } = body;
@@ -111,7 +111,7 @@ function requestKeyByEventId(body: AppendBody): Operation<unknown>['request'] {
   return { key: `~event/${event_id}`, digest: textDigest(JSON.stringify(content)) };
 }
 
-/** What the event is about: a task, an edge of a feature, a feature as a whole, or the project. */
+/** The event's subject: a task, an edge of a feature, a feature, or null for the project. */
 export function appendSubjectOf(
   { event_type, task_id, feature_id, edge }: AppendBody,
   caller: Caller,
@@ -127,7 +127,7 @@ export function appendSubjectOf(
   return problem('INVALID_REQUEST', `task_id: ${message}`, [{ path: 'task_id', message }]);
 }
 
-/** Who may tell what. */
+/** Rejects event types that this caller may not append. */
 function emitterProblem(eventType: string, { may_work, may_review }: Caller): Problem | null {
   const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', reason: string): Problem => {
     const message = `${eventType} ${reason}`;

@@ -23,10 +23,9 @@ export interface ClaimRequest {
   readonly body: ClaimFields;
 }
 
-/** What a claim says beside its subject. */
 type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge' | 'with_briefing'>;
 
-/** A refusal over dependencies stands on some of them being open when the store looked, not on all. */
+/** A refusal over open dependencies checks at most this many of them. */
 const CHECKED_DEPENDENCIES_MAX = 20;
 const DEFAULT_LEASE_SECONDS = 300;
 
@@ -52,7 +51,7 @@ export class ClaimOperation implements Operation<ClaimResult | Problem> {
   }
 }
 
-/** Several claims, each with its own fate, or all of them or none. */
+/** Several claims in one transaction: all are granted or none. */
 export class AtomicClaimOperation implements Operation<readonly (ClaimResult | Problem)[]> {
   readonly kind = 'batch_claim';
   readonly request;
@@ -67,7 +66,7 @@ export class AtomicClaimOperation implements Operation<readonly (ClaimResult | P
   }
 
   attempt(view: DecisionView): Attempt<readonly (ClaimResult | Problem)[]> {
-    // Decided first on a desk of their own: a refused batch must leave no trace for its neighbours.
+    // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
     const forked = view.fork();
     const forkedTransaction = new TransactionBuilder(forked);
     const decisions = this.claims.map((claim) => decideClaim(forked, forkedTransaction, claim, this.caller));
@@ -108,14 +107,14 @@ export function attemptClaim(
   return { transaction: transaction.build(request), reply: renderClaim(view, decision, claim.body.agent_id) };
 }
 
-/** Everything that a claim asks for, in one text. Only a role may have a line break in it. */
+/** Everything a claim asks for, as text for its digest. Unambiguous, because only the last field can have a line break. */
 function canonicalClaimText({ subject, body }: ClaimRequest): string {
   const { agent_id, session_id, lease_duration_seconds = '', agent_role = '', metadata } = body;
   const metadataText = metadata === undefined ? '' : JSON.stringify(metadata);
   return `${subject}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${metadataText}\n${agent_role}`;
 }
 
-/** Decides one claim and puts what follows from it into the unit. */
+/** Decides one claim and adds the outcome to the transaction. */
 export function decideClaim(
   view: DecisionView,
   transaction: TransactionBuilder,
@@ -161,7 +160,7 @@ export function claimCommand(
     session_id: body.session_id,
     agent_role,
     user_id: caller.user_id ?? sessionUserOf(session, caller),
-    // Who works alone has nobody to give way to.
+    // In single-agent mode nobody competes for the work, so the lease does not expire.
     lease_seconds: isSingleAgent ? null : (body.lease_duration_seconds ?? defaultLeaseSeconds),
     request_id: body.request_id ?? null,
     metadata,
@@ -169,7 +168,7 @@ export function claimCommand(
   };
 }
 
-/** The session's user counts for a caller without a user of its own, if the session is the caller's to use. */
+/** The session's user, for a caller without a user of its own that controls the session. */
 function sessionUserOf(session: RecordHead | null, caller: Caller): string | null {
   if (session === null) return null;
   const owner = session.value as unknown as SessionOwner;
@@ -183,7 +182,7 @@ function renderClaim(view: DecisionView, decision: Decision, agent_id: string): 
   return claimResult(view.key, decision, { id, agent_id });
 }
 
-/** The grant as it was told the first time, from the event that recorded it. */
+/** Rebuilds the original grant reply from its event. */
 export function replayClaim(
   events: readonly EventEnvelope[],
   view: DecisionView,

@@ -12,30 +12,30 @@ import { TransactionBuilder } from '../transaction-builder.js';
 import type { ConfigureResult } from '../wire.js';
 import { requestKeyOf } from './shared.js';
 
-/** An engine takes so many records in one unit; the rest follow in units of their own. */
+/** Engines limit the records per transaction; further features go into further transactions. */
 const FEATURES_PER_TRANSACTION_MAX = 30;
 
 export interface ConfigureRequest {
   readonly methodology: Methodology;
   readonly warnings: readonly ConfigFault[];
-  /** Of all features that the files have. */
+  /** Number of features in all files. */
   readonly feature_count: number;
-  /** Those that the records did not have when they were compared. What has been written leaves the list. */
+  /** Features that differed from the records when compared. Written ones are removed from the list. */
   readonly changed: FeatureVector[];
   readonly request_id: string | undefined;
-  /** What was asked, for telling one request from another. */
+  /** Distinguishes different requests under one id. */
   readonly digest: string;
 }
 
-/** What one unit did, and how many features may still have to be written. */
+/** The outcome of one transaction, and how many features may remain. */
 export interface ConfigureStep extends ConfigureResult {
   readonly left: number;
 }
 
 /**
- * Takes what a project's files say into its records: the methodology, the features that changed, and of the policy what
- * the files have said anew. Nothing changed, nothing written. A feature that is no longer among the files stays: work
- * may have been done on it.
+ * Writes a project's files to its records: the methodology, changed features, and the
+ * policy settings that the files changed. Without changes it writes nothing. A feature
+ * that is no longer in the files stays, because work may have been done on it.
  */
 export class ConfigureOperation implements Operation<ConfigureStep> {
   readonly kind = 'configure';
@@ -65,7 +65,7 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
       this.configuration.changed.length - features.length,
     );
     if (!hasChanges) transaction.check(METHODOLOGY_SUBJECT, view.record(METHODOLOGY_SUBJECT)?.seq ?? 0);
-    // What is known, allowed and asked for is decided by these records: whoever was decided on others decides again.
+    // Claims and results are decided on these records, so transactions decided on the old ones must be decided again.
     else transaction.markRulesChanged();
     return { transaction: transaction.build(this.request, reply), reply };
   }
@@ -74,7 +74,7 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
     throw new Error('a configuration is remembered with its reply');
   }
 
-  /** As many of those that are still new as one unit takes. */
+  /** The next features that still differ, at most one transaction's worth. */
   private nextFeatures(view: DecisionView): FeatureVector[] {
     const { changed } = this.configuration;
     while (changed[0] !== undefined && !hasFeatureChanged(changed[0], view)) changed.shift();
@@ -130,7 +130,10 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
   }
 }
 
-/** A feature as it is from now on. Whoever writes one changes what can be claimed, and so the rules. */
+/**
+ * Writes a feature's record. Changing an existing feature changes what
+ * can be claimed, so the caller must mark the rules as changed.
+ */
 export function writeFeature(
   transaction: TransactionBuilder,
   view: DecisionView,
@@ -151,8 +154,8 @@ const recordEvent = (event_type: string, record: object, by: string, nowMs: numb
 });
 
 /**
- * The policy with what the files say of claims. A word of the files counts when it changes: what an admin has set
- * meanwhile stands until then. Null: nothing is said anew.
+ * The policy with the claim settings that changed in the files. A setting in the files applies when it changes; until
+ * then an admin's value stays. Null if no setting changed.
  */
 function mergePolicyChanges(policy: Policy, before: Methodology | null, now: Methodology): Policy | null {
   const [previous, current] = [claimPolicy(before), claimPolicy(now)];
@@ -194,7 +197,7 @@ function projectInitializedEvent(methodology: Methodology, by: string, nowMs: nu
   };
 }
 
-/** Every fault with the file, the line and the column it was found at. */
+/** The problem for invalid files: every fault with its file, line and column. */
 export function invalidMethodologyProblem(faults: readonly ConfigFault[]): Problem {
   const [first] = faults;
   const location = [first?.file, first?.line, first?.column].filter((part) => part !== undefined).join(':');

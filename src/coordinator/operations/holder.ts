@@ -11,9 +11,8 @@ import {
 } from './shared.js';
 
 /**
- * A command about one claim: renew, release, suspend, resume, note, review, expire. Renew and release are idempotent from
- * the head: whoever repeats one gets the answer that the head gives. The others come with the request they are
- * remembered under.
+ * A command on one claim: renew, release, suspend, resume, note, review, expire. Renew and release are idempotent by
+ * the head, so a repeat gets its answer from the head. The others are remembered under `request`.
  */
 export class HolderOperation<Reply> implements Operation<Reply> {
   readonly kind: string;
@@ -32,7 +31,7 @@ export class HolderOperation<Reply> implements Operation<Reply> {
     const decision = decide(view.head(this.subject), command, view.decisionContext(this.subject));
     const transaction = new TransactionBuilder(view, this.requestFields.request_id ?? null);
     transaction.addDecision(decision, this.requestFields.signature);
-    // Time itself is no sign of life: an expiry keeps no session active.
+    // An expiry is not an action of the session, so it does not extend its activity.
     if (command.type !== 'expire') extendSessionPermit(transaction, view, decision);
     else if (decision.next.claim?.state === 'EXPIRED') shortenSessionPermit(transaction, view, decision.head);
     updateTrackPermits(transaction, view, decision);

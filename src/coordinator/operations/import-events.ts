@@ -4,7 +4,7 @@ import type { ProjectKey } from '../../stores/store.js';
 import { type Problem, problem } from '../problem.js';
 import type { ImportBody } from '../wire.js';
 
-/** Events from elsewhere, in the project they are brought to: all of them as they must be, or none is taken. */
+/** Validates imported events and assigns them to this project. One invalid event rejects all. */
 export function parseImportedEvents(
   { tenant_id, project_id }: ProjectKey,
   { events }: ImportBody,
@@ -22,6 +22,6 @@ export function parseImportedEvents(
   return parsed;
 }
 
-/** Nothing has happened yet that has not: a time beyond the store's would carry its clock along. */
+/** Caps an event's time at the store's: a future timestamp would advance the store's clock. */
 export const clampTimestamp = (event: NewEvent, nowMs: number): NewEvent =>
   msOf(event.timestamp) <= nowMs ? event : { ...event, timestamp: isoTime(nowMs) };

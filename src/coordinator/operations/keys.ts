@@ -13,7 +13,7 @@ import { TransactionBuilder } from '../transaction-builder.js';
 import type { ApiKey, CreatedApiKey, KeyBody } from '../wire.js';
 import { requestKeyOf } from './shared.js';
 
-/** Whose keys are spoken of. `platform`: those of operators too, which belong to no tenant. */
+/** Which keys a call covers: the tenant's, and with `platform` also the operators' keys, which have no tenant. */
 export interface KeyScope {
   readonly tenant_id: string;
   readonly platform: boolean;
@@ -25,7 +25,7 @@ const actorOfCaller = (caller: Caller): string => caller.user_id ?? caller.princ
 const TOKEN_SHOWN_ONCE =
   'The token was shown when the key was made, and is kept nowhere. Revoke this key and make another.';
 
-/** Makes a key. Its token is told in the reply to whoever made it, and nowhere else. */
+/** Creates a key. Its token appears only in the reply to the creator. */
 export class CreateKeyOperation implements Operation<CreatedApiKey | Problem> {
   readonly kind = 'create_key';
   readonly request;
@@ -54,11 +54,11 @@ export class CreateKeyOperation implements Operation<CreatedApiKey | Problem> {
     transaction.putRecord(subject, null, [
       keyEvent('KEY_CREATED', record, actorOfCaller(this.caller), view.now_ms),
     ]);
-    // A log that begins with a bound key has none from before keys were bound.
+    // A log whose first key is bound has no legacy keys, so unbound ones can be refused from the start.
     if (!hasKeys(view)) requireBinding(transaction, view, this.caller);
     const key = apiKeyOf(this.keyId, record, view.now_ms, true);
     const token = `gck_live_${this.keyId}_${this.secret}`;
-    // What is remembered for a repeat is written down, so it must not have the token in it.
+    // The remembered reply is stored, so it must not contain the token.
     return {
       transaction: transaction.build(this.request, { ...key, token: null, next: TOKEN_SHOWN_ONCE }),
       reply: { ...key, token },
@@ -93,7 +93,7 @@ export class CreateKeyOperation implements Operation<CreatedApiKey | Problem> {
   }
 }
 
-/** Binds a key from before keys were bound. One that is bound, revoked or not there stays as it is. */
+/** Binds a key from before key binding. A bound, revoked or missing key stays as it is. */
 export class BindKeyOperation implements Operation<{ bound: boolean }> {
   readonly kind = 'bind_key';
   readonly request = null;
@@ -127,7 +127,7 @@ export class BindKeyOperation implements Operation<{ bound: boolean }> {
   }
 }
 
-/** From here on an unbound key of this log opens nothing. */
+/** Makes all unbound keys of this log invalid from now on. */
 export class RequireBindingOperation implements Operation<{ required: true }> {
   readonly kind = 'require_key_binding';
   readonly request = null;
@@ -167,7 +167,7 @@ function requireBinding(transaction: TransactionBuilder, view: DecisionView, cal
   ]);
 }
 
-/** Revoking twice is revoking once. A key of another tenant is not there. */
+/** Revokes a key. Idempotent; another tenant's key counts as not found. */
 export class RevokeKeyOperation implements Operation<ApiKey | Problem> {
   readonly kind = 'revoke_key';
   readonly request = null;

@@ -14,14 +14,14 @@ import { requestKeyOf } from './shared.js';
 
 const BLOCKERS_LISTED_MAX = 20;
 
-/** The best ready work, chosen and claimed in one step, so that two who ask at once get two pieces. */
+/** Chooses and claims the best ready work in one step, so that concurrent callers get different tasks. */
 export class NextOperation implements Operation<ClaimResult | Problem> {
   readonly kind = 'next';
   readonly request;
   private hasRefreshed = false;
-  /** The survey of the work that this operation needs: one that knows the plan as it was when it asked. */
+  /** The frontier version this operation needs: it includes the plan as of the request. */
   private requiredSurveyVersion: number | null = null;
-  /** What was refused us while we asked: another may still be free. */
+  /** Subjects denied during this operation. Others may still be available. */
   private readonly deniedSubjects = new Set<string>();
   private readonly fullTracks = new Set<string>();
   private lastTrack = '';
@@ -41,7 +41,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     if (frontier.rebuiltVersion < this.requiredSurveyVersion)
       return { needs: () => this.project.surveyFrontier() };
     if (view.exhaustedLimit === 'max_agents_per_track') {
-      // That track is full, not every track: the search goes on in the others.
+      // Only this track is full: continue with the others.
       this.fullTracks.add(this.lastTrack);
       view.exhaustedLimit = null;
     }
@@ -58,7 +58,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
       }
       this.deniedSubjects.add(subject);
     }
-    // The view may be behind what others have finished: look once before saying that there is nothing.
+    // The view may lag behind other coordinators: refresh once before replying that nothing is ready.
     if (!this.hasRefreshed) return { needs: () => this.refreshAndReset() };
     const reply = isSessionClosed(view, this.body.session_id)
       ? deniedClaimResult('SESSION_CLOSED')
@@ -86,11 +86,11 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 const trackOf = (view: DecisionView, subject: string): string =>
   view.state.plan.get(subject)?.task.track ?? '';
 
-/** Refusals that no other task would change. */
+/** Denials that every other task would get too. */
 const isFinal = (reply: ClaimResult | Problem): boolean =>
   'problem' in reply || reply.reason === 'SESSION_CLOSED' || reply.reason === 'DENIED_LIMIT';
 
-/** Who is to wait hears for what; who would wait for ever hears that nothing is left. */
+/** Lists what to wait for; if nothing could become ready, says that nothing is left. */
 function nothingReadyResult(view: DecisionView, track: string | undefined): ClaimResult {
   const waiting_for = blockingSubjects(view, track);
   const refused = { ...deniedClaimResult('NOTHING_READY'), waiting_for };
@@ -104,7 +104,7 @@ function nothingReadyResult(view: DecisionView, track: string | undefined): Clai
   return { ...refused, next };
 }
 
-/** The work under way and the held work that the rest of the plan waits for. */
+/** What the rest of the plan waits for: claimed work, and startable work that cannot be claimed now, such as held tasks. */
 function blockingSubjects(view: DecisionView, track: string | undefined): string[] {
   const { plan, live, frontier } = view.state;
   const startableSubjects = function* (): Generator<string> {
@@ -119,7 +119,7 @@ function blockingSubjects(view: DecisionView, track: string | undefined): string
   return [...blockers].sort().slice(0, BLOCKERS_LISTED_MAX);
 }
 
-/** What keeps a task from being done: itself, where somebody is at it or it is held; else what it waits for. */
+/** What keeps a task from completion: its open dependencies, or itself if it has none. */
 function blockersOf(view: DecisionView, id: string): readonly string[] {
   const head = view.peekHead(id);
   if (head.phase === 'COMPLETED') return [];

@@ -25,14 +25,14 @@ export type OperatorRequest = {
   [Verb in OperatorVerb]: { verb: Verb; body: z.infer<(typeof operatorBodies)[Verb]> };
 }[OperatorVerb];
 
-/** The task as it is now, and whether the command did it. */
+/** The task's current state, and whether the command succeeded. */
 export interface OperatorResult extends TaskState {
   success: boolean;
   reason: string;
   next?: string;
 }
 
-/** A human's command over a subject: force_release, reassign, reset, hold, unhold, adopt. */
+/** An operator's command on a subject: force_release, reassign, reset, hold, unhold, adopt. */
 export class OperatorOperation implements Operation<OperatorResult | Problem> {
   readonly kind;
   readonly request;
@@ -109,7 +109,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     return { ...grant, result: resultOf(denialEvent.payload as unknown as ResultFields) };
   }
 
-  /** Read once: what it is needed for, the past grants and the parked work, only ever grows. */
+  /** Read once: past grants and parked results only ever grow. */
   private async readHistory(): Promise<void> {
     this.history = await this.historyOf(this.subject);
   }

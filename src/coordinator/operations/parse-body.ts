@@ -8,10 +8,10 @@ import { isProblem, type Problem, problem } from '../problem.js';
 import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../wire.js';
 import type { ClaimRequest } from './claim.js';
 
-/** What the schemas say of a field that is not there, which is no word for people. */
+/** Matches the schema library's message for a missing field, which is replaced by a readable one. */
 const MISSING_FIELD = /received undefined$/;
 
-/** Reads a body at the border, or says field by field what was expected. */
+/** Validates a body, or returns a problem with one fault per field. */
 export function parseBody<S extends z.ZodType>(
   schema: S,
   body: unknown,
@@ -28,7 +28,7 @@ export function parseBody<S extends z.ZodType>(
   return problem('INVALID_REQUEST', detail, faults);
 }
 
-/** The subject a body names: a task by its id, an edge by feature and edge or by `feature#edge`. */
+/** The subject a body names: a task by its id, an edge by feature and edge or as `feature#edge`. */
 export function subjectOfBody(body: {
   task_id?: string | undefined;
   feature_id?: string | undefined;
@@ -58,7 +58,7 @@ export function parseSubject(taskId: unknown): string | Problem {
 
 const CONTROL_CHARS = /\p{Cc}/u;
 
-/** Spaces and case mean the same edge; a line break is none of them, and would break the text that is signed. */
+/** Spaces and case are normalized. Control characters are refused: a line break would corrupt the signed text. */
 function parseEdge(featureId: string, edge: string): string | Problem {
   if (CONTROL_CHARS.test(featureId)) return invalidSubject('feature_id', 'expected no control characters');
   if (CONTROL_CHARS.test(edge)) return invalidSubject('edge', 'expected no control characters');
@@ -76,7 +76,7 @@ interface HandleBody {
   readonly generation?: number;
 }
 
-/** What every command of a holder brings: its body, the subject it is about, the handle it shows. */
+/** Parses a holder's command: its body, subject and claim handle. */
 export function parseHolderBody<S extends z.ZodType<HandleBody>>(
   schema: S,
   body: unknown,
@@ -140,7 +140,7 @@ export function parseBatchClaim(body: unknown): BatchClaim | Problem {
   return atomicBatchProblem(requests) ?? { mode, request_id, claims: requests };
 }
 
-/** What is wrong with a part, told of the whole. */
+/** Prefixes a problem's paths with the position of the part in the whole. */
 const nestProblem = (prefix: string, { problem: code, detail, faults = [] }: Problem): Problem =>
   problem(
     code,
@@ -148,7 +148,7 @@ const nestProblem = (prefix: string, { problem: code, detail, faults = [] }: Pro
     faults.map((fault) => ({ ...fault, path: `${prefix}.${fault.path}` })),
   );
 
-/** A batch that is repeated repeats each of its claims, so each is remembered under a name made from the batch's. */
+/** Derives a request id per claim from the batch's, so that a repeated batch repeats each claim. */
 function withDerivedRequestId(
   requestId: string | undefined,
   claim: ClaimRequest,

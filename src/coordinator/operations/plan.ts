@@ -16,7 +16,7 @@ import { type Problem, problem } from '../problem.js';
 import { TransactionBuilder } from '../transaction-builder.js';
 import { requestKeyOf } from './shared.js';
 
-/** More than a plan may have. */
+/** Deeper than any valid plan. */
 const NESTING_MAX = 64;
 
 export interface PlanResult {
@@ -27,16 +27,16 @@ export interface PlanResult {
   task_count: number;
 }
 
-/** What the plan should become, or why it cannot. `parts`: the change, cut so that one event can carry each. */
+/** The proposed plan change, or why it is invalid. `parts`: the change, split to fit one event each. */
 export type ProposedChange =
   | { readonly ok: true; readonly change: PlanChange; readonly parts: readonly PlanChange[] }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
 
-/** A change of the plan that somebody asks for, worked out on the plan that is there. */
+/** A requested plan change, computed against the current plan. */
 export interface PlanProposal {
-  /** Whether `propose` takes no longer on this plan than a decision may. */
+  /** Whether `propose` is fast enough on this plan to run within a decision. */
   isPrepared(plan: Plan): boolean;
-  /** Works out beforehand what takes long, while others are served. */
+  /** Precomputes the slow part, yielding to other work. */
   prepare(plan: Plan): Promise<void>;
   propose(plan: Plan, startedTasks: StartedTasks): ProposedChange;
 }
@@ -44,10 +44,10 @@ export interface PlanProposal {
 export interface PlanRequest {
   readonly verb: 'put_plan' | 'add_tasks';
   readonly proposal: PlanProposal;
-  /** The version the caller saw; null: whatever it is. */
+  /** The version the caller saw; null accepts any. */
   readonly if_match: number | null;
   readonly request_id: string | undefined;
-  /** What was asked, for telling one request from another. */
+  /** Distinguishes different requests under one id. */
   readonly body: unknown;
 }
 
@@ -60,14 +60,14 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     private readonly caller: Caller,
   ) {
     const { verb, body, request_id } = planRequest;
-    // What is nested beyond all plans is refused each time it comes, and must not exhaust the stack before.
+    // A body nested too deep is always refused, so it is not remembered: digesting it could exhaust the stack.
     this.request = isShallow(body, NESTING_MAX)
       ? requestKeyOf(caller, verb, { body, request_id } as { request_id?: string })
       : null;
   }
 
   attempt(view: DecisionView): Attempt<PlanResult | Problem> | NeedsFetch {
-    // Two changes of one plan never share a batch: the second is proposed on what the first has made.
+    // Two changes of one plan never share a batch: the second is computed on the outcome of the first.
     if (view.hasPendingChange(PLAN_SUBJECT)) return { needs: () => view.settled() };
     const { plan } = view.state;
     if (!this.planRequest.proposal.isPrepared(plan))
@@ -91,7 +91,7 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     const reply = planResult(plan, change, isNoChange(change) ? version : version + 1);
     if (isNoChange(change)) return { transaction: transaction.build(this.request), reply };
     const changeTransaction = new TransactionBuilder(view, this.planRequest.request_id ?? null);
-    // Whoever takes a task in this very moment must not see it vanish.
+    // A task claimed at this moment must not be removed or changed.
     for (const id of affectedSubjects(plan, change)) {
       if (view.hasHead(id)) changeTransaction.check(id, view.head(id).seq);
       else if (view.hasOtherWriters) changeTransaction.check(id, 0);

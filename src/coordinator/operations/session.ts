@@ -36,7 +36,7 @@ export interface OpenSessionRequest {
   readonly public_key: string | null;
 }
 
-/** Opening a session twice is opening it once; where we name it, the request says that it is the same. */
+/** Opens a session. Idempotent by its id; if the coordinator assigns the id, by the request. */
 export class OpenSessionOperation implements Operation<SessionResult | Problem> {
   readonly kind = 'open_session';
   constructor(
@@ -85,7 +85,7 @@ export class OpenSessionOperation implements Operation<SessionResult | Problem> 
   }
 }
 
-/** Null: there is no such session, or the caller controls it. */
+/** Null if there is no such session or the caller controls it. */
 function notOwnerProblem(sessionId: string, existing: RecordHead | null, caller: Caller): Problem | null {
   if (existing === null || controlsSession(existing.value as unknown as SessionOwner, caller)) return null;
   return problem(

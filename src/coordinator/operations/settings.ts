@@ -5,7 +5,7 @@ import type { Attempt, Operation } from '../operation.js';
 import { TransactionBuilder } from '../transaction-builder.js';
 import { requestKeyOf } from './shared.js';
 
-/** Changes a record of settings: the policy of a project, the limits of a tenant. */
+/** Changes a settings record: a project's policy or a tenant's limits. */
 export class SettingsOperation<Settings extends object> implements Operation<Settings> {
   readonly kind = 'settings';
   readonly request;

@@ -8,15 +8,15 @@ import { textDigest } from '../identity.js';
 import { SESSIONS_SCOPE, trackScope } from '../permit-limits.js';
 import type { TransactionBuilder } from '../transaction-builder.js';
 
-/** What every command may say of itself. */
+/** Optional fields of every command. */
 export interface RequestFields {
   readonly request_id?: string | undefined;
   readonly signature?: string | undefined;
 }
 
 /**
- * Under which key a request is remembered, and what tells its body from another. `operation` names the command, or
- * for a claim its subject: no command is called like one. Signed again, it is the same request.
+ * The key that a request is remembered under, and the digest of its content. `operation` is the command's name, or
+ * the subject of a claim; the two cannot collide. The signature is excluded: signed again, it is the same request.
  */
 export function requestKeyOf(caller: Caller, operation: string, body: RequestFields) {
   if (body.request_id === undefined) return null;
@@ -24,13 +24,13 @@ export function requestKeyOf(caller: Caller, operation: string, body: RequestFie
   return requestKeyFromText(caller, body.request_id, JSON.stringify([operation, content]));
 }
 
-/** `text`: everything the request asks for. */
+/** `text` contains everything the request asks for. */
 export const requestKeyFromText = (caller: Caller, requestId: string, text: string) => ({
   key: `${caller.principal}/${requestId}`,
   digest: textDigest(text),
 });
 
-/** The session has acted: it counts as active a while longer, or as long as what it holds. */
+/** Extends the session's permit after it acted: by its idle time, or to the end of its leases. */
 export function extendSessionPermit(
   transaction: TransactionBuilder,
   view: DecisionView,
@@ -40,7 +40,7 @@ export function extendSessionPermit(
   if (claim === null || decision.events.length === 0) return;
   if (decision.head.claim?.session_id !== claim.session_id)
     shortenSessionPermit(transaction, view, decision.head);
-  // What a closed session still held is released after it: that makes it no more active.
+  // Releasing the claims of a closed session must not reactivate it.
   if (isSessionClosed(view, claim.session_id)) return;
   const leaseMs = permitHeldUntilMs(decision.next, view.rulesOf(decision.next.subject));
   const untilMs = view.extendSessionUntilMs(claim.session_id, leaseMs);
@@ -48,14 +48,14 @@ export function extendSessionPermit(
     transaction.setPermit(SESSIONS_SCOPE, claim.session_id, untilMs);
 }
 
-/** The session lost what it held, and did not act: that keeps it active no longer. */
+/** Shortens the session's permit after it lost a claim without acting. */
 export function shortenSessionPermit(transaction: TransactionBuilder, view: DecisionView, head: Head): void {
   if (head.claim === null || isSessionClosed(view, head.claim.session_id)) return;
   const untilMs = view.shortenSessionUntilMs(head);
   if (untilMs !== null) transaction.setPermit(SESSIONS_SCOPE, head.claim.session_id, untilMs);
 }
 
-/** Where agents per track are limited, an agent takes its place in the track with its claim. */
+/** Updates the agents' permits in the track, where agents per track are limited. */
 export function updateTrackPermits(
   transaction: TransactionBuilder,
   view: DecisionView,
@@ -67,7 +67,7 @@ export function updateTrackPermits(
   const task = view.state.plan.get(subject)?.task;
   if (task === undefined) return;
   const scope = trackScope(task.track);
-  // Whoever loses the work by this decision gives up the place it took, whatever session it was in.
+  // An agent that loses the work by this decision gives up its permit, whatever session it was in.
   for (const agentId of new Set([decision.head.claim?.agent_id ?? claim.agent_id, claim.agent_id])) {
     transaction.setPermit(scope, agentId, trackPermitUntilMs(view, task.track, agentId, decision.next));
   }

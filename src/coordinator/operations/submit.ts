@@ -14,7 +14,7 @@ import { TransactionBuilder } from '../transaction-builder.js';
 import type { SubmissionResult, SubmitBody } from '../wire.js';
 import { extendSessionPermit, updateTrackPermits } from './shared.js';
 
-/** How many refused results a subject keeps of one agent. */
+/** Maximum number of parked results per subject and agent. */
 export const PARKED_PER_AGENT_MAX = 16;
 
 export interface SubmitRequest {
@@ -22,12 +22,12 @@ export interface SubmitRequest {
   readonly handle: ClaimHandle;
   readonly result: SubmittedResult;
   readonly body: SubmitBody;
-  /** What the result changes, from the project's root. */
+  /** Paths that the result changes, relative to the project's root. */
   readonly files: readonly string[];
   readonly caller: Caller;
 }
 
-/** What the log says of a zombie: who was granted its generation, and how much of its work is kept. */
+/** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
 interface GrantHistory {
   readonly grant: PastGrant | null;
   readonly parking_full: boolean;
@@ -56,7 +56,7 @@ export class SubmitOperation implements Operation<SubmissionResult> {
       is_permit_limit_reached: view.exhaustedLimit !== null,
     };
     const decision = decide(head, { type: 'submit', handle, result, facts }, view.decisionContext(subject));
-    // Refused work may have been granted once: only the log can tell, and it is read once.
+    // Refused work may have been granted earlier. Only the log can tell, and it is read once.
     if (decision.details.work_lost && this.grantHistory === null)
       return { needs: () => this.readGrantHistory() };
     const transaction = new TransactionBuilder(view, body.request_id ?? null).addDecision(

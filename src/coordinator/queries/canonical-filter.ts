@@ -8,8 +8,8 @@ interface SubjectFilter {
 }
 
 /**
- * Work is named here as everywhere: an edge in any spelling, and by the one `task_id` that its claim goes by. The log
- * itself knows an edge by feature and edge, in one spelling.
+ * Normalizes a filter: an edge in any spelling, or given as `task_id`, becomes feature_id and edge in canonical
+ * spelling, which is how the log stores it.
  */
 export function canonicalFilter<Filter extends SubjectFilter>(filter: Filter): Filter {
   const { task_id, edge } = filter;
@@ -19,7 +19,7 @@ export function canonicalFilter<Filter extends SubjectFilter>(filter: Filter): F
   const edgeFields = { feature_id: keys.feature_id as string, edge: canonicalEdge(keys.edge as string) };
   const isConsistent = (name: 'feature_id' | 'edge') =>
     normalized[name] === undefined || normalized[name] === edgeFields[name];
-  // Two names that contradict each other name nothing: no event has both fields and this task_id.
+  // Contradictory names match nothing: no event has both these fields and this task_id.
   if (!isConsistent('feature_id') || !isConsistent('edge')) return normalized;
   const { task_id: _, ...rest } = normalized;
   return { ...rest, ...edgeFields } as Filter;

@@ -11,7 +11,7 @@ import { PAGE_CHARS_MAX } from './page.js';
 import type { ReadScheduler } from './read-scheduler.js';
 
 const PAGE_EVENTS_MAX = 1000;
-/** How many events are read from the store at a time for a page. */
+/** Number of events read from the store at a time for a page. */
 const READ_CHUNK_EVENTS = 250;
 
 export interface EventFilter {
@@ -27,7 +27,7 @@ export interface EventFilter {
   until?: string;
 }
 
-/** The events of a project, page by page or as they come. */
+/** A project's events, as pages or as a live stream. */
 export class EventFeed {
   constructor(
     private readonly projects: Projects,
@@ -63,16 +63,16 @@ export class EventFeed {
     return catchStoreErrors(() => this.readScheduler.run(key.tenant_id, readPage));
   }
 
-  /** Where the log ends, if that is before the position; null: the position is in the log. */
+  /** The end of the log if it is before the position; null if the position is within the log. */
   private async endBefore(key: ProjectKey, position: number): Promise<number | null> {
     const end = (await this.store.project(key))?.position ?? 0;
     if (end >= position) return null;
-    // Some stores show an event a moment before they show that the project has moved.
+    // Some stores show an event shortly before the project's new position.
     const [last] = await this.store.events(key, { after: position - 1, until_position: position, limit: 1 });
     return last === undefined ? end : null;
   }
 
-  /** As many events as fit into one reply; others are served between any two parts. */
+  /** As many events as fit into one reply. Yields between chunks. */
   private async read(key: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     const events: EventEnvelope[] = [];
     let chars = 0;
@@ -95,8 +95,8 @@ export class EventFeed {
   }
 
   /**
-   * From a cursor on, for as long as the caller listens: every event once, in order, across restarts, since what it
-   * yields is always read from the log by position. Ends at once where the cursor is beyond the end of the log.
+   * Yields every event from a cursor on, once and in order, across restarts: events are always read from the log by
+   * position. Ends at once if the cursor is beyond the end of the log.
    */
   async *follow(
     key: ProjectKey,

@@ -5,13 +5,13 @@ import type { FoldContext, ProjectState } from '../../core/views/index.js';
 import { policyFromRecord } from '../decision-view.js';
 import type { Project } from '../project.js';
 
-/** From where a project is looked at: now, and under the rules of now. */
+/** Fold context of the present: current time and rules. */
 export function foldContext(project: Project): FoldContext {
   const view = project.view();
   return { key: project.key, now_ms: view.now_ms, rulesOf: (subject) => view.rulesOf(subject) };
 }
 
-/** The past is seen at its own time and under its own policy; limits are the tenant's, and are those of today. */
+/** Fold context of the past: the time and policy of then, but today's tenant limits. */
 export function foldContextAt({ key, limits, skew_margin_ms }: Project, state: ProjectState): FoldContext {
   const policy = policyFromRecord(state.records.get(POLICY_SUBJECT) ?? null);
   return {

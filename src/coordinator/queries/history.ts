@@ -9,14 +9,14 @@ const PAGE_EVENTS = 1000;
 const EVENTS_MAX = 100_000;
 const EVENTS_PER_STEP = 50;
 
-/** What the log says, read page by page. */
+/** Reads the log page by page. */
 export class EventHistory {
   constructor(
     private readonly store: Store,
     private readonly environment: Environment,
   ) {}
 
-  /** Everything that ever happened to a subject, oldest first. */
+  /** All events of a subject, oldest first. */
   ofSubject(key: ProjectKey, subject: string): Promise<EventEnvelope[]> {
     return this.read(key, { subject });
   }
@@ -27,7 +27,7 @@ export class EventHistory {
     return all;
   }
 
-  /** Calls `take` for one event after another until it returns false. Others are served between any two pages. */
+  /** Calls `visit` for each event until it returns false. Yields to other work between pages. */
   async forEach(
     key: ProjectKey,
     filter: Partial<EventQuery>,
@@ -42,7 +42,7 @@ export class EventHistory {
     }
   }
 
-  /** The project as it stood at a position of its log. */
+  /** The project's state at a position of its log. */
   async stateAt(key: ProjectKey, until_position: number): Promise<ProjectState> {
     const state = emptyProject();
     await this.forEach(key, { until_position }, (event) => {

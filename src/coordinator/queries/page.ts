@@ -1,19 +1,19 @@
 import type { StepGenerator } from '../../core/steps.js';
 
-/** No list that can be asked for has more items in one reply. */
+/** Maximum number of items in one list reply. */
 export const PAGE_MAX = 1000;
-/** Nor are its items longer together, as JSON; one item may be. */
+/** Maximum JSON length of a page's items together. A single item may exceed it. */
 export const PAGE_CHARS_MAX = 4 * 1024 * 1024;
 
 export interface PageQuery {
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
   readonly limit?: number;
 }
 
 export const limitOf = ({ limit }: PageQuery): number => Math.min(Math.max(limit ?? PAGE_MAX, 1), PAGE_MAX);
 
-/** Of items in the order of their names those of one page, and the name to go on from; null: there are no more. */
+/** One page of items that are sorted by name, and the name to continue after; null if it is the last page. */
 export function pageOf<T>(
   items: readonly T[],
   nameOf: (item: T) => string,
@@ -28,7 +28,7 @@ export function pageOf<T>(
 
 const NAMES_PER_STEP = 200;
 
-/** The first names after one, in order, without sorting all of them. */
+/** The first names after `after`, sorted, without sorting all names. */
 export function* firstNames(names: Iterable<string>, after: string, count: number): StepGenerator<string[]> {
   let kept: string[] = [];
   let seen = 0;
@@ -41,7 +41,7 @@ export function* firstNames(names: Iterable<string>, after: string, count: numbe
   return kept.sort().slice(0, count);
 }
 
-/** The latest items that fit into one reply. What is older leaves, and is counted. */
+/** The latest items that fit into one reply. Older ones are dropped and counted in `omitted`. */
 export class LatestItems<T> {
   readonly items: T[] = [];
   omitted = 0;

@@ -48,10 +48,10 @@ import type { ReadScheduler } from './read-scheduler.js';
 import { ProjectTallies } from './tallies.js';
 import { edgeDetailsOf, taskStateOf } from './task.js';
 
-/** How many subjects a page of tasks looks at: where few are wanted, a page has few, and a cursor to go on from. */
+/** Subjects scanned per page of tasks. With a selective filter a page may be short, and its cursor continues the scan. */
 const SUBJECTS_SCANNED_MAX = 20_000;
 const SUBJECTS_PER_STEP = 20;
-/** How many events the story of a subject is told from, beside its refused results. */
+/** Number of events a lineage is built from, beside its refused results. */
 const LINEAGE_EVENTS_MAX = 10_000;
 
 export interface ProjectEntry {
@@ -75,7 +75,7 @@ export interface ProjectCounts {
   readonly completed_tasks: number;
 }
 
-/** What can be asked. Every answer about a project's present comes from heads the coordinator has followed to now. */
+/** Read queries. Answers about a project's present come from its refreshed heads. */
 export class Queries {
   private readonly tallies = new WeakMap<Project, ProjectTallies>();
 
@@ -92,7 +92,7 @@ export class Queries {
     return this.projects.projectIdsOf(tenantId);
   }
 
-  /** How the projects at work stand, from memory alone. */
+  /** Counts for the loaded projects, from memory alone. */
   *projectCounts(): Generator<ProjectCounts> {
     for (const project of this.projects.all()) {
       if (project.key.project_id === TENANT_PROJECT) continue;
@@ -126,7 +126,7 @@ export class Queries {
     });
   }
 
-  /** Several at once; one that is not known is a problem of its own. */
+  /** Several states at once. An unknown task yields a problem in its place. */
   async batchGetStates(
     key: ProjectKey,
     taskIds: readonly string[],
@@ -201,7 +201,7 @@ export class Queries {
     });
   }
 
-  /** One result with its data, also a refused and parked one; a large one is read from its blob. */
+  /** One result with its data, including refused and parked ones. Large data is read from its blob. */
   getResult(key: ProjectKey, taskId: string, resultId: string): AsyncReply<TaskResult> {
     return this.scheduleSubjectRead(key, taskId, async (_desk, subject) => {
       let found: TaskResult | undefined;
@@ -230,7 +230,7 @@ export class Queries {
     );
   }
 
-  /** How the project stands, now or as it stood at a position of its log. */
+  /** The project's status, now or at a position of its log. */
   status(key: ProjectKey, at?: number): AsyncReply<ProjectStatus> {
     return this.scheduleRead(key, async (project) => {
       if (at !== undefined) {
@@ -296,7 +296,7 @@ export class Queries {
     return this.readScheduler.run(key.tenant_id, () => this.withSubject(key, taskId, query));
   }
 
-  /** A read that may take long waits for its turn. */
+  /** Queues a potentially slow read with the read scheduler. */
   private scheduleRead<T>(key: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     return this.readScheduler.run(key.tenant_id, () => this.projects.withRefreshedProject(key, query));
   }
@@ -337,7 +337,7 @@ function* statesOf(
   return states;
 }
 
-/** A page of tasks in the order of their ids, which is that of tracks and sequences. */
+/** A page of tasks by id, which orders them by track and sequence. */
 function* tasksIn(
   project: Project,
   filter: TaskFilter,
@@ -363,7 +363,7 @@ function* tasksIn(
 
 function* subjectsAfter({ state: { plan } }: Project, after: string): Generator<string> {
   for (const track of plan.tracks()) {
-    // Beyond the hyphen that ends the name of the track nothing of it can follow.
+    // No id of this track sorts after `<track>.`, because the hyphen that ends a track's name sorts before the dot.
     if (`${track}.` < after) continue;
     for (const task of [...plan.tasksOf(track)]) {
       if (`${task.id};` < after) continue;
@@ -388,7 +388,7 @@ function liveClaims(project: Project): number {
   return count;
 }
 
-/** Null: it is not JSON that every reader reads alike. The blob itself can be fetched. */
+/** Null if the data is not strict JSON, which all parsers read alike. The blob itself can still be fetched. */
 function parseResultData(bytes: Uint8Array): unknown {
   const read = readStrictJson(Buffer.from(bytes).toString());
   return 'value' in read ? read.value : null;

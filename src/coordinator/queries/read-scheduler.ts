@@ -3,17 +3,17 @@ import { type AsyncReply, problem } from '../problem.js';
 import { TenantQueue } from '../tenant-queue.js';
 
 export interface ReadLimits {
-  /** How many reads that may take long go on at the same time; each holds the event loop for a slice at most. */
+  /** Maximum number of concurrent slow reads. Each holds the event loop for at most a slice. */
   readonly running_max: number;
-  /** How many of one tenant may wait for their turn. */
+  /** Maximum number of queued reads per tenant. */
   readonly queued_max: number;
 }
 
 const DEFAULT_READ_LIMITS: ReadLimits = { running_max: 4, queued_max: 100 };
 
 /**
- * Reads that may take long, a few at a time, the tenants in turn. A renewal waits for one slice of each read that goes on,
- * however many wait.
+ * Limits concurrent slow reads, tenants in turn. A renewal waits for at
+ * most one slice of each running read, however many are queued.
  */
 export class ReadScheduler {
   private readonly waiting = new TenantQueue<() => void>();
@@ -43,7 +43,7 @@ export class ReadScheduler {
     }
   }
 
-  /** The next read begins in a later turn of the event loop than this one ended. */
+  /** The next read starts in a later turn of the event loop. */
   private startNext(): void {
     const next = this.waiting.next();
     if (next === undefined) this.running -= 1;

@@ -1,7 +1,7 @@
 import { type AgentStats, type ParkedIds, updateAgentStats, updateParked } from '../../core/views/index.js';
 import { ProjectEventReader } from '../project-event-reader.js';
 
-/** What only the events tell and no head keeps: what each agent did, how much refused work is kept. */
+/** Aggregates that only events have, not heads: statistics per agent, and parked results per subject. */
 export class ProjectTallies {
   readonly agents = new Map<string, AgentStats>();
   readonly parked: ParkedIds = new Map();

@@ -5,13 +5,13 @@ import { type TaskState, taskState } from '../../core/views/index.js';
 import type { DecisionView } from '../decision-view.js';
 import { openDependencies } from '../facts.js';
 
-/** The state of a task, from a head and what surrounds it. */
+/** A task's state, from its head and its dependencies. */
 export function taskStateOf(view: DecisionView, head: Head, parked: number): TaskState {
   const waiting_for = openDependencies(view, head.subject);
   return taskState({ ...view.key, head, waiting_for, parked }, view.rulesOf(head.subject), view.now_ms);
 }
 
-/** What an edge is about, and what its result will be asked to pass; nothing, where the project does not say. */
+/** An edge's title and the checks its result must pass; empty if the project is not configured. */
 export function edgeDetailsOf(view: DecisionView, subject: string): Pick<TaskState, 'title' | 'checks'> {
   const { methodology } = view;
   if (methodology === null || subjectKindOf(subject) !== 'edge') return {};

@@ -17,14 +17,14 @@ import { type PageQuery, pageOf } from '../queries/page.js';
 import { tenantProblem } from '../scope.js';
 import * as wire from '../wire.js';
 
-/** Who may come in: the keys of tenants, and of those who run the platform. */
+/** Manages API keys, of tenants and of the platform's operators. */
 export class KeyService {
   constructor(
     private readonly projects: Projects,
     private readonly environment: Environment,
   ) {}
 
-  /** The platform's keys, for whoever must know who asks. */
+  /** The platform's keys, for the authenticator. */
   openKeyRing(): Promise<KeyRing> {
     return KeyRing.open(this.projects);
   }
@@ -42,7 +42,7 @@ export class KeyService {
     );
   }
 
-  /** In the order in which they were made. */
+  /** Keys in order of creation. */
   list(
     scope: KeyScope,
     query: PageQuery = {},
@@ -62,8 +62,8 @@ export class KeyService {
   }
 
   /**
-   * Binds the keys from before keys were bound, and from then on refuses unbound ones. A log that others may have
-   * written is refused: its unbound keys may come from anywhere. Repeated, it goes on where it stopped.
+   * Binds legacy keys, then makes unbound keys invalid. Refused for a log that others may have written, because its
+   * unbound keys may come from anywhere. Repeated after an interruption, it continues.
    */
   bind(caller = OPEN_CALLER): AsyncReply<{ keys: readonly wire.ApiKey[] }> {
     return catchStoreErrors(async () => {
@@ -87,7 +87,7 @@ export class KeyService {
   }
 }
 
-/** It would work nowhere, and close an open server for good. */
+/** Such a key would never work, and would permanently close an open server. */
 const unusableKeyProblem = (): Problem =>
   problem(
     'FORBIDDEN',

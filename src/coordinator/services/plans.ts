@@ -33,19 +33,19 @@ import { runInSlices } from '../run-in-slices.js';
 import { scopeProblem } from '../scope.js';
 import { mutationFields } from '../wire/bodies.js';
 
-/** A proposal, what tells its request from another, and what the document says of its request. */
+/** A proposal with its request: `body` distinguishes requests, `request_id` comes from the document. */
 interface ParsedPlanRequest {
   readonly proposal: PlanProposal;
   readonly body: unknown;
   readonly request_id?: string | undefined;
 }
 
-/** A plan that changes so often is rendered at once. */
+/** After this many concurrent changes the plan is rendered synchronously. */
 const RENDER_ATTEMPTS_MAX = 3;
 
 const extraFieldsBody = z.strictObject(mutationFields);
 
-/** What is to be done: the plan of a project, and the tasks that join it while it runs. */
+/** A project's plan, and the tasks added to it while it runs. */
 export class PlanService {
   constructor(
     private readonly projects: Projects,
@@ -60,7 +60,7 @@ export class PlanService {
     );
   }
 
-  /** A version and the plan of that version: where the plan changed meanwhile, it is rendered again. */
+  /** The plan with its version, rendered again if the plan changed meanwhile. */
   private async renderConsistent(project: Project): Promise<{ version: number; plan: PlanInput }> {
     const { plan } = project.state;
     const { project_id } = project.key;
@@ -73,7 +73,7 @@ export class PlanService {
     return { version: planVersionOf(project.view()), plan: renderPlan(plan, project_id) };
   }
 
-  /** `plan`: YAML as text, a value, or JSON as text. What is large is read in a thread. */
+  /** `plan` is YAML text, a value, or JSON text. Large texts are parsed in a thread. */
   async put(
     scope: ProjectKey,
     plan: unknown,
@@ -87,7 +87,7 @@ export class PlanService {
     return this.run(scope, 'put_plan', { request_id: options.request_id, ...read }, options.if_match, caller);
   }
 
-  /** `tasks`: a list, or the whole body as JSON text. */
+  /** `tasks` is a list, or the whole body as JSON text. */
   async add(
     scope: ProjectKey,
     tasks: unknown,

@@ -34,7 +34,7 @@ import { releaseResult } from '../render.js';
 import { runInSlices } from '../run-in-slices.js';
 import * as wire from '../wire.js';
 
-/** Who works: sessions, opened and closed, and what each remembers. One session may work in many projects. */
+/** Opens, closes and lists sessions, and reads their memory. One session may work in many projects. */
 export class SessionService {
   constructor(
     private readonly projects: Projects,
@@ -57,8 +57,8 @@ export class SessionService {
   }
 
   /**
-   * Closes a session wherever it works, and releases what it holds, each claim by its own fenced release. In another
-   * project the same id may be someone else's session: that one stays open, and keeps nobody from closing their own.
+   * Closes a session in all its projects and releases each of its claims with a fenced release. In another project
+   * the same id may belong to someone else: that session stays open and does not prevent closing the caller's own.
    */
   async close(tenant_id: string, sessionId: string, caller = OPEN_CALLER): AsyncReply<SessionResult> {
     if (!sessionIdSchema.safeParse(sessionId).success) return unknownSessionProblem();
@@ -70,7 +70,7 @@ export class SessionService {
         const reply = await this.projects.withProject(key, (project) =>
           closeInProject(project, sessionId, caller),
         );
-        // Closed in some projects and not in all is not closed: repeating it finishes what is left.
+        // If closing fails in one project, fail the whole call: repeating it closes the remaining ones.
         if (!isProblem(reply)) closed = reply.success ? reply : closed;
         else if (reply.problem === 'FORBIDDEN') forbidden = reply;
         else return reply;
@@ -79,7 +79,7 @@ export class SessionService {
     });
   }
 
-  /** In the order of projects, then of session ids. */
+  /** Sessions ordered by project, then session id. */
   list(
     tenantId: string,
     query: PageQuery = {},
@@ -97,7 +97,7 @@ export class SessionService {
     });
   }
 
-  /** What a session holds, in the order of projects, then of task ids. */
+  /** A session's claims, ordered by project, then task id. */
   claimsOf(
     tenantId: string,
     sessionId: string,
@@ -119,7 +119,7 @@ export class SessionService {
     });
   }
 
-  /** The memory of a session, folded from its events in every project where it worked. */
+  /** A session's memory, folded from its events in all projects. */
   get(tenant_id: string, session_id: string, query: PageQuery = {}): AsyncReply<SessionMemory> {
     return this.readScheduler.run(tenant_id, async () => {
       const session = emptySession(session_id);
@@ -146,7 +146,7 @@ export class SessionService {
     });
   }
 
-  /** Items of one project after another, from the cursor `project_id/name` on, until a page is full. */
+  /** One page of items, project by project, continuing after the cursor `project_id/name`. */
   private async pageAcrossProjects<T>(
     tenant_id: string,
     query: PageQuery,
@@ -212,13 +212,13 @@ function* subjectsHeldBy(project: Project, sessionId: string): Generator<string>
   }
 }
 
-/** The claim on a subject, unless it is over. */
+/** The claim on a subject, unless it has ended. */
 function activeClaimOn(view: DecisionView, subject: string): TaskClaim | null {
   const { claim } = taskStateOf(view, view.head(subject), 0);
   return claim === null || claim.state === 'EXPIRED' ? null : claim;
 }
 
-/** Neither projects nor sessions have a slash in their names. */
+/** Splits at the first slash: project and session names contain none. */
 function splitCursor(after: string): [string, string] {
   const slash = after.indexOf('/');
   return slash < 0 ? [after, ''] : [after.slice(0, slash), after.slice(slash + 1)];

@@ -24,7 +24,7 @@ import { runInSlices } from '../run-in-slices.js';
 import { tenantProblem } from '../scope.js';
 import * as wire from '../wire.js';
 
-/** How work is done: a project's policy and methodology, and the limits of its tenant. */
+/** A project's policy and methodology, and its tenant's limits. */
 export class SettingsService {
   constructor(
     private readonly projects: Projects,
@@ -78,7 +78,7 @@ export class SettingsService {
     });
   }
 
-  /** Takes the files of a workspace as what the project says of how it works. */
+  /** Configures the project from the files of its workspace. */
   async configure(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ConfigureResult> {
     const read = parseBody(wire.configureBody, body);
     if (isProblem(read)) return read;
@@ -91,7 +91,7 @@ export class SettingsService {
     );
   }
 
-  /** The same of a whole body that is still text, and names its project. */
+  /** The same for a whole body as unparsed text, which also names the project. */
   async configureText(
     tenant_id: string,
     body: JsonText,
@@ -154,7 +154,7 @@ function applyPolicyChanges(policy: Policy, changes: wire.PolicyBody): Policy {
   return { ...policy, ...rest, stale_policy: { ...policy.stale_policy, ...stalePolicyChange } } as Policy;
 }
 
-/** As many features as a unit takes, and then the next, until all is written. */
+/** Writes the features in transactions of limited size until all are written. */
 async function configureInParts(
   project: Project,
   configuration: ConfigureRequest,

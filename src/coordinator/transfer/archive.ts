@@ -1,14 +1,14 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { manifestDigests, parseResultBlob } from '../../core/graph/manifest.js';
 
-/** A project outside of any store: its header, then its events in order, each blob before the event that names it. */
+/** A line of a project archive: the header, then the events in order, each blob before the event that names it. */
 export type ArchiveLine = ArchiveHeader | ArchivedBlob | ArchivedEvent;
 
 export interface ArchiveHeader {
   readonly archive: typeof ARCHIVE_FORMAT;
   readonly tenant_id: string;
   readonly project_id: string;
-  /** Of the last event: an archive that ends before it was cut short. */
+  /** Position of the last event. An archive that ends before it was truncated. */
   readonly position: number;
 }
 
@@ -25,7 +25,7 @@ export const ARCHIVE_FORMAT = 'genesis-fleet/1';
 
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** The blob an event names, if it names one. An event from elsewhere may call anything so. */
+/** The blob an event names, if any. In an imported event the field may hold anything. */
 const blobIn = ({ payload }: EventEnvelope): string | null =>
   typeof payload.blob_sha256 === 'string' && SHA256.test(payload.blob_sha256) ? payload.blob_sha256 : null;
 
@@ -34,7 +34,7 @@ export interface NamedBlob {
   readonly bytes: Uint8Array;
 }
 
-/** The blobs that an event names, by itself or by the files of its result. One that is gone is left out. */
+/** The blobs an event names, directly or through the files of its result. Missing ones are skipped. */
 export async function* blobsOf(
   event: EventEnvelope,
   get: (sha256: string) => Promise<Uint8Array | null>,

@@ -4,7 +4,7 @@ import { ARCHIVE_FORMAT, type ArchiveLine, blobLine, blobsOf } from './archive.j
 
 const PAGE_EVENTS = 1000;
 
-/** Everything a project has come to until now. Work may go on meanwhile: what comes later is not in it. */
+/** Exports a project up to its current position. Later events are not included. */
 export async function* exportProject(
   store: Store,
   blobs: Blobs,
@@ -14,7 +14,7 @@ export async function* exportProject(
   const position = (await store.project(key))?.position ?? 0;
   yield { archive: ARCHIVE_FORMAT, tenant_id, project_id, position };
   const exportedBlobs = new Set<string>();
-  // A blob that is gone is gone here too: the event tells its digest and size all the same.
+  // A missing blob is skipped: the event still has its digest and size.
   const getOnce = async (sha256: string) => {
     if (exportedBlobs.has(sha256)) return null;
     exportedBlobs.add(sha256);

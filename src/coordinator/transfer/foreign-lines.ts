@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import type { ForeignLine } from '../../core/events/foreign-log.js';
 
-/** A longer line is kept as a blob, and named by its event. */
+/** A longer line is stored as a blob that its event names. */
 const INLINE_BYTES_MAX = 64 * 1024;
-/** A line longer than this is not held at all: its digest, its size and how it begins are what is kept of it. */
+/** Of a longer line only the digest, the size and a prefix are kept. */
 const BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
 const PREFIX_BYTES = 1024;
 const NEWLINE = 0x0a;
@@ -13,7 +13,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type StoreBlob = (sha256: string, bytes: Uint8Array) => Promise<void>;
 
-/** Cuts a log into lines, whatever it holds: no line, however long, takes more memory than the longest that is kept. */
+/** Splits a log into lines. Memory is bounded by the longest line that is kept, whatever the input. */
 export async function* foreignLines(
   input: AsyncIterable<Uint8Array>,
   storeBlob: StoreBlob,
@@ -30,7 +30,7 @@ export async function* foreignLines(
       line = new LineBuffer();
       start = end + 1;
     }
-    // The reader may use its memory again.
+    // Copied, because the reader may reuse its buffer.
     line.add(Buffer.from(chunk.subarray(start)));
   }
   if (line.size > 0) yield await line.finish(number, storeBlob);
@@ -39,7 +39,7 @@ export async function* foreignLines(
 class LineBuffer {
   size = 0;
   private chunks: Buffer[] = [];
-  /** Once the line is longer than what is held. */
+  /** Set once the line is too long to buffer. */
   private hash: Hash | null = null;
 
   add(bytes: Buffer): void {
@@ -74,7 +74,7 @@ class LineBuffer {
 
 const textPrefix = (bytes: Buffer): string => bytes.toString('utf8', 0, PREFIX_BYTES);
 
-/** Without the mark that some editors begin a file with, and the return that others end a line with. */
+/** Strips a byte order mark at the start of the file and a carriage return at the end of the line. */
 function stripMarkers(bytes: Buffer, line: number): Buffer {
   const from = line === 1 && bytes.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
   return bytes.subarray(from, bytes.at(-1) === CARRIAGE_RETURN ? -1 : undefined);

@@ -32,7 +32,7 @@ const intoStore = ({ store, blobs }: CoordinatorHarness): ForeignTarget => ({
   putBlob: (sha256, bytes) => blobs.put(P.tenant_id, sha256, bytes),
 });
 
-/** In pieces that end anywhere: a line knows nothing of them. */
+/** Chunks that end anywhere, independent of line ends. */
 async function* bytesOf(text: string | Uint8Array, piece = 1000): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += piece) yield bytes.subarray(at, at + piece);

@@ -7,31 +7,31 @@ import { foreignLines, type StoreBlob } from './foreign-lines.js';
 import type { ImportedCount } from './imported-events.js';
 
 const BATCH_EVENTS = 256;
-/** What goes out at once fits into one request. */
+/** A batch must fit into one request. */
 const BATCH_CHARS = 384 * 1024;
-/** One fault of a log may be in every line of it; the first of them tell enough. */
+/** Maximum number of reported faults, since every line may have the same one. */
 const REPORTED_MAX = 100;
 
-/** Where the events go. Absent: nowhere, the log is only looked at. */
+/** Where the events are written. Null for a dry run. */
 export interface ForeignTarget {
   put(events: readonly NewEvent[]): Promise<ImportedCount>;
   readonly putBlob: StoreBlob;
 }
 
 export interface ForeignImportOptions extends ForeignLogContext {
-  /** Null: whether an edge is known is not asked. */
+  /** Null skips the check for unknown edges. */
   readonly known_edges: ReadonlySet<string> | null;
-  /** Told after every batch. */
+  /** Called after every batch. */
   readonly onRead?: (lines: number) => void;
 }
 
 export interface ForeignReport {
   readonly source: string;
-  /** Lines that said something; each of them is one event. */
+  /** Non-empty lines; each becomes one event. */
   read: number;
   written: number;
   already_there: number;
-  /** Kept as `foreign_line`; the first of them by line. */
+  /** Lines kept as `foreign_line`; `unplaced` lists the first of them. */
   unplaced_count: number;
   readonly unplaced: { readonly line: number; readonly why: string }[];
   readonly unknown_types: Record<string, number>;
@@ -40,8 +40,8 @@ export interface ForeignReport {
 }
 
 /**
- * Brings the log of another tool in: one event for each line, in its order. The ids follow from the lines, so that
- * repeated, or gone on with after a crash, it writes only what is not there.
+ * Imports the log of another tool: one event per line, in order. Ids derive from the lines, so a repeated or resumed
+ * import writes only what is missing.
  */
 export async function importForeign(
   input: AsyncIterable<Uint8Array>,

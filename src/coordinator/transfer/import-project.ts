@@ -19,7 +19,7 @@ import { permitsOf } from './permits.js';
 
 const BATCH_TRANSACTIONS = 256;
 
-/** Nothing, or nothing more, was brought in. */
+/** Why the import wrote nothing, or nothing further. */
 export interface ImportRefusal {
   readonly refused: 'ARCHIVE_BROKEN' | 'PROJECT_EXISTS';
   readonly detail: string;
@@ -27,13 +27,13 @@ export interface ImportRefusal {
 
 export interface ImportedProject extends ProjectKey {
   readonly events: number;
-  /** Events that were there already, from an import that was cut short. */
+  /** Events already present from an interrupted import. */
   readonly found: number;
 }
 
 /**
- * Brings a project into a store as it was: every event at its position, every head at its generation, every place that
- * a claim takes. Repeated, it goes on where it stopped; a project that has a history of its own is left alone.
+ * Imports a project unchanged: every event at its position, every head at its generation, every permit. Repeated, it
+ * resumes; a project with a history of its own is refused.
  */
 export async function importProject(
   store: Store,
@@ -72,9 +72,8 @@ async function importLine(
   return null;
 }
 
-/** One project on its way into a store. */
 class ProjectImport {
-  /** Of the last event taken. */
+  /** Position of the last imported event. */
   position = 0;
   private existingPosition = 0;
   private readonly state = emptyWork();
@@ -82,7 +81,7 @@ class ProjectImport {
   private readonly heads = new Map<string, AnyHead>();
   private transactions: Transaction[] = [];
   private existingEvents: EventEnvelope[] = [];
-  /** What was occupied after the last event that was there already. */
+  /** Permits as of the last event that was already present. */
   private permitsBefore: readonly Permit[] = [];
 
   constructor(
@@ -106,7 +105,7 @@ class ProjectImport {
     return this.transactions.length < BATCH_TRANSACTIONS ? null : this.flush();
   }
 
-  /** What an archive says is believed no more than what a client says: each event must be one, and break no rule. */
+  /** An archive is not trusted more than a client: each event must be valid and break no rule. */
   private faultOf(event: EventEnvelope): string | null {
     const { tenant_id, project_id } = this.header;
     if (typeof event !== 'object' || event === null)
@@ -119,7 +118,7 @@ class ProjectImport {
     if (envelope.tenant_id !== tenant_id || envelope.project_id !== project_id) {
       return `Event ${position} belongs to ${envelope.tenant_id}/${envelope.project_id}.`;
     }
-    // It moves a head, and a head is believed.
+    // An event with a seq moves a head, and heads are trusted, so it gets the full check.
     const checked: EventCheck = envelope.seq === undefined ? { ok: true } : checkNewEvent(envelope);
     if (!checked.ok) {
       const { path, message } = checked.faults[0] as EventFault;
@@ -137,7 +136,7 @@ class ProjectImport {
       return brokenArchive(`It was cut short: it ends with event ${this.position} of ${position}.`);
     }
     if (this.existingPosition > position) return this.projectExistsRefusal();
-    // Other rules than before: whatever another coordinator decided on the way here is decided anew.
+    // Change the rules, so that decisions other coordinators made during the import are made again.
     if (position > 0)
       this.transactions.push(
         transactionOf(this.header, { permits: this.permitChanges(), changes_rules: true }),
@@ -146,7 +145,7 @@ class ProjectImport {
     return refusal ?? { tenant_id, project_id, events: position, found: this.existingPosition };
   }
 
-  /** Of two words about one place the last stands: what has ended since is freed, what goes on is taken. */
+  /** The last entry per member wins: permits that ended are released, current ones are set. */
   private permitChanges(): Permit[] {
     const freed = this.permitsBefore.map((permit) => ({ ...permit, until_ms: null }));
     return [...freed, ...permitsOf(this.state)];

@@ -7,7 +7,7 @@ export interface ImportedCount {
   readonly already_there: number;
 }
 
-/** Writes events that come from elsewhere, each on its own. One whose id is there already is left out. */
+/** Commits imported events, each in its own transaction. Events with a known id are skipped. */
 export async function commitImported(
   store: Store,
   key: ProjectKey,

@@ -7,7 +7,7 @@ import type { Permit } from '../../stores/store.js';
 import { policyFromRecord } from '../decision-view.js';
 import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../permit-limits.js';
 
-/** The places that the claims of a project take, as its commits would have told a store one by one. */
+/** The permits that a project's claims hold, as its commits would have set them. */
 export function permitsOf(state: WorkState): Permit[] {
   const policy = policyFromRecord(state.records.get(POLICY_SUBJECT) ?? null);
   const permits = new Map<string, Permit>();

@@ -16,7 +16,7 @@ import { importProject } from './import-project.js';
 const [A, B, C] = ['A-001-core', 'A-002-more', 'B-001-data'] as const;
 const LARGE = 'x'.repeat(100_000);
 
-/** A project with every kind of thing in it: a result by blob, refused work, a held claim, sessions, a policy. */
+/** A project with one of everything: a blob result, refused work, a live claim, sessions, a policy. */
 async function exportedSampleProject(
   name: TestStoreName,
 ): Promise<{ house: CoordinatorHarness; lines: ArchiveLine[] }> {
@@ -138,7 +138,7 @@ describe('an import', () => {
 const withEvent = (line: ArchiveLine | undefined, fields: object): ArchiveLine =>
   line !== undefined && 'event' in line ? { event: { ...line.event, ...fields } } : expect.unreachable();
 
-/** What an import that ended after these lines had committed. */
+/** The transactions committed by an import of these lines. */
 async function committedTransactions(lines: readonly ArchiveLine[]) {
   const { store } = await CoordinatorHarness.open('memory');
   const transactions: Parameters<Store['commit']>[0][number][] = [];

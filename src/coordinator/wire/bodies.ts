@@ -6,7 +6,7 @@ import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from
 import { ROLES } from '../../core/roles.js';
 import { isPublicKey } from '../public-key.js';
 
-/** The bodies that commands take: strict, bounded, and spelled as the wire contract spells them. */
+/** Request bodies of the commands: strict, bounded, and named as in the wire contract. */
 
 const SUBJECT_CHARS_MAX = 200;
 const METADATA_BYTES_MAX = 4096;
@@ -28,7 +28,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Plain data within bounds: no key that could reach a prototype, no depth that could exhaust a stack. */
+/** Plain JSON data within bounds: no key that could reach a prototype, no depth that could exhaust the stack. */
 export function isPlainData(value: unknown, depthMax = 32): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);
@@ -50,7 +50,7 @@ const metadata = plainObject.refine(
   `at most ${METADATA_BYTES_MAX} bytes`,
 );
 
-/** What every body that changes something takes. */
+/** Optional fields of every mutating command. */
 export const mutationFields = {
   request_id: requestIdSchema.optional(),
   signature: z.string().max(512).optional(),
@@ -67,7 +67,7 @@ export const claimBody = z.strictObject({
   ...leaseFields,
   agent_role: boundedText(64).optional(),
   metadata: metadata.optional(),
-  /** To be told what the work is, as `next` tells it. It is read for those who ask alone. */
+  /** Include the briefing, as `next` does. Off by default, because it costs a read. */
   with_briefing: z.boolean().optional(),
   ...mutationFields,
 });
@@ -78,10 +78,10 @@ export const batchClaimBody = z.strictObject({
     .max(BATCH_ITEMS_MAX),
   mode: z.enum(['partial', 'all_or_nothing']).default('partial'),
   ...mutationFields,
-  // Room for the number of a claim, by which each claim of a batch is remembered.
+  // Leaves space for the index appended to form the request id of each claim.
   request_id: requestIdSchema.max(120).optional(),
 });
-/** A list of bodies, each read on its own: one that is wrong is refused alone. */
+/** A list of bodies, each validated on its own: an invalid one is refused alone. */
 export const itemsBody = z.strictObject({
   items: z.array(z.unknown()).max(BATCH_ITEMS_MAX),
   ...mutationFields,
@@ -101,7 +101,7 @@ export const releaseBody = z.strictObject({
 });
 const EVALUATORS_BYTES_MAX = 64 * 1024;
 const checkCount = z.number().int().min(0).max(100_000);
-/** How the checks of an edge came out. Judged one by one; the counts are for those who read, and must not mislead them. */
+/** Results of an edge's checks. Each is judged by its detail; the counts are for readers and must agree with the details. */
 const evaluators = z
   .strictObject({
     passed: checkCount,
@@ -200,12 +200,12 @@ export const appendBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
   generation: generation.optional(),
   claim_id: claimId.optional(),
-  // Names made from what they name are kept for what the coordinator itself writes once.
+  // Version 5 (name-based) is reserved for the events that the coordinator deduplicates.
   event_id: z
     .uuid()
     .refine((id) => id[14] !== '5', 'expected a UUID of another version than 5')
     .optional(),
-  /** When it happened, where that is not now. */
+  /** When it happened, if not now. */
   occurred_at: isoTimestamp.optional(),
   payload: plainObject.refine(
     (value) => JSON.stringify(value).length <= PAYLOAD_BYTES_MAX,
@@ -213,7 +213,7 @@ export const appendBody = z.strictObject({
   ),
   ...mutationFields,
 });
-/** Events of other tools, read by whoever brings them; `events/imported.ts` says what each must be. */
+/** Events of other tools. `core/events/imported-event.ts` validates each one. */
 export const importBody = z.strictObject({
   events: z.array(plainObject).max(BATCH_ITEMS_MAX),
   ...mutationFields,
@@ -242,7 +242,7 @@ const PUBLIC_KEY_MESSAGE =
   'expected an Ed25519 public key: its 32 bytes in base64url, a point of the curve and no weak one';
 export const sessionBody = z.strictObject({
   session_id: sessionIdSchema.optional(),
-  /** The user of the credential, where it is left out. */
+  /** Default: the credential's user. */
   user_id: boundedText(200).optional(),
   project_id: projectIdSchema,
   public_key: z
@@ -272,11 +272,11 @@ export const policyBody = z.strictObject({
   ...mutationFields,
 });
 
-/** The YAML files of a workspace, by their path from `.ai-workspace/`. Whoever reads them says how many and how long. */
+/** The YAML files of a workspace, by path below `.ai-workspace/`. Their parser limits number and length. */
 export const configureBody = z.strictObject({
   files: z.record(boundedText(1024), z.string()),
   ...mutationFields,
-  // Room for the number of a unit: features are written some at a time.
+  // Leaves space for the index of a transaction: features are written in several.
   request_id: requestIdSchema.max(120).optional(),
 });
 

@@ -3,10 +3,10 @@ import type { ClaimState, ReleaseReason } from '../../core/claims/head.js';
 import type { ConfigFault } from '../../core/graph/methodology.js';
 import type { Role } from '../../core/roles.js';
 
-/** Replies, field by field as the wire contract has them. */
+/** Replies, field by field as in the wire contract. */
 
 export interface GrantedClaim {
-  /** Told to the holder alone. */
+  /** The claim id. Present only in replies to the holder. */
   id?: string;
   tenant_id: string;
   project_id: string;
@@ -29,7 +29,7 @@ export interface ClaimResult {
   reason: string;
   claim: GrantedClaim | null;
   current_holder: string | null;
-  /** What to do next; on every refusal. */
+  /** What to do next. Present on every refusal. */
   next?: string;
   stale?: boolean;
   expires_at?: string | null;
@@ -37,14 +37,14 @@ export interface ClaimResult {
   hold_reason?: string;
   retry_at?: string;
   limit?: string;
-  /** Where others work on the same modules: which, and who. */
+  /** The shared modules that led to the refusal, and their holders. */
   shared_modules?: readonly string[];
   holders?: readonly SharedHolder[];
-  /** Granted, and still worth knowing. */
+  /** Warnings about a granted claim. */
   warnings?: readonly string[];
   briefing?: Briefing;
 }
-/** Who works on modules that were asked for. */
+/** An agent that works on the shared modules. */
 export interface SharedHolder {
   task_id: string;
   agent_id: string;
@@ -75,15 +75,15 @@ export interface SubmissionResult {
   late: boolean;
   work_product_ref: string | null;
   parked: string | null;
-  /** The required checks that are not passed; with NOT_CONVERGED. */
+  /** The required checks that did not pass. Present with NOT_CONVERGED. */
   failing?: readonly FailingCheck[];
   next?: string;
 }
 export interface ConfigureResult {
   success: true;
-  /** UNCHANGED: the project says already what the files say, and nothing was written. */
+  /** UNCHANGED: the records already match the files, and nothing was written. */
   reason: 'CONFIGURED' | 'UNCHANGED';
-  /** How often the methodology has changed. */
+  /** Number of changes to the methodology so far. */
   version: number;
   feature_count: number;
   features_changed: number;
@@ -96,17 +96,17 @@ export interface GateResult {
   until: string | null;
   next?: string;
 }
-/** A key as its tenant sees it: everything but the secret. */
+/** A key without its secret, as its tenant sees it. */
 export interface ApiKey {
   key_id: string;
-  /** Null: an operator's, good in every tenant. */
+  /** Null for an operator's key, which is valid in every tenant. */
   tenant_id: string | null;
   role: Role;
   label: string | null;
   user_id: string | null;
-  /** `unbound`: its record is not bound to this store, so it opens nothing here. */
+  /** `unbound`: the record is not bound to this store, so the key is invalid here. */
   state: 'active' | 'expired' | 'revoked' | 'unbound';
-  /** The last characters of the token, to recognise it by. */
+  /** The last characters of the token, to recognize it. */
   last_four: string;
   created_at: string;
   created_by: string;
@@ -114,7 +114,7 @@ export interface ApiKey {
   revoked_at: string | null;
 }
 export interface CreatedApiKey extends ApiKey {
-  /** Shown this once: null when the request is repeated. */
+  /** Shown only once: null when the request is repeated. */
   token: string | null;
   next?: string;
 }

@@ -1,8 +1,8 @@
 import { subjectKindOf } from '../subject.js';
 
 /**
- * The facts of a claim's life, each with its two names: tasks speak the language of seed 004,
- * edges that of seeds 000 to 002. One table, so that both vocabularies mean the same.
+ * Event types per kind of claim event: tasks use the names of seed 004, edges those of seeds 000 to 002. One table
+ * keeps the two vocabularies equivalent.
  */
 const EVENT_TYPES = {
   granted: { task: 'CLAIM_ACQUIRED', edge: 'edge_started' },
@@ -14,7 +14,7 @@ const EVENT_TYPES = {
   accepted: { task: 'RESULT_SUBMITTED', edge: 'edge_converged' },
   adopted: { task: 'RESULT_ADOPTED', edge: 'result_adopted' },
   escalated: { task: 'RESULT_ESCALATED', edge: 'convergence_escalated' },
-  /** Told under the name of an escalation, whose `action` it is to warn: see `isNote`. */
+  /** Written with the event type of an escalation and `action: 'warn'`: see `isLooseEvent`. */
   warned: { task: 'RESULT_ESCALATED', edge: 'convergence_escalated' },
   reviewed: { task: 'REVIEW_COMPLETED', edge: 'review_completed' },
   held: { task: 'TASK_HELD', edge: 'edge_held' },
@@ -39,7 +39,7 @@ interface TypedPayload {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Says what was refused, remarked or warned of: it moves no head and carries no seq. */
+/** Whether an event records a refusal, a note or a warning: it moves no head and carries no seq. */
 export function isLooseEvent({ event_type, payload }: TypedPayload): boolean {
   const kind = claimEventKindOf(event_type);
   if (kind === 'escalated') return payload.action === 'warn';
@@ -59,6 +59,6 @@ const KIND_BY_EVENT_TYPE = new Map<string, ClaimEventKind>(
     ]),
 );
 
-/** The fact an event states; undefined for every event that is not about a claim. */
+/** Kind of a claim event; undefined for every other event. */
 export const claimEventKindOf = (eventType: string): ClaimEventKind | undefined =>
   KIND_BY_EVENT_TYPE.get(eventType);

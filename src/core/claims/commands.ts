@@ -2,11 +2,11 @@ import type { EventDraft } from '../events/envelope.js';
 import type { Head, ReviewDecision, SubmittedResult } from './head.js';
 import type { Rules } from './policy.js';
 
-/** What the caller was granted and shows again with everything it does. */
+/** Handle of a grant. The caller sends it with every later command on the claim. */
 export interface ClaimHandle {
   readonly generation: number;
   readonly session_id: string;
-  /** Null only where the caller's credential allows it to be left out. */
+  /** Null only if the caller's credential allows the claim id to be omitted. */
   readonly claim_id: string | null;
 }
 
@@ -23,32 +23,32 @@ export interface ClaimCommand {
   readonly facts: ClaimFacts;
 }
 
-/** What the plan and the tenant say of a claim. Gathered by the coordinator, judged by `decide`. */
+/** State of the plan and the tenant that affects a claim. The coordinator collects it, `decide` evaluates it. */
 export interface ClaimFacts {
   readonly known: boolean;
   readonly session_closed: boolean;
   readonly waiting_for: readonly string[];
-  /** Digest of the results this work builds on; null when it builds on none. */
+  /** Digest of the results this work depends on; null if it depends on none. */
   readonly inputs: string | null;
-  /** The name of the limit that has no room left. */
+  /** Name of the limit that has no permit left. */
   readonly reached_limit: string | null;
-  /** What a configured project says of an edge. Absent: a task, or a project that was never configured. */
+  /** Facts about an edge of a configured project. Absent for a task, and in a project that was never configured. */
   readonly edge?: EdgeFacts;
 }
 
 export interface EdgeFacts {
-  /** Why there is no such edge to claim, in a sentence; null: there is. */
+  /** Why the edge cannot be claimed, as a sentence for a person; null if it exists. */
   readonly unknown_message: string | null;
-  /** One agent works in this project, and another asks. */
+  /** The project allows one agent, and a different one makes this claim. */
   readonly second_agent: boolean;
-  /** What others hold now of work that touches the same modules. */
+  /** Live claims of other agents whose work touches the same modules. */
   readonly shared: readonly SharedClaim[];
-  /** Shared modules are a reason to refuse, and not only to warn. */
+  /** Shared modules cause a refusal, not only a warning. */
   readonly enforced: boolean;
   readonly warnings: readonly string[];
 }
 
-/** Work that another agent holds, and the modules that it touches too. */
+/** A claim of another agent, and the modules that both claims touch. */
 export interface SharedClaim {
   readonly subject: string;
   readonly agent_id: string;
@@ -74,26 +74,26 @@ export interface SubmitCommand {
 }
 export interface SubmitFacts {
   readonly inputs: string | null;
-  /** Who was granted the generation the handle names, from the log; null: nobody ever was. */
+  /** Grant of the generation that the handle names, read from the log; null if it was never granted. */
   readonly past_grant: PastGrant | null;
-  /** Whether the claim's role may converge this edge, and what becomes of it where not. Tasks need no role. */
+  /** Whether the claim's role may converge this edge, and what to do if not. Tasks need no role. */
   readonly authority: 'granted' | 'escalate' | 'reject' | 'warn';
-  /** What a configured project asks of an edge that is to converge. Absent: nothing. */
+  /** Convergence requirements of an edge in a configured project. Absent: none. */
   readonly convergence?: ConvergenceFacts;
   readonly iteration: number;
-  /** The subject keeps as many refused results of this agent as it may. */
+  /** The subject already holds the maximum number of parked results of this agent. */
   readonly parking_full: boolean;
-  /** The tenant has no room for one more live claim. Known only once the store has said so. */
+  /** The tenant has no permit left for another live claim. Known only after the store has reported it. */
   readonly is_permit_limit_reached: boolean;
 }
 export interface ConvergenceFacts {
-  /** Required checks that nobody has passed, each with what is wrong. */
+  /** Required checks without a pass, each with the reason. */
   readonly failing: readonly FailingCheck[];
-  /** A human must see the result, whoever made it and whatever was reported. */
+  /** A human must review the result, whatever the role and the reported checks. */
   readonly needs_human: boolean;
-  /** Why the role is not enough; null: it is. */
+  /** Why the role is not sufficient; null if it is. */
   readonly authority_reason: string | null;
-  /** The paths that are the reason, where paths are. */
+  /** Paths that exceed the role's authority, if paths are the reason. */
   readonly authority_paths?: readonly string[];
 }
 export interface FailingCheck {
@@ -124,11 +124,11 @@ export interface ReviewCommand {
   readonly decision: ReviewDecision;
   readonly reviewer: string;
   readonly comment: string | null;
-  /** Digest of the results the work builds on, as they are now. */
+  /** Current digest of the results the work depends on. */
   readonly inputs: string | null;
 }
 
-/** A human's word over a subject. The human too names the generation they saw. */
+/** Fields of a human's command on a subject. A human names the expected generation too. */
 export interface OperatorFields {
   readonly expected_generation: number;
   readonly reason: string;
@@ -154,18 +154,18 @@ export interface AdoptCommand extends OperatorFields {
   readonly type: 'adopt';
   readonly session_id: string;
   readonly request_id: string | null;
-  /** The parked result and whose it was; null: there is none by that id. */
+  /** The parked result and its original grant; null if no parked result has that id. */
   readonly parked: (PastGrant & { readonly result: SubmittedResult }) | null;
-  /** Checks of an edge that not even a human may pass over. */
+  /** Failing checks of an edge that a human cannot override either. */
   readonly failing?: readonly FailingCheck[];
 }
-/** The holder's remark to whoever comes after. */
+/** The holder's note for later holders. */
 export interface NoteCommand {
   readonly type: 'note';
   readonly handle: ClaimHandle;
   readonly text: string;
 }
-/** The sweeper writes down what time has already decided. */
+/** The sweeper's command: records an expiry that has already taken effect. */
 export interface ExpireCommand {
   readonly type: 'expire';
 }
@@ -187,23 +187,23 @@ export type ClaimsCommand =
   | NoteCommand
   | ExpireCommand;
 
-/** Derives the claim id of a grant. A function of its inputs alone; the secret stays with the caller. */
+/** Derives the claim id of a grant. Depends on its inputs only; the caller of `decide` keeps the secret. */
 export type ClaimIdOf = (grant: { generation: number; request_id: string | null }) => string;
 
 export interface Decision {
   readonly ok: boolean;
   readonly code: DecisionCode;
-  /** The head the decision was taken on. */
+  /** Head on which the decision is based. */
   readonly head: Head;
-  /** The head it leads to: the same object when nothing happens. */
+  /** Head after the decision: the same object if nothing changes. */
   readonly next: Head;
-  /** What happened, in order; empty for every refusal. */
+  /** Events in order; empty for every refusal. */
   readonly events: readonly EventDraft[];
-  /** A refusal worth writing down. It moves no head. */
+  /** Events that move no head, such as a refusal worth recording. */
   readonly loose_events: readonly EventDraft[];
-  /** The store's clock must have reached this (a takeover). */
+  /** Earliest store time at which the decision may commit (a takeover). */
   readonly not_before_ms: number | null;
-  /** The store's clock must not have reached this (a renewal, a strict submission). */
+  /** The decision must commit before this store time (a renewal, a strict submission). */
   readonly not_after_ms: number | null;
   readonly details: DecisionDetails;
 }
@@ -220,14 +220,14 @@ export interface DecisionDetails {
   readonly parked?: string | null;
   readonly expires_at_ms?: number | null;
   readonly result?: SubmittedResult;
-  /** The refusal in words, where its code alone does not say enough. */
+  /** The refusal as text, if the code alone is not specific enough. */
   readonly says?: string;
   readonly shared?: readonly SharedClaim[];
   readonly warnings?: readonly string[];
   readonly failing?: readonly FailingCheck[];
 }
 
-/** Every answer the rules can give. The list in each decision table is its order of precedence. */
+/** Codes of a claim decision. In this list and those of the other commands, the order is the order of precedence. */
 export const CLAIM_CODES = [
   'INVALID_LEASE',
   'UNKNOWN_TASK',

@@ -34,7 +34,7 @@ import {
   suspended,
 } from './testing/given.js';
 
-/** One row: the code it must give, given this past, to this command. Every row is wrong in all the ways of the rows below it. */
+/** The expected code for a past and a command. Every row also meets the conditions of all rows below it. */
 interface Row {
   readonly code: string;
   readonly past: readonly PastEventBuilder[];
@@ -55,7 +55,7 @@ function table(name: string, rows: readonly Row[]): void {
   });
 }
 
-/** Made active again whatever it was: no command does this, which is what lets one head be wrong in many ways. */
+/** Reactivates a claim in any state. No command does this; it lets one head meet several conditions at once. */
 const revived = (at: number): PastEventBuilder =>
   pastEvent('resumed', at, { lease_duration_seconds: 300, expires_at: isoAt(at + 300) });
 const failedUntil = (at: number, retryAt: number): PastEventBuilder =>

@@ -17,8 +17,8 @@ import { decideSubmit } from './decide/submit.js';
 import type { Head } from './head.js';
 
 /**
- * The specification: what a command does to a head, at a time, under the rules. Refusals are values.
- * Pure: the same inputs give the same decision on every machine, and nothing else in the system decides.
+ * Decides what a command does to a head at a given time under the given rules. Refusals are values. Pure: the same
+ * inputs give the same decision on every machine. No other code makes these decisions.
  */
 export function decide(head: Head, command: ClaimsCommand, ctx: DecisionContext): Decision {
   switch (command.type) {

@@ -14,7 +14,7 @@ import type { ClaimEventPayloads, ResultFields } from './payloads.js';
 
 type HeadChanges = Partial<Omit<Head, 'subject' | 'seq' | 'last_at_ms'>>;
 
-/** The fold: the head after one more event. Replaying a subject's events gives its head. */
+/** Folds one event into a head. Replaying a subject's events yields its head. */
 export function evolve(before: Head | null, event: EventDraft): Head {
   const head = before ?? emptyHead(event.subject ?? '');
   const atMs = msOf(event.timestamp);
@@ -49,7 +49,7 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
     case 'reset':
       return reset(head, event.payload as unknown as ClaimEventPayloads['reset']);
     default:
-      // Strict on write, open on read: an event that a later version knows moves only the seq.
+      // Reads stay open for unknown events: an event type of a later version increments the seq only.
       return {};
   }
 }
@@ -112,13 +112,13 @@ function released(head: Head, payload: ClaimEventPayloads['released']): HeadChan
   if (payload.reason === 'ERROR') {
     return {
       claim,
-      // A generation fails once: an expiry that went before has counted it.
+      // Each generation counts as one failure at most: an earlier expiry has already counted it.
       failures: head.failures + (head.claim?.state === 'EXPIRED' ? 0 : 1),
       last_error: payload.message ?? null,
       retry_at_ms: msOrNull(payload.retry_at),
     };
   }
-  // Closing a session, or giving back what had run out before, says nothing of the work: what went wrong stays counted.
+  // Closing a session, or releasing an expired claim, says nothing about the work: the failure count stays.
   const isNeutral = payload.reason === 'SESSION_CLOSED' || head.claim?.state === 'EXPIRED';
   const isForgiven = payload.reason === 'FORCED' || !isNeutral;
   return isForgiven ? { claim, failures: 0, last_error: null } : { claim };
@@ -133,7 +133,7 @@ function suspended(head: Head, payload: ClaimEventPayloads['suspended']): HeadCh
     stale: false,
     release_reason: null,
   };
-  // A gate once opened stays until its generation ends: a pause without a gate must not close it.
+  // A gate stays open until its generation ends: a suspension without a gate must not close it.
   const gate = payload.gate === undefined ? head.gate : openGate(head, payload.gate, null);
   return { claim, gate };
 }
@@ -158,7 +158,7 @@ function escalated(head: Head, payload: ClaimEventPayloads['escalated']): HeadCh
   return {
     ...suspended(head, { until: payload.until }),
     gate: openGate(head, candidateRef, resultOf(payload)),
-    // A late candidate brings its generation back: the expiry that was counted did not end it.
+    // A late candidate reactivates its generation, so the expiry no longer counts as a failure.
     ...(head.claim?.state === 'EXPIRED' ? { failures: Math.max(head.failures - 1, 0) } : {}),
   };
 }
@@ -220,7 +220,7 @@ export function resultOf(fields: ResultFields): SubmittedResult {
   };
 }
 
-/** Every escalation has an iteration; only where more was said there is something to show. */
+/** Evidence of an edge result. Every escalation has an iteration, so an iteration alone is not evidence. */
 function evidenceOf(fields: ResultFields): { evidence?: ConvergenceEvidence } {
   const { iteration, evaluators, convergence_type, context_hash } = fields;
   if (iteration === undefined) return {};

@@ -32,7 +32,7 @@ import {
   suspended,
 } from './testing/given.js';
 
-/** Each finding about claims in which the seeds, taken at their word, let two agents win or lost what was won. */
+/** One test per finding: the claim rules of the seeds, taken literally, let two agents win or lost accepted work. */
 const takenOver = [granted(ada, 0), expired(300), granted(bob, 300)];
 const expire = { type: 'expire' } as const;
 

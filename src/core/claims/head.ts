@@ -1,4 +1,4 @@
-/** What a claim can be. A completed claim is RELEASED with the reason COMPLETED. */
+/** States of a claim. A completed claim is RELEASED with the reason COMPLETED. */
 export const CLAIM_STATES = ['ACTIVE', 'SUSPENDED', 'EXPIRED', 'RELEASED', 'SUPERSEDED'] as const;
 export type ClaimState = (typeof CLAIM_STATES)[number];
 
@@ -13,28 +13,28 @@ export const RELEASE_REASONS = [
 ] as const;
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
 
-/** The last grant of a subject, whatever became of it. Its generation is the head's. */
+/** The last grant of a subject, in any state. Its generation is the head's. */
 export interface HeldClaim {
   readonly state: ClaimState;
   readonly agent_id: string;
   readonly session_id: string;
   readonly agent_role: string | null;
   readonly user_id: string | null;
-  /** The request that was granted: the claim id is derived from it, so it is never stored itself. */
+  /** Request id of the grant. The claim id is derived from it and therefore never stored. */
   readonly request_id: string | null;
   readonly claimed_at_ms: number;
   /** Null: a claim without a lease, which never lapses. */
   readonly lease_seconds: number | null;
   readonly expires_at_ms: number | null;
-  /** The holder's last sign of life: the grant, a renewal or a resumption. */
+  /** Time of the holder's last activity: grant, renewal or resumption. */
   readonly active_at_ms: number;
   readonly max_hold_until_ms: number | null;
-  /** The deadline of the human gate while SUSPENDED. */
+  /** Deadline of the human gate while SUSPENDED. */
   readonly suspended_until_ms: number | null;
-  /** An expiry that leaves the claim held is written down once per episode. */
+  /** Whether the current stale period is recorded already; it is recorded once. */
   readonly stale: boolean;
   readonly release_reason: ReleaseReason | null;
-  /** Digest of the results this work builds on, as they were at the grant. */
+  /** Digest of the results this work depends on, at the time of the grant. */
   readonly inputs: string | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
 }
@@ -49,21 +49,21 @@ export interface AcceptedResult {
   readonly submitted_at_ms: number;
 }
 
-/** A human gate: what is under review, and what was decided. One candidate, one decision. */
+/** A human gate: the candidate under review and the decision on it. One candidate, one decision. */
 export interface Gate {
   readonly generation: number;
   readonly iteration: number;
   readonly candidate_sha256: string;
   readonly decision: ReviewDecision | null;
   readonly reviewer: string | null;
-  /** Set when a submission was escalated: approval then accepts exactly this. */
+  /** Set if a submission was escalated: an approval accepts exactly this result. */
   readonly candidate: SubmittedResult | null;
 }
 
 export const REVIEW_DECISIONS = ['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const;
 export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
 
-/** A result as it travels: content-addressed, small ones inline, large ones by blob. */
+/** A content-addressed result: small ones inline, large ones as a blob. */
 export interface SubmittedResult {
   readonly result_id: string;
   readonly sha256: string;
@@ -71,7 +71,7 @@ export interface SubmittedResult {
   readonly work_product_ref: string;
   readonly data?: unknown;
   readonly blob_sha256?: string;
-  /** Of an edge: what is said to show that it has converged. */
+  /** Edges only: the reported evidence of convergence. */
   readonly evidence?: ConvergenceEvidence;
 }
 
@@ -82,7 +82,7 @@ export interface ConvergenceEvidence {
   readonly context_hash?: string;
 }
 
-/** How the checks of a result came out, in numbers and one by one. */
+/** Outcome of a result's checks: totals and details per check. */
 export interface CheckCounts {
   readonly passed: number;
   readonly failed: number;
@@ -97,23 +97,23 @@ export interface SubjectHold {
   readonly at_ms: number;
 }
 
-/** The one record that says who holds a subject and whose result counts. Never deleted. */
+/** Current state of a subject: the only record of who holds it and which result counts. Never deleted. */
 export interface Head {
   readonly subject: string;
-  /** How many events made this head. */
+  /** Number of events folded into this head. */
   readonly seq: number;
   readonly generation: number;
-  /** +1 with every reset. */
+  /** Incremented by every reset. */
   readonly epoch: number;
   readonly phase: 'OPEN' | 'COMPLETED';
   readonly claim: HeldClaim | null;
   readonly result: AcceptedResult | null;
   readonly hold: SubjectHold | null;
   readonly gate: Gate | null;
-  /** Generations in a row that ended in error or expiry. */
+  /** Consecutive generations that ended in error or expiry. */
   readonly failures: number;
   readonly last_error: string | null;
-  /** After an error: no claim before this time. */
+  /** Earliest time of the next claim after an error. */
   readonly retry_at_ms: number | null;
   readonly last_at_ms: number;
 }

@@ -1,13 +1,13 @@
 import type { EventEnvelope } from '../events/envelope.js';
 import { claimEventKindOf } from './claim-event-kinds.js';
 
-/** The role in which a human works. Only a caller who may review can have it, so that no agent passes for one. */
+/** Role of a human worker. Only callers with review permission may use it, so that no agent can pass as a human. */
 export const HUMAN_ROLE = 'human';
 
 /**
- * Whether a human stands behind an accepted result, by the log alone: they did the work, adopted it, or approved exactly
- * this candidate under this generation. `reviews`: the review events of the subject. A review that moved no head (told
- * by an agent, or imported) has no seq, and decides nothing.
+ * Whether a human is responsible for an accepted result, according to the log: a human did the work, adopted it, or
+ * approved exactly this candidate under this generation. `reviews`: the review events of the subject. A review that
+ * moved no head (reported by an agent, or imported) has no seq and does not count.
  */
 export function isApprovedByHuman(accepted: EventEnvelope, reviews: readonly EventEnvelope[]): boolean {
   if (claimEventKindOf(accepted.event_type) === 'adopted' || accepted.agent_role === HUMAN_ROLE) return true;

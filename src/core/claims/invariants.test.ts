@@ -27,7 +27,7 @@ import {
 
 type LoggedEvent = [subject: string, happened: PastEventBuilder, forged?: Partial<EventEnvelope>];
 
-/** A log as a store would keep it, with whatever was forged into it, and the heads its events fold to. */
+/** A log as a store keeps it, with forged fields, and the heads folded from its events. */
 function logOf(logged: readonly LoggedEvent[]): { events: EventEnvelope[]; heads: Map<string, AnyHead> } {
   const heads = new Map<string, AnyHead>();
   const events = logged.map(([subject, happened, forged], index): EventEnvelope => {

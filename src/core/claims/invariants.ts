@@ -12,22 +12,22 @@ import type { Rules } from './policy.js';
 export interface InvariantViolation {
   /** `INV-nn`. */
   readonly invariant: string;
-  /** Of the event that broke it; of the last one seen when the log as a whole does. */
+  /** Position of the violating event; of the last event seen if the violation concerns the log as a whole. */
   readonly position: number;
   readonly subject: string | null;
-  /** A sentence for the person who has to find out why. */
+  /** Description for the person who investigates. */
   readonly message: string;
 }
 
 interface CheckedSubject {
   head: AnyHead | null;
-  /** Refused results that were kept: what an adoption may name. By result id: generation and digest. */
+  /** Parked results that an adoption may name. Key: result id; value: generation and digest. */
   readonly parked: Map<string, string>;
 }
 
 /**
- * Judges one project's log, an event at a time and in order. What it finds wrong it reports once and then goes on
- * from what the log says, so that one fault does not hide or repeat itself in all that follows.
+ * Checks the invariants of one project's log, event by event in order. Reports each violation once and continues from
+ * what the log says, so that one violation neither hides nor causes others.
  */
 export class LogChecker {
   private readonly subjects = new Map<string, CheckedSubject>();
@@ -36,7 +36,7 @@ export class LogChecker {
   );
   private position = 0;
 
-  /** The rules of a subject as they are at the event in hand; null where nobody knows them any more. */
+  /** `rulesOf`: the rules of a subject at the current event; null if they are no longer known. */
   constructor(private readonly rulesOf: (subject: string) => Rules | null) {}
 
   checkEvent(event: EventEnvelope): InvariantViolation[] {
@@ -55,7 +55,7 @@ export class LogChecker {
     return violations;
   }
 
-  /** Whether the heads a store keeps are the folds of its log: all of them, and no others. */
+  /** Checks that a store's heads are exactly the folds of its log. */
   checkHeads(heads: Iterable<AnyHead>): InvariantViolation[] {
     const violations: InvariantViolation[] = [];
     const missingSubjects = new Set<string>();

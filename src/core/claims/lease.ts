@@ -1,7 +1,7 @@
 import type { Head, HeldClaim } from './head.js';
 import type { Rules } from './policy.js';
 
-/** When a claim lapses if nothing is heard of it. Under `hold` only `max_hold` ends it. */
+/** Time at which a claim lapses without further activity. Under `hold` only `max_hold` ends it. */
 export function lapsesAtMs(claim: HeldClaim, rules: Rules): number {
   const cap = claim.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (rules.stale_policy === 'hold') return cap;
@@ -13,14 +13,14 @@ export const finiteOrNull = (atMs: number): number | null => (Number.isFinite(at
 
 const isOpenClaim = (claim: HeldClaim): boolean => claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
 
-/** The holder's own view: its lease has run out. */
+/** Whether the lease has run out for its holder. */
 export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
   const claim = head.claim;
   if (claim === null) return false;
   return claim.state === 'EXPIRED' || (isOpenClaim(claim) && nowMs >= lapsesAtMs(claim, rules));
 }
 
-/** Everybody else's view: the lease has run out for certain, whatever the clocks differ by. */
+/** Whether the lease has run out for everybody else, including the allowed clock skew. */
 export function canTakeOver(head: Head, nowMs: number, rules: Rules): boolean {
   const claim = head.claim;
   if (claim === null) return false;
@@ -28,17 +28,17 @@ export function canTakeOver(head: Head, nowMs: number, rules: Rules): boolean {
   return isOpenClaim(claim) && nowMs >= lapsesAtMs(claim, rules) + rules.skew_margin_ms;
 }
 
-/** Somebody holds the subject, and nobody else may have it. */
+/** Whether the subject is held, so that nobody else may claim it. */
 export function isLive(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && isOpenClaim(head.claim) && !canTakeOver(head, nowMs, rules);
 }
 
-/** Held, but silent for longer than the project tolerates: reported, never by itself taken away. */
+/** Whether a held claim is inactive beyond the project's threshold: reported, but never taken away for that alone. */
 export function isStale(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && nowMs >= staleFromMs(head.claim, rules);
 }
 
-/** When a held claim counts as stale: silent too long, or a gate past its deadline. Without a lease: never. */
+/** Time from which a held claim is stale: inactive too long, or its gate past the deadline. Never without a lease. */
 export function staleFromMs(claim: HeldClaim, rules: Rules): number {
   if (rules.stale_policy !== 'hold') return Number.POSITIVE_INFINITY;
   if (claim.state === 'SUSPENDED') return claim.suspended_until_ms ?? Number.POSITIVE_INFINITY;
@@ -46,19 +46,19 @@ export function staleFromMs(claim: HeldClaim, rules: Rules): number {
   return claim.active_at_ms + rules.stale_threshold_seconds * 1000;
 }
 
-/** Failed generations in a row, counting an expiry that nobody wrote down yet. */
+/** Consecutive failed generations, including an expiry that is not recorded yet. */
 export function consecutiveFailures(head: Head, nowMs: number, rules: Rules): number {
   const hasUnrecordedExpiry =
     head.claim !== null && isOpenClaim(head.claim) && canTakeOver(head, nowMs, rules);
   return head.failures + (hasUnrecordedExpiry ? 1 : 0);
 }
 
-/** Why nobody may claim the subject until a human looks, or null. */
+/** Why the subject cannot be claimed until a human acts; null if it can. */
 export function holdReason(head: Head, nowMs: number, rules: Rules): string | null {
   if (head.hold !== null) return head.hold.reason;
   const failures = consecutiveFailures(head, nowMs, rules);
   if (failures < rules.max_attempts || isLive(head, nowMs, rules)) return null;
-  // An expiry nobody wrote down yet is the last thing that went wrong, whatever error came before it.
+  // An unrecorded expiry is the latest failure, later than any recorded error.
   return poisonReason(failures, failures > head.failures ? null : head.last_error);
 }
 
@@ -67,7 +67,7 @@ export function poisonReason(failures: number, lastError: string | null): string
   return `${failures} attempts in a row ended in error or expiry; the last: ${lastFailure}`;
 }
 
-/** Until when the subject takes a place among the tenant's concurrent claims; null: it takes none. */
+/** Time until which the subject occupies a permit among the tenant's concurrent claims; null: it needs none. */
 export function permitHeldUntilMs(head: Head, rules: Rules): number | null {
   if (head.claim === null || !isOpenClaim(head.claim)) return null;
   return lapsesAtMs(head.claim, rules) + rules.skew_margin_ms;

@@ -1,11 +1,11 @@
 import type { CheckCounts, ClaimState, ReleaseReason, ReviewDecision } from './head.js';
 
-/** What a session tells is kept with the signature of the command that said it, where it was signed. */
+/** Payload of a session's event: includes the signature of its command, if the command was signed. */
 interface SignedPayload {
   signature?: string;
 }
 
-/** What each fact of a claim's life carries beside the envelope. Times are ISO-8601. */
+/** Payload per kind of claim event. Times are ISO-8601. */
 export interface ClaimEventPayloads {
   granted: SignedPayload & {
     previous_generation: number;
@@ -20,7 +20,7 @@ export interface ClaimEventPayloads {
   renewed: SignedPayload & { lease_duration_seconds: number | null; expires_at: string | null };
   lost: {
     cause: 'EXPIRED' | 'SUPERSEDED';
-    /** `held`: reported only, the claim stands. `eligible`: anybody may claim now. */
+    /** `held`: reported only, the claim remains. `eligible`: anybody may claim now. */
     disposition: 'held' | 'eligible';
     expired_at?: string;
     by?: string;
@@ -44,7 +44,7 @@ export interface ClaimEventPayloads {
     reason: string;
     iteration: number;
     until: string;
-    /** What a human must see above all; the first of them, and how many there are. */
+    /** The first of the paths that need human attention; `path_count` has the total. */
     paths?: readonly string[];
     path_count?: number;
   } & ResultFields;
@@ -55,7 +55,7 @@ export interface ClaimEventPayloads {
     candidate_sha256: string;
     reviewer: string;
     comment?: string;
-    /** Where the holder goes on: the fresh lease. Absent when the review ended the claim. */
+    /** Fresh lease if the holder continues; absent if the review ended the claim. */
     lease_duration_seconds?: number | null;
     expires_at?: string | null;
   };
@@ -68,7 +68,7 @@ export interface ClaimEventPayloads {
     holding_agent?: string;
     waiting_for?: readonly string[];
     limit?: string;
-    /** Touched as well by what the holding agent works on. */
+    /** Modules that the holding agent's work touches too. */
     shared_modules?: readonly string[];
   };
   result_denied: SignedPayload & {
@@ -82,7 +82,7 @@ export interface ClaimEventPayloads {
   noted: SignedPayload & { text: string };
 }
 
-/** A result inside an event: small ones inline, large ones by the address of their blob. */
+/** A result inside an event: small ones inline, large ones as the digest of a blob. */
 export interface ResultFields {
   result_id: string;
   result_sha256: string;
@@ -90,7 +90,7 @@ export interface ResultFields {
   work_product_ref: string;
   result_data?: unknown;
   blob_sha256?: string;
-  /** Of an edge: by what it converged. */
+  /** Edges only: the evidence of convergence. */
   iteration?: number;
   evaluators?: CheckCounts;
   convergence_type?: string;

@@ -4,13 +4,13 @@ import { POLICY_SUBJECT, subjectKindOf } from '../subject.js';
 import { type InvariantViolation, LogChecker } from './invariants.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from './policy.js';
 
-/** Judges a log by nothing but itself: the policy that was in force at each event is the one that the log tells. */
+/** Checks a log on its own: the policy in force at each event is read from the log. */
 export class PolicyAwareLogChecker {
   private readonly checker = new LogChecker((subject) => this.rulesOf(subject));
   private policy: Policy = DEFAULT_POLICY;
 
   constructor(
-    /** What the limits were when a lease was granted is in the grant: no invariant asks for them, but others may. */
+    /** Only for callers of `rulesOf`: no invariant reads the limits, since each grant records its own lease. */
     private readonly limits: Limits = DEFAULT_LIMITS,
     private readonly skewMarginMs = 0,
   ) {}
@@ -25,7 +25,7 @@ export class PolicyAwareLogChecker {
     return this.checker.checkHeads(heads);
   }
 
-  /** The rules of a subject, as they are after the last event seen. */
+  /** Rules of a subject after the last event seen. */
   rulesOf(subject: string): Rules {
     return rulesFor(subjectKindOf(subject), this.policy, this.limits, this.skewMarginMs);
   }

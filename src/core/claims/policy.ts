@@ -2,24 +2,24 @@ import type { SubjectKind } from '../subject.js';
 
 export type StalePolicy = 'takeover' | 'hold';
 
-/** Policy of a project, by the names of the wire contract. */
+/** Policy of a project, with the field names of the wire contract. */
 export interface Policy {
-  /** What an expired lease means, by kind of subject: anybody may take over, or it stays held. */
+  /** What an expired lease means, per kind of subject: anybody may take over, or the claim stays held. */
   stale_policy: { task: StalePolicy; edge: StalePolicy };
-  /** A result after expiry that nobody took over from: accepted as late, or refused. */
+  /** Whether a result after expiry is accepted as late or refused, if nobody has taken over. */
   late_submit: 'accept' | 'reject';
-  /** The longest a claim may last however often it is renewed; after it, anybody may take over. */
+  /** Maximum duration of a claim, including renewals; after that, anybody may take over. */
   max_hold_seconds: number | null;
-  /** Under `hold`: silence after which a claim is reported stale. */
+  /** Under `hold`: inactivity after which a claim is reported stale. */
   stale_threshold_seconds: number;
-  /** The lease of an edge that asks for none. */
+  /** Lease of an edge claim that does not ask for one. */
   claim_ttl_seconds: number;
   sweep_interval_seconds: number;
-  /** How long a human gate may stay open. */
+  /** Maximum time for which a human gate stays open. */
   suspend_max_seconds: number;
-  /** Generations in a row that may end in error or expiry before a human must look. */
+  /** Consecutive generations that may end in error or expiry before a human must act. */
   max_attempts: number;
-  /** Agents at work in one track at a time; null: as many as come. */
+  /** Maximum number of agents working in one track; null: unlimited. */
   max_agents_per_track: number | null;
   compliance_profile: 'hipaa' | 'soc2' | 'pci' | null;
 }
@@ -47,7 +47,7 @@ export interface Limits {
   max_result_size_bytes: number;
   max_active_sessions: number;
   session_idle_seconds: number;
-  /** Every command of a session must be signed by the key that the session was opened with. */
+  /** Every command of a session must be signed with the key that opened the session. */
   require_signatures: boolean;
 }
 
@@ -73,7 +73,7 @@ export const ENTERPRISE_LIMITS: Limits = {
   max_active_sessions: 500,
 };
 
-/** What `decide` needs to know beside the head: the policy as it applies to this subject, and the limits. */
+/** Input of `decide` beside the head: the policy that applies to the subject, and the limits. */
 export interface Rules {
   readonly stale_policy: StalePolicy;
   readonly late_submit: 'accept' | 'reject';
@@ -85,7 +85,7 @@ export interface Rules {
   readonly max_lease_duration_seconds: number;
   readonly max_generations_per_task: number;
   readonly max_result_size_bytes: number;
-  /** How far clocks may differ where the store has none of its own: a takeover waits this much longer. */
+  /** Allowed clock skew for stores without a clock of their own: a takeover waits this much longer. */
   readonly skew_margin_ms: number;
 }
 

@@ -3,10 +3,10 @@ import { type ClaimEventKind, claimEventKindOf } from './claim-event-kinds.js';
 import type { Head } from './head.js';
 import type { Limits, Policy } from './policy.js';
 
-/** What the law asks to be kept, whatever a tenant would rather have. */
+/** Legal minimum retention, whatever the tenant configures. */
 const COMPLIANCE_DAYS = { hipaa: 6 * 365 + 2, soc2: 365, pci: 365 } as const;
 
-/** How long what was said in a project is kept. */
+/** Days for which the content of a project's events is kept. */
 export function retentionDays(policy: Policy, limits: Limits): number {
   const { compliance_profile } = policy;
   const complianceDays = compliance_profile === null ? 0 : COMPLIANCE_DAYS[compliance_profile];
@@ -14,8 +14,8 @@ export function retentionDays(policy: Policy, limits: Limits): number {
 }
 
 /**
- * Which fields of an event are what somebody said, as against what happened. What happened, to whom, when and under
- * which generation is kept for ever: heads can always be folded from it, and every invariant checked.
+ * Payload fields with content, which retention removes. What happened, to whom, when and under which generation is kept
+ * forever, so that heads can be folded and invariants checked.
  */
 const CONTENT_FIELDS: Partial<Record<ClaimEventKind, readonly string[]>> = {
   granted: ['metadata'],
@@ -29,7 +29,7 @@ const CONTENT_FIELDS: Partial<Record<ClaimEventKind, readonly string[]>> = {
 };
 const REPORTED_CONTENT_FIELDS = ['source_findings', 'process_gaps'];
 
-/** The event without what was said in it; null where there is nothing to forget, or it is not past. */
+/** The event without its content fields; null if it has none, or if the event is still current. */
 export function redactedEvent(event: EventEnvelope, head: Head | null): EventEnvelope | null {
   const kind = claimEventKindOf(event.event_type);
   const contentFields = kind === undefined ? REPORTED_CONTENT_FIELDS : (CONTENT_FIELDS[kind] ?? []);
@@ -37,12 +37,12 @@ export function redactedEvent(event: EventEnvelope, head: Head | null): EventEnv
   if (presentFields.length === 0 || isCurrent(event, kind, head)) return null;
   const keptEntries = Object.entries(event.payload).filter(([field]) => !presentFields.includes(field));
   const payload = Object.fromEntries(keptEntries);
-  // Nobody can adopt what is no longer there.
+  // A redacted result can no longer be adopted.
   if (kind === 'result_denied') payload.parked = false;
   return { ...event, payload };
 }
 
-/** The head still says it, or it is the result that counts: however old, that is no history. */
+/** Whether the head still depends on the event, or it holds the accepted result: such events are never redacted. */
 function isCurrent(event: EventEnvelope, kind: ClaimEventKind | undefined, head: Head | null): boolean {
   if (head === null || kind === undefined) return false;
   if (event.payload.result_id !== undefined && event.payload.result_id === head.result?.result_id)

@@ -1,6 +1,6 @@
 /**
- * The types of the catalogue, by name alone: whoever only reads a log needs no schema, and loading them takes longer than
- * reading ten thousand lines. A test holds the two together.
+ * The types of the catalogue, by name only: loading the schemas takes longer than reading ten thousand lines, and
+ * readers of a log do not need them. A test keeps the two in sync.
  */
 export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   'CLAIM_ACQUIRED',

@@ -9,7 +9,7 @@ import { methodologyEventSchemas } from './methodology-events.js';
 import { recordEventSchemas } from './record-events.js';
 import { taskEventSchemas } from './task-events.js';
 
-/** One schema per event type, for its payload. What is not here is not written. */
+/** Payload schema per event type. Types that are not listed are never written. */
 export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
   Object.entries({
     ...taskEventSchemas,
@@ -19,20 +19,20 @@ export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodTy
   }),
 );
 
-/** What agents and tools tell of themselves. Everything else is written by the commands that make it happen. */
+/** Whether agents and tools report this type themselves. All other events are written by the commands that cause them. */
 export const isAgentReported = (eventType: string): boolean =>
   Object.hasOwn(methodologyEventSchemas, eventType);
 
 /**
- * Steps on which a command of its own decides: whether the child has done its work, whether the project may be released.
- * Agents ask for them by that command. Who speaks for the project may tell them, as a sync does.
+ * Types for which a command decides, such as whether a child is done or the project may be released. Agents use that
+ * command; callers that act for the project may report them directly, as a sync does.
  */
 const COMMAND_DECIDED_TYPES: ReadonlySet<string> = new Set([
   'spawn_created',
   'spawn_folded_back',
   'release_created',
 ]);
-/** What a human has decided: nobody tells it who may not speak as one. */
+/** Decisions of a human: only callers that may act as one can report them. */
 const HUMAN_ONLY_TYPES: ReadonlySet<string> = new Set(['spec_modified', 'escalation_resolved']);
 export const isHumanOnly = (eventType: string): boolean => HUMAN_ONLY_TYPES.has(eventType);
 
@@ -42,7 +42,7 @@ const printableName = name.regex(/^[\x21-\x7e]+$/, {
   error: 'expected visible ASCII characters and no space',
 });
 
-/** The envelope of an event about to be written; the commit adds its position. */
+/** Envelope of an event before the commit, which adds the position. */
 export const envelopeSchema = z.strictObject({
   event_id: z.uuid(),
   event_type: name,
@@ -56,7 +56,7 @@ export const envelopeSchema = z.strictObject({
   edge: printableName.exactOptional(),
   agent_id: agentIdSchema,
   agent_role: name.exactOptional(),
-  // Empty where a human speaks of a subject that nobody has claimed yet.
+  // Empty if a human acts on a subject that was never claimed.
   session_id: sessionIdSchema.or(z.literal('')).exactOptional(),
   generation: count.exactOptional(),
   request_id: requestIdSchema.exactOptional(),
@@ -64,7 +64,7 @@ export const envelopeSchema = z.strictObject({
 }) satisfies z.ZodType<NewEvent>;
 
 export interface EventFault {
-  /** Where, as `payload.expires_at`; empty for the event as a whole. */
+  /** Location, as `payload.expires_at`; empty for the event as a whole. */
   readonly path: string;
   readonly message: string;
 }
@@ -72,7 +72,7 @@ export type EventCheck =
   | { readonly ok: true }
   | { readonly ok: false; readonly faults: readonly EventFault[] };
 
-/** Strict on write: an unknown type, an unknown field or a fact told of the wrong kind of subject is refused. */
+/** Checks an event before it is written. Strict: refuses unknown types, unknown fields and the wrong kind of subject. */
 export function checkNewEvent(event: unknown): EventCheck {
   const envelope = envelopeSchema.safeParse(event);
   if (!envelope.success) return { ok: false, faults: faultsOf(envelope.error) };
@@ -116,7 +116,7 @@ function subjectFaults(event: NewEvent): EventFault[] {
   return faults;
 }
 
-/** Null: the methodology's steps, which may concern a subject or none. */
+/** Null for methodology events, which may have any subject or none. */
 function expectedSubjectKind(eventType: string): SubjectKind | null {
   if (eventType in taskEventSchemas) return 'task';
   if (eventType in edgeEventSchemas) return 'edge';

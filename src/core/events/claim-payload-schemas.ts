@@ -18,12 +18,12 @@ const resultFields = {
   result_data: z.unknown().optional(),
   blob_sha256: sha256.exactOptional(),
 };
-/** The signature of the command, as core/signing.ts writes it. */
+/** Signature of the command, in the format of core/signing.ts. */
 const signatureField = { signature: text(512).exactOptional() };
-/** A hold's reason may quote an error message or a review's comment whole, so it is longer than either. */
+/** The reason of a hold may quote an error message or a review comment in full, so it is longer than either. */
 const operatorFields = { reason: text(8192), by: name };
 
-/** One schema per fact of a claim's life. Tasks and edges name the facts differently and mean the same. */
+/** Schema per kind of claim event. Tasks and edges use different event types for the same payloads. */
 export const claimPayloadSchemas = {
   granted: z.strictObject({
     previous_generation: count,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { claimPayloadSchemas } from './claim-payload-schemas.js';
 import { count, name, openObject, sentence } from './fields.js';
 
-/** By what an edge is said to have converged. */
+/** Reported evidence of convergence. */
 const evidenceFields = {
   iteration: count.exactOptional(),
   evaluators: openObject.exactOptional(),
@@ -11,8 +11,8 @@ const evidenceFields = {
 };
 
 /**
- * What is written about an edge of a feature. Three names mean a fact of the claim and a step of the
- * methodology at once, so their schemas carry the fields of both; those of the methodology may be absent.
+ * Events about an edge of a feature. Three types are both a claim event and a step of the methodology, so their schemas
+ * have the fields of both; those of the methodology are optional.
  */
 export const edgeEventSchemas = {
   edge_started: claimPayloadSchemas.granted.extend({

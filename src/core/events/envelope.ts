@@ -1,15 +1,15 @@
-/** One event as every log, feed and page shows it. Field by field the envelope of the wire contract. */
+/** An event in logs, feeds and pages, with the fields of the wire contract. */
 export interface EventEnvelope {
   event_id: string;
   event_type: string;
-  /** ISO-8601 UTC with milliseconds. Data, never order: order is `position` and `seq`. */
+  /** ISO-8601 UTC with milliseconds. Not used for ordering: that is `position` and `seq`. */
   timestamp: string;
   tenant_id: string;
   project_id: string;
-  /** 1, 2, 3 … within the project, given in the commit, without gaps. */
+  /** 1, 2, 3 … within the project, without gaps; assigned by the commit. */
   position: number;
   subject?: string;
-  /** 1, 2, 3 … within the subject; only events that move its head carry one. */
+  /** 1, 2, 3 … within the subject; only events that move its head have one. */
   seq?: number;
   task_id?: string;
   feature_id?: string;
@@ -22,15 +22,15 @@ export interface EventEnvelope {
   payload: Readonly<Record<string, unknown>>;
 }
 
-/** What a rule says happened, before the coordinator names it and the store gives it a place. */
+/** An event as decided, before the coordinator adds its ids and the store its position. */
 export type EventDraft = Omit<EventEnvelope, 'event_id' | 'tenant_id' | 'project_id' | 'position'>;
 
-/** What goes into a commit: everything but the position, which the commit gives. */
+/** An event to commit: everything except the position, which the commit assigns. */
 export type NewEvent = Omit<EventEnvelope, 'position'>;
 
 /**
- * A batch of commands is decided at one time and asks for a few leases, so the same handful of times is written
- * and read again and again. Remembering the last few halves what times cost.
+ * Size of the cache of formatted times. A batch of commands has one time and a few leases, so the same times are
+ * formatted and parsed repeatedly; caching the last few halves that cost.
  */
 const RECENT_TIMES_MAX = 8;
 const recentTimes: { at_ms: number; iso: string }[] = [];

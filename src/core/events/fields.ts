@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A text of bounded length; everything that people and agents write goes through one of these. */
+/** Text of bounded length, for everything that people and agents write. */
 export const text = (lengthMax: number) => z.string().max(lengthMax);
 export const name = z.string().min(1).max(256);
 export const sentence = text(4096);

@@ -222,12 +222,12 @@ describe('a foreign log', () => {
   });
 });
 
-/** A line that was kept as it was is there as one text. */
+/** A line that could not be converted is kept as one text. */
 function fieldsOfLine(line: string, eventType: string): unknown {
   if (eventType === 'foreign_line') return line;
   const value: unknown = JSON.parse(line);
   return isObject(value) ? withoutTypes(value) : value;
 }
 
-/** Types change their spelling, and namespaces lose their scheme; the tests above say how. */
+/** Types change their spelling and namespaces lose their scheme; the tests above cover that. */
 const withoutTypes = ({ eventType: _, event_type: __, ...line }: JsonObject): JsonObject => line;

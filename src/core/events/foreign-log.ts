@@ -4,9 +4,9 @@ import { isObject, plainDataFault } from './plain-data.js';
 import { type ForeignLogContext, type ForeignParseResult, parseFlatLine } from './read-flat.js';
 import { flattenOpenLineage, isOpenLineage } from './read-open-lineage.js';
 
-/** A line as it was found. `held` where it is no text of ours to keep inline: then `text` is only how it begins. */
+/** A line of a foreign log. `held`: the line cannot be stored inline, and `text` is only its beginning. */
 export interface ForeignLine {
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
   readonly held?: UnparsedLineInfo;
@@ -16,27 +16,27 @@ export interface UnparsedLineInfo {
   readonly why: string;
   readonly sha256: string;
   readonly size_bytes: number;
-  /** Where the bytes are, if they are kept. */
+  /** Digest of the blob with the bytes, if they are kept. */
   readonly blob_sha256?: string;
 }
 
 export interface ImportedLine {
   readonly line: number;
   readonly event: NewEvent;
-  /** Why the line says nothing that could be placed; null: it did. */
+  /** Why the line could not be converted; null if it was. */
   readonly why: string | null;
 }
 
 /**
- * Gives the same id for the same text and number every time, or an import repeated would double it. `occurrence`
- * counts lines that are the same to the letter.
+ * Derives an event id. Must be deterministic, or a repeated import would duplicate events. `occurrence` counts
+ * identical lines.
  */
 export type DeriveEventId = (text: string, occurrence: number) => string;
 
-/** What a line is that could be placed nowhere: kept as it was, with the reason. */
+/** Event type of a line that could not be converted: kept verbatim, with the reason. */
 export const FOREIGN_LINE = 'foreign_line';
 
-/** Reads a log of this family, line by line in its order; every line becomes one event. */
+/** Reads a log of this family of tools line by line; every line becomes one event. */
 export class ForeignLogReader {
   private readonly occurrences = new Map<string, number>();
 
@@ -45,7 +45,7 @@ export class ForeignLogReader {
     private readonly idOf: DeriveEventId,
   ) {}
 
-  /** Null for a line that is empty. */
+  /** Null for an empty line. */
   readLine(foreignLine: ForeignLine): ImportedLine | null {
     const { line, text, held } = foreignLine;
     if (held === undefined && text.trim() === '') return null;
@@ -83,7 +83,7 @@ export class ForeignLogReader {
   }
 }
 
-/** A foreign log as events, for whoever only looks at it: nothing is written, and positions count its lines. */
+/** Reads a foreign log as events without writing them; positions count its non-empty lines. */
 export function* foreignEvents(
   lines: Iterable<string>,
   log: ForeignLogContext,

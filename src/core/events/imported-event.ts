@@ -3,12 +3,12 @@ import type { NewEvent } from './envelope.js';
 import { isObject, plainDataFault } from './plain-data.js';
 import { isCommandType } from './read-flat.js';
 
-/** A line of 64 KiB, and what is noted about it. */
+/** Enough for a line of 64 KiB plus the import details. */
 export const IMPORTED_BYTES_MAX = 96 * 1024;
 
 /**
- * Where strictness ends: an event brought in from elsewhere has the envelope of every event, but may be of any type and
- * say anything, within bounds. It is about no subject and moves no head, and says where it came from.
+ * What is wrong with an imported event; null if it is valid. It has the usual envelope, but may have any type and
+ * payload within the size limit. It has no subject, moves no head, and names its source.
  */
 export function importedEventFault(event: unknown): EventFault | null {
   const envelope = envelopeSchema.safeParse(event);
@@ -29,5 +29,5 @@ export function importedEventFault(event: unknown): EventFault | null {
     : { path: 'payload', message: `at most ${IMPORTED_BYTES_MAX} bytes` };
 }
 
-/** Whether an event was brought in from the log of another tool. */
+/** Whether an event was imported from the log of another tool. */
 export const isImported = (payload: Readonly<Record<string, unknown>>): boolean => isObject(payload.imported);

@@ -4,7 +4,7 @@ import { count, name, openObject, sentence } from './fields.js';
 const requirementKeys = z.array(name).max(1000);
 export const severity = z.enum(['critical', 'high', 'medium', 'low']);
 
-/** What asks for a decision, and what became of it. */
+/** Events that request a decision, and their outcomes. */
 export const intentEventSchemas = {
   intent_raised: z.strictObject({
     intent_id: name,
@@ -56,13 +56,13 @@ export const intentEventSchemas = {
 };
 
 const zoomPayload = z.strictObject({
-  /** The topology around the edge, as it was and as it is. */
+  /** The topology around the edge, before and after. */
   before: openObject,
   after: openObject,
   reason: sentence.exactOptional(),
 });
 
-/** An edge is looked at in steps of its own, or folded together again. */
+/** An edge is expanded into steps of its own, or collapsed again. */
 export const zoomEventSchemas = {
   graph_zoom_in: zoomPayload,
   graph_zoom_out: zoomPayload,

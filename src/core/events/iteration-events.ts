@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CHECK_RESULTS } from '../graph/convergence.js';
 import { count, name, openObject, sentence } from './fields.js';
 
-/** What happens within an iteration, and when one comes to nothing. */
+/** Events within an iteration, including its abandonment. */
 export const iterationEventSchemas = {
   evaluator_detail: z.strictObject({
     iteration: count.exactOptional(),
@@ -20,7 +20,7 @@ export const iterationEventSchemas = {
   }),
 };
 
-/** Somebody looked whether the workspace is sound. */
+/** A health check of the workspace was run. */
 export const healthEventSchemas = {
   health_checked: z.strictObject({
     passed: count,

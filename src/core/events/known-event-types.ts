@@ -1,6 +1,6 @@
 import { CATALOGUE_TYPES } from './catalogue-types.js';
 
-/** What other tools of the family write beside the events of our own catalogue. */
+/** Types that other tools of this family write in addition to our catalogue. */
 const FOREIGN_TYPES = [
   'affect_triage',
   'artifact_modified',
@@ -25,5 +25,5 @@ const FOREIGN_TYPES = [
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set([...CATALOGUE_TYPES, ...FOREIGN_TYPES]);
 
-/** Whether anybody has said what an event of this type means. One that nobody has is kept all the same. */
+/** Whether the meaning of an event type is known. Events of unknown types are kept too. */
 export const isKnownEventType = (eventType: string): boolean => KNOWN_TYPES.has(eventType);

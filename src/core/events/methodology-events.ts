@@ -14,8 +14,8 @@ const checkCounts = z.strictObject({
 });
 
 /**
- * The steps of the methodology that no claim's life tells (seed 001). `edge_started`, `edge_converged` and
- * `review_completed` are among the events of edges; `edge_claim` is a command, and no log ever holds it.
+ * Methodology events that are not part of a claim (seed 001). `edge_started`, `edge_converged` and `review_completed`
+ * are edge events; `edge_claim` is a command and never in a log.
  */
 export const methodologyEventSchemas = {
   project_initialized: z.strictObject({
@@ -43,7 +43,7 @@ export const methodologyEventSchemas = {
     process_gaps: findings.exactOptional(),
   }),
   spawn_created: z.strictObject({
-    // A feature may have none.
+    // A feature may have no parent.
     parent: name.exactOptional(),
     child: name,
     title: sentence.exactOptional(),
@@ -70,7 +70,7 @@ export const methodologyEventSchemas = {
     git_ref: name.exactOptional(),
     message: sentence.exactOptional(),
     snapshot_path: path.exactOptional(),
-    /** The log up to here is what the snapshot was made from. */
+    /** The snapshot includes the log up to this position. */
     position: count.exactOptional(),
   }),
   gaps_validated: z.strictObject({

@@ -1,15 +1,15 @@
 import { isoTime } from './envelope.js';
 
-/** A date, and as much of a clock and a zone as there is. */
+/** A date with an optional time and zone. */
 const TIME_PATTERN =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,12}))?)?\s?(?:(Z)|([+-])(\d\d):?(\d\d)?)?)?$/i;
 const TEXT_MAX = 64;
 const MINUTE_MS = 60_000;
-/** Years that an ISO time writes with four digits. */
+/** Range of years that ISO times write with four digits. */
 const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Logs mix `Z`, `+00:00` and `+11:00`; a time without a zone is taken as UTC, the same on every machine. */
+/** Converts a time to UTC. Logs mix `Z`, `+00:00` and `+11:00`; a time without a zone is UTC on every machine. */
 export function normalizeToUtc(text: unknown): string | null {
   if (typeof text !== 'string' || text.length > TEXT_MAX) return null;
   const match = TIME_PATTERN.exec(text.trim());

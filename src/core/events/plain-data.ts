@@ -6,7 +6,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 const DEPTH_MAX = 32;
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** What keeps a value from being plain data that any reader can hold; null: nothing does. */
+/** Why a value is not plain data that every reader can hold; null if it is. */
 export function plainDataFault(value: unknown, depthLeft = DEPTH_MAX): string | null {
   if (typeof value !== 'object' || value === null) return null;
   if (depthLeft === 0) return `it is nested more than ${DEPTH_MAX} deep`;

@@ -13,7 +13,7 @@ export type EventParseResult =
 const text = z.string().min(1);
 const positive = z.int().positive();
 
-/** What every reader of the log relies on; whatever else an event carries is kept as it is. */
+/** Fields that every reader of the log relies on; all other fields are kept unchanged. */
 const lenientEnvelopeSchema = z.looseObject({
   event_id: text,
   event_type: text,
@@ -34,13 +34,13 @@ const lenientEnvelopeSchema = z.looseObject({
   payload: z.record(z.string(), z.unknown()),
 });
 
-/** Where a line stands that does not say so itself. */
+/** Identity of a line that does not carry one. */
 export interface FallbackIdentity {
   readonly position: number;
   readonly event_id: string;
 }
 
-/** Open on read: unknown types and foreign fields survive, and so do lines of the family's other dialects. */
+/** Reads an event leniently: keeps unknown types and fields, and accepts the other dialects of this family of tools. */
 export function readEvent(
   line: unknown,
   log: ForeignLogContext,

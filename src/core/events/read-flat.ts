@@ -4,14 +4,14 @@ import { isoTime, msOf, type NewEvent } from './envelope.js';
 import { normalizeToUtc } from './normalize-time.js';
 import { isObject, type JsonObject } from './plain-data.js';
 
-/** What a line of a foreign log does not say for itself. */
+/** Values that a line of a foreign log does not contain. */
 export interface ForeignLogContext {
   readonly tenant_id: string;
-  /** Every line is taken into this project, whatever it calls its own. */
+  /** Every line is imported into this project, whatever project it names. */
   readonly project_id: string;
-  /** What people call the log. */
+  /** Name of the log, for people. */
   readonly source: string;
-  /** Nothing happened later than this: a time beyond it is written as this one. */
+  /** Latest possible time of an event: later times are replaced by this one. */
   readonly now_ms: number;
 }
 
@@ -19,7 +19,7 @@ export type ForeignParseResult =
   | { readonly ok: true; readonly event: Omit<NewEvent, 'event_id'> }
   | { readonly ok: false; readonly path: string; readonly message: string };
 
-/** Asked for, never happened: no log of ours has it as an event. */
+/** Commands, not events: never in a log of ours. */
 const COMMAND_TYPES: ReadonlySet<string> = new Set(['edge_claim', 'edge_claimed']);
 export const isCommandType = (eventType: string): boolean => COMMAND_TYPES.has(eventType);
 const LEGACY_AGENT_ID = 'primary';
@@ -30,7 +30,7 @@ const shortText = {
   safeParse: (value: unknown) => ({ success: typeof value === 'string' && value.length <= 1024 }),
 };
 
-/** The envelope's fields by the names the flat dialect has for them, and what they must be to be taken for one. */
+/** Envelope fields, their names in the flat dialect, and the schema a value must match. */
 const ENVELOPE_FIELDS = [
   ['task_id', ['task_id'], subjectKeyField],
   ['feature_id', ['feature_id', 'feature'], subjectKeyField],
@@ -40,7 +40,7 @@ const ENVELOPE_FIELDS = [
   ['generation', ['generation'], generation],
   ['request_id', ['request_id'], request_id],
 ] as const;
-/** Names of another's that mean nothing here; kept as what they were called. */
+/** Ids that have no meaning here; kept under their original names. */
 const ORIGIN_FIELDS = [
   ['event_id', ['event_id']],
   ['tenant_id', ['tenant_id']],
@@ -48,9 +48,9 @@ const ORIGIN_FIELDS = [
 ] as const;
 
 /**
- * The flat dialect keeps everything at the top of the line or inside `data`, as each writer pleased.
- * A line read this way has neither subject nor seq: what others say was claimed moves no head of ours. What a name or
- * a time was before it was brought into one form is in `payload.imported`.
+ * Converts a line of the flat dialect, which has its fields at the top level or inside `data`. The event has neither
+ * subject nor seq: claims reported by other tools move no head of ours. Original names and times are kept in
+ * `payload.imported`.
  */
 export function parseFlatLine(
   line: Readonly<JsonObject>,
@@ -92,7 +92,7 @@ interface FieldLayers {
   readonly inner: JsonObject;
 }
 
-/** Seed 001 calls `payload` what the others call `data`. */
+/** Seed 001 calls this field `payload`; other writers call it `data`. */
 function fieldLayersOf(rest: JsonObject): FieldLayers {
   const name = 'data' in rest || !isObject(rest.payload) ? 'data' : 'payload';
   const { [name]: data, ...top } = rest;
@@ -103,7 +103,7 @@ interface FieldValidator {
   safeParse(value: unknown): { readonly success: boolean };
 }
 
-/** Removes and returns the first of these fields that says something that fits; what does not fit stays. */
+/** Removes and returns the first of these fields that is valid; invalid ones stay. */
 function takeField(
   { top, inner }: FieldLayers,
   spellings: readonly string[],
@@ -149,7 +149,7 @@ function liftEdge(layers: FieldLayers, imported: JsonObject): Partial<NewEvent> 
 function payloadOf({ top, inner }: FieldLayers, imported: JsonObject): JsonObject {
   const { imported: before, ...payload } = renameHeldBy(mergeLayers(top, inner));
   if (before !== undefined) imported.imported = before;
-  // How far an edge is from done is a count; the one below nought says that nobody knows.
+  // A delta is a count; some writers use -1 for unknown.
   if (payload.delta === -1) {
     imported.delta = -1;
     delete payload.delta;
@@ -157,7 +157,7 @@ function payloadOf({ top, inner }: FieldLayers, imported: JsonObject): JsonObjec
   return { ...payload, imported };
 }
 
-/** One payload of both places; where both use a name, `data` stays whole so that nothing is lost. */
+/** Merges both layers; if they share a name, `data` is kept whole so that nothing is lost. */
 function mergeLayers(top: JsonObject, inner: JsonObject): JsonObject {
   const clash = Object.keys(inner).some((field) => Object.hasOwn(top, field));
   return clash ? { ...top, data: inner } : { ...top, ...inner };

@@ -2,10 +2,10 @@ import { canonicalJson } from '../canonical-json.js';
 import { normalizeToUtc } from './normalize-time.js';
 import { isObject, type JsonObject } from './plain-data.js';
 
-/** A line that says `eventType` speaks OpenLineage, whatever else it says beside it. */
+/** Whether a line is OpenLineage: it has an `eventType`. */
 export const isOpenLineage = (line: Readonly<JsonObject>): boolean => 'eventType' in line;
 
-/** What a run's own type means where nothing says it better. */
+/** Event type of a run type, if the line names none. */
 const EVENT_TYPE_BY_RUN_TYPE: Readonly<Record<string, string>> = {
   START: 'edge_started',
   COMPLETE: 'edge_converged',
@@ -13,13 +13,13 @@ const EVENT_TYPE_BY_RUN_TYPE: Readonly<Record<string, string>> = {
   FAIL: 'open_lineage_fail',
   OTHER: 'open_lineage_other',
 };
-/** Facets are spelled `sdlc:payload` or `sdlc_payload`. */
+/** Prefixes of facets: `sdlc:payload` or `sdlc_payload`. */
 const FACET_PREFIXES = ['sdlc:', 'sdlc_'] as const;
 const NAMESPACE = /^aisdlc:\/\//;
 
 /**
- * The same line in the flat dialect. Hybrids speak both at once, and migrated lines carry what they were: each place
- * fills in what those before it left open, and whatever says otherwise stays where it was, under `open_lineage`.
+ * Converts a line to the flat dialect. Hybrid lines have both forms, and migrated lines carry their original: each
+ * source fills in the fields that earlier ones lack, and differing values are kept under `open_lineage`.
  */
 export function flattenOpenLineage(line: Readonly<JsonObject>): JsonObject {
   const { eventType, eventTime, run, job, inputs, outputs, producer, schemaURL, _metadata, ...top } = line;
@@ -73,7 +73,7 @@ function eventTypeOf(line: Readonly<JsonObject>, facets: JsonObject, original: u
   return found === undefined ? null : snakeCase(found as string);
 }
 
-/** `IterationCompleted` and `iteration_completed` are one type; `CLAIM_ACQUIRED` is written so, and stays. */
+/** `IterationCompleted` and `iteration_completed` are one type; an all-caps type such as `CLAIM_ACQUIRED` is unchanged. */
 export function snakeCase(type: string): string {
   if (!/[a-z]/.test(type)) return type;
   return type
@@ -82,7 +82,7 @@ export function snakeCase(type: string): string {
     .toLowerCase();
 }
 
-/** Takes from a source what is not said yet. Returns what it says differently, or nothing where it agrees. */
+/** Adds the fields of a source that are missing. Returns those that differ; undefined if there are none. */
 function addMissingFields(flat: JsonObject, source: JsonObject): JsonObject | undefined {
   const differs: JsonObject = {};
   for (const [field, value] of Object.entries(source)) {
@@ -112,7 +112,7 @@ function addPayloadFields(flat: JsonObject, payload: JsonObject): JsonObject | u
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** What the frame of the line says of edge, project, actor and delta, where the line itself says nothing. */
+/** Fills in edge, project, actor and delta from the job and the facets, if the line has none. */
 function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void {
   const inner = isObject(flat.data) ? flat.data : {};
   const fill = (field: string, value: unknown): void => {

@@ -5,19 +5,19 @@ import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
 import { ROLES } from '../roles.js';
 import { count, isoTimestamp, name, openObject, sha256, text } from './fields.js';
 
-/** A plan changes in chunks, so that no event grows with the plan. */
+/** A plan change is split into chunks, so that the size of an event is bounded. */
 const chunk = <Item extends z.ZodType>(item: Item) => z.array(item).max(TASKS_PER_EVENT_MAX);
 const settingChanged = z.strictObject({ by: name, record: openObject });
 const sessionRecord = z.strictObject({
   state: z.enum(['open', 'closed']),
   user_id: name.nullable(),
-  /** The credential that opened it. */
+  /** The credential that opened the session. */
   principal: name.exactOptional(),
   public_key: text(1024).exactOptional(),
   created_at: isoTimestamp,
   closed_at: isoTimestamp.exactOptional(),
 });
-/** Of a key's secret the digest alone; its last characters let its owner tell it from others. */
+/** Record of a key: only the digest of its secret, and its last characters for recognition. */
 const keyRecord = z.strictObject({
   state: z.enum(['active', 'revoked']),
   tenant_id: tenantIdSchema.nullable(),
@@ -30,12 +30,12 @@ const keyRecord = z.strictObject({
   created_by: name,
   expires_at: isoTimestamp.nullable(),
   revoked_at: isoTimestamp.exactOptional(),
-  /** Proves that the store whose log this is made the key. Keys from before they were bound have none. */
+  /** Proves that the store of this log created the key. Keys created before binding was introduced have none. */
   binding: sha256.exactOptional(),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
 const keyChanged = z.strictObject({ by: name, record: keyRecord });
-/** `principal`: the credential that did this. */
+/** `principal`: the credential that made the change. */
 const sessionChanged = z.strictObject({
   by: name.exactOptional(),
   principal: name.exactOptional(),
@@ -43,8 +43,8 @@ const sessionChanged = z.strictObject({
 });
 
 /**
- * Retention took something out of these events. Their digests no longer match what is left of them; these do, so that
- * nobody can change an old event and call it retention.
+ * Retention has redacted these events. Their original digests no longer match, so the digests after redaction are
+ * recorded: otherwise a later change to an old event could pass as retention.
  */
 export const REDACTED_PER_EVENT_MAX = 400;
 const historyRedacted = z.strictObject({
@@ -56,7 +56,7 @@ const historyRedacted = z.strictObject({
 });
 export type HistoryRedacted = z.infer<typeof historyRedacted>;
 
-/** What is written about the project's own records; `record` is the record's new value, whole. */
+/** Events about the project's own records; `record` is the complete new value. */
 export const recordEventSchemas = {
   PLAN_CHANGED: z.strictObject({
     version: count,

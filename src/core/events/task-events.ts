@@ -1,6 +1,6 @@
 import { claimPayloadSchemas } from './claim-payload-schemas.js';
 
-/** What is written about a task: the names of seed 004, and those it lacks in the same style. */
+/** Events about a task: the types of seed 004, and additional ones in the same style. */
 export const taskEventSchemas = {
   CLAIM_ACQUIRED: claimPayloadSchemas.granted,
   LEASE_RENEWED: claimPayloadSchemas.renewed,

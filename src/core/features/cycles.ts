@@ -1,4 +1,4 @@
-/** Each circle once, beginning and ending with the same name. Walked without recursion: a chain may be long. */
+/** Finds each dependency cycle once, with its first name repeated at the end. Iterative: chains may be long. */
 export function findCycles(dependsOn: ReadonlyMap<string, readonly string[]>): string[][] {
   const cycles: string[][] = [];
   const done = new Set<string>();

@@ -1,16 +1,15 @@
 import type { Profile, Topology, Transition } from '../graph/methodology.js';
 import { profileEdges } from '../graph/profile.js';
 
-/** One edge of a profile. */
 export interface PathStep {
   readonly edge: string;
   readonly transition: Transition;
   readonly optional: boolean;
-  /** Edges of the profile that must converge before this one has anything to work from. */
+  /** Edges of the profile that must converge before this one can start. */
   readonly needs: readonly string[];
 }
 
-/** The way through the graph that a profile prescribes, in order of work. */
+/** The edges that a profile prescribes, in the order of work. */
 export function edgePathOf(profile: Profile, topology: Topology): PathStep[] {
   const indexByEdge = new Map(topology.transitions.map((transition, index) => [transition.edge, index]));
   const listed = profileEdges(profile, topology);
@@ -24,8 +23,8 @@ export function edgePathOf(profile: Profile, topology: Topology): PathStep[] {
 }
 
 /**
- * Where the profile leaves out the edge that makes an edge's source, the work starts from what comes before it. Only
- * edges further up in the order count, so that the feedback edge closes no circle.
+ * Edges that must converge first. If the profile omits the edge that produces the source asset, the edges before that
+ * one count instead. Only earlier edges count, so that the feedback edge creates no cycle.
  */
 function requiredEdges(
   startIndex: number,

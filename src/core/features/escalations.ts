@@ -12,8 +12,8 @@ import { type ProjectProgress, projectProgressOf } from './project-progress.js';
 const SEVERITIES: readonly Escalation['severity'][] = ['critical', 'high', 'medium', 'low'];
 
 /**
- * What waits for a human, the gravest first; of equals what is in the way of work comes before an intent, and then the
- * oldest. Folded from the log, stored nowhere.
+ * Items that wait for a human, by severity; within one severity, blocked work comes before intents, then the oldest
+ * first. Folded from the log, stored nowhere.
  */
 export function escalationsOf(
   input: RouteInput,
@@ -23,7 +23,7 @@ export function escalationsOf(
   const reported = new Set(found.map(escalationKey));
   for (const progress of projectProgress.features.values()) {
     if (progress.isComplete) continue;
-    // A review that an escalation asked for, or a silence the log has noted, is told once.
+    // Skips reviews and stale claims that a signal in the log has already reported.
     found.push(...escalationsOfFeature(input, progress).filter((one) => !reported.has(escalationKey(one))));
   }
   const rank = ({ severity }: Escalation): number => SEVERITIES.indexOf(severity);
@@ -42,7 +42,7 @@ function escalationOfSignal(signal: MethodologySignal): Escalation {
   return { kind, feature_id, edge, severity, since: at, says, next: signalCommand(signal) };
 }
 
-/** An intent is settled by the spawn that names it. */
+/** The command that resolves a signal. A spawn that names an intent resolves the intent. */
 function signalCommand({ id, kind, feature_id, edge, says }: MethodologySignal): string {
   if (kind === 'escalation') return reviewCommand(feature_id ?? '', edge ?? '');
   if (kind === 'stale_claim') return releaseCommand(feature_id ?? '', edge ?? '');

@@ -2,7 +2,7 @@ import type { EventEnvelope } from '../events/envelope.js';
 import type { EdgeState, FeatureState, MethodologyState } from './feature-state.js';
 import { edgeIdOf, featureIdOf } from './payload.js';
 
-/** One event, what it speaks of, and the state it may change. */
+/** An event, the feature and edge it refers to, and the state it may change. */
 export class EventContext {
   readonly feature_id: string | null;
   readonly edge_id: string | null;
@@ -19,13 +19,13 @@ export class EventContext {
     return this.event.payload;
   }
 
-  /** The edge spoken of, if anybody has begun it. */
+  /** The edge that the event refers to, if it has started. */
   existingEdge(): EdgeState | null {
     if (this.feature_id === null || this.edge_id === null) return null;
     return this.state.features.get(this.feature_id)?.edges.get(this.edge_id) ?? null;
   }
 
-  /** The edge spoken of; null where a line names none. */
+  /** The edge that the event refers to, created if necessary; null if the event names none. */
   ensureEdge(): EdgeState | null {
     return this.feature_id === null || this.edge_id === null
       ? null
@@ -50,7 +50,7 @@ export class EventContext {
   }
 }
 
-/** What an edge goes back to when nobody reviews it: it is worked on, unless something else stands in its way. */
+/** Status of an edge that is not under review: iterating, unless a child or a hold blocks it. */
 export const statusWithoutReview = ({ blocked_by, hold }: EdgeState): EdgeState['status'] =>
   blocked_by === null && hold === null ? 'iterating' : 'blocked';
 

@@ -5,7 +5,7 @@ import { clearClaimSignals, clearStaleSignal, raiseEscalation, staleSignalKey } 
 import type { EdgeState } from './feature-state.js';
 import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
 
-/** The life of an edge, as the events of its claim tell it. */
+/** Handlers for the claim events of an edge. */
 export const edgeHandlers = {
   edge_started: onStarted,
   heartbeat: clearStaleSignal,
@@ -17,7 +17,7 @@ export const edgeHandlers = {
   result_adopted: onConverged,
   convergence_escalated: onEscalated,
   review_completed: onReviewed,
-  // As later tools of the family call it.
+  // Names that later tools of this family use.
   review_approved: onReviewed,
   review_rejected: onReviewed,
   edge_held: onHeld,
@@ -25,14 +25,14 @@ export const edgeHandlers = {
   edge_reset: onReset,
 };
 
-/** A new episode: whatever was counted before says nothing of this one. */
+/** Starts a new episode: counters of earlier episodes do not apply to it. */
 function onStarted(context: EventContext): void {
   const edge = context.ensureEdge();
   if (edge === null) return;
   const { event, payload } = context;
   resetEpisode(edge);
   edge.status = statusWithoutReview(edge);
-  // It names the iteration that begins; what is kept is how many are done.
+  // The event names the iteration that starts; the state counts completed ones.
   edge.iteration = Math.max((countIn(payload, 'iteration') ?? edge.iteration + 1) - 1, 0);
   edge.started_at = event.timestamp;
   edge.positions.started = event.position;
@@ -82,7 +82,7 @@ function onReleased(context: EventContext): void {
   clearClaimSignals(context);
 }
 
-/** Our own rules let none but the holder and operators release; a foreign log may hold anybody's word. */
+/** Our own rules allow only the holder and operators to release; in a foreign log, the event may come from anybody. */
 function isFromNonHolder(edge: EdgeState | null, { subject, agent_id }: EventEnvelope): boolean {
   return subject === undefined && edge !== null && edge.agent_id !== null && edge.agent_id !== agent_id;
 }
@@ -94,7 +94,7 @@ function clearHolder(edge: EdgeState): void {
   edge.agent_role = null;
 }
 
-/** A silence noticed leaves the claim where it is; only one that ended the claim frees the edge. */
+/** A stale claim is still held; only an expiry that ended the claim frees the edge. */
 function onExpired(context: EventContext): void {
   const edge = context.existingEdge();
   if (shortTextIn(context.payload, 'disposition') !== 'eligible') {
@@ -108,7 +108,7 @@ function onExpired(context: EventContext): void {
 function recordStaleClaim({ state, event, payload, feature_id, edge_id }: EventContext): void {
   if (feature_id === null || edge_id === null) return;
   const id = staleSignalKey(feature_id, edge_id);
-  // One signal an episode, however often a tool repeats it.
+  // One signal per episode, however often a tool repeats the event.
   if (state.signals.has(id)) return;
   const who = shortTextIn(payload, 'agent_id') ?? event.agent_id;
   state.signals.set(id, {
@@ -133,7 +133,7 @@ function markPendingReview(edge: EdgeState | null): void {
 }
 
 function onEscalated(context: EventContext): void {
-  // Where roles only warn, the event is written and the work goes on.
+  // Under a policy that only warns, the event is written but the work continues.
   if (shortTextIn(context.payload, 'action') === 'warn') return;
   clearStaleSignal(context);
   markPendingReview(context.ensureEdge());
@@ -146,7 +146,7 @@ function onResumed(context: EventContext): void {
 }
 
 function onReviewed(context: EventContext): void {
-  // A review passed on upwards has decided nothing yet.
+  // A review that was escalated has decided nothing yet.
   if (shortTextIn(context.payload, 'decision')?.toLowerCase() === 'escalated') return;
   clearClaimSignals(context);
   const edge = context.existingEdge();
@@ -154,7 +154,7 @@ function onReviewed(context: EventContext): void {
   if (edge !== null) edge.review = reviewIn(context);
 }
 
-/** What was decided is in the payload, or in the name of the event. */
+/** The decision is in the payload or in the event type. */
 function reviewIn({ event, payload }: EventContext): EdgeState['review'] {
   return {
     decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace('review_', '')).toUpperCase(),
@@ -182,7 +182,10 @@ function onUnheld(context: EventContext): void {
   unblock(context, context.feature_id, edge);
 }
 
-/** What stood in the way is gone. An edge that nobody ever began is pending again, which is to be in no map. */
+/**
+ * Removes the blocked status. An edge that was never started becomes pending again, which means it has no entry in the
+ * map.
+ */
 export function unblock(context: EventContext, featureId: string | null, edge: EdgeState): void {
   if (edge.status === 'blocked') edge.status = statusWithoutReview(edge);
   const untouched = edge.started_at === null && edge.iteration === 0 && edge.deltas.length === 0;

@@ -6,7 +6,7 @@ export const DELTAS_MAX = 16;
 const FAILING_MAX = 200;
 const FAILED: ReadonlySet<unknown> = new Set(['fail', 'error']);
 
-/** What an iteration tells of itself. That it converged is its own word: only `edge_converged` is evidence. */
+/** Folds a completed iteration. A reported convergence does not count: only `edge_converged` is evidence. */
 export function onIterationCompleted(context: EventContext): void {
   const edge = context.ensureEdge();
   if (edge === null) return;
@@ -26,7 +26,7 @@ export function onIterationCompleted(context: EventContext): void {
     edge.status = status === 'blocked' ? 'blocked' : statusWithoutReview(edge);
 }
 
-/** In a row: a check that passed, was skipped or was not told of this time begins anew. */
+/** Counts consecutive failures: a check that passed, was skipped or was not reported starts again at zero. */
 function countFailures({ failing }: EdgeState, details: unknown): void {
   if (!Array.isArray(details)) return;
   const failed = new Set<string>();

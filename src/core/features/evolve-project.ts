@@ -1,10 +1,10 @@
 import type { EventContext } from './event-context.js';
 import { countIn, longTextIn, shortTextIn } from './payload.js';
 
-/** Views show the last few; the log has them all. */
+/** Views show the latest items; the log has all of them. */
 const ITEMS_KEPT_MAX = 100;
 
-/** What is told of the project as a whole. */
+/** Handlers for events about the project as a whole. */
 export const projectHandlers = {
   project_initialized: ({ state, event }: EventContext): void => {
     state.initialized_at ??= event.timestamp;

@@ -3,7 +3,7 @@ import type { EventContext } from './event-context.js';
 import type { MethodologySignal } from './feature-state.js';
 import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
 
-/** Intents that nobody has acted on, and what takes them off the list. */
+/** Handlers for intents: raised, and resolved. */
 export const signalHandlers = {
   intent_raised: onIntentRaised,
   spec_modified: resolveIntents,
@@ -29,7 +29,7 @@ function onIntentRaised({ state, event, payload, feature_id, edge_id }: EventCon
   });
 }
 
-/** Whoever acts on an intent names it: in a field of its own, or in the reason that it gives. */
+/** Removes the intents that an event names, in a field or in its reason. */
 export function resolveIntents({ state: { signals }, payload }: EventContext): void {
   if (signals.size === 0) return;
   for (const id of intentIdsIn(payload)) signals.delete(intentSignalKey(id));
@@ -48,12 +48,12 @@ function* intentIdsIn(payload: EventContext['payload']): Generator<string> {
 export const staleSignalKey = (featureId: string | null, edge: string | null): string =>
   `stale:${featureId}#${edge}`;
 
-/** The claim was heard of again. */
+/** The holder is active again. */
 export function clearStaleSignal({ state, feature_id, edge_id }: EventContext): void {
   if (state.signals.size > 0) state.signals.delete(staleSignalKey(feature_id, edge_id));
 }
 
-/** The claim has moved on: neither its silence nor its escalation waits for anybody. */
+/** The claim has moved on: it is neither stale nor escalated any more. */
 export function clearClaimSignals(context: EventContext): void {
   clearStaleSignal(context);
   if (context.state.signals.size > 0) context.state.signals.delete(escalationSignalKey(context));
@@ -78,7 +78,7 @@ export function raiseEscalation(context: EventContext): void {
   });
 }
 
-/** Beside its code, by which programs know it. Another tool may have given a reason of its own. */
+/** Explains a reason code to people and appends the code for programs. Other tools may give reasons of their own. */
 function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {
     case 'commands_programs':

@@ -7,7 +7,7 @@ import { edgeIn, isFields, longTextIn, payloadField, shortTextIn } from './paylo
 
 export const spawnHandlers = { spawn_created: onSpawnCreated, spawn_folded_back: onFoldedBack };
 
-/** The child is known from here on, and its parent's edge waits for it. */
+/** Records the child, and blocks the parent's edge until the child folds back. */
 function onSpawnCreated(context: EventContext): void {
   resolveIntents(context);
   const { payload, event } = context;
@@ -31,7 +31,7 @@ function onSpawnCreated(context: EventContext): void {
   if (edge !== null) blockEdge(context.ensureEdgeOf(parentId, edge), childId);
 }
 
-/** A hotfix that runs over is a person's business; anything else comes back with what it has. */
+/** An expired hotfix is escalated to a human; any other child folds back with what it has. */
 function timeBoxIn({ payload, event }: EventContext, vectorType: string): FeatureState['time_box'] {
   const raw = payloadField(payload, 'time_box');
   const duration = isFields(raw) ? shortTextIn(raw, 'duration') : shortTextIn(payload, 'time_box');
@@ -42,7 +42,7 @@ function timeBoxIn({ payload, event }: EventContext, vectorType: string): Featur
 }
 
 function blockEdge(edge: EdgeState, childId: string): void {
-  // What is done waits for nobody.
+  // A converged edge waits for nothing.
   if (edge.status === 'converged') return;
   edge.blocked_by = childId;
   edge.status = 'blocked';

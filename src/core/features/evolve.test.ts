@@ -348,7 +348,7 @@ describe('a foreign line', () => {
         .append('edge_claim', F, 'design_code')
         .append('evaluator_detail'),
     );
-    // A claim is a command: in a log it is something that nobody can have written.
+    // A claim is a command, so no log should contain it as an event.
     expect([...state.unknown_types].sort()).toEqual([
       ['edge_claim', 1],
       ['moon_phase', 2],

@@ -8,7 +8,7 @@ import { signalHandlers } from './evolve-signal.js';
 import { spawnHandlers } from './evolve-spawn.js';
 import type { MethodologyState } from './feature-state.js';
 
-/** What each type of event does to the state. Our own and foreign ones of a name mean the same. */
+/** Handler per event type. Our own events and foreign ones of the same type are treated alike. */
 const EVENT_HANDLERS: ReadonlyMap<string, (scene: EventContext) => void> = new Map(
   Object.entries({
     ...edgeHandlers,
@@ -19,13 +19,13 @@ const EVENT_HANDLERS: ReadonlyMap<string, (scene: EventContext) => void> = new M
   }),
 );
 
-/** Told of a feature, but nobody's work on it: counted as such they would keep a silent agent alive for ever. */
+/** Events about a feature that are not work on it: counting them as activity would keep an inactive agent alive forever. */
 const NON_WORK_EVENTS: ReadonlySet<string> = new Set(['claim_expired', 'claim_rejected', 'result_rejected']);
 
 const UNKNOWN_TYPES_MAX = 200;
 const OTHER_TYPES_KEY = '(others)';
 
-/** One more event. What is not beyond the last position has been folded, so that a feed may repeat itself. */
+/** Folds one event. Events up to the last position are ignored, so a feed may repeat itself. */
 export function evolveMethodology(state: MethodologyState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
   state.position = event.position;

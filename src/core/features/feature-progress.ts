@@ -7,16 +7,16 @@ import type { EdgeClaim, EdgeState, EdgeStatus, FeatureRow } from './feature-sta
 
 export type StepStatus = 'pending' | EdgeStatus;
 
-/** One edge of a feature's profile, in order of work, and how far the feature is on it. */
+/** One edge of a feature's profile, in the order of work, and its progress. */
 export interface FeatureStep extends PathStep {
   readonly status: StepStatus;
   readonly state: EdgeState | null;
   readonly claim: EdgeClaim | null;
-  /** The same number of failures again and again. */
+  /** Repeated iterations have had the same number of failures. */
   readonly stuck: boolean;
 }
 
-/** How a feature stands by itself; what others mean for it is in `Survey`. */
+/** Progress of a feature on its own; `ProjectProgress` adds the effects of other features. */
 export interface FeatureProgress {
   readonly row: FeatureRow;
   readonly profile: Profile;
@@ -44,7 +44,7 @@ export function featureProgressOf(
   };
 }
 
-/** Required, or optional and begun: what somebody began is to be finished. */
+/** Whether a step counts: required, or optional and started, since started work must be finished. */
 export const isCountedStep = ({ optional, state }: FeatureStep): boolean => !optional || state !== null;
 
 export const unconvergedSteps = ({ steps }: FeatureProgress): FeatureStep[] =>
@@ -56,7 +56,7 @@ export function effectiveTimeBox({ vector, state }: FeatureRow) {
   return { ...vector.time_box, started: vector.time_box.started ?? fromLog?.started ?? null };
 }
 
-/** A child that only its spawn speaks of may have been given no profile. */
+/** A child known only from its spawn may have no profile. */
 function effectiveProfile(methodology: Methodology, { vector }: FeatureRow): Profile {
   const { profiles, default_profile } = methodology;
   const named =
@@ -72,7 +72,7 @@ function featureStep(
 ): FeatureStep {
   const { edge, transition, optional, needs } = pathStep;
   const state = row.state?.edges.get(edge) ?? null;
-  // Field by field: a step is made for every edge of every feature, and to spread one costs several times as much.
+  // Lists the fields: there is a step per edge of every feature, and a spread costs several times as much.
   return {
     edge,
     transition,
@@ -88,7 +88,7 @@ function featureStep(
 const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string): number =>
   edges[edge]?.stuck_threshold ?? profile.stuck_threshold;
 
-/** The same delta so many times in a row, and not the delta of something finished. */
+/** Whether the last `threshold` deltas are equal and not zero. */
 export function isStuck({ status, deltas }: EdgeState, threshold: number): boolean {
   if (status !== 'iterating') return false;
   const times = Math.min(Math.max(threshold, 1), DELTAS_MAX);

@@ -1,32 +1,32 @@
 import type { ExpiryAction, FeatureVector } from '../graph/methodology.js';
 
 /**
- * How far the features are, folded from the log and from nothing else. Events of this coordinator and events imported
- * from other tools of the family are folded alike, by type, feature and edge.
+ * Progress of all features, folded from the log only. Events of this coordinator and events imported from other tools
+ * of this family are treated alike, by type, feature and edge.
  */
 export interface MethodologyState {
-  /** The last event folded. */
+  /** Position of the last event folded. */
   position: number;
   last_updated: string | null;
   initialized_at: string | null;
   readonly features: Map<string, FeatureState>;
-  /** What asks for a human or for a decision, oldest first: see `escalations`. */
+  /** Items that need a human or a decision, oldest first: see `escalationsOf`. */
   readonly signals: Map<string, MethodologySignal>;
   readonly checkpoints: CheckpointSummary[];
   readonly releases: ReleaseSummary[];
   last_gaps: GapsSummary | null;
-  /** Lines that a reader could place nowhere, and types it does not know, by name. */
+  /** Counts per type of unknown events and of lines that could not be converted. */
   readonly unknown_types: Map<string, number>;
 }
 
 export interface FeatureState {
   readonly feature_id: string;
-  /** By canonical edge, in the order of first mention. */
+  /** By canonical edge, in order of first mention. */
   readonly edges: Map<string, EdgeState>;
-  /** Spawned from here, by child. */
+  /** Children spawned from this feature, by id. */
   readonly children: Map<string, ChildState>;
   parent: { readonly feature: string; readonly edge: string | null; readonly reason: string } | null;
-  /** As the spawn said it; a vector's file may say more. */
+  /** From the spawn event; the vector's file may have more. */
   vector_type: string | null;
   profile: string | null;
   title: string | null;
@@ -45,41 +45,41 @@ export type EdgeStatus = 'iterating' | 'converged' | 'blocked' | 'pending_review
 export interface EdgeState {
   readonly edge: string;
   status: EdgeStatus;
-  /** The last one completed; 0 before the first. */
+  /** Last completed iteration; 0 before the first. */
   iteration: number;
-  /** Of the last iteration; null before the first. */
+  /** Delta of the last iteration; null before the first. */
   delta: number | null;
-  /** Of the iterations since the edge was last started, newest last, null where none was told; at most 16 are kept. */
+  /** Deltas since the edge was last started, newest last, null if none was reported; at most 16 are kept. */
   deltas: (number | null)[];
-  /** How often in a row each check has failed. */
+  /** Consecutive failures per check. */
   readonly failing: Map<string, number>;
-  /** The child it waits for. */
+  /** The child that blocks the edge. */
   blocked_by: string | null;
-  /** Why an operator keeps it from everybody. */
+  /** Reason of an operator's hold. */
   hold: string | null;
   started_at: string | null;
   converged_at: string | null;
-  /** Converged without an `edge_started` before it, as foreign logs have it. */
+  /** Converged without an earlier `edge_started`, as in foreign logs. */
   started_unseen: boolean;
-  /** An iteration called itself converged, and no `edge_converged` says so. */
+  /** An iteration reported convergence, but there is no `edge_converged`. */
   unproven: boolean;
   agent_id: string | null;
   agent_role: string | null;
   generation: number | null;
   context_hash: string | null;
   convergence_type: string | null;
-  /** The last told: passed, failed, skipped, total. */
+  /** Last reported counts: passed, failed, skipped, total. */
   evaluators: Readonly<Record<string, unknown>> | null;
-  /** Its last event that was somebody's work on it: a refusal or a silence noticed is none. */
+  /** Time of the last event that was work on the edge: refusals and stale reports do not count. */
   last_at: string;
-  /** The last word of a human on a candidate of it, until it converges. */
+  /** Last human review of a candidate, until the edge converges. */
   review: {
     readonly decision: string;
     readonly reviewer: string;
     readonly comment: string | null;
     readonly at: string;
   } | null;
-  /** Where in the log to look: the last start, the last event, the convergence. */
+  /** Log positions of the last start, the last event and the convergence. */
   readonly positions: { started: number | null; last: number; converged: number | null };
 }
 
@@ -91,7 +91,7 @@ export interface ChildState {
   payload_path: string | null;
 }
 
-/** An `intent_raised`, a `convergence_escalated` or a `claim_expired` that nobody has acted on yet. */
+/** An unresolved `intent_raised`, `convergence_escalated` or `claim_expired`. */
 export interface MethodologySignal {
   readonly id: string;
   readonly kind: 'intent' | 'escalation' | 'stale_claim';
@@ -136,7 +136,7 @@ export const emptyMethodologyState = (): MethodologyState => ({
   unknown_types: new Map(),
 });
 
-/** Who holds an edge now, as its head says. */
+/** Current claim of an edge, from its head. */
 export interface EdgeClaim {
   readonly agent_id: string;
   readonly agent_role: string | null;
@@ -145,10 +145,10 @@ export interface EdgeClaim {
   readonly since: string;
 }
 
-/** A definition and a state, put together: one row of every view, and what routing chooses from. */
+/** A feature's definition and state combined: a row of every view, and the input of routing. */
 export interface FeatureRow {
   readonly vector: FeatureVector;
-  /** False: nobody has defined it, and its spawn in the log is all there is. */
+  /** False if the feature has no definition and is known only from its spawn in the log. */
   readonly defined: boolean;
   readonly state: FeatureState | null;
   /** By canonical edge. */

@@ -51,7 +51,7 @@ export interface FeatureView extends FeatureSummary {
   readonly last_position: number | null;
 }
 
-/** Everything about one feature; null where nobody has defined it. */
+/** Details of one feature; null if it does not exist. */
 export function featureView(input: RouteInput, featureId: string): FeatureView | null {
   const projectProgress = projectProgressOf(input);
   const progress = projectProgress.features.get(featureId);

@@ -10,10 +10,10 @@ export interface FoldBackRequest {
 
 export type FoldBackRefusal = 'NO_PARENT' | 'ALREADY_FOLDED_BACK' | 'NOT_CONVERGED' | 'TIME_BOX_RUNNING';
 
-/** What is spawned to find something out is done when that is found, wherever its edges are. */
+/** Exploratory features are done when their question is answered, whatever the state of their edges. */
 const EXPLORATORY_TYPES: ReadonlySet<VectorType> = new Set(['discovery', 'spike', 'poc']);
 
-/** Why a child cannot be folded back into its parent now; null: it can. */
+/** Why a child cannot be folded back into its parent now; null if it can. */
 export function foldBackRefusal(
   { row, isComplete, time_box }: FeatureProgress,
   request: FoldBackRequest,
@@ -44,7 +44,7 @@ export const alreadyFoldedRefusal = (featureId: string) => ({
 export const parentIdOf = ({ vector, state }: FeatureRow): string | null =>
   vector.parent?.feature ?? state?.parent?.feature ?? null;
 
-/** The edge of the parent that waits for this child, and for no other. */
+/** The parent's edge that waits for this child and no other. */
 export function edgeUnblockedBy(child: string, parent: FeatureState | undefined): string | null {
   if (parent === undefined) return null;
   const waitingEdge = [...parent.edges.values()].find(({ blocked_by }) => blocked_by === child);
@@ -55,7 +55,7 @@ export function edgeUnblockedBy(child: string, parent: FeatureState | undefined)
   return hasOtherChildren ? null : waitingEdge.edge;
 }
 
-/** What was fixed in haste is done properly in a feature of its own. */
+/** The feature that follows a hotfix and implements the fix properly. */
 export function remediationFeature(
   hotfix: FeatureVector,
   feature_id: string,

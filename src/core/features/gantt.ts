@@ -7,7 +7,7 @@ const ESTIMATE_MS = 3_600_000;
 const BAR_MIN_MS = 60_000;
 const LABEL_LENGTH_MAX = 80;
 
-/** The schedule as a Mermaid chart: a section for each feature, a bar for each edge of its profile. */
+/** Renders the schedule as a Mermaid chart: a section per feature, a bar per edge of its profile. */
 export function ganttText(input: RouteInput): string {
   const { features } = projectProgressOf(input);
   const name = input.methodology?.constraints.project_name ?? 'Project';
@@ -43,7 +43,7 @@ const MERMAID_TAGS: Readonly<Record<FeatureStep['status'], string>> = {
   pending: '',
   blocked: 'crit, ',
 };
-/** A line that begins with a word of the language would be read as that word. */
+/** Prefix of each bar: a line that starts with a Mermaid keyword would be parsed as that keyword. */
 const STATUS_MARKS: Readonly<Record<FeatureStep['status'], string>> = {
   converged: '✓',
   iterating: '●',
@@ -52,7 +52,7 @@ const STATUS_MARKS: Readonly<Record<FeatureStep['status'], string>> = {
   blocked: '✗',
 };
 
-/** What the log does not say is estimated at an hour; a foreign log may even end before it begins. */
+/** Missing times are estimated at one hour; in a foreign log, the end may even precede the start. */
 function barSpan(
   { status, state }: FeatureStep,
   nowMs: number,
@@ -67,7 +67,7 @@ function barSpan(
 
 const mermaidTime = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19);
 
-/** Titles are anybody's text: all that means something to Mermaid, to a browser or to a terminal becomes a space. */
+/** Titles are untrusted text: characters that are special to Mermaid, a browser or a terminal become spaces. */
 function mermaidLabel(text: string): string {
   const plain = text
     .replace(/[^\p{L}\p{M}\p{N} ._()/→↔-]/gu, ' ')

@@ -1,4 +1,4 @@
-/** How often a requirement key is found: by layer 1 in code, by layer 2 in tests, by layer 3 in telemetry. */
+/** Number of occurrences of a requirement key: layer 1 in code, layer 2 in tests, layer 3 in telemetry. */
 export interface KeyCounts {
   readonly key: string;
   readonly code: number;
@@ -9,7 +9,7 @@ export interface KeyCounts {
 export const GAP_LAYERS = ['code', 'tests', 'telemetry'] as const;
 export type GapLayer = (typeof GAP_LAYERS)[number];
 
-/** Keys of one domain that something is missing for. */
+/** Requirement keys of one domain that lack coverage. */
 export interface GapCluster {
   readonly domain: string;
   readonly severity: 'high' | 'medium';
@@ -35,7 +35,7 @@ export interface CoverageScan {
   readonly untagged_files: number;
 }
 
-/** One intent is raised for each, in one commit: what goes beyond is gathered under one name. */
+/** Maximum number of clusters: one commit raises an intent for each. The rest are merged into one. */
 const CLUSTERS_MAX = 20;
 const OTHER_DOMAIN = 'OTHER';
 
@@ -89,14 +89,14 @@ function clustersOf(uncovered: readonly UncoveredKey[]): GapCluster[] {
   return [...named.map(([domain, keys]) => clusterOf(domain, keys)), clusterOf(OTHER_DOMAIN, rest)];
 }
 
-/** What nothing builds or tests is worse than what nothing watches. */
+/** Missing code or tests are more severe than missing telemetry. */
 function clusterOf(domain: string, uncovered: readonly UncoveredKey[]): GapCluster {
   const layers = GAP_LAYERS.filter((layer) => uncovered.some((each) => each.layers.includes(layer)));
   const severity = layers.some((layer) => layer !== 'telemetry') ? 'high' : 'medium';
   return { domain, severity, keys: uncovered.map(({ key }) => key).sort(), layers };
 }
 
-/** `REQ-F-AUTH-001` and `REQ-AUTH-002` are both of AUTH: the word before the number. */
+/** Domain of a key, the word before the number: AUTH for `REQ-F-AUTH-001` and `REQ-AUTH-002`. */
 function domainOf(key: string): string {
   const words = key.split('-').slice(1);
   if (/^\d+$/.test(words.at(-1) ?? '')) words.pop();

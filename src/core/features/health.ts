@@ -31,7 +31,7 @@ export interface HealthFinding {
   readonly feature_id: string | null;
   readonly edge: string | null;
   readonly says: string;
-  /** What to do about it, where there is a command for it. */
+  /** The command that resolves the finding, if there is one. */
   readonly next: string | null;
 }
 
@@ -48,7 +48,7 @@ export interface HealthReport {
   readonly health: ServiceHealth;
 }
 
-/** What is wrong or soon will be. Nothing is repaired: everything here follows from the log and the files. */
+/** Reports current and imminent problems, derived from the log and the files. Repairs nothing. */
 export function healthView(input: RouteInput, faults: readonly ConfigFault[] = []): HealthReport {
   const projectProgress = projectProgressOf(input);
   const escalations = escalationsOf(input, projectProgress);
@@ -103,7 +103,7 @@ const finding = (
   more: Partial<HealthFinding> = {},
 ): HealthFinding => ({ kind, severity, feature_id: null, edge: null, says: message, next: null, ...more });
 
-/** More often than this in a row, and the check is a signal of its own. */
+/** A check that fails more often than this in a row is a finding of its own. */
 const FAILURES_IN_A_ROW_MAX = 3;
 
 function edgeFindings({ row, isComplete }: FeatureProgress): HealthFinding[] {
@@ -184,7 +184,7 @@ function featureFindings(
   return found;
 }
 
-/** What the log names and nobody has defined. */
+/** Features and event types in the log that are not defined. */
 function logFindings({ state, rows }: RouteInput): HealthFinding[] {
   const defined = new Set(rows.filter((row) => row.defined).map(({ vector }) => vector.feature_id));
   const found: HealthFinding[] = [];

@@ -7,8 +7,8 @@ const NAME_LENGTH_MAX = 256;
 const SENTENCE_LENGTH_MAX = 500;
 
 /**
- * A field of a payload that nobody has checked. Where a foreign line used one name at its top and inside `data`, the
- * reader has kept `data` whole, so it is looked into as well.
+ * An unvalidated payload field. If a foreign line has a name both at its top level and inside `data`, the reader keeps
+ * `data` whole, so that is searched too.
  */
 export function payloadField(payload: PayloadFields, name: string): unknown {
   if (Object.hasOwn(payload, name)) return payload[name];
@@ -16,7 +16,7 @@ export function payloadField(payload: PayloadFields, name: string): unknown {
   return isFields(data) && Object.hasOwn(data, name) ? data[name] : undefined;
 }
 
-/** A short text, or nothing: what is longer than any name is none. */
+/** A short text; null if it is longer than any name. */
 export function shortTextIn(payload: PayloadFields, ...names: readonly string[]): string | null {
   for (const name of names) {
     const value = payloadField(payload, name);
@@ -25,7 +25,7 @@ export function shortTextIn(payload: PayloadFields, ...names: readonly string[])
   return null;
 }
 
-/** What somebody wrote for people, cut so that no state grows with it. */
+/** Text written for people, truncated so that it does not grow the state. */
 export function longTextIn(payload: PayloadFields, ...names: readonly string[]): string | null {
   for (const name of names) {
     const value = payloadField(payload, name);
@@ -34,7 +34,7 @@ export function longTextIn(payload: PayloadFields, ...names: readonly string[]):
   return null;
 }
 
-/** A count, or nothing: the -1 of some writers means that they do not know. */
+/** A count; null for the -1 with which some writers mean unknown. */
 export function countIn(payload: PayloadFields, name: string): number | null {
   const value = payloadField(payload, name);
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;

@@ -19,16 +19,16 @@ export const FEATURE_STATUSES = [
 ] as const;
 export type FeatureStatus = (typeof FEATURE_STATUSES)[number];
 
-/** What keeps everybody from an edge. A claim does not: it keeps out all but its holder. */
+/** What prevents everybody from working on an edge. A claim is none: its holder may work. */
 export interface Obstacle {
   readonly kind: 'review' | 'spawn' | 'hold' | 'told' | 'source' | 'dependency' | 'time_box';
   readonly message: string;
 }
 
-/** All features at one moment, each in the light of the others. */
+/** Progress of all features at one time, including their effects on each other. */
 export interface ProjectProgress {
   readonly features: ReadonlyMap<string, FeatureProgress>;
-  /** What keeps everybody from the whole feature. */
+  /** What prevents everybody from working on the feature. */
   readonly obstacleOf: (standing: FeatureProgress) => Obstacle | null;
   readonly statusOf: (standing: FeatureProgress) => FeatureStatus;
 }
@@ -86,7 +86,7 @@ function featureObstacle(progress: FeatureProgress, features: ProjectProgress['f
   return null;
 }
 
-/** A dependency is there when every edge up to what it asks for has converged; one edge of several is not enough. */
+/** Why a dependency is not met. It is met when every edge up to the required asset has converged, not just one. */
 function missingDependency(
   { feature, asset }: { readonly feature: string; readonly asset: string | null },
   features: ProjectProgress['features'],

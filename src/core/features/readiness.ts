@@ -4,7 +4,7 @@ import type { MethodologyState } from './feature-state.js';
 export interface ReadinessCheck {
   readonly name: string;
   readonly passed: boolean;
-  /** It stands against nothing, and yet something is not there that a release usually has. */
+  /** The check passes, but something is missing that a release usually has. */
   readonly lacking: boolean;
   readonly says: string;
 }
@@ -13,11 +13,11 @@ export interface ReadinessInput {
   readonly features: Iterable<FeatureProgress>;
   readonly state: MethodologyState;
   readonly pending_reviews: readonly string[];
-  /** Gaps that somebody knows of and answers for; null: nobody says. */
+  /** Number of gaps that a person accepts; null if not stated. */
   readonly known_gaps: number | null;
 }
 
-/** Whether the project may be released, question by question. */
+/** Checks whether the project may be released. */
 export function checkReadiness(input: ReadinessInput): ReadinessCheck[] {
   const { features, state, pending_reviews, known_gaps } = input;
   const all = [...features];
@@ -48,7 +48,7 @@ function criticalFeaturesCheck(open: readonly string[], count: number): Readines
   return passedCheck('critical_features', message);
 }
 
-/** A release may go out without a feature, but not without a word of it. */
+/** A release may omit features, but must list them. */
 function featuresCheck(open: readonly string[], count: number): ReadinessCheck {
   if (count === 0)
     return passedCheck('features', 'The project has no features: this release has none.', true);

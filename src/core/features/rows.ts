@@ -4,8 +4,8 @@ import { VECTOR_TYPES } from '../graph/methodology.js';
 import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './feature-state.js';
 
 /**
- * What is said of each feature beside how far it is and who is on it. What only the log speaks of, a spawn or the log of
- * another tool, has a row as well, and says that nobody defined it.
+ * Combines each feature's definition with its state and claims. Features known only from the log, from a spawn or
+ * another tool, get a row marked as not defined.
  */
 export function featureRows(
   features: readonly FeatureVector[],
@@ -29,7 +29,7 @@ export function featureRows(
   });
 }
 
-/** Whoever claimed an edge has started it, so the log knows every edge that can be claimed. */
+/** A claim starts its edge, so the log has every edge that is claimed. */
 function claimsOfFeature(
   state: FeatureState | null,
   claimOf: (subject: string) => EdgeClaim | null,

@@ -18,7 +18,7 @@ export interface FeatureSnapshot {
   }[];
 }
 
-/** How far each feature is, in a form that is kept. */
+/** Progress of each feature, in a form that can be stored. */
 export function featureSnapshots(input: RouteInput): FeatureSnapshot[] {
   const projectProgress = projectProgressOf(input);
   return [...projectProgress.features.values()].map((progress) => {

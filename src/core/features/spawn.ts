@@ -27,11 +27,11 @@ export interface SpawnRequest {
   readonly priority: Priority | null;
 }
 
-/** What a spawn is judged on. */
+/** State that a spawn decision depends on. */
 export interface SpawnFacts {
   readonly methodology: Methodology;
   readonly vectorOf: (featureId: string) => FeatureVector | null;
-  /** Everything the feature has to do is done. */
+  /** Whether all work of the feature is done. */
   readonly isConverged: (featureId: string) => boolean;
   readonly now_ms: number;
 }
@@ -47,7 +47,7 @@ export type SpawnDecision =
   | { readonly ok: true; readonly vector: FeatureVector }
   | { readonly ok: false; readonly code: SpawnRefusal; readonly says: string };
 
-/** Whether a child may be spawned, and what it is then. */
+/** Decides whether a child may be spawned, and builds its vector. */
 export function decideSpawn(request: SpawnRequest, facts: SpawnFacts): SpawnDecision {
   const { methodology, now_ms } = facts;
   const profile = methodology.profiles[request.profile ?? profileForType(request.vector_type, methodology)];
@@ -93,7 +93,7 @@ function isEdgeOf(vector: FeatureVector, edge: string, { profiles, topology }: M
   );
 }
 
-/** How many spawns lead to it. A circle, which only a file can make, ends the counting. */
+/** Number of spawns above a feature. The limit also ends a cycle, which only a file can create. */
 function spawnDepth(vector: FeatureVector, { vectorOf: find }: SpawnFacts): number {
   let depth = 0;
   for (let at: FeatureVector | null = vector; at?.parent != null && depth <= SPAWN_DEPTH_MAX; depth += 1) {
@@ -109,13 +109,13 @@ const PROFILE_BY_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
   hotfix: 'hotfix',
 };
 
-/** A profile that a project has done without leaves the project's own. */
+/** The project's default profile if the preferred one does not exist. */
 function profileForType(vectorType: VectorType, { profiles, default_profile }: Methodology): string {
   const preferred = PROFILE_BY_TYPE[vectorType];
   return preferred !== undefined && preferred in profiles ? preferred : default_profile;
 }
 
-/** The minimal profile is meant for minutes; a question to find out about takes a day. */
+/** The minimal profile is for minutes of work; a discovery takes a day. */
 const DISCOVERY_TIME_BOX: TimeBoxRule = {
   duration_seconds: DAY_SECONDS,
   check_in_seconds: null,
@@ -149,7 +149,7 @@ function spawnTimeBox(
   return { rule: { duration_seconds, check_in_seconds, on_expiry } };
 }
 
-/** Null: as much as it likes. */
+/** Null if the time is not limited. */
 function secondsLeft({ time_box }: FeatureVector, nowMs: number): number | null {
   if (time_box === null) return null;
   const { elapsed } = timeBoxStatus(time_box, nowMs);
@@ -170,7 +170,7 @@ function childVector(
     intent: request.intent ?? parent?.intent ?? null,
     vector_type,
     profile: profile.name,
-    // What a parent waits for is as urgent as the parent.
+    // A child that blocks its parent is as urgent as the parent.
     priority: request.priority ?? parent?.priority ?? 'medium',
     created: now,
     time_box: rule === null ? null : { ...rule, started: now },
@@ -199,11 +199,11 @@ const PREFIXES: Readonly<Record<Exclude<VectorType, 'feature'>, string>> = {
   hotfix: 'REQ-F-HOTFIX-',
 };
 export const childPrefix = (vectorType: Exclude<VectorType, 'feature'>): string => PREFIXES[vectorType];
-/** What a hotfix leaves to be done properly. */
+/** Prefix of the features that follow a hotfix. */
 export const REMEDIATION_PREFIX = 'REQ-F-REMEDY-';
 const NUMBER_DIGITS = 3;
 
-/** The next id that nobody has: one beyond the highest number in use, or further where `isTaken` says so. */
+/** The next free id: one above the highest number in use, skipping ids for which `isTaken` is true. */
 export function nextFreeId(
   prefix: string,
   known: Iterable<string>,

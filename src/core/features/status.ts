@@ -15,10 +15,10 @@ import {
   stepObstacle,
 } from './project-progress.js';
 
-/** Converged, at work, pending, blocked. */
+/** Converged, in work, pending, blocked. */
 export type StatusMark = '✓' | '●' | '○' | '✗';
 
-/** One stop on the way of a feature; a co-evolution is one stop. */
+/** One stage of a feature; a co-evolution is one stage. */
 export interface TrackStop {
   readonly stage: string;
   readonly edge: string;
@@ -26,33 +26,36 @@ export interface TrackStop {
   readonly mark: StatusMark;
 }
 
-/** What tools of this family ask of every service: how far behind its view is, and what waits or has gone silent. */
+/**
+ * Health fields that tools of this family expect of every service: the lag of its view, pending reviews and stale
+ * claims.
+ */
 export interface ServiceHealth {
-  /** Views are folded from the log itself, up to the position they name: there is no stream to wait for. */
+  /** Always 0: views are folded from the log itself up to their position, without a stream. */
   readonly streams_lag_ms: 0;
   readonly pending_reviews: number;
   readonly stale_claims: number;
 }
 
 export interface FeatureSummary {
-  /** The same as feature_id, under the name that tools of this family read. */
+  /** Same as feature_id, under the name that tools of this family read. */
   readonly id: string;
   readonly feature_id: string;
   readonly title: string;
   readonly vector_type: string;
   readonly profile: string;
   readonly priority: string;
-  /** Requirement keys that it delivers. */
+  /** Requirement keys that the feature delivers. */
   readonly requirements: readonly string[];
   readonly status: FeatureStatus;
   readonly current_edge: string | null;
-  /** Iterations done on that edge, and the last number of failures there. */
+  /** Completed iterations on the current edge, and its last delta. */
   readonly iteration: number;
   readonly delta: number | null;
   readonly you_are_here: readonly TrackStop[];
   readonly edges_converged: number;
   readonly edges_total: number;
-  /** Why it cannot go on, if it cannot. */
+  /** Why the feature cannot continue; null if it can. */
   readonly waits_for: string | null;
   readonly time_box: { readonly status: string; readonly elapsed: number };
 }
@@ -108,7 +111,7 @@ export interface MethodologyStatus {
 
 const ACTIONS_MAX = 10;
 
-/** Where everything is, and what `start` would do. */
+/** Status of the whole project, and what `start` would do. */
 export function statusView(input: RouteInput): MethodologyStatus {
   const { state, rows } = input;
   const projectProgress = projectProgressOf(input);
@@ -141,7 +144,7 @@ export function statusView(input: RouteInput): MethodologyStatus {
   };
 }
 
-/** What waits for a human goes before what an agent can do. */
+/** Items that wait for a human come before what an agent can do. */
 function nextActions({ escalations, feature, edge, iteration, reasons, next }: RouteAdvice): NextAction[] {
   const waiting = escalations.map((one) => ({ says: one.says, command: one.next }));
   if (feature === null && waiting.length > 0) return waiting.slice(0, ACTIONS_MAX);
@@ -230,7 +233,7 @@ export const percentOf = (part: number, whole: number): number =>
 export const claimSummaries = ({ vector, claims }: RouteInput['rows'][number]): ClaimSummary[] =>
   [...claims].map(([edge, claim]) => ({ feature_id: vector.feature_id, edge, ...claim }));
 
-/** How many features have come through each stage of the graph, of those whose profile asks for it. */
+/** Number of features per status at each stage of the graph, for features whose profile includes it. */
 function stageCoverage({ methodology }: RouteInput, features: readonly FeatureProgress[]): StageCoverage[] {
   const countByMark = new Map<string, number>();
   const key = (edge: string, mark: StatusMark): string => `${mark}${edge}`;

@@ -9,7 +9,6 @@ export interface TraceStep {
   readonly started_at: string | null;
   readonly converged_at: string | null;
   readonly agent_id: string | null;
-  /** Where in the log it stands. */
   readonly positions: {
     readonly started: number | null;
     readonly last: number | null;
@@ -24,7 +23,7 @@ export interface TracedFeature {
   readonly status: FeatureStatus;
   readonly parent: string | null;
   readonly children: readonly string[];
-  /** In order of work, along its profile. */
+  /** In the order of work, along the feature's profile. */
   readonly chain: readonly TraceStep[];
 }
 
@@ -34,7 +33,7 @@ export interface RequirementTrace {
   readonly gaps: readonly string[];
 }
 
-/** A requirement through the log: the features that deliver it, and how far each stage of them is. */
+/** Traces a requirement: the features that deliver it, and their progress at each stage. */
 export function traceView(input: RouteInput, requirement: string): RequirementTrace {
   const projectProgress = projectProgressOf(input);
   const delivering = [...projectProgress.features.values()].filter(

@@ -27,7 +27,7 @@ const spike = {
   time_box: '1 week',
 };
 
-/** One feature at its tests, one finished, one blocked by a spike, one nobody has touched. */
+/** One feature at its tests, one finished, one blocked by a spike, one not started. */
 const project: TestProject = {
   features: [
     testFeature('ALPHA'),
@@ -119,7 +119,7 @@ describe('the status', () => {
       pending: 2,
       blocked: 1,
     });
-    // Optional, and begun by nobody.
+    // Optional and not started.
     expect(status.coverage[4]).toMatchObject({ edge: 'design_test_cases', pending: 0 });
   });
 

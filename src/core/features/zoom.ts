@@ -16,7 +16,7 @@ export interface BandView {
   readonly percent: number;
 }
 
-/** One edge from close by: what it asks for, and who is on it. */
+/** Details of one edge: its requirements and the features on it. */
 export interface EdgeView {
   readonly edge: string;
   readonly name: string;
@@ -38,11 +38,11 @@ export interface EdgeView {
 export interface ZoomView {
   readonly bands: readonly BandView[];
   readonly edge: EdgeView | null;
-  /** Set where an edge was named that the topology does not have. */
+  /** Set if the requested edge is not in the topology. */
   readonly unknown_edge: string | null;
 }
 
-/** The graph from afar in four bands, and one edge of it from close by. Changes nothing. */
+/** Overview of the graph in four bands, with details of one edge. Read-only. */
 export function zoomView(input: RouteInput, edge: string | null): ZoomView {
   const { methodology } = input;
   if (methodology === null) return { bands: [], edge: null, unknown_edge: edge };
@@ -68,7 +68,10 @@ const BAND_BY_ASSET: ReadonlyMap<string, Band> = new Map([
   ['telemetry', 'Operations'],
 ]);
 
-/** By what it makes; an asset of the project's own belongs where it comes from. What closes the circle, operates. */
+/**
+ * Band of an edge, by its target. Assets of the project's own belong to the band of their source; the feedback edge
+ * belongs to Operations.
+ */
 function bandOf({ source, target }: Transition, { transitions }: Topology, seen = new Set<string>()): Band {
   if (source === 'telemetry') return 'Operations';
   const known = BAND_BY_ASSET.get(target) ?? BAND_BY_ASSET.get(source);

@@ -1,17 +1,17 @@
 import { isReservedName, isWindowsShortName } from './guarded-paths.js';
 
 export const PATH_BYTES_MAX = 512;
-/** No common disk has longer names, and what cannot be written would wait for its promotion for ever. */
+/** Common file systems have no longer names; a file that cannot be written would wait for its promotion forever. */
 const NAME_BYTES_MAX = 255;
 const DEPTH_MAX = 64;
 
-/** On some disks a device, whatever comes after the first dot. */
+/** Names that Windows treats as a device, whatever follows the first dot. */
 const WINDOWS_DEVICE_NAME = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
 
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 /**
- * What is wrong with a path as the place of a result, from the project's root; null: nothing. What passes means the same
- * file on every disk, and none outside the project.
+ * What is wrong with the path of a result file, relative to the project root; null if it is valid. A valid path names
+ * the same file on every file system, and no file outside the project.
  */
 export function pathFault(path: string): string | null {
   if (isLonger(path, PATH_BYTES_MAX)) {

@@ -5,14 +5,14 @@ import type { Methodology } from './methodology.js';
 export interface AuthorityVerdict {
   readonly verdict: 'granted' | 'escalate' | 'reject' | 'warn';
   readonly reason: 'outside_role_authority' | 'spec_mutation' | 'commands_programs' | null;
-  /** What a human must see, where that is the reason. */
+  /** Paths that a human must review, if they are the reason. */
   readonly paths?: readonly string[];
 }
 
 export interface AuthorityRequest {
   readonly edge: string;
   readonly agent_role: string | null;
-  /** What the result changes, from the project's root. */
+  /** Files that the result changes, relative to the project root. */
   readonly files: readonly string[];
   readonly is_human: boolean;
 }
@@ -20,8 +20,9 @@ export interface AuthorityRequest {
 const GRANTED: AuthorityVerdict = { verdict: 'granted', reason: null };
 
 /**
- * Who may say that an edge has converged. Humans always may. Nobody else may change what other programs take orders
- * from, whatever the project says; nor what the project is held to, unless it says so. `m`: null where nothing is said.
+ * Decides whether a caller may converge an edge. Humans always may. Nobody else may change configuration that controls
+ * other programs, whatever the project says, nor the specification, unless the project allows it. `methodology`: null
+ * if the project is not configured.
  */
 export function checkAuthority(methodology: Methodology | null, request: AuthorityRequest): AuthorityVerdict {
   if (request.is_human) return GRANTED;

@@ -12,7 +12,7 @@ import {
 import { profileEdges, profileOf } from './profile.js';
 import { CONSTRAINTS_FILE, resolveVariables } from './variables.js';
 
-/** A check as it stands for one feature on one edge: variables replaced, and whether it must pass. */
+/** A check for one feature on one edge, with variables replaced and `required` resolved. */
 export interface EffectiveCheck {
   readonly name: string;
   readonly type: CheckType;
@@ -20,11 +20,11 @@ export interface EffectiveCheck {
   readonly required: boolean;
   readonly command?: string;
   readonly pass_criterion?: string;
-  /** Why nobody can run it; null: it can be run. A required check that is skipped has not passed. */
+  /** Why the check cannot run; null if it can. A required check that is skipped has not passed. */
   readonly skipped: string | null;
 }
 
-/** What a result must pass on this edge of this feature, in the order in which checks are run: humans last. */
+/** Checks that a result must pass on this edge of this feature, in the order in which they run: human checks last. */
 export function effectiveChecklist(
   methodology: Methodology,
   vector: FeatureVector,
@@ -49,7 +49,7 @@ export function effectiveChecklist(
   return effective.sort((a, b) => CHECK_TYPES.indexOf(a.type) - CHECK_TYPES.indexOf(b.type));
 }
 
-/** A feature's own thresholds come first, or a text would already say the project's. */
+/** Project thresholds with the feature's overrides, which must apply before variables in a text are resolved. */
 function thresholdsOf(constraints: ProjectConstraints, vector: FeatureVector): Record<string, unknown> {
   const overrides = Object.entries(vector.threshold_overrides).map(([name, value]) => [
     name.replace(/^\$?thresholds\./, ''),
@@ -67,7 +67,7 @@ function checkOfCriterion(acceptance: FeatureVector['acceptance_criteria'][numbe
   return { name, type, criterion, required, source: 'feature', ...command };
 }
 
-/** Humans whom the profile or the edge asks for besides those of the checklist. */
+/** Human checks that the profile or the edge requires beyond the checklist. */
 function extraHumanChecks(
   methodology: Methodology,
   profile: Profile,
@@ -123,14 +123,14 @@ function resolveCheck(
   };
 }
 
-/** What cannot be found out counts as required. */
+/** A check counts as required if its variable cannot be resolved. */
 function isRequired(required: boolean | string, constraints: ProjectConstraints): boolean {
   if (typeof required === 'boolean') return required;
   const resolution = resolveVariables(required, constraints);
   return !(resolution.ok && resolution.text === 'false');
 }
 
-/** `security_model_resolved` cannot pass while the project says nothing of its mandatory `security_model`. */
+/** A check such as `security_model_resolved` cannot pass while the mandatory dimension `security_model` is undecided. */
 function undecidedDimensionReason(name: string, methodology: Methodology): string | null {
   const dimension = methodology.topology.constraint_dimensions.find((one) => `${one.name}_resolved` === name);
   if (dimension === undefined || !dimension.mandatory) return null;
@@ -139,7 +139,7 @@ function undecidedDimensionReason(name: string, methodology: Methodology): strin
   return isDecided ? null : `${dimension.name} is undecided in ${CONSTRAINTS_FILE}.`;
 }
 
-/** Of several checks of one name the most restrictive stands, and it is required if one of them is. */
+/** Of several checks with one name the strictest is kept; it is required if any of them is. */
 function mergeByName(checks: readonly EffectiveCheck[]): EffectiveCheck[] {
   const byName = new Map<string, EffectiveCheck>();
   for (const check of checks) {
@@ -150,7 +150,7 @@ function mergeByName(checks: readonly EffectiveCheck[]): EffectiveCheck[] {
   return [...byName.values()];
 }
 
-/** A human is asked whatever others say under that name. Else the first stands that can be run. */
+/** A human check takes precedence over other checks of the name. Otherwise the first check that can run does. */
 function isStricter(check: EffectiveCheck, first: EffectiveCheck): boolean {
   const [isHuman, wasHuman] = [check.type === 'human', first.type === 'human'];
   return isHuman === wasHuman ? first.skipped !== null && check.skipped === null : isHuman;

@@ -13,8 +13,8 @@ import { undecidedDimensions, workspaceState } from './route-state.js';
 import { CONSTRAINTS_FILE } from './variables.js';
 
 /**
- * Where to go next, and why. Writes nothing and promises nothing: only a claim decides. `known`: the survey of the
- * features as they are, for who has made one.
+ * Advises what to do next, with reasons. Writes and reserves nothing: only a claim decides. `knownProgress`: progress
+ * of the same rows, if the caller has computed it.
  */
 export function chooseRoute(rawInput: RouteInput, knownProgress?: ProjectProgress): RouteAdvice {
   const input = normalizeInput(rawInput);
@@ -43,7 +43,7 @@ const EMPTY_ROUTE = {
   next: '',
 } as const;
 
-/** Edges are meant by any spelling, and a profile insisted on stands in for the feature's own. */
+/** Canonicalises the edge name, and replaces the features' profile if the request names one. */
 function normalizeInput(rawInput: RouteInput): RouteInput {
   const rows = rawInput.rows.every(isClaimable) ? rawInput.rows : rawInput.rows.filter(isClaimable);
   const input = { ...rawInput, rows };
@@ -60,7 +60,7 @@ function normalizeInput(rawInput: RouteInput): RouteInput {
   return { ...input, request: canonical, rows: rowsWithProfile };
 }
 
-/** What only another tool's log speaks of can be looked at, and not claimed. */
+/** Features known only from another tool's log can be viewed but not claimed. */
 const isClaimable = ({ defined, vector }: RouteInput['rows'][number]): boolean =>
   defined || vector.parent !== null;
 
@@ -77,7 +77,7 @@ const STATE_REASONS: Readonly<Record<'UNINITIALISED' | 'NEEDS_INTENT' | 'NO_FEAT
   NO_FEATURES: 'the project has no features yet',
 };
 
-/** States in which there is something to settle before any feature can go on. */
+/** The setup step required before any feature can continue; null if none is. */
 function setupStepFor(
   methodology: Methodology,
   state: WorkspaceState,
@@ -104,7 +104,7 @@ const refusedRoute = (base: RouteAdvice, message: string, more: Partial<RouteAdv
   ...more,
 });
 
-/** What was insisted on and is not there. */
+/** Why the request names something that does not exist; null if everything exists. */
 function requestRefusal(
   { request }: RouteInput,
   methodology: Methodology,
@@ -196,13 +196,13 @@ function routeToCandidate(
   };
 }
 
-/** Who holds the edge already goes on with it: to claim it again would be refused. */
+/** A holder continues with a submission: a second claim of the same edge would be refused. */
 function nextCommand(subject: string, claim: EdgeClaim | null, { agent_id }: RouteInput['request']): string {
   const isOwn = claim !== null && claim.agent_id === agent_id && claim.state !== 'lease_expired';
   return genCommand('task', isOwn ? 'submit' : 'claim', subject);
 }
 
-/** What a human said of the last candidate is what the next one is made for. */
+/** The next candidate must address what the reviewer said about the last one. */
 function reviewReasons({ state }: FeatureStep): string[] {
   const review = state?.review ?? null;
   if (review === null || review.decision === 'APPROVED') return [];
@@ -237,7 +237,7 @@ function routeWithoutCandidate(base: RouteAdvice, request: RouteInput['request']
     return { ...base, reasons: [...base.reasons, 'every feature has converged'], next: 'gen gaps' };
   }
   const message = 'nothing can go on now: every feature is claimed, stuck or waits for something';
-  // An intent begins something new; what is in the way of the features there are comes before it.
+  // An intent starts new work; escalations that block existing features come before it.
   const first = base.escalations.find(({ kind }) => kind !== 'intent') ?? base.escalations[0];
   return { ...base, reasons: [...base.reasons, message], next: first?.next ?? 'gen status' };
 }

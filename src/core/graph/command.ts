@@ -1,13 +1,13 @@
-/** A command that a person may copy into a shell. Ids of foreign logs hold anything, so they are quoted. */
+/** A command that can be copied into a shell. Ids from foreign logs may contain anything, so they are quoted. */
 export const genCommand = (...words: readonly string[]): string =>
   ['gen', ...words.map(shellQuoted)].join(' ');
 
-/** Features are named by people: the id is theirs to fill in. */
+/** People name features themselves, so the id is a placeholder. */
 export const newFeatureCommand = (...words: readonly string[]): string =>
   genCommand('spawn', '--type', 'feature', '--id', 'REQ-F-NAME-001', ...words);
 
 const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`;
 
-/** A control character could repaint the terminal that shows the command. */
+/** Control characters could alter the terminal that shows the command. */
 const printable = (word: string): string => word.replace(/\p{C}/gu, '�');

@@ -2,19 +2,16 @@ import { isJsonEqual } from '../claims/invariants/json-equal.js';
 import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { FeatureVector, Methodology } from './methodology.js';
 
-/** What a project's files say, as they were read. */
 export interface WorkspaceConfig {
   readonly methodology: Methodology;
   readonly features: readonly FeatureVector[];
 }
 
-/** What the records of the project say. */
 export interface RecordedConfig {
   readonly methodology: Methodology | null;
   feature(featureId: string): FeatureVector | null;
 }
 
-/** Whether the files say another methodology than the records. */
 export const hasMethodologyChanged = (methodology: Methodology, recorded: RecordedConfig): boolean =>
   recorded.methodology === null || !isJsonEqual(recorded.methodology, methodology);
 
@@ -23,10 +20,7 @@ export const hasFeatureChanged = (feature: FeatureVector, recorded: RecordedConf
 
 const FEATURES_PER_STEP = 20;
 
-/**
- * The features that the files say otherwise than the records. One that is no longer among the files is not asked after:
- * work may have been done on it, so it stays.
- */
+/** Features whose files differ from their records. A feature without a file is ignored: it may have work, so it stays. */
 export function* changedFeatures(
   features: readonly FeatureVector[],
   recorded: RecordedConfig,
@@ -39,7 +33,7 @@ export function* changedFeatures(
   return changed;
 }
 
-/** What the files say and the records do not. */
+/** Differences between the files and the records. */
 export function diffConfig(
   config: WorkspaceConfig,
   recorded: RecordedConfig,
@@ -48,5 +42,5 @@ export function diffConfig(
   return { methodology: hasMethodologyChanged(toPlainJson(config.methodology), recorded), features };
 }
 
-/** As a store gives it back: what is undefined is not there. */
+/** The value as a store returns it: without undefined fields. */
 export const toPlainJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;

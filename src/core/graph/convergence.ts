@@ -8,7 +8,7 @@ export interface ReportedCheck {
   readonly result: (typeof CHECK_RESULTS)[number];
 }
 
-/** Reports of checks with their counts, as a submission carries them. */
+/** Check reports with their counts, as a submission carries them. */
 export function withResultCounts<Report extends Pick<ReportedCheck, 'result'>>(details: readonly Report[]) {
   const times = (...results: readonly string[]): number =>
     details.filter((report) => results.includes(report?.result)).length;
@@ -17,10 +17,10 @@ export function withResultCounts<Report extends Pick<ReportedCheck, 'result'>>(d
 }
 
 export interface ConvergenceVerdict {
-  /** Required checks that have not passed, without those that wait for a human. */
+  /** Number of required checks that have not passed, without human checks. */
   readonly delta: number;
   readonly failing: readonly { readonly name: string; readonly says: string }[];
-  /** Required human checks: settled by a review, never by a report. */
+  /** Required human checks: a review decides them, never a report. */
   readonly human: readonly string[];
 }
 
@@ -32,7 +32,10 @@ const RESULT_MESSAGES: Readonly<Record<ReportedCheck['result'], string>> = {
   pending: 'is still pending',
 };
 
-/** How far a result is from converging, by what was reported of its checks. Whatever is not known to have passed has not. */
+/**
+ * Determines how far a result is from convergence, from its check reports. A check without a reported pass has not
+ * passed.
+ */
 export function judgeConvergence(
   checks: readonly EffectiveCheck[],
   reported: readonly ReportedCheck[],
@@ -56,7 +59,7 @@ export function judgeConvergence(
   return { delta: failing.length, failing, human };
 }
 
-/** Null: it has passed, or it is a human's and nobody has reported that it failed. */
+/** Null if the check has passed, or if it is a human check without a reported failure. */
 function failureReason(check: EffectiveCheck, reports: readonly ReportedCheck[]): string | null {
   if (check.skipped !== null) return `It was skipped, which is not passed: ${check.skipped}`;
   const other = reports.find(({ type }) => type !== undefined && type !== check.type);

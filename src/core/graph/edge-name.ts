@@ -1,4 +1,4 @@
-/** Names of files that stand for an edge in this family of tools. */
+/** File names that stand for an edge in this family of tools. */
 const FILE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['tdd', 'code_unit_tests'],
   ['bdd', 'design_uat_tests'],
@@ -7,17 +7,17 @@ const FILE_ALIASES: ReadonlyMap<string, string> = new Map([
 ]);
 
 const ARROWS = /<?[-=]+>|[→↔⇒⇔⟶⟷]/g;
-/** What people add behind a name: `Telemetry → Intent (Feedback Loop)`. */
+/** Trailing remark of a name: `Telemetry → Intent (Feedback Loop)`. */
 const TRAILING_REMARKS = /(?<=[^_])(_?\([^()]*\))+$/;
 
-/** A log has a handful of spellings in thousands of lines; working each out again is half of what a fold costs. */
+/** Cache limits. A log has a few spellings in thousands of lines; without the cache, they take half the time of a fold. */
 const SPELLINGS_MAX = 256;
 const SPELLING_LENGTH_MAX = 256;
 const canonicalBySpelling = new Map<string, string>();
 
 /**
- * One canonical id per edge, `source_target`: arrows, spaces, hyphens, case, remarks in brackets and the names of files
- * all mean it. A name that means no edge stays what it is, in the same spelling.
+ * Canonical id of an edge, `source_target`. Arrows, spaces, hyphens, case, remarks in brackets and file names are
+ * normalised; a name that is no known edge too.
  */
 export function canonicalEdge(name: string): string {
   const cached = canonicalBySpelling.get(name);

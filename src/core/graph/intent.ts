@@ -1,7 +1,7 @@
 const LINES_MAX = 2000;
 const LINE_LENGTH_MAX = 500;
 
-/** Somebody has written down what they want: more than headings, and more than what a template says. */
+/** Whether a text states an intent: something other than headings and template text. */
 export function hasIntent(text: string): boolean {
   const lines = text.replace(/<!--[\s\S]*?(-->|$)/g, '').split('\n', LINES_MAX);
   return lines.some((line) => !isHeading(line) && hasContent(line.slice(0, LINE_LENGTH_MAX)));
@@ -9,7 +9,10 @@ export function hasIntent(text: string): boolean {
 
 const isHeading = (line: string): boolean => line.startsWith('#');
 
-/** Not empty, not a rule, no `{place to fill in}`, no TODO; of a field, as `Source: …`, its value counts. */
+/**
+ * Whether a line has content: not empty, not a rule, no `{placeholder}`, no TODO. In a field, as `Source: …`, the value
+ * counts.
+ */
 function hasContent(line: string): boolean {
   const stripped = line.replace(/[*_`=]/g, '').replace(/^[>\s-]+/, '');
   const value = stripped.replace(/^[\w /]{1,40}:/, '').trim();

@@ -6,7 +6,7 @@ import { caseFoldedPath } from './guarded-paths.js';
 export const MANIFEST_FILES_MAX = 2000;
 export const FILE_BYTES_MAX = 100 * 1024 * 1024;
 export const TOTAL_BYTES_MAX = 500 * 1024 * 1024;
-/** More than a manifest of so many files with such names can have. */
+/** Upper bound for a manifest with the maximum number of files and the longest paths. */
 export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -20,11 +20,11 @@ const manifestFile = z.strictObject({
   sha256,
   size_bytes: z.number().int().min(0).max(FILE_BYTES_MAX),
   executable: z.boolean(),
-  /** What the file was when the work on it began; null: there was none. */
+  /** Digest of the file when the work began; null if it did not exist. */
   base_sha256: sha256.nullable(),
 });
 
-/** The result of an edge, as files: what each is to become, by the digest of its bytes. */
+/** Manifest of an edge's result: the new content of each file, by digest. */
 export const manifestSchema = z
   .strictObject({
     kind: z.literal('files'),
@@ -46,7 +46,7 @@ export interface ResultManifest {
   readonly total_bytes: number;
 }
 
-/** Two paths that cannot both be there, said in a sentence; null: there are none. */
+/** Two paths that cannot both exist, as a sentence; null if there are none. */
 export function pathCollision(paths: readonly string[]): string | null {
   const pathByFolded = new Map<string, string>();
   for (const path of paths) {
@@ -64,7 +64,7 @@ export function pathCollision(paths: readonly string[]): string | null {
   return null;
 }
 
-/** Whether a result says that it is files; whether it says so rightly is for `readManifest`. */
+/** Whether a result claims to be a manifest; `parseManifest` decides whether it is valid. */
 export const isFilesResult = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && (data as { kind?: unknown }).kind === 'files';
 
@@ -79,14 +79,17 @@ export function parseManifest(data: unknown): ParsedManifest {
   return { ok: false, path: issue?.path.join('.') ?? '', message: issue?.message ?? 'not understood' };
 }
 
-/** What a blob says that may be a manifest. One reader for all: what is judged is what is promoted. Null: it is none. */
+/**
+ * Parses a blob that may be a manifest; null if it is not JSON. All code uses this parser, so that what is checked is
+ * what is promoted.
+ */
 export function parseResultBlob(blob: Uint8Array): unknown {
   if (blob.length > MANIFEST_BYTES_MAX) return null;
   const parsed = readStrictJson(new TextDecoder().decode(blob));
   return 'value' in parsed ? parsed.value : null;
 }
 
-/** The digests of the files that a result names; none where it is no manifest. */
+/** Digests of the files in a manifest; empty if the result is not one. */
 export function manifestDigests(data: unknown): readonly string[] {
   const parsed = isFilesResult(data) ? parseManifest(data) : null;
   return parsed?.ok ? [...new Set(parsed.manifest.files.map(({ sha256 }) => sha256))] : [];

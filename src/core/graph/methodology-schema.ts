@@ -9,7 +9,7 @@ import {
   VECTOR_TYPES,
 } from './methodology.js';
 
-/** The records are kept whole in the log: in characters of JSON, so much and no more. */
+/** Maximum length in characters of JSON: the log stores these records whole. */
 export const METHODOLOGY_LENGTH_MAX = 512 * 1024;
 export const FEATURE_LENGTH_MAX = 64 * 1024;
 
@@ -106,7 +106,7 @@ const constraints = z.strictObject({
 
 const withinLength = (lengthMax: number) => (value: unknown) => JSON.stringify(value).length <= lengthMax;
 
-/** The normal form, as the record `~methodology` holds it. */
+/** Schema of the record `~methodology`, in normal form. */
 export const methodologySchema: z.ZodType<Methodology> = z
   .strictObject({
     mode: z.enum(['single', 'multi']),
@@ -125,7 +125,7 @@ export const methodologySchema: z.ZodType<Methodology> = z
     error: `expected at most ${METHODOLOGY_LENGTH_MAX} characters of JSON`,
   });
 
-/** A feature's definition, as the record `~feature/<id>` holds it. */
+/** Schema of the record `~feature/<id>`: the definition of a feature. */
 export const featureVectorSchema: z.ZodType<FeatureVector> = z
   .strictObject({
     feature_id: text,

@@ -1,4 +1,4 @@
-/** How a result is judged: by a program, by a model, by a person. In the order in which they run. */
+/** Kinds of check, by who evaluates: a program, a model, a person. In the order in which they run. */
 export const CHECK_TYPES = ['deterministic', 'agent', 'human'] as const;
 export type CheckType = (typeof CHECK_TYPES)[number];
 
@@ -8,10 +8,10 @@ export interface AssetType {
   readonly markov_criteria: readonly string[];
 }
 
-/** One admissible step between two types of asset. `edge` is its canonical id, `source_target`. */
+/** An allowed step between two asset types. `edge` is its canonical id, `source_target`. */
 export interface Transition {
   readonly edge: string;
-  /** As the topology calls it, for people. */
+  /** Name in the topology, for people. */
   readonly name: string;
   readonly source: string;
   readonly target: string;
@@ -26,7 +26,7 @@ export interface ConstraintDimension {
 
 export interface Topology {
   readonly asset_types: readonly AssetType[];
-  /** In the order of the file, which is the order of work; an edge that closes a circle comes last. */
+  /** In file order, which is the order of work; an edge that closes a cycle comes last. */
   readonly transitions: readonly Transition[];
   readonly constraint_dimensions: readonly ConstraintDimension[];
 }
@@ -35,15 +35,15 @@ export interface CheckDefinition {
   readonly name: string;
   readonly type: CheckType;
   readonly criterion: string;
-  /** Text where a variable decides it: `$tools.type_checker.required`. */
+  /** A string if a variable decides it: `$tools.type_checker.required`. */
   readonly required: boolean | string;
-  /** Where the check comes from: `default`, `traceability`, `project`, `feature`. */
+  /** Origin of the check: `default`, `traceability`, `project`, `feature`. */
   readonly source: string;
   readonly command?: string;
   readonly pass_criterion?: string;
 }
 
-/** What an edge asks of its result. What else its file says (guidance, templates) is kept word for word. */
+/** Requirements of an edge for its result. Other content of its file (guidance, templates) is kept verbatim. */
 export interface EdgeConfig {
   readonly edge: string;
   readonly description: string;
@@ -66,14 +66,14 @@ export interface TimeBoxRule {
 export interface Profile {
   readonly name: string;
   readonly description: string;
-  /** Edges by canonical id; `all`: every edge of the topology. */
+  /** Canonical edge ids; `all`: every edge of the topology. */
   readonly include: readonly string[] | 'all';
   readonly skip: readonly string[];
   readonly optional: readonly string[];
   readonly evaluators: readonly CheckType[];
   readonly evaluators_by_edge: Readonly<Record<string, readonly CheckType[]>>;
   readonly convergence_rule: string;
-  /** What a human says besides, on the last edge: `production_verified`. */
+  /** An extra condition that a human confirms on the last edge: `production_verified`. */
   readonly additional_condition?: string;
   readonly human_required_on_all_edges: boolean;
   readonly max_iterations: number;
@@ -90,21 +90,21 @@ export interface AgentRole {
   readonly converge_edges: readonly string[] | 'all';
 }
 
-/** Who may converge what. Read from `agent_roles.yml`. */
+/** Which roles may converge which edges. Read from `agent_roles.yml`. */
 export interface RoleRegistry {
   readonly roles: Readonly<Record<string, AgentRole>>;
   readonly outside_authority_action: AuthorityAction;
   readonly spec_mutation_requires_human: boolean;
 }
 
-/** Which modules a feature touches, and which modules each module rests on. */
+/** Modules that each feature touches, and the dependencies of each module. */
 export interface ModuleMap {
   readonly feature_module_map: Readonly<Record<string, readonly string[]>>;
   readonly dependency_dag: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface Parallelism {
-  /** Features that share modules with claimed work are refused, not only warned of. */
+  /** Claims of features that share modules with claimed work are refused, not only warned about. */
   readonly enforce: boolean;
 }
 
@@ -122,8 +122,8 @@ export interface AcceptanceCriterion {
 }
 
 /**
- * What a person or a spawn says of a feature. How far it is comes from the log alone: a trajectory written in a
- * vector's file is read, and never believed.
+ * Definition of a feature, from a person or a spawn. Its progress comes from the log only: a trajectory in the file is
+ * read but ignored.
  */
 export interface FeatureVector {
   readonly feature_id: string;
@@ -135,16 +135,16 @@ export interface FeatureVector {
   readonly created: string | null;
   readonly time_box: (TimeBoxRule & { readonly started: string | null }) | null;
   readonly parent: { readonly feature: string; readonly edge: string | null; readonly reason: string } | null;
-  /** Features that must be there first; `asset` narrows it to the edges up to that type of asset. */
+  /** Features that must converge first; `asset` limits this to the edges up to that asset type. */
   readonly dependencies: readonly { readonly feature: string; readonly asset: string | null }[];
-  /** Requirement keys this feature delivers, its own among them. */
+  /** Requirement keys that this feature delivers, including its own. */
   readonly requirements: readonly string[];
   readonly acceptance_criteria: readonly AcceptanceCriterion[];
   readonly threshold_overrides: Readonly<Record<string, unknown>>;
   readonly additional_checks: readonly CheckDefinition[];
 }
 
-/** `project_constraints.yml`: what variables in checks stand for, and which dimensions are settled. */
+/** Content of `project_constraints.yml`: the values of variables in checks, and the decided dimensions. */
 export interface ProjectConstraints {
   readonly project_name: string | null;
   readonly language: string | null;
@@ -152,13 +152,13 @@ export interface ProjectConstraints {
   readonly thresholds: Readonly<Record<string, unknown>>;
   readonly standards: Readonly<Record<string, unknown>>;
   readonly architecture: Readonly<Record<string, unknown>>;
-  /** By dimension: what was decided; empty or null is undecided. */
+  /** Decision per dimension; empty or null is undecided. */
   readonly constraint_dimensions: Readonly<Record<string, unknown>>;
 }
 
 export type CoordinationMode = 'single' | 'multi';
 
-/** How long claims of edges last. What is absent, the policy of the project says. */
+/** Durations of edge claims. Absent values come from the project's policy. */
 export interface ClaimTimeouts {
   readonly stale_threshold_seconds?: number;
   readonly claim_ttl_seconds?: number;
@@ -167,8 +167,8 @@ export interface ClaimTimeouts {
 }
 
 /**
- * All that a project says of how it works, in one normal form: edges by canonical id, durations in seconds, built-in
- * defaults filled in. It is kept whole in the project's record `~methodology`, so that decisions rest on the log.
+ * Configuration of a project in normal form: canonical edge ids, durations in seconds, built-in defaults filled in.
+ * Stored whole in the record `~methodology`, so that decisions depend on the log only.
  */
 export interface Methodology {
   readonly mode: CoordinationMode;
@@ -181,13 +181,13 @@ export interface Methodology {
   readonly claims?: ClaimTimeouts;
   readonly modules: ModuleMap | null;
   readonly constraints: ProjectConstraints;
-  /** The intent was written down by a person: not empty, not the placeholder. */
+  /** A person has written the intent: the file is neither empty nor the placeholder. */
   readonly has_intent: boolean;
 }
 
-/** What is wrong with a file of the workspace, and where. */
+/** What is wrong with a workspace file, and where. */
 export interface ConfigFault {
-  /** From `.ai-workspace/`, as `profiles/standard.yml`. */
+  /** Relative to `.ai-workspace/`, as `profiles/standard.yml`. */
   readonly file: string;
   readonly path: string;
   readonly message: string;
@@ -200,7 +200,7 @@ export type ParsedMethodology =
       readonly ok: true;
       readonly methodology: Methodology;
       readonly features: readonly FeatureVector[];
-      /** What was read as something else than it says, or left out: for people. */
+      /** Values that were reinterpreted or ignored, for people. */
       readonly warnings: readonly ConfigFault[];
     }
   | { readonly ok: false; readonly faults: readonly ConfigFault[] };

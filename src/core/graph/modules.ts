@@ -1,7 +1,7 @@
 import type { ModuleMap } from './methodology.js';
 
 export interface InnerProduct {
-  /** How many modules both touch; null where nobody knows what one of them touches. */
+  /** Number of modules that both features touch; null if the modules of one are unknown. */
   readonly count: number | null;
   readonly shared: readonly string[];
 }
@@ -9,8 +9,8 @@ export interface InnerProduct {
 const UNKNOWN_OVERLAP: InnerProduct = { count: null, shared: [] };
 
 /**
- * How much two features have in common: the modules that both touch, directly or because a module they touch rests
- * on them. A feature that is not in the map is unknown, and that is never the same as sharing nothing.
+ * Overlap of two features: the modules that both touch, directly or through dependencies. A feature that is not in the
+ * map is unknown, which is not the same as no overlap.
  */
 export function innerProduct(modules: ModuleMap | null, a: string, b: string): InnerProduct {
   const ofA = touchedModules(modules, a);
@@ -20,7 +20,7 @@ export function innerProduct(modules: ModuleMap | null, a: string, b: string): I
   return { count: shared.length, shared };
 }
 
-/** The modules of a feature with all that they rest on. A graph that runs in circles is walked once. */
+/** The modules of a feature with all their dependencies. Each module is visited once, so cycles are harmless. */
 export function touchedModules(modules: ModuleMap | null, featureId: string): ReadonlySet<string> | null {
   const direct = ownEntry(modules?.feature_module_map, featureId);
   if (modules === null || direct === undefined) return null;
@@ -35,13 +35,13 @@ export function touchedModules(modules: ModuleMap | null, featureId: string): Re
 }
 
 export interface WorkOrder {
-  /** Modules that several of the features touch, each after those it rests on. */
+  /** Modules that several of the features touch, each after its dependencies. */
   readonly shared_modules: readonly string[];
-  /** Who shares the most goes first; features nobody knows the modules of come last. */
+  /** Features by number of shared modules, most first; features with unknown modules come last. */
   readonly features: readonly string[];
 }
 
-/** What to build first when features share modules: the shared modules, then the feature that shares the most. */
+/** Suggests an order for features that share modules: shared modules first, then the features that share most. */
 export function suggestWorkOrder(modules: ModuleMap | null, featureIds: readonly string[]): WorkOrder {
   const touched = new Map([...new Set(featureIds)].sort().map((id) => [id, touchedModules(modules, id)]));
   const users = new Map<string, number>();
@@ -61,7 +61,7 @@ const increment = (counts: Map<string, number>, key: string): void => {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 };
 
-/** Without calling itself: a chain of modules may be longer than a stack is deep. */
+/** Iterative: a chain of modules may be deeper than the call stack. */
 function dependenciesFirst(modules: ModuleMap | null, requested: readonly string[]): string[] {
   const order = new Set<string>();
   const seen = new Set<string>();

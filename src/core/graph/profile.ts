@@ -7,7 +7,7 @@ const PROFILE_BY_VECTOR_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
   hotfix: 'hotfix',
 };
 
-/** The profile of a vector that names none. */
+/** Profile of a vector that names none. */
 export function defaultProfileFor(
   vectorType: VectorType,
   profiles: Readonly<Record<string, Profile>>,
@@ -17,7 +17,7 @@ export function defaultProfileFor(
   return preferred !== undefined && Object.hasOwn(profiles, preferred) ? preferred : defaultProfile;
 }
 
-/** A profile that is gone since a vector named it is replaced by the project's own. */
+/** Profile of a vector; the project's default if the named profile no longer exists. */
 export function profileOf(methodology: Methodology, { profile }: Pick<FeatureVector, 'profile'>): Profile {
   const name = Object.hasOwn(methodology.profiles, profile) ? profile : methodology.default_profile;
   const found = methodology.profiles[name];
@@ -30,7 +30,7 @@ export interface ProfileEdge {
   readonly optional: boolean;
 }
 
-/** The edges of a profile in the order of work: that of the topology. Both ways of a co-evolution are one edge. */
+/** Edges of a profile in the order of the topology. The two directions of a co-evolution count as one edge. */
 export function profileEdges(profile: Profile, topology: Topology): readonly ProfileEdge[] {
   const { include, skip, optional } = profile;
   const edges: ProfileEdge[] = [];

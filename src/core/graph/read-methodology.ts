@@ -18,13 +18,13 @@ import { type ParsedTopology, parseTopology } from './read/topology.js';
 import { sizeLimitError, WorkspaceFiles } from './read/workspace-files.js';
 
 /**
- * All that the files of a workspace say, in normal form, or everything that is wrong with them. By path from
- * `.ai-workspace/`; where there is no file, the built-in one stands.
+ * Parses the files of a workspace into normal form, or returns all their faults. By path relative to `.ai-workspace/`;
+ * missing files are replaced by the built-in ones.
  */
 export const parseMethodology = (files: ReadonlyMap<string, string>): ParsedMethodology =>
   runAllSteps(parseMethodologySteps(files));
 
-/** The same, a file at a time: whoever has others to serve does so in between. */
+/** The same in steps of one file. */
 export function* parseMethodologySteps(files: ReadonlyMap<string, string>): StepGenerator<ParsedMethodology> {
   const message = sizeLimitError(files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
@@ -51,7 +51,7 @@ class MethodologyParser {
     private readonly findings: ConfigFindings,
   ) {}
 
-  /** Null, with the faults told: there is no point in going on. */
+  /** Null if faults, already reported, make it pointless to continue. */
   parse(): Omit<ParsedMethodology & { ok: true }, 'ok' | 'warnings'> | null {
     const graph = this.topology();
     if (graph === null) return null;
@@ -105,7 +105,7 @@ class MethodologyParser {
     return file && parseCoordination(file);
   }
 
-  /** The built-in ones stay, save those that the workspace has a file for. */
+  /** The built-in profiles, replaced by those of the workspace with the same name. */
   private profiles(names: EdgeNameIndex): Record<string, Profile> {
     const builtIn: Record<string, Profile> = {};
     for (const file of builtInProfiles()) {
@@ -124,7 +124,7 @@ class MethodologyParser {
     return { ...builtIn, ...fromFiles };
   }
 
-  /** When work goes to a human, where a profile's own file does not say it. */
+  /** Default thresholds of a profile whose own file sets none. */
   private thresholds(builtIn: Readonly<Record<string, Profile>>): (profile: string) => IterationThresholds {
     const file = this.files.fileOf('thresholds');
     if (file !== null) return parseThresholds(file);

@@ -6,7 +6,7 @@ import type { RouteAdvice, RouteInput } from './route.js';
 type RouteRequest = RouteInput['request'];
 type SkippedEdge = RouteAdvice['skipped'][number];
 
-/** A feature that can go on, and where. */
+/** A feature that can continue, and its next step. */
 export interface RouteCandidate {
   readonly progress: FeatureProgress;
   readonly step: FeatureStep;
@@ -17,7 +17,7 @@ export interface EdgeChoice {
   readonly skipped: readonly SkippedEdge[];
 }
 
-/** The first edge of a feature's profile that its asker could claim now; what was passed over, and why. */
+/** Chooses the first edge of the feature's profile that the caller could claim now, and lists what was skipped and why. */
 export function chooseEdge(
   projectProgress: ProjectProgress,
   progress: FeatureProgress,
@@ -40,13 +40,13 @@ export function chooseEdge(
   return { candidate: null, skipped };
 }
 
-/** An optional edge is offered to those who ask for it, and to nobody else before it has begun. */
+/** An optional edge that has not started is offered only on request. */
 function isRequestedStep(step: FeatureStep, request: RouteRequest): boolean {
   if (request.edge !== undefined) return step.edge === request.edge;
   return isCountedStep(step) && step.status !== 'converged';
 }
 
-/** Two agents on one feature share all of its modules, so a feature at work is left to its holder. */
+/** Two agents on one feature share all of its modules, so a feature in work is left to its holder. */
 function otherAgentsClaim(
   { steps, row }: FeatureProgress,
   request: RouteRequest,
@@ -58,7 +58,7 @@ function otherAgentsClaim(
   return null;
 }
 
-/** A claim that somebody else has open. One whose lease has run out may be taken over. */
+/** Whether another agent has an open claim. A claim with an expired lease may be taken over. */
 export const isHeldByAnother = ({ agent_id, state }: EdgeClaim, request: RouteRequest): boolean =>
   agent_id !== request.agent_id && state !== 'lease_expired';
 
@@ -73,7 +73,7 @@ function stepRefusal(progress: FeatureProgress, step: FeatureStep, request: Rout
   const obstacle = stepObstacle(progress, step);
   if (obstacle !== null) return obstacle.message;
   if (step.claim !== null && isHeldByAnother(step.claim, request)) return holderMessage(step.claim);
-  // Whoever names the feature knows that it is stuck and wants to try again.
+  // A request that names the feature is a deliberate retry of a stuck edge.
   if (step.stuck && request.feature === undefined) {
     return `it is stuck: delta ${step.state?.delta} again and again, and needs a human or another idea`;
   }

@@ -3,7 +3,7 @@ import { innerProduct, suggestWorkOrder } from './modules.js';
 import type { OverlappingWork, RouteInput } from './route.js';
 import { isHeldByAnother } from './route-edge.js';
 
-/** Features that other agents have open now and that are not known to be free of this one. */
+/** Open features of other agents whose overlap with this one is not zero, or unknown. */
 export function overlappingWork(input: RouteInput, featureId: string): OverlappingWork[] {
   const modules = input.methodology?.modules ?? null;
   return openClaims(input).flatMap((claim) => {

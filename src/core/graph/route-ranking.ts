@@ -3,7 +3,7 @@ import { PRIORITIES } from './methodology.js';
 import type { RouteCandidate } from './route-edge.js';
 
 interface RankingTier {
-  /** Less goes first. */
+  /** Lower values come first. */
   readonly weight: (candidate: RouteCandidate) => number;
   readonly describe: (candidate: RouteCandidate) => string;
 }
@@ -20,7 +20,7 @@ const openEdgeCount = ({ progress }: RouteCandidate): number => unconvergedSteps
 const priorityOf = ({ progress }: RouteCandidate) => progress.row.vector.priority;
 const lastPosition = ({ progress }: RouteCandidate): number => progress.row.state?.last_position ?? 0;
 
-/** In this order; the first that tells two features apart decides between them. */
+/** Ranking criteria in order; the first that differs decides. */
 const TIERS: readonly RankingTier[] = [
   {
     weight: urgency,
@@ -49,7 +49,7 @@ export function rankCandidates(candidates: readonly RouteCandidate[]): RouteCand
   });
 }
 
-/** Why the first goes before the second. */
+/** Why the first candidate ranks before the second. */
 export function rankingReason(first: RouteCandidate, second: RouteCandidate | undefined): string {
   const { feature_id } = first.progress.row.vector;
   if (second === undefined) return `${feature_id} is the only feature that can go on`;

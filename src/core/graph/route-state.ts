@@ -3,7 +3,7 @@ import type { ProjectProgress } from '../features/project-progress.js';
 import type { Methodology } from './methodology.js';
 import type { RouteInput, WorkspaceState } from './route.js';
 
-/** The first of the eight that fits, always derived anew. */
+/** Derives the workspace state: the first of the eight that applies. */
 export function workspaceState(
   { methodology }: RouteInput,
   projectProgress: ProjectProgress,
@@ -29,8 +29,8 @@ const WAITING_STATUSES: ReadonlySet<string> = new Set(['blocked', 'pending_revie
 const FIRST_CONSTRAINED_EDGE = 'requirements_design';
 
 /**
- * From the design on, a feature rests on the dimensions that a project must decide. It is where its work stands, and past
- * what has converged: who only claims an edge far ahead has not brought it there.
+ * Whether a feature depends on the mandatory dimensions: from the design edge on. Its converged edges and its current
+ * one count; a claim on a later edge does not.
  */
 function needsConstraints({ topology }: Methodology, progress: FeatureProgress): boolean {
   const order = topology.transitions.map(({ edge }) => edge);
@@ -41,7 +41,7 @@ function needsConstraints({ topology }: Methodology, progress: FeatureProgress):
   return [...convergedSteps, ...currentStep].some(({ edge }) => order.indexOf(edge) >= from);
 }
 
-/** Mandatory dimensions of which the project has said nothing. */
+/** Mandatory dimensions that the project has not decided. */
 export function undecidedDimensions({ topology, constraints }: Methodology): string[] {
   return topology.constraint_dimensions
     .filter(({ name, mandatory }) => mandatory && !isDecided(constraints.constraint_dimensions, name))
@@ -52,7 +52,7 @@ export function isDecided(dimensions: Readonly<Record<string, unknown>>, name: s
   return Object.hasOwn(dimensions, name) && hasContent(dimensions[name]);
 }
 
-/** A text, a number, or anything that holds one. */
+/** Whether a value is, or contains, a non-empty text or a number. */
 function hasContent(value: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (typeof value === 'string') return value.trim() !== '';

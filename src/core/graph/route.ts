@@ -1,7 +1,7 @@
 import type { FeatureRow, MethodologyState } from '../features/feature-state.js';
 import type { Methodology } from './methodology.js';
 
-/** The eight states a workspace can be in; derived anew each time, never stored. The first that fits stands. */
+/** States of a workspace, in order of precedence: the first that applies. Always derived, never stored. */
 export const WORKSPACE_STATES = [
   'UNINITIALISED',
   'NEEDS_CONSTRAINTS',
@@ -15,12 +15,12 @@ export const WORKSPACE_STATES = [
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
 
 export interface RouteInput {
-  /** Null: nobody has initialised the project. */
+  /** Null if the project is not initialised. */
   readonly methodology: Methodology | null;
   readonly rows: readonly FeatureRow[];
   readonly state: MethodologyState;
   readonly now_ms: number;
-  /** What the caller insists on, and who it is. */
+  /** The caller, and what it asks for explicitly. */
   readonly request: {
     readonly feature?: string;
     readonly edge?: string;
@@ -45,40 +45,40 @@ export interface Escalation {
   readonly severity: 'critical' | 'high' | 'medium' | 'low';
   readonly since: string;
   readonly says: string;
-  /** The command that settles it. */
+  /** The command that resolves it. */
   readonly next: string;
 }
 
-/** Another feature at work now, and what both touch. */
+/** Another feature in work, and the modules that both touch. */
 export interface OverlappingWork {
   readonly feature_id: string;
   readonly edge: string;
   readonly agent_id: string;
-  /** How many modules both touch; null: unknown, and nobody may call that free. */
+  /** Number of modules that both touch; null if unknown, which does not mean none. */
   readonly inner_product: number | null;
   readonly shared_modules: readonly string[];
   readonly says: string;
 }
 
-/** Where to go next, and why. Advice: only a claim decides. */
+/** Advice on what to do next, with reasons. Not binding: only a claim decides. */
 export interface RouteAdvice {
   readonly state: WorkspaceState;
   readonly feature: string | null;
   readonly edge: string | null;
-  /** The iteration that would begin. */
+  /** The iteration that would start. */
   readonly iteration: number | null;
-  /** One sentence each, in the order of thought. */
+  /** One sentence each, in the order of the decision. */
   readonly reasons: readonly string[];
   readonly skipped: readonly {
     readonly feature: string;
     readonly edge: string | null;
     readonly says: string;
   }[];
-  /** Pending first of all: what waits for a human. */
+  /** Items that wait for a human; these come first. */
   readonly escalations: readonly Escalation[];
   readonly parallel: readonly OverlappingWork[];
-  /** Set where what was asked for cannot be, or `enforce` forbids it. */
+  /** Set if the request cannot be met, or if `enforce` forbids it. */
   readonly refused: string | null;
-  /** What to do now, as a command. */
+  /** The next action, as a command. */
   readonly next: string;
 }

@@ -1,6 +1,6 @@
 import type { FeatureVector } from './methodology.js';
 
-/** A vector as its file says it: read again, it is the same. JSON is YAML, and needs no other care with what people wrote. */
+/** Serialises a vector as a file that parses back to the same vector. JSON is valid YAML and needs no further escaping. */
 export function serializeFeature(vector: FeatureVector): string {
   const {
     feature_id,

@@ -3,7 +3,7 @@ import { parseMethodology } from './read-methodology.js';
 
 export type ValidMethodology = ParsedMethodology & { ok: true };
 
-/** Reads files that are as they should be. */
+/** Parses files that must be valid. */
 export function parseValidMethodology(files: Readonly<Record<string, string>> = {}): ValidMethodology {
   const parsed = parseMethodology(new Map(Object.entries(files)));
   if (!parsed.ok) throw new Error(`cannot be read: ${JSON.stringify(parsed.faults, null, 2)}`);

@@ -4,15 +4,15 @@ const DURATION_PART =
   /(\d+(?:\.\d+)?)\s*(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?|w(?:eeks?)?)(?![a-z])/g;
 
 const DURATION_LENGTH_MAX = 64;
-/** Ten years: whoever writes more has mistyped. */
+/** Ten years; a longer duration is most likely a typing error. */
 const DURATION_SECONDS_MAX = 10 * 366 * 86_400;
 
-/** Seconds of `90s`, `1h30m`, `4 hours`, `3 weeks`, `1 day 12 hours`, `weekly`; null where it is no duration. */
+/** Seconds of `90s`, `1h30m`, `4 hours`, `3 weeks`, `1 day 12 hours`, `weekly`; null if the text is not a duration. */
 export function parseDuration(text: string): number | null {
   if (text.length > DURATION_LENGTH_MAX) return null;
   const normalized = text.trim().toLowerCase();
   const expanded = NAMED_INTERVALS[normalized] ?? normalized;
-  // Between a number and the next a word boundary need not stand: `1h30m`.
+  // Separates parts without a space between them: `1h30m`.
   const spaced = expanded.replace(/([a-z])(\d)/g, '$1 $2');
   let seconds = 0;
   const rest = spaced.replace(DURATION_PART, (_, amount: string, unit: string) => {
@@ -25,13 +25,13 @@ export function parseDuration(text: string): number | null {
 
 export interface TimeBoxStatus {
   readonly status: 'none' | 'active' | 'expiring' | 'expired';
-  /** The part of the time that is gone: 0 not begun, 1 all of it. */
+  /** Fraction of the time that has passed: 0 at the start, 1 at the end. */
   readonly elapsed: number;
 }
 
 const EXPIRING_FROM_FRACTION = 0.75;
 
-/** A box that nobody has opened yet is active, and nothing of it is gone. */
+/** Status of a time box. One that has not started is active with nothing elapsed. */
 export function timeBoxStatus(
   box: { readonly duration_seconds: number; readonly started: string | null } | null,
   nowMs: number,
@@ -44,7 +44,7 @@ export function timeBoxStatus(
   return { status: elapsed >= EXPIRING_FROM_FRACTION ? 'expiring' : 'active', elapsed };
 }
 
-/** A time without an offset is UTC: it must not mean something else on another machine. */
+/** A time without an offset is UTC, so that it means the same on every machine. */
 function parseUtcTime(text: string): number {
   const hasNoOffset = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(text);
   return Date.parse(hasNoOffset ? `${text.replace(' ', 'T')}Z` : text);

@@ -1,6 +1,6 @@
 import type { Transition } from './methodology.js';
 
-/** As the file has them; those that lead back to where work began come last. */
+/** Keeps the file order, but moves transitions that close a cycle to the end. */
 export function orderTransitions(transitions: readonly Transition[]): Transition[] {
   const forward: Transition[] = [];
   const feedback: Transition[] = [];

@@ -1,14 +1,14 @@
 import type { ProjectConstraints } from './methodology.js';
 
-/** Only these four begin a variable: `$f` and `$MISSING` in a command are the shell's own. */
+/** Only these four prefixes start a variable: `$f` and `$MISSING` in a command belong to the shell. */
 const VARIABLE = /\$(tools|thresholds|standards|architecture)((?:\.\w+)+)/g;
 const WHOLE_VARIABLE = /^\$(tools|thresholds|standards|architecture)(\.\w+)+$/;
 const TEXT_LENGTH_MAX = 64 * 1024;
 const SUBSTITUTIONS_MAX = 1000;
-/** What a tool may leave out: it is then called without arguments, and its exit code says all. */
+/** Keys that a tool may omit: it then runs without arguments, and only its exit code counts. */
 const OPTIONAL_KEYS: ReadonlySet<string> = new Set(['args', 'pass_criterion']);
 
-/** Where a person writes what is missing. */
+/** The file in which a person adds missing values. */
 export const CONSTRAINTS_FILE = '.ai-workspace/context/project_constraints.yml';
 
 type VariablePrefix = 'tools' | 'thresholds' | 'standards' | 'architecture';
@@ -19,7 +19,7 @@ export type ResolvedText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly message: string };
 
-/** The text with every variable replaced by what the constraints say, and the variables in that as well. */
+/** Replaces every variable with its value from the constraints, recursively. */
 export function resolveVariables(text: string, constraints: ProjectConstraints): ResolvedText {
   try {
     return { ok: true, text: new VariableResolver(constraints).resolve(text, []).trim() };
@@ -55,7 +55,7 @@ class VariableResolver {
     for (const [at, step] of path.entries()) {
       const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, step);
       value = inside ? (value as Record<string, unknown>)[step] : undefined;
-      // A tool that is there may say nothing of its arguments; one that is not there is not.
+      // A tool that exists may omit its optional keys; a tool that does not exist is an error.
       const mayBeAbsent = inside || (at > 0 && at === path.length - 1 && OPTIONAL_KEYS.has(step));
       if (!mayBeAbsent) throw new UnresolvedVariableError(`${name} is not said in ${CONSTRAINTS_FILE}.`);
     }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseMethodology } from './read-methodology.js';
 import { parseValidMethodology } from './testing.js';
 
-/** The examples of the page that explains the files, each with the path in its first line. */
+/** The examples of the documentation page, each with its path in the first line. */
 const page = readFileSync(new URL('../../../docs/workspace-files.md', import.meta.url), 'utf8');
 const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text);
 const examples = blocks.map((text): [string, string] => [/^# (\S+\.yml)\n/.exec(text)?.[1] ?? '', text]);

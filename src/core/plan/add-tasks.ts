@@ -18,7 +18,7 @@ import {
 import { isTaskId, parseTaskId, type TaskId } from './task-id.js';
 import { subtaskInputSchema, taskInputSchema } from './task-schema.js';
 
-/** A subtask on its own: its id, `A-001-x::4`, says whose it is. */
+/** A subtask on its own: its id, such as `A-001-x::4`, names the task it belongs to. */
 const addedSubtaskSchema = subtaskInputSchema.extend({ id: z.string().min(1) });
 export type AddedSubtask = z.infer<typeof addedSubtaskSchema>;
 
@@ -32,7 +32,7 @@ interface SubtaskAddition {
   readonly path: DocumentPath;
 }
 
-/** Tasks to be added, read each by itself. */
+/** Tasks to add, each parsed on its own. */
 export interface ParsedTaskItems {
   readonly candidates: CandidateTask[];
   readonly additions: ReadonlyMap<string, SubtaskAddition[]>;
@@ -40,11 +40,11 @@ export interface ParsedTaskItems {
   readonly faults: PlanFaultList;
 }
 
-/** Adds tasks, and subtasks to tasks that are there, under the rules of a whole plan. The plan itself is not touched. */
+/** Adds tasks, and subtasks to existing tasks, under the rules of a whole plan. Does not modify the plan. */
 export const addTasks = (plan: Plan, tasks: unknown, startedTasks: StartedTasks): AddTasksResult =>
   addTaskItems(plan, readTaskItems(tasks), startedTasks);
 
-/** What can be said of the tasks without the plan they come to. */
+/** Parses the tasks and reports the faults that can be found without the plan. */
 export function readTaskItems(tasks: unknown): ParsedTaskItems {
   const faults = new PlanFaultList();
   if (Array.isArray(tasks)) return { ...readItems(tasks, faults), faults };
@@ -52,7 +52,7 @@ export function readTaskItems(tasks: unknown): ParsedTaskItems {
   return { candidates: [], additions: new Map(), faultyTaskIds: new Set(), faults };
 }
 
-/** The same items again, of tasks that `readTaskItems` found no fault with. */
+/** Rebuilds the items of tasks that `readTaskItems` accepted. */
 export function validTaskItems(tasks: readonly (TaskInput | AddedSubtask)[]): ParsedTaskItems {
   const items = { candidates: [] as CandidateTask[], additions: new Map<string, SubtaskAddition[]>() };
   for (const [at, task] of tasks.entries()) {
@@ -65,7 +65,7 @@ export function validTaskItems(tasks: readonly (TaskInput | AddedSubtask)[]): Pa
 
 export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: StartedTasks): AddTasksResult {
   const { additions, faultyTaskIds } = items;
-  // Proposed again, it begins again from what was read.
+  // Copies, because the same items may be proposed again.
   const candidates = [...items.candidates];
   const faults = items.faults.copy();
   if (candidates.length === 0 && additions.size === 0 && !faults.isEmpty)
@@ -133,7 +133,7 @@ function addItem(
   additions.set(id.parent, siblings);
 }
 
-/** Subtasks are numbered without gaps, so the next ones are the only ones that can be added. */
+/** Subtasks are numbered without gaps, so only the next numbers can be added. */
 function addSubtasks(
   task: PlannedTask,
   added: readonly SubtaskAddition[],
@@ -163,7 +163,7 @@ function addSubtasks(
   };
 }
 
-/** Subtasks that are only counted need words of their own once others join them. */
+/** Subtasks given only as a count need descriptions once others are added. */
 function explicitSubtasks(task: PlannedTask): SubtaskInput[] {
   if (typeof task.subtasks !== 'number') return [...task.subtasks];
   return Array.from({ length: task.subtasks }, (_, at) => ({

@@ -5,24 +5,27 @@ import { FAULTS_MAX, type PlanFaultList } from './plan-faults.js';
 import { type PlannedTask, splitSubject, subtaskCount, subtaskId } from './task.js';
 import { parseTaskId } from './task-id.js';
 
-/** Tasks and subtasks of one project. */
+/** Maximum number of tasks and subtasks in a project. */
 export const PLAN_SUBJECTS_MAX = 1_000_000;
 const CYCLE_SHOWN_MAX = 12;
 
-/** A task that wants to be in the plan, and where it is written. */
+/** A task to add to the plan, and its location in the document. */
 export interface CandidateTask {
   readonly task: PlannedTask;
   readonly path: DocumentPath;
-  /** Whether the plan has it already, and it comes with more subtasks. */
+  /** Whether the plan has the task already and this adds subtasks to it. */
   readonly adds_subtasks: boolean;
-  /** Where its subtasks are written, if not inside it. */
+  /** Locations of its subtasks, if they are not inside it. */
   readonly subtask_paths?: ReadonlyMap<number, DocumentPath>;
 }
 
-/** Ids that are written in tasks too broken to read further: a dependency on one of them is not unknown. */
+/** Ids of tasks that could not be parsed: a dependency on one of them is not reported as unknown. */
 export type UnparsedTaskIds = ReadonlySet<string>;
 
-/** Judges tasks together with the plan they come to. Gives back the tasks that have a place, as a plan of their own. */
+/**
+ * Checks tasks together with the plan they are added to. Returns the tasks that could be placed, as a plan of their
+ * own.
+ */
 export function checkCandidates(
   base: Plan,
   candidates: readonly CandidateTask[],
@@ -56,7 +59,7 @@ export function checkCandidates(
   return fresh;
 }
 
-/** Whether anything of the plan waits for what is new. Where nothing does, no circle leads through the plan. */
+/** Whether a task of the plan depends on a new one. If none does, no cycle leads through the plan. */
 function hasDependantOnFresh(base: Plan, fresh: Plan): boolean {
   for (const { id, track, sequence } of fresh.tasks()) {
     if (base.task(id) !== undefined || base.taskAfter(track, sequence)?.depends_on === null) return true;
@@ -64,7 +67,7 @@ function hasDependantOnFresh(base: Plan, fresh: Plan): boolean {
   return false;
 }
 
-/** The plan as it would be. Nothing is taken away here, so the new is simply laid over the old. */
+/** The plan as it would be: the new tasks overlay the old ones. Nothing is removed here. */
 function mergedLookup(base: Plan, fresh: Plan): PlanLookup {
   return {
     task: (taskId) => fresh.task(taskId) ?? base.task(taskId),
@@ -76,7 +79,7 @@ function mergedLookup(base: Plan, fresh: Plan): PlanLookup {
   };
 }
 
-/** No id twice, and no place of a track twice. */
+/** Reports duplicate ids and duplicate sequence numbers in a track. */
 function placeCandidates(
   base: Plan,
   fresh: Plan,
@@ -105,7 +108,7 @@ function placeCandidates(
   return placed;
 }
 
-/** Every dependency must be there, and not be the task itself. Gives back the task without those that are wrong. */
+/** Reports unknown dependencies and self-dependencies. Returns the task without them. */
 function checkDependencies(
   { task, path, subtask_paths }: CandidateTask,
   lookup: PlanLookup,
@@ -164,7 +167,7 @@ function addCycleFaults(
   placed: ReadonlyMap<string, CandidateTask>,
   faults: PlanFaultList,
 ): void {
-  // A circle that was not there before leads through something new, so looking from there finds it.
+  // A new cycle leads through a new task, so a search from the new tasks finds it.
   for (const cycle of findCycles(lookup, taskIdsOf(fresh), FAULTS_MAX)) {
     const first = cycle.findIndex((id) => placed.has(splitSubject(id).task_id));
     const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];

@@ -1,6 +1,6 @@
 /**
- * Who names whom. Most ids are named by one other at most, so a single name is kept bare:
- * a set each would cost a plan of a million tasks hundreds of megabytes.
+ * Dependants per id. Most ids have one at most, so a single one is stored as a string: a set for each would cost
+ * hundreds of megabytes in a plan of a million tasks.
  */
 export class DependantIndex {
   readonly #dependants = new Map<string, string | Set<string>>();

@@ -10,16 +10,16 @@ import {
 } from './task.js';
 
 /**
- * Every subtask waits for what its task waits for. Followed pair by pair that is subtasks times dependencies,
- * so a task with subtasks gets a start between the two: a step of the graph that nobody claims.
- * No subtask has the index 0, which makes it a name that is free.
+ * Each subtask waits for the dependencies of its task. Edges for every pair would number subtasks times dependencies,
+ * so a task with subtasks gets a start node in between, which nobody claims. No subtask has the index 0, so its id is
+ * free.
  */
 const START_INDEX = 0;
 export const isStartNode = (node: string): boolean => node.endsWith('::0');
 const startNodeOf = (task: PlannedTask): string =>
   subtaskCount(task) === 0 ? task.id : subtaskId(task.id, START_INDEX);
 
-/** What a task waits for before anything of it may begin: what it says, else the task before it in its track. */
+/** Dependencies of a task as a whole: those it names, otherwise the previous task in its track. */
 export function taskDependencies(lookup: PlanLookup, task: PlannedTask): readonly string[] {
   if (task.depends_on !== null) return task.depends_on;
   const previousTask = lookup.taskBefore(task.track, task.sequence);
@@ -27,8 +27,8 @@ export function taskDependencies(lookup: PlanLookup, task: PlannedTask): readonl
 }
 
 /**
- * The steps this step waits for, starts included. Subtasks that are only counted all wait for the start and nothing else,
- * so their merge is joined to the start directly: ten kilobytes of plan can count a million of them.
+ * Predecessors of a node, including start nodes. Subtasks given as a count all wait for the start node only, so their
+ * merge is connected to it directly: ten kilobytes of plan can declare a million of them.
  */
 function predecessorsOf(lookup: PlanLookup, node: string): readonly string[] {
   const { task_id, subtask_index } = splitSubject(node);
@@ -43,12 +43,12 @@ function predecessorsOf(lookup: PlanLookup, node: string): readonly string[] {
 export const hasCountedSubtasks = ({ subtasks }: PlannedTask): boolean =>
   typeof subtasks === 'number' && subtasks > 0;
 
-/** Where to begin to see every step: each task, whose subtasks are before it. */
+/** Roots from which every node is reached: each task, whose subtasks come before it. */
 export function* taskIdsOf(plan: Plan): Generator<string> {
   for (const task of plan.tasks()) yield task.id;
 }
 
-/** What a subject waits for: a subtask for its own and its task's dependencies, a merge for its subtasks. */
+/** Dependencies of a subject: a subtask waits for its own and its task's, a merge for its subtasks. */
 export function dependenciesOf(lookup: PlanLookup, subject: string): readonly string[] {
   const { task_id, subtask_index } = splitSubject(subject);
   const task = lookup.task(task_id);
@@ -58,7 +58,7 @@ export function dependenciesOf(lookup: PlanLookup, subject: string): readonly st
   return [...new Set([...taskDependencies(lookup, task), ...subtaskDependencies(task, subtask_index)])];
 }
 
-/** The subjects that wait for this one, in no particular order; one that waits in several ways may come again. */
+/** Subjects that wait for this one, in no particular order; may contain duplicates. */
 export function* dependantsOf(plan: Plan, subject: string): Generator<string> {
   const planned = plan.get(subject);
   if (planned === undefined) return;
@@ -69,20 +69,20 @@ export function* dependantsOf(plan: Plan, subject: string): Generator<string> {
   if (next?.depends_on === null) yield* startableSubjects(plan, next.id);
 }
 
-/** The subjects a written dependency holds up: where a task has subtasks, they are what begins. */
+/** Subjects that an explicit dependency blocks: the subtasks of a task that has any. */
 function startableSubjects(plan: Plan, name: string): string[] {
   const task = plan.task(name);
   return task === undefined || subtaskCount(task) === 0 ? [name] : subtaskIds(task);
 }
 
 interface WalkVisitor {
-  /** Called once for each step, after all the steps it waits for. */
+  /** Called once per node, after all its predecessors. */
   onLeave?(node: string, waits: readonly string[]): void;
-  /** Called with each circle found; true stops the walk. */
+  /** Called with each cycle found; true stops the walk. */
   onCycle?(nodes: readonly string[]): boolean;
 }
 
-/** Depth first along dependencies, with a stack of its own: a chain of a million tasks must not overflow ours. */
+/** Depth-first walk along dependencies. Iterative: a chain of a million tasks would overflow the call stack. */
 export function* walkSteps(
   lookup: PlanLookup,
   roots: Iterable<string>,
@@ -111,7 +111,7 @@ export function* walkSteps(
   }
 }
 
-/** Circles of subjects, each waiting for the next and the last for the first. None means the plan can be done. */
+/** Finds dependency cycles: each subject waits for the next, the last for the first. */
 export function findCycles(lookup: PlanLookup, roots: Iterable<string>, cyclesMax: number): string[][] {
   const cycles: string[][] = [];
   const onCycle = (nodes: readonly string[]): boolean => {

@@ -1,15 +1,16 @@
 import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 
-/** Which result of a subject counts at the moment. */
+/** The result of a subject that currently counts. */
 export interface ResultVersion {
   readonly generation: number;
   readonly epoch: number;
 }
 
 /**
- * The results a subject builds on, as text that is equal exactly when they are: for a merge its subtasks',
- * else its dependencies'. Null when it builds on nothing. As long as there are dependencies; hash it to store it.
+ * Identifies the results a subject depends on, as text that is equal exactly if they are: those of the subtasks for a
+ * merge, otherwise those of the dependencies. Null if there are none. Grows with the number of dependencies; hash it
+ * before storing.
  */
 export function inputsOf(
   plan: Plan,

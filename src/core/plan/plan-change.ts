@@ -2,23 +2,23 @@ import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { Plan, PlanChange } from './plan.js';
 import { type PlannedTask, plannedTask, type TaskInput, taskInput } from './task.js';
 
-/** A plan as people write it. */
+/** A plan in its written form. */
 export interface PlanInput {
   readonly project?: string;
   readonly tracks: Readonly<Record<string, readonly TaskInput[]>>;
 }
 
-/** A part of a change must fit into one event of every store, whatever its tasks say. */
+/** Limits of one part of a change: it must fit into one event of every store. */
 export const TASKS_PER_EVENT_MAX = 500;
 export const TASKS_PER_EVENT_LENGTH_MAX = 200_000;
 
 const TASKS_PER_STEP = 100;
 
-/** What must happen to the plan for it to be the one wanted. The wanted plan must be sound: `readPlanDocument` sees to it. */
+/** Computes the change from the current plan to the target. The target must be valid, which `readPlanDocument` ensures. */
 export const diffPlan = (current: Plan | null, target: PlanInput): PlanChange =>
   runAllSteps(diffPlanSteps(current, target));
 
-/** The same in steps. The current plan must not change between them: its revision tells. */
+/** The same in steps. The current plan must not change in between; compare its revision. */
 export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGenerator<PlanChange> {
   const added: TaskInput[] = [];
   const changed: TaskInput[] = [];
@@ -49,7 +49,7 @@ export const isNoChange = (change: PlanChange): boolean =>
 
 const isSameTask = (a: PlannedTask, b: PlannedTask): boolean => isJsonEqual(taskInput(a), taskInput(b));
 
-/** Equal as JSON, whatever the order of the names. */
+/** Deep equality as JSON, regardless of key order. */
 function isJsonEqual(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
@@ -64,11 +64,11 @@ function isJsonEqual(a: unknown, b: unknown): boolean {
 
 type ChangeItem = { kind: keyof PlanChange; task: TaskInput | string };
 
-/** The change in parts that one event each can carry; applied in order they come to the same plan. */
+/** Splits a change into parts that fit into one event each; applied in order, they give the same plan. */
 export const splitChange = (change: PlanChange): PlanChange[] => runAllSteps(splitChangeSteps(change));
 
 export function* splitChangeSteps(change: PlanChange): StepGenerator<PlanChange[]> {
-  // What goes goes first, so that no place in a track is ever taken twice on the way.
+  // Removals come first, so that no sequence number is ever used twice in between.
   const items: ChangeItem[] = [
     ...change.removed.map((task): ChangeItem => ({ kind: 'removed', task })),
     ...change.changed.map((task): ChangeItem => ({ kind: 'changed', task })),

@@ -19,7 +19,7 @@ const outlineSchema = z.strictObject({
 /** The text of a YAML file, or a JSON value of the same shape. */
 export type PlanSource = { readonly yaml: string } | { readonly json: unknown };
 
-/** A plan as it is written, judged by itself, whatever plan it comes to replace. */
+/** A plan document checked on its own, regardless of the plan it replaces. */
 export type ParsedPlanDocument =
   | { readonly ok: true; readonly input: PlanInput; readonly locate: LocatePath }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
@@ -45,13 +45,13 @@ interface PlanOutline {
   readonly tracks: [track: string, items: unknown[]][];
 }
 
-/** The plan's headings. Null when there is no point in looking at its tasks. */
+/** Reads the top level of the plan. Null if its tasks cannot be read. */
 function readOutline(value: unknown, faults: PlanFaultList): PlanOutline | null {
   if (!checkJsonShape(value, [], faults)) return null;
   parseWithSchema(outlineSchema, value, [], faults);
   const { project, tracks } = (value ?? {}) as { project?: unknown; tracks?: unknown };
   if (typeof tracks !== 'object' || tracks === null) return null;
-  // A heading that is no list has been told; what stands under the others is read all the same.
+  // A track that is not a list is already reported; the others are still read.
   const lists = Object.entries(tracks).filter((entry): entry is [string, unknown[]] =>
     Array.isArray(entry[1]),
   );
@@ -96,18 +96,18 @@ function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
 
 const validPartSchema = z.object({
   id: taskInputSchema.shape.id,
-  // Whoever spelt it wrong may mean to wait for nothing: to say that it waits for its neighbour could be a fault too many.
+  // An invalid value may be meant as no dependencies: an implicit one could cause a fault that is not real.
   depends_on: taskInputSchema.shape.depends_on.default([]).catch([]),
   subtasks: taskInputSchema.shape.subtasks,
 });
 
-/** What a task with faults says of its place and of what it waits for, so that what is wrong there is found as well. */
+/** The id and dependencies of an invalid task, so that faults in them are found too. */
 function validPart(item: unknown): TaskInput | null {
   const read = validPartSchema.safeParse(item);
   return read.success ? { description: '', ...read.data } : null;
 }
 
-/** One task as it stands under its heading; null when it cannot be placed at all. */
+/** Parses one task of a track; null if it cannot be placed. */
 function readTask(item: unknown, track: string, path: DocumentPath, faults: PlanFaultList): TaskInput | null {
   const input = parseWithSchema(taskInputSchema, item, path, faults) ?? validPart(item);
   if (input === null) return null;

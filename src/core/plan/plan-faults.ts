@@ -6,7 +6,7 @@ import {
   type SourcePosition,
 } from '../yaml/source-position.js';
 
-/** Everything that can be wrong with a plan, by its stable name. */
+/** Stable codes of all faults a plan can have. */
 export const PLAN_FAULT_CODES = [
   'BAD_YAML',
   'UNKNOWN_FIELD',
@@ -30,7 +30,7 @@ export interface PlanFault {
   readonly message: string;
   /** As in `tracks.A[0].depends_on[1]`. */
   readonly path: string;
-  /** Counted from 1; only where the plan came as text. */
+  /** Counted from 1; only if the plan was given as text. */
   readonly line?: number;
   readonly column?: number;
 }
@@ -39,7 +39,7 @@ export const FAULTS_MAX = 100;
 
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Collects faults up to a bound, each with its place. */
+/** Collects faults with their locations, up to a limit. */
 export class PlanFaultList implements ShapeFaultSink {
   readonly documentName = 'The plan';
   readonly forbiddenNames = FORBIDDEN_NAMES;
@@ -47,7 +47,10 @@ export class PlanFaultList implements ShapeFaultSink {
 
   constructor(readonly locate: LocatePath = () => null) {}
 
-  /** `place`: where it is known already. A fault beyond the bound is not even located: a plan can have one in every line. */
+  /**
+   * `sourcePosition`: the position, if already known. Faults beyond the limit are not located, since a plan can have
+   * one in every line.
+   */
   add(code: PlanFaultCode, path: DocumentPath, message: string, sourcePosition?: SourcePosition): void {
     if (this.isFull) return;
     this.#faults.push({
@@ -65,7 +68,7 @@ export class PlanFaultList implements ShapeFaultSink {
     this.add('UNKNOWN_FIELD', path, message);
   }
 
-  /** A list that goes on from here; this one stays as it is. */
+  /** An independent copy, for adding further faults. */
   copy(): PlanFaultList {
     const copy = new PlanFaultList(this.locate);
     copy.#faults.push(...this.#faults);
@@ -79,14 +82,14 @@ export class PlanFaultList implements ShapeFaultSink {
     return this.#faults.length === 0;
   }
 
-  /** As somebody reading the text from the top would meet them. */
+  /** In the order of the text. */
   sorted(): PlanFault[] {
     return [...this.#faults].sort(
       (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
     );
   }
 
-  /** How a message names another place. */
+  /** Location for use in a message. */
   describeLocation(path: DocumentPath): string {
     const sourcePosition = this.locate(path);
     return sourcePosition === null ? pathText(path) : `line ${sourcePosition.line}`;

@@ -1,16 +1,16 @@
 import type { LocatePath, SourcePosition } from '../yaml/source-position.js';
 import type { PlanInput } from './plan-change.js';
 
-/** Where the headings of a plan and its tasks are written, as data that can be sent to another thread. */
+/** Source positions of a plan's tracks and tasks, as plain data for another thread. */
 export interface PlanSourceMap {
   readonly [track: string]: {
     readonly heading: SourcePosition;
-    /** Line and column of each task's subtasks, or of the task where it has none, one task after another. */
+    /** Line and column of each task's subtasks, or of the task if it has none, as a flat list. */
     readonly tasks: readonly number[];
   };
 }
 
-/** Null: the plan was not read from a text that has lines. */
+/** Null if the plan was not read from text. */
 export function planSourceMapOf({ tracks }: PlanInput, locate: LocatePath): PlanSourceMap | null {
   const sourceMap: Record<string, PlanSourceMap[string]> = {};
   for (const [track, inputs] of Object.entries(tracks)) {
@@ -25,7 +25,7 @@ export function planSourceMapOf({ tracks }: PlanInput, locate: LocatePath): Plan
   return sourceMap;
 }
 
-/** Finds a place again from that data; as near to the path as the data goes. */
+/** Looks up a path in a source map; returns the nearest position it has. */
 export const locateInSourceMap =
   (sourceMap: PlanSourceMap | null): LocatePath =>
   ([, track, at]) => {

@@ -1,11 +1,11 @@
 import { readYamlText } from '../yaml/read-yaml.js';
 import { PlanFaultList } from './plan-faults.js';
 
-/** In characters, which are never more than its bytes. */
+/** In characters, which are never more than the bytes. */
 export const PLAN_TEXT_LENGTH_MAX = 5 * 1024 * 1024;
 
 export interface ParsedPlanText {
-  /** Undefined where the text is not YAML at all. */
+  /** Undefined if the text is not YAML. */
   readonly value: unknown;
   readonly faults: PlanFaultList;
 }

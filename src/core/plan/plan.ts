@@ -10,31 +10,31 @@ import {
   type TaskInput,
 } from './task.js';
 
-/** What can be claimed: a task (where it has subtasks: their merge) or one subtask of it. */
+/** A claimable item: a task (the merge, if it has subtasks) or one of its subtasks. */
 export interface PlannedSubject {
   readonly id: string;
   readonly task: PlannedTask;
   readonly subtask_index: number | null;
 }
 
-/** All that following dependencies needs to know, so that a plan can be tried before it is one. */
+/** What the dependency functions need, so that a plan can be checked before it exists. */
 export interface PlanLookup {
   task(taskId: string): PlannedTask | undefined;
-  /** The task before this place in the track. */
+  /** The task before this sequence number in the track. */
   taskBefore(track: string, sequence: number): PlannedTask | undefined;
 }
 
-/** The payload of `PLAN_CHANGED`, or a part of it. Tasks that changed are given whole. */
+/** Payload of `PLAN_CHANGED`, or a part of it. Changed tasks are given whole. */
 export interface PlanChange {
   readonly added: readonly TaskInput[];
   readonly changed: readonly TaskInput[];
   readonly removed: readonly string[];
 }
 
-/** The tasks of a project, found by id, by place in the track, and by who names them. */
+/** The tasks of a project, indexed by id, by position in the track, and by dependants. */
 export class Plan implements PlanLookup {
   readonly #tasks = new Map<string, PlannedTask>();
-  /** Each track by sequence. A track has 999 places, so finding one by halving and inserting is cheap. */
+  /** Tasks per track, sorted by sequence. A track has at most 999, so binary search and insertion are cheap. */
   readonly #tracks = new Map<string, PlannedTask[]>();
   readonly #dependantIndex = new DependantIndex();
   #subjectCount = 0;
@@ -47,7 +47,7 @@ export class Plan implements PlanLookup {
   get subject_count(): number {
     return this.#subjectCount;
   }
-  /** +1 with every change: what was computed under another revision is out of date. */
+  /** Incremented by every change: values computed for another revision are out of date. */
   get revision(): number {
     return this.#revision;
   }
@@ -61,7 +61,7 @@ export class Plan implements PlanLookup {
     const task = this.#tasks.get(task_id);
     if (task === undefined) return undefined;
     if (subtask_index === null) return { id: task.id, task, subtask_index };
-    // Comparing the text too refuses other spellings of the same number, as `::01` or `::1e0`.
+    // Comparing the text refuses other spellings of the same number, such as `::01` or `::1e0`.
     const isKnown = subtask_index <= subtaskCount(task) && subject === subtaskId(task_id, subtask_index);
     return isKnown && subtask_index >= 1 ? { id: subject, task, subtask_index } : undefined;
   }
@@ -86,7 +86,7 @@ export class Plan implements PlanLookup {
     return tasks[insertionIndex(tasks, sequence + 1)];
   }
 
-  /** The tasks and subtasks that write this id in their `depends_on`. */
+  /** Tasks and subtasks that name this id in their `depends_on`. */
   explicitDependantsOf(subject: string): Iterable<string> {
     return this.#dependantIndex.dependantsOf(subject);
   }
@@ -112,7 +112,7 @@ export class Plan implements PlanLookup {
     }
   }
 
-  /** Adds the task, or puts it in the place of the one with its id. */
+  /** Adds the task, or replaces the one with the same id. */
   put(task: PlannedTask): void {
     this.remove(task.id);
     this.#tasks.set(task.id, task);
@@ -140,8 +140,8 @@ export class Plan implements PlanLookup {
 export const emptyPlan = (): Plan => new Plan();
 
 /**
- * The fold of `PLAN_CHANGED`: changes the plan it is given, which its caller owns, and returns it.
- * A change may come in several parts, so a dependency may be named before its task is there.
+ * Folds `PLAN_CHANGED`: modifies the given plan, which the caller owns, and returns it. A change may come in several
+ * parts, so a dependency may precede its task.
  */
 export function applyPlanChange(plan: Plan, change: PlanChange): Plan {
   for (const taskId of change.removed) plan.remove(taskId);
@@ -150,7 +150,7 @@ export function applyPlanChange(plan: Plan, change: PlanChange): Plan {
   return plan;
 }
 
-/** Where the sequence is, or would be. */
+/** Index of the sequence, or where to insert it. */
 function insertionIndex(tasks: readonly PlannedTask[], sequence: number): number {
   let low = 0;
   let high = tasks.length;

@@ -19,8 +19,8 @@ const number = (sequence: number): string => String(sequence).padStart(3, '0');
 const taskIdAt = (track: string, sequence: number): string => `${track}-${number(sequence)}-t`;
 
 /**
- * Sound plans of every kind. Tasks are numbered so that a dependency always points to a smaller place,
- * whatever the track, and so does the one that is left out: no circle can come about.
+ * Valid plans. Tasks are numbered so that every dependency, explicit or implicit, points to a smaller number in any
+ * track: there can be no cycle.
  */
 const validTasks = (tasksMax = 12): fc.Arbitrary<TaskInput[]> =>
   fc
@@ -74,7 +74,7 @@ const validTasks = (tasksMax = 12): fc.Arbitrary<TaskInput[]> =>
       return tasks;
     });
 
-/** All that can be asked of a plan, in an order of its own. */
+/** Everything that can be queried from a plan, in a fixed order. */
 function everything(plan: Plan) {
   const subjects = [...plan.subjects()];
   return {
@@ -134,7 +134,7 @@ describe('any plan', () => {
   });
 });
 
-/** The longest way to be sure: follow every dependency until it comes back. */
+/** Brute force: follows every dependency until it comes back. */
 function hasCycle(dependencies: ReadonlyMap<string, readonly string[]>): boolean {
   const reaches = (from: string, seen: Set<string>): Set<string> => {
     for (const id of dependencies.get(from) ?? []) if (!seen.has(id)) reaches(id, seen.add(id));
@@ -191,7 +191,7 @@ describe('circles', () => {
           const circle = /: (.*?)\. Take/.exec(fault.message)?.[1]?.split(' → ') ?? [];
           expect(circle.length).toBeGreaterThan(1);
           circle.slice(1).forEach((id, at) => {
-            // A long circle is told by its beginning and its end.
+            // A long cycle is shortened to its beginning and its end.
             const before = circle[at] as string;
             if (!id.startsWith('…') && !before.startsWith('…')) expect(waits.get(before)).toContain(id);
           });
@@ -223,7 +223,10 @@ describe('circles', () => {
   });
 });
 
-/** A subtask that names what its task names already counts it twice; that is allowed, and not what is weighed here. */
+/**
+ * Removes dependencies that a subtask repeats from its task: they are allowed, but counted twice and not what is tested
+ * here.
+ */
 function withoutRepeats(tasks: readonly TaskInput[]): TaskInput[] {
   const plan = planOfTasks(tasks);
   return tasks.map((task) => {

@@ -9,7 +9,7 @@ export type PlanParseResult =
   | { readonly ok: true; readonly input: PlanInput; readonly change: PlanChange }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
 
-/** Reads a whole plan and says how the current one must change to become it, or everything that is wrong with it. */
+/** Reads a whole plan and computes the change from the current one, or returns all faults. */
 export function readPlan(
   source: PlanSource,
   current: Plan | null,
@@ -23,7 +23,7 @@ export function readPlan(
   return faults.length > 0 ? { ok: false, faults } : { ok: true, input, change };
 }
 
-/** What work that was begun has against a change; where it is written in the plan that is wanted. */
+/** Faults of a change that conflicts with started work, located in the new plan. */
 export function startedTaskFaults(
   current: Plan,
   { input, locate }: { readonly input: PlanInput; readonly locate: LocatePath },

@@ -2,7 +2,7 @@ import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 import { type Weights, weightOf } from './weights.js';
 
-/** What must still be completed before this may be claimed: dependencies, or a merge's open subtasks. */
+/** Dependencies that must be completed before the subject may be claimed; for a merge, its open subtasks. */
 export function openDependenciesOf(
   plan: Plan,
   subject: string,
@@ -11,7 +11,7 @@ export function openDependenciesOf(
   return dependenciesOf(plan, subject).filter((id) => !isComplete(id));
 }
 
-/** The place of a subject among all that is ready. */
+/** Sort key of a ready subject. */
 export interface Rank {
   readonly id: string;
   readonly priority: number;
@@ -36,7 +36,7 @@ export function rankOf(plan: Plan, weights: Weights, subject: string): Rank | un
   };
 }
 
-/** What to do first: by priority, then what unblocks most, then by track, sequence and subtask. */
+/** Orders ready subjects: by priority, then by how much they unblock, then by track, sequence and subtask. */
 export function compareRank(a: Rank, b: Rank): number {
   return (
     b.priority - a.priority ||

@@ -4,11 +4,11 @@ import type { Plan } from './plan.js';
 import type { PlanInput } from './plan-change.js';
 import { type TaskInput, taskInput } from './task.js';
 
-/** The plan as it could have been written: by track and sequence, and read back it is the same plan. */
+/** Renders the plan in its written form, by track and sequence; it parses back to the same plan. */
 export const renderPlan = (plan: Plan, project?: string): PlanInput =>
   runAllSteps(renderPlanSteps(plan, project));
 
-/** The same, a track at a step. */
+/** The same in steps of one track. */
 export function* renderPlanSteps(plan: Plan, project?: string): StepGenerator<PlanInput> {
   const tracks = new Map<string, TaskInput[]>();
   for (const track of plan.tracks()) {

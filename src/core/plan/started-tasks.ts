@@ -3,17 +3,17 @@ import type { Plan, PlanChange } from './plan.js';
 import type { PlanFaultList } from './plan-faults.js';
 import { type PlannedTask, plannedTask, subtaskCount, subtaskId } from './task.js';
 
-/** What has become of the plan's work so far, as the caller's heads tell it. */
+/** Progress of the plan's tasks, from the caller's heads. */
 export interface StartedTasks {
-  /** It has, or once had, a claim or a result. */
+  /** Whether the subject has, or ever had, a claim or a result. */
   isStarted(subject: string): boolean;
   isCompleted(subject: string): boolean;
 }
 
-/** For a plan that nobody has begun to work on. */
+/** For a plan without any started task. */
 export const NOTHING_STARTED: StartedTasks = { isStarted: () => false, isCompleted: () => false };
 
-/** Work that was begun may not vanish, nor may a task that is done be given more to do. `pathOf`: where a task is written. */
+/** Reports changes that remove started work or add subtasks to a completed task. `pathOf`: location of a task. */
 export function checkStartedTasks(
   current: Plan,
   { removed, changed }: PlanChange,
@@ -49,7 +49,7 @@ export function checkSubtaskGrowth(
   faults.add('ALREADY_COMPLETED', path, message);
 }
 
-/** The first started subtask beyond those that stay. */
+/** The first started subtask after those that are kept. */
 function firstStartedSubtask(
   task: PlannedTask,
   keptCount: number,

@@ -1,4 +1,4 @@
-/** Checked before the grammar, so that nobody makes us read a megabyte of id. The longest legal id has 69. */
+/** Checked before the pattern, which then never runs over long input. The longest valid id has 69 characters. */
 export const TASK_ID_LENGTH_MAX = 80;
 export const SUBTASK_INDEX_MAX = 9999;
 export const TRACK_PATTERN = /^[A-Z]{1,8}$/;
@@ -40,7 +40,7 @@ export const isTaskId = (text: string): boolean =>
 
 const badId = (message: string): TaskIdParseResult => ({ ok: false, code: 'BAD_ID', message });
 
-/** Looks at the parts from left to right and names the first that breaks the grammar. */
+/** Names the first part, from left to right, that violates the grammar. */
 export function taskIdFault(text: string): string {
   const quoted = JSON.stringify(text);
   const cut = text.indexOf('::');

@@ -10,7 +10,7 @@ export const PRIORITY_MAX = 1_000;
 export const METADATA_LENGTH_MAX = 8_192;
 
 const description = z.string().min(1).max(DESCRIPTION_LENGTH_MAX);
-// The grammar of ids is checked with the plan, where a fault can say which of all the ids is meant.
+// The grammar of ids is checked with the plan, where a fault can name the location.
 const id = z.string().min(1);
 const depends_on = z
   .array(id)
@@ -19,12 +19,12 @@ const depends_on = z
   .optional();
 export const subtaskInputSchema = z.strictObject({ description, depends_on });
 
-/** A task as people write it in a plan, as `PLAN_CHANGED` carries it, and as the plan is shown. */
+/** A task as written in a plan, carried by `PLAN_CHANGED` and rendered. */
 export const taskInputSchema = z.strictObject({
   id,
   description,
   instructions: z.string().max(INSTRUCTIONS_LENGTH_MAX).optional(),
-  /** Left out: the task waits for the one before it in its track. Empty: it waits for nothing. */
+  /** Absent: the task waits for the previous one in its track. Empty: it waits for nothing. */
   depends_on,
   priority: z.number().int().min(-PRIORITY_MAX).max(PRIORITY_MAX).optional(),
   modules: z.array(z.string().min(1).max(MODULE_LENGTH_MAX)).max(MODULES_MAX).optional(),
@@ -44,7 +44,7 @@ export const taskInputSchema = z.strictObject({
 export type TaskInput = z.infer<typeof taskInputSchema>;
 export type SubtaskInput = z.infer<typeof subtaskInputSchema>;
 
-/** For borders that take an id. */
+/** For requests that contain a task id. */
 export const taskIdSchema = z
   .string()
   .max(TASK_ID_LENGTH_MAX, {

@@ -3,26 +3,26 @@ import type { SubtaskInput, TaskInput } from './task-schema.js';
 
 export type { SubtaskInput, TaskInput } from './task-schema.js';
 
-/** A task of a plan, with one shape for all of them: a plan may hold a million. */
+/** A task of a plan. All have the same shape: a plan may hold a million. */
 export interface PlannedTask {
   readonly id: string;
   readonly track: string;
   readonly sequence: number;
   readonly description: string;
   readonly instructions: string | null;
-  /** As written; null: the task before it in its track. `dependenciesOf` resolves both. */
+  /** As written; null: the previous task in the track. `dependenciesOf` resolves both. */
   readonly depends_on: readonly string[] | null;
   /** Higher goes first. */
   readonly priority: number;
   readonly modules: readonly string[];
-  /** How many, or what each is; 0: none. */
+  /** Their number, or a description of each; 0: none. */
   readonly subtasks: number | readonly SubtaskInput[];
   readonly metadata: Readonly<Record<string, unknown>> | null;
 }
 
 const EMPTY: readonly string[] = [];
 
-/** The input must have a legal id of a task: a border has seen to it, and what the log holds came through one. */
+/** Requires a valid task id: requests are validated, and the log contains only what was. */
 export function plannedTask(input: TaskInput): PlannedTask {
   const parsed = parseTaskId(input.id);
   if (!parsed.ok) throw new Error(`A task without a legal id got past the border. ${parsed.message}`);
@@ -53,7 +53,7 @@ function subtasksOf(input: TaskInput['subtasks']): PlannedTask['subtasks'] {
 const unique = (items: readonly string[]): readonly string[] =>
   items.length === 0 ? EMPTY : [...new Set(items)];
 
-/** The shortest input that plans the same task. */
+/** The shortest input that gives the same task. */
 export function taskInput(task: PlannedTask): TaskInput {
   return {
     id: task.id,
@@ -79,7 +79,7 @@ export function subtaskIds(task: PlannedTask): string[] {
   return Array.from({ length: subtaskCount(task) }, (_, at) => subtaskId(task.id, at + 1));
 }
 
-/** What a subtask waits for on top of what its task does. */
+/** Dependencies of a subtask beyond those of its task. */
 export function subtaskDependencies(task: PlannedTask, index: number): readonly string[] {
   return (typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.depends_on) ?? EMPTY;
 }
@@ -90,7 +90,7 @@ export function subtaskDescription(task: PlannedTask, index: number): string {
   return ownDescription ?? `${task.description} (part ${index} of ${subtaskCount(task)})`;
 }
 
-/** Splits what is already known to be well formed: `A-001-x::2` into `A-001-x` and 2. */
+/** Splits a valid id: `A-001-x::2` into `A-001-x` and 2. */
 export function splitSubject(subject: string): { task_id: string; subtask_index: number | null } {
   const cut = subject.indexOf('::');
   if (cut < 0) return { task_id: subject, subtask_index: null };

@@ -4,7 +4,7 @@ import { readPlan } from './read-plan.js';
 import { NOTHING_STARTED, type StartedTasks } from './started-tasks.js';
 import type { TaskInput } from './task.js';
 
-/** The plan a source describes; fails the test where the source is faulty. */
+/** The plan that a source describes; throws if the source has faults. */
 export function planOf(source: PlanSource): Plan {
   const parsed = readPlan(source, null, NOTHING_STARTED);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults, null, 1));

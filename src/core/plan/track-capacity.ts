@@ -1,6 +1,6 @@
 import { parseTaskId } from './task-id.js';
 
-/** What a track expects where no number is set: one agent. Advice, never a refusal. */
+/** Advised number of agents per track if the policy sets none. Never a reason to refuse. */
 export const AGENTS_PER_TRACK_ADVISED = 1;
 
 export interface TrackClaim {
@@ -8,7 +8,7 @@ export interface TrackClaim {
   readonly agent_id: string;
 }
 
-/** Who is at work in each track, from the claims that are live. Work outside the plan has no track. */
+/** Agents per track, from live claims. Subjects outside the plan have no track. */
 export function agentsByTrack(claims: Iterable<TrackClaim>): Map<string, Set<string>> {
   const tracks = new Map<string, Set<string>>();
   for (const { subject, agent_id } of claims) {
@@ -21,10 +21,10 @@ export function agentsByTrack(claims: Iterable<TrackClaim>): Map<string, Set<str
   return tracks;
 }
 
-/** `crowded`: better to work elsewhere, but nothing forbids it. `full`: one more agent is refused. */
+/** `crowded`: another track is preferable, but nothing forbids it. `full`: another agent is refused. */
 export type TrackCapacity = 'free' | 'crowded' | 'full';
 
-/** An agent that already works in the track makes it no fuller. */
+/** Capacity for one more agent; an agent that already works in the track does not count again. */
 export function trackCapacity(
   agents: ReadonlySet<string> | undefined,
   agentId: string,

@@ -3,7 +3,7 @@ export interface TrackInfo {
   readonly typical_work: string;
 }
 
-/** The tracks that have a customary meaning. A plan may use any other letters as well. */
+/** Tracks with a conventional meaning. A plan may use any other letters too. */
 export const KNOWN_TRACKS: ReadonlyMap<string, TrackInfo> = new Map([
   ['A', { purpose: 'Core Architecture', typical_work: 'Foundation, framework, core modules' }],
   ['B', { purpose: 'Data Layer', typical_work: 'Database, storage, caching' }],

@@ -3,13 +3,13 @@ import { hasCountedSubtasks, isStartNode, taskIdsOf, walkSteps } from './depende
 import type { Plan } from './plan.js';
 import { splitSubject, subtaskCount } from './task.js';
 
-/** Sums over paths grow exponentially; past this, more is not more, and adding stays exact. */
+/** Maximum weight. Sums over paths grow exponentially; up to this value, addition stays exact. */
 export const WEIGHT_MAX = 1e15;
 
-/** What `weightSteps` computed: `weightOf` reads it. Counted subtasks that nothing names have no entry. */
+/** Result of `weightSteps`, read by `weightOf`. Counted subtasks that no dependency names have no entry. */
 export type Weights = ReadonlyMap<string, number>;
 
-/** How much waits behind a subject: for each dependant one, and what waits behind that. */
+/** How much a subject blocks: one per dependant, plus the weight of that dependant. */
 export function weightOf(plan: Plan, weights: Weights, subject: string): number {
   const own = weights.get(subject) ?? 0;
   const { task_id, subtask_index } = splitSubject(subject);
@@ -20,8 +20,8 @@ export function weightOf(plan: Plan, weights: Weights, subject: string): number 
 }
 
 /**
- * Each step, once all that waits for it has been counted, hands its own weight on to what it waits for. Subtasks that are
- * only counted are not steps: each has the weight that its merge hands on, and what others hand to it by name.
+ * Computes weights: once all dependants of a node are counted, its weight is added to its predecessors. Counted
+ * subtasks are not nodes: each has the weight its merge passes on, plus what dependants that name it add.
  */
 export function* weightSteps(plan: Plan): StepGenerator<Weights> {
   const order: { node: string; waits: readonly string[] }[] = [];
@@ -44,6 +44,6 @@ function propagatedWeight(plan: Plan, node: string, weight: number): number {
   const { task_id, subtask_index } = splitSubject(node);
   const task = plan.task(task_id);
   if (task === undefined || !hasCountedSubtasks(task)) return weight + 1;
-  // What the merge hands to each of them is handed on to the start here, once for all.
+  // Passes what the merge gives to each of its subtasks on to the start node, for all of them at once.
   return subtask_index === null ? subtaskCount(task) * (weight + 2) : weight;
 }

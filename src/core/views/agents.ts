@@ -3,10 +3,10 @@ import type { EventEnvelope } from '../events/envelope.js';
 import { isAgentAction } from './agent-action.js';
 import { type ClaimHoldings, claimedSubjectsOf } from './claim-index.js';
 
-/** An agent may come back in a new session for years; the view names the ones it was last seen in. */
+/** An agent may use new sessions for years; the view has the most recent ones. */
 export const SESSIONS_PER_AGENT_MAX = 100;
 
-/** What is known of one agent. Mutable: it belongs to the project state that folds it. */
+/** Statistics of one agent. Mutable: owned by the project state that folds it. */
 export interface AgentStats {
   readonly agent_id: string;
   role: string | null;
@@ -30,7 +30,7 @@ export interface AgentView {
   readonly last_activity: string;
 }
 
-/** Counts what an event says its agent did. What humans and time do makes nobody an agent. */
+/** Counts an action of an agent. Events caused by humans or expiry are ignored. */
 export function updateAgentStats(agents: Map<string, AgentStats>, event: EventEnvelope): void {
   if (!isAgentAction(event)) return;
   const stats = agents.get(event.agent_id) ?? newAgentStats(event);
@@ -77,7 +77,7 @@ function touchSession(sessions: Set<string>, sessionId: string): void {
 
 type AgentsState = ClaimHoldings & { readonly agents: ReadonlyMap<string, AgentStats> };
 
-/** All agents, or those that are named. */
+/** All agents, or the named ones. */
 export function agentViews(state: AgentsState, names: Iterable<string> = state.agents.keys()): AgentView[] {
   return [...names]
     .flatMap((agentId) => state.agents.get(agentId) ?? [])

@@ -10,15 +10,15 @@ interface VersionedHead {
   readonly seq: number;
 }
 
-/** What a store was asked to commit, as far as a view is concerned. */
+/** The parts of a committed transaction that a view needs. */
 export interface CommittedTransaction {
   readonly swaps: readonly { readonly head: VersionedHead; readonly events: readonly NewEvent[] }[];
   readonly loose_events: readonly NewEvent[];
 }
 
 /**
- * Takes a head as the store has it, if it is newer than the one known. Its events, when they come, are counted
- * and move it no further. The plan's own head is left to its events: it says nothing of the tasks.
+ * Applies a head from the store if it is newer than the known one. Its events, once they arrive, are counted but do not
+ * change it. The plan's head is skipped: it has no task data, so its events must be folded.
  */
 export function applyStoredHead(state: WorkState, head: VersionedHead): void {
   if (head.subject === PLAN_SUBJECT) return;
@@ -39,9 +39,9 @@ function applyClaimHead(state: WorkState, head: Head): void {
 }
 
 /**
- * Takes a commit into the state, given the positions of its events: swaps in order, then notes, null for a note
- * that was there before. The heads are taken as they were committed, so that state and store share them. True:
- * others have committed in between, and their events must be read first; until then only the heads are known.
+ * Applies a commit to the state. `positions`: those of its events, swaps in order, then loose events; null for a loose
+ * event that was already stored. Heads are taken as committed, so that state and store share them. Returns true if
+ * other commits came in between: their events must be read first, and until then only the heads are known.
  */
 export function applyCommit(
   state: WorkState,

@@ -2,19 +2,19 @@ import type { Head } from '../claims/head.js';
 import { subjectKindOf } from '../subject.js';
 import { planPositionOf } from './plan-position.js';
 
-/** Heads by what one looks for in them, so that nobody need walk over a million. */
+/** Indexes over heads, so that queries need not scan a million of them. */
 export interface ClaimIndex {
   /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */
   readonly live: Set<string>;
-  /** The same subjects by the session that holds them. */
+  /** The same subjects, by the session that holds them. */
   readonly bySession: Map<string, Set<string>>;
-  /** The sessions in which an agent may hold some of them: `subjectsOf` tells which. */
+  /** Sessions in which an agent may hold some of them; `claimedSubjectsOf` returns the exact ones. */
   readonly sessionsByAgent: Map<string, Set<string>>;
-  /** Subjects that wait after an error, over or not. */
+  /** Subjects in backoff after an error, including those whose backoff has ended. */
   readonly inBackoff: Set<string>;
-  /** The tracks an agent has been granted work in. */
+  /** Tracks in which an agent has been granted work. */
   readonly tracksByAgent: Map<string, Set<string>>;
-  /** How many tasks and subtasks are COMPLETED. */
+  /** Number of COMPLETED tasks and subtasks. */
   completed: number;
 }
 
@@ -27,7 +27,6 @@ export const emptyClaimIndex = (): ClaimIndex => ({
   completed: 0,
 });
 
-/** Keeps the index true when a head moves. */
 export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: Head): void {
   const { subject } = after;
   const completedDelta = Number(after.phase === 'COMPLETED') - Number(before?.phase === 'COMPLETED');
@@ -50,12 +49,12 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
   else if (index.inBackoff.size > 0) index.inBackoff.delete(subject);
 }
 
-/** Who holds what. */
+/** The data that `claimedSubjectsOf` needs. */
 export interface ClaimHoldings extends Pick<ClaimIndex, 'bySession' | 'sessionsByAgent'> {
   readonly heads: ReadonlyMap<string, Head>;
 }
 
-/** The subjects on which an agent has an ACTIVE or SUSPENDED claim. */
+/** Subjects on which an agent has an ACTIVE or SUSPENDED claim. */
 export function claimedSubjectsOf(
   { heads, bySession, sessionsByAgent: sessionsOf }: ClaimHoldings,
   agentId: string,
@@ -66,7 +65,7 @@ export function claimedSubjectsOf(
   return sessionSubjects.filter((subject) => heads.get(subject)?.claim?.agent_id === agentId);
 }
 
-/** An agent was granted this subject, now or once: it knows its way about in that track. */
+/** Records that an agent was granted work in the subject's track, now or earlier. */
 export function recordTrackOfAgent(index: ClaimIndex, agentId: string, subject: string): void {
   const { track } = planPositionOf(subject);
   if (track !== null) add(index.tracksByAgent, agentId, track);
@@ -81,7 +80,7 @@ function add(sets: Map<string, Set<string>>, key: string, item: string): void {
   else set.add(item);
 }
 
-/** A key without items goes too, or sessions long over would pile up. */
+/** Removes empty sets too, or old sessions would accumulate. */
 function remove(sets: Map<string, Set<string>>, key: string, item: string): void {
   const set = sets.get(key);
   set?.delete(item);

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../events/envelope.js';
 
-/** A feed may deliver an event again; what is not beyond the last position has been told. */
+/** Drops repeated events: a feed may deliver an event again, and positions only increase. */
 export function* dedupeEvents(events: Iterable<EventEnvelope>): Generator<EventEnvelope> {
   let position = 0;
   for (const event of events) {

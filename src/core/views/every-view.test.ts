@@ -22,7 +22,7 @@ import { ProjectHistory, rulesOf } from './testing/project-history.js';
 
 const SESSIONS = ['s-1', 's-2', 's-op'];
 
-/** The common verbs come often enough that there is something for the others to act on. */
+/** The common verbs are frequent, so that the others have something to act on. */
 const steps: fc.Arbitrary<CommandStep[]> = fc.array(
   fc.record({
     subject: fc.oneof(
@@ -41,7 +41,7 @@ const steps: fc.Arbitrary<CommandStep[]> = fc.array(
   { minLength: 40, maxLength: 80 },
 );
 
-/** Every view of the project, from a state and the events behind it. */
+/** Every view of the project, from a state and its events. */
 function everyView(
   state: ProjectState,
   sessions: readonly SessionFold[],

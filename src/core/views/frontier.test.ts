@@ -5,7 +5,7 @@ import { applyPlanChange, emptyPlan, NOTHING_STARTED, type Plan, readPlan } from
 import { runAllSteps } from '../steps.js';
 import { Frontier, type FrontierInput } from './frontier.js';
 
-/** Two tracks in sequence, one of them with subtasks, and one that waits for both. */
+/** Two sequential tracks, one of them with subtasks, and one task that waits for both. */
 const PLAN = {
   tracks: {
     A: [

@@ -7,10 +7,10 @@ import { type Weights, weightSteps } from '../plan/weights.js';
 import { sortSteps } from '../sort-steps.js';
 import type { StepGenerator } from '../steps.js';
 
-/** A head that frees more than this is not followed: the frontier is surveyed again, in steps. */
+/** If a head has more dependants than this, they are not updated one by one: the frontier is rebuilt in steps. */
 const DEPENDANTS_FOLLOWED_MAX = 1_000;
 
-/** What the frontier looks at: the plan, and the heads as they are now. */
+/** Input of the frontier: the plan and the current heads. */
 export interface FrontierInput {
   readonly plan: Plan;
   readonly heads: ReadonlyMap<string, Head>;
@@ -19,32 +19,31 @@ export interface FrontierInput {
 }
 
 /**
- * The work whose dependencies are complete and that nobody holds: all that can be ready, and a little that cannot, such
- * as work that waits after an error. It follows every head that moves, so that whoever looks for work need not walk over
- * the plan. After a change of the plan it is surveyed again; until then the old lists stand, so whoever takes work from
- * them asks the plan again.
+ * Unclaimed work whose dependencies are complete: everything that can be ready, and some that is not, such as work in
+ * backoff. Updated with every head, so that a search for work need not scan the plan. After a plan change it is
+ * rebuilt; until then the lists may be outdated, so callers check each subject against the plan.
  */
 export class Frontier {
-  /** From the first survey on: before, there is nothing to keep up. */
+  /** Set by the first rebuild: before it, there is nothing to update. */
   #isBuilt = false;
-  /** The version of the plan that the lists were made from. */
+  /** Version that the lists were built from. */
   #rebuiltVersion = 0;
-  /** How often a head freed too much to be followed. */
+  /** Number of heads with too many dependants to update. */
   #overflows = 0;
   #weights: Weights = new Map();
-  /** The work of each track, best first. */
+  /** Subjects per track, best first. */
   #lists = new Map<string, Rank[]>();
-  /** All that is in the lists, with the rank it was entered under. */
+  /** All subjects in the lists, with the rank they were inserted under. */
   #ranks = new Map<string, Rank>();
-  /** What moved since the survey under way began; null: none is. */
+  /** Subjects that moved during the current rebuild; null if none is in progress. */
   #movedDuringRebuild: Set<string> | null = null;
 
-  /** Which survey somebody needs who wants to know of everything that has happened until now. */
+  /** The version a rebuild must have to include everything up to now. */
   currentVersion({ revision }: Plan): number {
     return revision + this.#overflows;
   }
 
-  /** The version that the last survey knew of. */
+  /** Version of the last completed rebuild. */
   get rebuiltVersion(): number {
     return this.#rebuiltVersion;
   }
@@ -57,7 +56,7 @@ export class Frontier {
     return rankOf(plan, this.#weights, subject);
   }
 
-  /** A head has moved, and the terrain shows it. */
+  /** Updates the lists for a moved head; `input` must already contain it. */
   onHeadMoved(input: FrontierInput, before: Head | null, after: Head): void {
     if (!this.#isBuilt) return;
     this.#refresh(input, after.subject);
@@ -73,7 +72,7 @@ export class Frontier {
     }
   }
 
-  /** Makes the lists anew. Heads and the plan may change between two steps, but no second survey may begin. */
+  /** Rebuilds the lists. Heads and the plan may change between steps, but rebuilds must not overlap. */
   *rebuildSteps(input: FrontierInput): StepGenerator<void> {
     const version = this.currentVersion(input.plan);
     const movedSubjects = new Set<string>();
@@ -130,7 +129,7 @@ function* listSteps(input: FrontierInput, weights: Weights): StepGenerator<Map<s
   const lists = new Map<string, Rank[]>();
   for (const track of plan.tracks()) {
     const ranks: Rank[] = [];
-    // A copy: the track may change between two steps, and must not lose a task by that.
+    // A copy, so that a change of the track between steps does not skip a task.
     for (const task of [...plan.tasksOf(track)]) {
       for (const subject of [...subtaskIds(task), task.id]) {
         const rank = isOnFrontier(input, subject) ? rankOf(plan, weights, subject) : undefined;
@@ -148,7 +147,7 @@ function isOnFrontier({ plan, heads, live }: FrontierInput, subject: string): bo
   return !live.has(subject) && !isComplete(subject) && dependenciesOf(plan, subject).every(isComplete);
 }
 
-/** Where the rank is, or would be. */
+/** Index of the rank, or where to insert it. */
 function insertionIndex(ranks: readonly Rank[], rank: Rank): number {
   let low = 0;
   let high = ranks.length;

@@ -10,7 +10,7 @@ const worker = (agent_id: string, session_id: string) =>
 const minute = (n: number) => T0_MS + n * 60_000;
 const iso = (n: number) => new Date(minute(n)).toISOString();
 
-/** Two holders fall silent, a third finishes, then both come back with what they made. */
+/** Two holders go silent, a third completes the task, then both submit their results. */
 function threeGenerations(): ProjectHistory {
   const history = new ProjectHistory();
   const at = (n: number) => {

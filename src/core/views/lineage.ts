@@ -8,7 +8,7 @@ import { resultsOf, type TaskResult } from './results.js';
 
 /** One generation of a subject, from grant to end (seed 004 §4.2.1). */
 export interface ClaimHistory extends PlanPosition {
-  /** The id of the event that granted it. */
+  /** Id of the event that granted it. */
   readonly id: string;
   readonly tenant_id: string;
   readonly project_id: string;
@@ -17,14 +17,14 @@ export interface ClaimHistory extends PlanPosition {
   readonly agent_id: string;
   readonly user_id: string | null;
   readonly acquired_at: string;
-  /** Null while the claim stands. */
+  /** Null while the claim is held. */
   readonly released_at: string | null;
   readonly release_reason: ReleaseReason | null;
-  /** What was said when it was given back, where something was. */
+  /** Message of the release, if there was one. */
   readonly release_message?: string;
   readonly result_accepted: boolean;
   readonly work_product_ref: string | null;
-  /** Set where a human made refused work of an older generation the result of this one. */
+  /** Set if a human adopted a parked result of an older generation. */
   readonly adopted_from: ClaimEventPayloads['adopted']['adopted_from'] | null;
 }
 
@@ -32,9 +32,9 @@ export interface Lineage {
   readonly task_id: string;
   readonly generations: readonly ClaimHistory[];
   readonly rejected: readonly TaskResult[];
-  /** What humans decided on its candidates, in order. */
+  /** Human reviews of its candidates, in order. */
   readonly reviews: readonly ReviewEntry[];
-  /** How many older events are left out; only where some are. */
+  /** Number of older events that are left out; absent if none are. */
   readonly omitted?: number;
 }
 
@@ -49,7 +49,7 @@ export interface ReviewEntry {
 
 type GenerationEnd = Pick<ClaimHistory, 'released_at' | 'release_reason'> & Partial<ClaimHistory>;
 
-/** The whole story of one subject, folded from its events in the order of their positions. */
+/** History of one subject, folded from its events in order of position. */
 export function lineageOf(task_id: string, events: readonly EventEnvelope[]): Lineage {
   const generations = new Map<number, ClaimHistory>();
   for (const event of dedupeEvents(events)) {
@@ -96,7 +96,7 @@ function historyOfGrant(event: EventEnvelope): ClaimHistory | null {
   };
 }
 
-/** The last word about a generation stands: a late result still completes a claim that had expired. */
+/** The last event of a generation wins: a late result still completes an expired claim. */
 function endOf(event: EventEnvelope): GenerationEnd | null {
   const released_at = event.timestamp;
   switch (claimEventKindOf(event.event_type)) {
@@ -149,7 +149,7 @@ export interface RejectedRow {
   readonly reason: string;
 }
 
-/** The table of seed 004 §9.2 as data: one row a generation, and what was refused below it. */
+/** The table of seed 004 §9.2 as data: one row per generation, followed by the refused results. */
 export function lineageTable({ generations, rejected }: Lineage): LineageTable {
   return {
     rows: generations.map((entry) => ({

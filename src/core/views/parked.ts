@@ -2,10 +2,10 @@ import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { ClaimEventPayloads } from '../claims/payloads.js';
 import type { EventEnvelope } from '../events/envelope.js';
 
-/** The ids of refused results that are kept, by subject; no entry where there are none. */
+/** Ids of parked results by subject; no entry if there are none. */
 export type ParkedIds = Map<string, Set<string>>;
 
-/** Refused work is kept until somebody adopts it. The same event twice changes nothing. */
+/** Updates the parked results: kept until adopted. Idempotent. */
 export function updateParked(parked: ParkedIds, event: EventEnvelope): void {
   const { subject } = event;
   if (subject === undefined) return;

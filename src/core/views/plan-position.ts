@@ -1,6 +1,6 @@
 import { subjectKindOf } from '../subject.js';
 
-/** Where a subject stands in the plan, by its id alone. Edges, and ids no plan can hold, stand nowhere. */
+/** Position of a subject in the plan, from its id alone. Edges, and ids that no plan can contain, have none. */
 export interface PlanPosition {
   readonly task_id: string;
   readonly track: string | null;
@@ -10,7 +10,7 @@ export interface PlanPosition {
 const TRACK_LENGTH_MAX = 8;
 const SEQUENCE_LENGTH = 3;
 
-// This runs for every grant: cutting a well-formed id takes a fraction of what parsing it does.
+// Runs for every grant: slicing a well-formed id costs a fraction of parsing it.
 export function planPositionOf(subject: string): PlanPosition {
   const cut = subject.indexOf('-');
   const sequence = Number(subject.slice(cut + 1, cut + 1 + SEQUENCE_LENGTH));

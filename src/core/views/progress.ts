@@ -11,7 +11,7 @@ export interface ProgressCounts {
   readonly pending: number;
 }
 
-/** How far each track of the plan is, and the plan in all. */
+/** Progress of each track and of the whole plan. */
 export interface PlanProgress {
   readonly tracks: Readonly<Record<string, ProgressCounts>>;
   readonly total: ProgressCounts;
@@ -25,7 +25,7 @@ const SUBJECTS_PER_STEP = 100;
 export const planProgress = (state: WorkState, context: FoldContext): PlanProgress =>
   runAllSteps(progressSteps(state, context));
 
-/** The same in steps. Of work that goes on meanwhile, each subject counts as it is when it is looked at. */
+/** The same in steps. If work continues in between, each subject counts as it is when visited. */
 export function* progressSteps(state: WorkState, context: FoldContext): StepGenerator<PlanProgress> {
   let visited = 0;
   const tracks = new Map<string, MutableProgressCounts>();

@@ -10,11 +10,11 @@ import { type ClaimIndex, emptyClaimIndex, recordTrackOfAgent, updateClaimIndex 
 import { Frontier } from './frontier.js';
 import { type ParkedIds, updateParked } from './parked.js';
 
-/** The work of a project as its events made it: what decisions rest on. It keeps heads, never the events themselves. */
+/** State of a project's work, folded from its events; decisions are based on it. Keeps heads, never events. */
 export interface WorkState extends ClaimIndex {
-  /** The last event folded. */
+  /** Position of the last event folded. */
   position: number;
-  /** When that event happened; null before the first. */
+  /** Time of that event; null before the first. */
   last_updated: string | null;
   readonly heads: Map<string, Head>;
   readonly records: Map<string, RecordHead>;
@@ -22,12 +22,12 @@ export interface WorkState extends ClaimIndex {
   readonly frontier: Frontier;
 }
 
-/** The work, and which refused work is kept: what only the events tell. */
+/** The work state plus the parked results, which only the events contain. */
 export interface WorkWithParked extends WorkState {
   readonly parked: ParkedIds;
 }
 
-/** All of it, and what each agent did. */
+/** The whole state, including statistics per agent. */
 export interface ProjectState extends WorkWithParked {
   readonly agents: Map<string, AgentStats>;
 }
@@ -46,11 +46,11 @@ export const emptyWorkWithParked = (): WorkWithParked => ({ ...emptyWork(), park
 
 export const emptyProject = (): ProjectState => ({ ...emptyWorkWithParked(), agents: new Map() });
 
-/** All of the plan is complete. A project without a plan is not done: it has not begun. */
+/** Whether the whole plan is complete. A project without a plan is not done. */
 export const isDone = ({ plan, completed }: WorkState): boolean =>
   plan.subject_count > 0 && completed >= plan.subject_count;
 
-/** Folds one event into a state that the caller owns. An event folded before changes nothing. */
+/** Folds one event into a state that the caller owns. An event that was already folded changes nothing. */
 export function evolveProject(state: ProjectState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
   updateAgentStats(state.agents, event);
@@ -64,7 +64,7 @@ export function evolveWorkWithParked(state: WorkWithParked, event: EventEnvelope
   evolveWork(state, event);
 }
 
-/** The same for the work alone. */
+/** The same for the work state only. */
 export function evolveWork(state: WorkState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
   state.position = event.position;
@@ -97,13 +97,13 @@ function foldHeadEvent(state: WorkState, subject: string, event: EventEnvelope):
   setHead(state, before, after);
 }
 
-/** Everything that follows from heads moves with them. */
+/** Sets a head and updates everything derived from heads. */
 export function setHead(state: WorkState, before: Head | null, after: Head): void {
   state.heads.set(after.subject, after);
   updateClaimIndex(state, before, after);
   state.frontier.onHeadMoved(state, before, after);
 }
 
-/** A head that was learned rather than folded may be ahead of the events that are still to come. */
+/** A head that was read from the store may be ahead of the events still to be folded. */
 const isFolded = (head: { seq: number } | null, event: EventEnvelope): boolean =>
   head !== null && (event.seq ?? 0) <= head.seq;

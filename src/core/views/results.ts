@@ -5,7 +5,7 @@ import type { EventEnvelope } from '../events/envelope.js';
 import { dedupeEvents } from './dedupe-events.js';
 import { type PlanPosition, planPositionOf } from './plan-position.js';
 
-/** One result that was handed in, and what became of it (seed 004 §4.2.1). */
+/** A submitted result and its outcome (seed 004 §4.2.1). */
 export interface TaskResult extends PlanPosition {
   readonly id: string;
   readonly tenant_id: string;
@@ -14,13 +14,13 @@ export interface TaskResult extends PlanPosition {
   readonly session_id: string;
   readonly agent_id: string;
   readonly work_product_ref: string;
-  /** Null where the result lies in a blob, or was refused and not kept. */
+  /** Null if the result is in a blob, or was refused and not kept. */
   readonly result_data: unknown;
   readonly blob_sha256: string | null;
   readonly submitted_at: string;
   readonly accepted: boolean;
   readonly rejection_reason: string | null;
-  /** The generation that counted when the result was refused; null where it was accepted. */
+  /** Generation in force when the result was refused; null if it was accepted. */
   readonly current_generation: number | null;
   readonly parked: boolean;
 }
@@ -30,7 +30,7 @@ type ResultPayload =
   | ClaimEventPayloads['adopted']
   | ClaimEventPayloads['result_denied'];
 
-/** Every result of a subject, in the order in which they were answered. */
+/** All results of a subject, in the order in which they were decided. */
 export function resultsOf(events: readonly EventEnvelope[]): TaskResult[] {
   return [...dedupeEvents(events)].filter(isResultEvent).map(taskResult);
 }
@@ -62,7 +62,7 @@ function taskResult(event: EventEnvelope): TaskResult {
   };
 }
 
-/** Who was granted a generation of the subject; null: nobody ever was. */
+/** The grant of a generation; null if it was never granted. */
 export function pastGrant(events: readonly EventEnvelope[], generation: number): PastGrant | null {
   const grant = events.find(
     (event) => event.generation === generation && claimEventKindOf(event.event_type) === 'granted',
@@ -77,7 +77,7 @@ export function pastGrant(events: readonly EventEnvelope[], generation: number):
   };
 }
 
-/** Refused work that is kept and that nobody has adopted yet. */
+/** Parked results that have not been adopted. */
 export function parkedResults(events: readonly EventEnvelope[]): TaskResult[] {
   const parked = new Map<string, TaskResult>();
   for (const event of dedupeEvents(events)) {

@@ -5,9 +5,9 @@ import { isAgentAction } from './agent-action.js';
 import { type PlanPosition, planPositionOf } from './plan-position.js';
 import type { ProgressCounts } from './progress.js';
 
-/** Older entries are in the log itself; the memory of a session keeps this many of the latest. */
+/** Maximum number of entries kept, the latest ones; the log has the rest. */
 export const TASK_LOG_MAX = 1000;
-/** Nor are they longer together, as JSON; one entry may be. */
+/** Maximum total length as JSON; a single entry may exceed it. */
 export const TASK_LOG_CHARS_MAX = 4 * 1024 * 1024;
 
 export interface TaskLogEntry extends PlanPosition {
@@ -27,7 +27,7 @@ export interface ClaimRef {
   readonly expires_at: string | null;
 }
 
-/** What one session did and what happened to it (seed 004 §3.5 and §4.2.1). */
+/** Actions of one session and events that affected it (seed 004 §3.5 and §4.2.1). */
 export interface SessionMemory {
   readonly session_id: string;
   readonly tenant_id: string | null;
@@ -40,7 +40,7 @@ export interface SessionMemory {
   readonly completed_tasks: readonly string[];
   readonly track_assignments: Readonly<Record<string, string>>;
   readonly track_progress: Readonly<Record<string, ProgressCounts>>;
-  /** How many older items each list would have; only where some are left out. */
+  /** Number of older items left out of each list; absent if none are. */
   readonly omitted?: {
     readonly task_log: number;
     readonly active_claims: number;
@@ -48,7 +48,7 @@ export interface SessionMemory {
   };
 }
 
-/** A session in the folding. It may work in several projects, whose positions say nothing of each other. */
+/** Fold of a session. It may span several projects, whose positions are independent. */
 export interface SessionFold {
   readonly session_id: string;
   readonly positions: Map<string, number>;
@@ -61,7 +61,7 @@ export interface SessionFold {
   task_log_chars: number;
   task_log_omitted: number;
   readonly active_claims: Map<string, ClaimRef>;
-  /** By project and task, so that the same id in two projects is two tasks. */
+  /** By project and task, so that the same id in two projects counts as two tasks. */
   readonly completed_tasks: Map<string, string>;
   readonly track_assignments: Map<string, string>;
 }
@@ -84,7 +84,7 @@ export function emptySession(session_id: string): SessionFold {
   };
 }
 
-/** Folds one event into the session; events of other sessions, and those told before, change nothing. */
+/** Folds one event into the session; events of other sessions and repeated events change nothing. */
 export function evolveSession(session: SessionFold, event: EventEnvelope): void {
   const isOwnRecord = event.subject === sessionSubject(session.session_id);
   if (!isOwnRecord && event.session_id !== session.session_id) return;
@@ -122,7 +122,7 @@ function evolveOwnRecord(session: SessionFold, event: EventEnvelope): void {
 }
 
 function logEntry(event: EventEnvelope, subject: string): TaskLogEntry {
-  // A result may be large, and the log names where it lies: the reference is enough.
+  // A result may be large; the reference is sufficient.
   const { work_product_ref, outcome: _, result_data: __, ...details } = event.payload;
   return {
     timestamp: event.timestamp,
@@ -142,7 +142,7 @@ function outcomeOf(event: EventEnvelope): TaskLogEntry['outcome'] {
   return kind === 'result_denied' ? 'REJECTED' : null;
 }
 
-/** What the session holds and has done. A claim that lapsed in silence stays until its end is in the log. */
+/** Updates claims and completed tasks. A lapsed claim stays until its expiry is in the log. */
 function evolveClaims(session: SessionFold, event: EventEnvelope, subject: string): void {
   const key = `${event.project_id}/${subject}`;
   const { payload } = event;
@@ -197,7 +197,10 @@ function assignTrack(session: SessionFold, subject: string, agentId: string): vo
   if (track !== null) session.track_assignments.set(track, agentId);
 }
 
-/** `track_progress` is that of the project the session works in: other sessions make it too. `limit`: of each list. */
+/**
+ * `track_progress`: progress of the session's project, which includes other sessions. `limit`: maximum length of each
+ * list.
+ */
 export function sessionMemory(
   session: SessionFold,
   track_progress: Readonly<Record<string, ProgressCounts>>,

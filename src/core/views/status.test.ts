@@ -19,7 +19,7 @@ const operatorFields = (expected_generation: number) => ({
 const statusOf = (history: ProjectHistory) =>
   projectStatus(foldProject(history.events), history.foldContext());
 
-/** One task done, one in hand, one held, an edge gone silent. */
+/** One completed task, one claimed, one held, and a stale edge. */
 function busyProject(): ProjectHistory {
   const history = new ProjectHistory();
   history.command(EDGE, claimBy(ada));

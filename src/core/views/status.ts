@@ -8,10 +8,10 @@ import { type PlanProgress, progressSteps } from './progress.js';
 import type { WorkWithParked } from './project-state.js';
 import { READINESS, type Readiness, type TaskClaim, taskStateIn } from './task-state.js';
 
-/** Lists stop here; the counts tell how much there is in all. */
+/** Maximum length of the lists; the counts include everything. */
 export const STATUS_LIST_MAX = 1000;
 
-/** A subject that no agent's effort alone moves on, why, and who must act. */
+/** A subject that agents alone cannot advance, why, and who must act. */
 export interface WaitingSubject {
   readonly task_id: string;
   readonly readiness: Readiness;
@@ -35,10 +35,7 @@ export const projectStatus = (state: WorkWithParked, context: FoldContext): Proj
 
 const SUBJECTS_PER_STEP = 50;
 
-/**
- * The same in steps. The position is that of the beginning; of work that goes on meanwhile, each subject counts as it is when
- * it is looked at.
- */
+/** The same in steps. The position is that of the start; if work continues, each subject counts as it is when visited. */
 export function* statusSteps(state: WorkWithParked, context: FoldContext): StepGenerator<ProjectStatus> {
   const { position, last_updated } = state;
   const parked = [...state.parked].map(([task_id, kept]) => ({ task_id, parked: kept.size }));
@@ -79,7 +76,7 @@ function* countsAndWaiting(
   return { counts, waiting: waiting.sort(byTaskId).slice(0, STATUS_LIST_MAX) };
 }
 
-/** The plan's subjects, then those that have a head and stand in no plan: edges, and tasks taken out of it. */
+/** The subjects of the plan, then those with a head but not in the plan: edges, and removed tasks. */
 function* allSubjectsOf(state: WorkWithParked): Generator<string> {
   yield* state.plan.subjects();
   for (const subject of state.heads.keys()) if (!state.plan.has(subject)) yield subject;
@@ -117,7 +114,7 @@ function waitingSubjectOf(
   }
 }
 
-/** Claims that stand at this moment; one that lapsed since the last event is over, written down or not. */
+/** Claims that are held now. A claim that has lapsed is excluded, whether or not its expiry is recorded. */
 export function liveClaims(state: WorkWithParked, context: FoldContext): TaskClaim[] {
   return [...state.live]
     .map((subject) => taskStateIn(state, subject, context).claim)

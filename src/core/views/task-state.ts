@@ -8,7 +8,7 @@ import type { FoldContext } from './fold-context.js';
 import { type PlanPosition, planPositionOf } from './plan-position.js';
 import type { WorkWithParked } from './project-state.js';
 
-/** Why nobody, or somebody, or anybody works on a subject. The order is that in which a claim is refused. */
+/** Why a subject can or cannot be claimed, in the order in which a claim is refused. */
 export const READINESS = [
   'completed',
   'held',
@@ -22,7 +22,7 @@ export const READINESS = [
 ] as const;
 export type Readiness = (typeof READINESS)[number];
 
-/** The last claim of a subject, without its id: that is told to the holder alone. */
+/** The last claim of a subject, without its claim id: only the holder gets that. */
 export interface TaskClaim extends PlanPosition {
   readonly tenant_id: string;
   readonly project_id: string;
@@ -45,11 +45,11 @@ export interface TaskState {
   readonly claim: TaskClaim | null;
   readonly result: TaskStateResult | null;
   readonly waiting_for: readonly string[];
-  /** How many refused results are kept. */
+  /** Number of parked results. */
   readonly parked: number;
-  /** Of the feature, where it is an edge. */
+  /** Edges only: title of the feature. */
   readonly title?: string;
-  /** What the result of an edge is asked to pass, where the project asks for something. */
+  /** Edges only: checks that a result must pass, if the project requires any. */
   readonly checks?: readonly EffectiveCheck[];
 }
 
@@ -63,7 +63,7 @@ export interface TaskStateResult {
   readonly submitted_at: string;
 }
 
-/** What a task's state is made of, wherever it comes from: a view, or a head fresh from the store. */
+/** Input of a task state, from a view or from a head read from the store. */
 export interface TaskStateInput {
   readonly tenant_id: string;
   readonly project_id: string;
@@ -115,7 +115,7 @@ function taskClaim(input: TaskStateInput, claim: HeldClaim, rules: Rules, nowMs:
     agent_id: claim.agent_id,
     session_id: claim.session_id,
     generation: head.generation,
-    // Nobody need have written an expiry down for it to be one.
+    // A lapsed claim is expired even if the expiry is not recorded yet.
     state: isOpen && canTakeOver(head, nowMs, rules) ? 'EXPIRED' : claim.state,
     claimed_at: isoTime(claim.claimed_at_ms),
     lease_duration_seconds: claim.lease_seconds,
@@ -131,7 +131,7 @@ function resultOf({ result }: Head): TaskStateResult | null {
   return { ...rest, submitted_at: isoTime(submitted_at_ms) };
 }
 
-/** The state of a subject as the project's state knows it. */
+/** The state of a subject, from the project state. */
 export function taskStateIn(state: WorkWithParked, subject: string, context: FoldContext): TaskState {
   const isComplete = (id: string): boolean => state.heads.get(id)?.phase === 'COMPLETED';
   const input: TaskStateInput = {

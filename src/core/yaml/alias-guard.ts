@@ -1,7 +1,7 @@
 import { CST, Lexer } from 'yaml';
 import type { SourcePosition } from './source-position.js';
 
-/** No file needs more, and reading it to its end would take its reader's time. */
+/** Limits that no legitimate file reaches; larger values make the parser slow. */
 const NESTED_MAX = 32;
 const MARKS_IN_LINE_MAX = 32;
 const ALIASES_MAX = 100;
@@ -14,8 +14,8 @@ export interface AliasGuardFault {
 }
 
 /**
- * Looks over the tokens of a text before it is parsed, in one pass that ends where it becomes absurd: a parser takes
- * minutes over a megabyte of brackets or a hundred thousand aliases. Null: it may be parsed.
+ * Scans the tokens of a text before it is parsed, and stops at the first limit exceeded: a parser needs minutes for a
+ * megabyte of brackets or a hundred thousand aliases. Null: the text may be parsed.
  */
 export function findAliasGuardFault(text: string): AliasGuardFault | null {
   const counts = { nested: 0, marks: 0, aliases: 0, directives: 0, stray: 0 };

@@ -2,17 +2,17 @@ import type { z } from 'zod';
 import type { DocumentPath } from './source-position.js';
 
 const DEPTH_MAX = 32;
-/** Who is told what is wrong: a value, or a field that should not be there. */
+/** Receives the faults found: a bad value or an unknown field. */
 export interface ShapeFaultSink {
-  /** What the whole is called in a sentence: `The plan`. */
+  /** Name of the whole document in a message: `The plan`. */
   readonly documentName: string;
-  /** Names that nobody needs there, and that code downstream may trip on: they mean something to every object. */
+  /** Names that are properties of every object: not needed in a document, and dangerous to code that reads it. */
   readonly forbiddenNames: ReadonlySet<string>;
   badValue(path: DocumentPath, message: string): void;
   unknownField(path: DocumentPath, message: string): void;
 }
 
-/** Tells what is not JSON, and names that could do harm. False: nested so deeply that nobody should read on. */
+/** Reports values that JSON cannot hold and forbidden names. False: nested too deeply to be read further. */
 export function checkJsonShape(value: unknown, path: (string | number)[], faults: ShapeFaultSink): boolean {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     faults.badValue(path, `${value} is not a number that JSON can hold.`);
@@ -34,7 +34,7 @@ export function checkJsonShape(value: unknown, path: (string | number)[], faults
   return isShallow;
 }
 
-/** The value as the schema reads it, or null with its faults told. */
+/** The value parsed by the schema; null if it is invalid, with its faults reported. */
 export function parseWithSchema<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -67,7 +67,7 @@ function reportIssue(issue: SchemaIssue, value: unknown, path: DocumentPath, fau
   }
 }
 
-/** Of the ways the value could have been meant, the one of its own type says what is wrong inside it. */
+/** Reports the issues of the union member with the value's own type, not those of every member. */
 function reportUnionIssue(
   issue: z.core.$ZodIssueInvalidUnion,
   value: unknown,

@@ -20,22 +20,22 @@ export interface YamlProblem {
 }
 
 export interface ParsedYaml {
-  /** Plain values; undefined where the text is not YAML at all. */
+  /** Plain values; undefined if the text is not YAML. */
   readonly value: unknown;
   readonly problems: readonly YamlProblem[];
   readonly locate: LocatePath;
 }
 
-// Repeated keys are found below: the library compares every key with all before it, which hostile text makes slow.
+// Duplicate keys are found below: the library compares each key with all earlier ones, which is slow on hostile input.
 const PARSE_OPTIONS = { schema: 'core', uniqueKeys: false, prettyErrors: false } as const;
 
-/** Nobody corrects more at a time, and a text can have a problem in every line. */
+/** Maximum number of problems reported; a text can have one in every line. */
 const PROBLEMS_MAX = 100;
 
 /**
- * Reads YAML into plain values, and remembers where everything stands. Aliases, tags and repeated keys are problems.
- * The caller has bounded the length. Of a text with several documents, `merged` makes one by their top-level keys.
- * The time is linear in the length, whatever the text is.
+ * Parses YAML into plain values with their source positions. Aliases, tags and duplicate keys are problems. The caller
+ * limits the length. `merged` combines several documents into one by their top-level keys. Runs in time linear in the
+ * length, for any text.
  */
 export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedYaml {
   const guardFault = findAliasGuardFault(text);
@@ -68,7 +68,7 @@ export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedY
 }
 
 function parse(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
-  // Each problem that the library finds is an error with the stack it was made on: that takes longer than to find it.
+  // The library creates an Error per problem; capturing its stack takes longer than finding the problem.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
@@ -87,14 +87,14 @@ function parseDocuments(text: string, documents: 'one' | 'merged', lineCounter: 
 const nonEmptyRoots = (documents: readonly Document[]): unknown[] =>
   documents.map(({ contents }) => contents as unknown).filter((root) => !isEmptyNode(root));
 
-/** Where the first of several documents begins that cannot be merged with the others. */
+/** Offset of the first of several documents that is not a map and cannot be merged. */
 function nonMapDocumentOffset(documents: readonly Document[]): number | null {
   const roots = nonEmptyRoots(documents);
   const nonMapRoot = roots.length > 1 ? roots.find((root) => !isMap(root)) : undefined;
   return nonMapRoot === undefined ? null : (rangeStart(nonMapRoot) ?? 0);
 }
 
-/** The one document there is, or a map of what stands at the top of each. */
+/** The only document, or one map with the top-level entries of all of them. */
 function mergedRoot(documents: readonly Document[]): unknown {
   const roots = nonEmptyRoots(documents);
   if (roots.length <= 1 || !roots.every(isMap)) return roots[0] ?? documents[0]?.contents ?? null;
@@ -151,7 +151,7 @@ class YamlNodeReader {
         fields.set(name, this.#readChild(name, pair.value));
       }
     }
-    // Own properties whatever the name, so that a `__proto__` is seen and refused like any other name.
+    // Creates own properties for any name, so that `__proto__` is found and refused like other names.
     return Object.fromEntries(fields);
   }
 
@@ -161,7 +161,7 @@ class YamlNodeReader {
   }
 }
 
-/** As written: a field called `NULL` or `TRUE` is a name, not a value. */
+/** The key as written: a field called `NULL` or `TRUE` is a name, not a value. */
 function keyText(pair: Pair): string | null {
   if (!isScalar(pair.key)) return null;
   return pair.key.source ?? String(pair.key.value);
@@ -170,8 +170,8 @@ function keyText(pair: Pair): string | null {
 const offsetOfKey = (pair: Pair): number => (isScalar(pair.key) ? (pair.key.range?.[0] ?? 0) : 0);
 
 /**
- * Where a path is written, or as much of it as there is: a field at its name, an item where it begins. The names of a map
- * are indexed once: to search a wide map again for each of its fields takes the square of its width.
+ * Finds the offset of a path, or of its longest existing prefix: a field at its name, an item at its start. The names
+ * of each map are indexed once: searching a wide map for every field is quadratic.
  */
 class OffsetIndex {
   readonly #fields = new Map<unknown, ReadonlyMap<string, Pair>>();

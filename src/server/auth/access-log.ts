@@ -5,16 +5,16 @@ export interface LogLine {
   readonly level: 'info' | 'error';
   readonly [field: string]: unknown;
 }
-/** Takes a line: an object that becomes one line of JSON. */
+/** Writes an object as one line of JSON. */
 export type LogSink = (line: LogLine) => void;
 
-/** One request and what became of it. */
+/** One request and its outcome. */
 export interface AccessRecord {
   readonly at_ms: number;
-  /** Null: nobody that we know. */
+  /** Null if not authenticated. */
   readonly principal: Principal | null;
   readonly tenant_id: string | null;
-  /** The id of the route; null: none has that path. */
+  /** The route's id; null if no route matches the path. */
   readonly route: string | null;
   readonly subject: string | null;
   readonly status: number;
@@ -24,10 +24,10 @@ export interface AccessRecord {
 }
 
 const TEXT_MAX = 200;
-/** Whatever looks like a key, a claim id or a token, wherever somebody put it. */
+/** Matches keys, claim ids and tokens, in whatever field they appear. */
 const SECRET_PATTERN = /gc[kw]_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
-/** The line of a request: these fields and no other, so that no header and no body ever gets into it. */
+/** Builds a request's log line from these fields only, so that headers and bodies never reach the log. */
 export function accessLogLine(access: AccessRecord): LogLine {
   return {
     level: 'info',
@@ -49,7 +49,7 @@ function maskSecrets(text: string | null): string | null {
   return SECRET_PATTERN.test(text) ? '[secret]' : text.slice(0, TEXT_MAX);
 }
 
-/** Lines to a stream or, with none, to standard output. */
+/** Writes JSON lines to a stream, by default to standard output. */
 export function jsonLineSink(destination?: DestinationStream): LogSink {
   const settings = {
     base: null,
@@ -57,6 +57,6 @@ export function jsonLineSink(destination?: DestinationStream): LogSink {
     formatters: { level: (level: string) => ({ level }) },
   } as const;
   const logger = destination === undefined ? pino(settings) : pino(settings, destination);
-  // The level is pino's to write: a second one in the line would be a duplicate key.
+  // pino writes the level itself; passing it on would duplicate the key.
   return ({ level, ...line }) => logger[level](line);
 }

@@ -4,7 +4,7 @@ import type { Principal } from './principal.js';
 import { type AuthRefusal, unauthenticated } from './refusal.js';
 
 const KEY_TOKEN_PATTERN = /^gck_live_([0-9a-f]{16})_([\w-]{43})$/;
-/** What an unknown key is compared with, so that it takes as long to refuse as a wrong one. */
+/** Compared with the secret of an unknown key, so that refusing it takes as long as refusing a wrong secret. */
 const PLACEHOLDER_DIGEST = Buffer.alloc(32);
 
 const KEY_PRINCIPAL_PREFIX = 'key-';
@@ -13,7 +13,7 @@ export const keyIdOf = ({ id }: Principal): string => id.slice(KEY_PRINCIPAL_PRE
 
 export const isKeyToken = (token: string): boolean => token.startsWith('gck_');
 
-/** Whose key it is. An unknown one, a wrong secret, a revoked, an expired and an unbound key are refused in the same words. */
+/** The key's principal. Unknown, wrong, revoked, expired and unbound keys get the same refusal. */
 export function authenticateKey(keys: KeyRing, token: string): Principal | AuthRefusal {
   const [, keyId = '', secret = ''] = KEY_TOKEN_PATTERN.exec(token) ?? [];
   const found = keys.find(keyId);

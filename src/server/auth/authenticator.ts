@@ -14,14 +14,14 @@ import { type AuthRefusal, unauthenticated } from './refusal.js';
 export { callerOf } from './caller-of.js';
 export { type AuthRefusal, isAuthRefusal } from './refusal.js';
 
-/** Finds out who asks. What they may do is not its business: authorize.ts decides that. */
+/** Identifies the caller. What the caller may do is decided in authorize.ts. */
 export interface Authenticator {
-  /** Nobody has to say who they are: loopback, no key made, no tokens configured. It ends with the first key. */
+  /** Whether requests need no credential: loopback, no key created, no JWT configured. Ends with the first key. */
   readonly isOpen: boolean;
   authenticate(request: { readonly authorization: string | undefined }): Promise<Principal | AuthRefusal>;
-  /** Whether the credential that a principal was authenticated by is valid now. */
+  /** Whether the principal's credential is still valid. */
   isValid(principal: Principal): boolean;
-  /** Calls `onInvalid` once, when that credential stops being valid. Returns a function that stops watching. */
+  /** Calls `onInvalid` once, when the credential becomes invalid. Returns a function that stops watching. */
   watch(principal: Principal, onInvalid: () => void): () => void;
 }
 
@@ -38,7 +38,7 @@ interface AuthenticatorOptions {
 const canBeOpen = ({ host, jwt }: AuthenticatorOptions): boolean => jwt === undefined && isLoopback(host);
 const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
 
-/** Whether the server will be open when it starts: asked of the store itself, before there is a coordinator on it. */
+/** Whether the server will start open. Reads the store directly, before a coordinator exists. */
 export async function isOpenAtStart({
   store,
   ...options
@@ -48,7 +48,7 @@ export async function isOpenAtStart({
   return createdKeys.length === 0;
 }
 
-/** Throws where the server would listen beyond this machine and could know nobody. */
+/** Throws if the server would listen beyond loopback without any way to authenticate. */
 export async function openAuthenticator(
   options: AuthenticatorOptions & { readonly keys: KeyRing },
 ): Promise<Authenticator> {
@@ -91,7 +91,7 @@ class KeyAndTokenAuthenticator implements Authenticator {
     switch (principal.kind) {
       case 'open':
         return this.isOpen;
-      // Only a private listener lets in its owner.
+      // Only a private listener authenticates its owner.
       case 'owner':
         return false;
       case 'key':

@@ -1,7 +1,7 @@
 import type { Authenticator } from './authenticator.js';
 import type { Principal } from './principal.js';
 
-/** The authorization of one request, for as long as the request goes on: a slow body, a waiting call, an event stream. */
+/** The authorization of one request over its lifetime, which a slow body, a waiting call or an event stream can extend. */
 export class Authorization {
   private isRefused = false;
   private readonly endListeners = new Set<() => void>();
@@ -9,11 +9,11 @@ export class Authorization {
   constructor(
     private readonly authenticator: Pick<Authenticator, 'isValid' | 'watch'>,
     private readonly principal: Principal,
-    /** Authenticates and authorizes from the headers, as when the request came. */
+    /** Repeats authentication and authorization from the request's headers. */
     private readonly reauthorize: () => Promise<boolean>,
   ) {}
 
-  /** Whether the credential is valid now: neither revoked nor expired. Cheap enough to ask before every write. */
+  /** Whether the credential is neither revoked nor expired. Cheap enough to call before every write. */
   readonly isStillAuthorized = (): boolean => !this.isRefused && this.authenticator.isValid(this.principal);
 
   /** Calls `end` once, when the request is no longer authorized. Returns a function that stops watching. */
@@ -32,8 +32,8 @@ export class Authorization {
   }
 
   /**
-   * Authorizes again from the headers, which costs more: it also notices that an issuer withdrew the key that signed a
-   * token. What cannot be found out now is left to the next time.
+   * Authorizes again from the headers. Costs more, but also notices that an issuer withdrew the key that signed a
+   * token. If this fails, the request stays authorized until the next check.
    */
   async recheck(): Promise<void> {
     if (await this.reauthorize().catch(() => true)) return;
@@ -42,7 +42,7 @@ export class Authorization {
   }
 }
 
-/** For a stream that was not opened by a request. */
+/** For streams that no request opened. */
 export const ALWAYS_AUTHORIZED: Pick<Authorization, 'isStillAuthorized' | 'onEnd' | 'recheck'> = {
   isStillAuthorized: () => true,
   onEnd: () => () => {},

@@ -10,14 +10,14 @@ const ROLE_ACTIONS: Readonly<Record<Role, ReadonlySet<Action>>> = {
 
 export const roleAllows = (role: Role, action: Action): boolean => ROLE_ACTIONS[role].has(action);
 
-/** A platform credential: role `operator` and no tenant. With a tenant, `operator` is the tenant's admin. */
+/** A platform credential has the role `operator` and no tenant. With a tenant, `operator` is an admin of that tenant. */
 const isPlatformCredential = ({ role, tenant_id }: Pick<Principal, 'role' | 'tenant_id'>): boolean =>
   role === 'operator' && tenant_id === null;
 
 /**
- * Decides who may do what; no other code does. `tenant_id` is the tenant that the request is about, null for the
- * platform. Another tenant is `hidden`, so that it looks like one that does not exist. What the role may not do in its
- * own tenant is `forbidden`.
+ * The only place that decides who may do what. `tenantId` is the tenant the request is
+ * about, null for the platform. Another tenant is `hidden`: it looks like one that does
+ * not exist. An action the role lacks in its own tenant is `forbidden`.
  */
 export function authorize(
   principal: Pick<Principal, 'role' | 'tenant_id'>,

@@ -11,7 +11,7 @@ const ALICE: Principal = {
   user_id: 'alice',
 };
 
-/** A key ring that changes, and a credential that stops being valid, when the test says so. */
+/** A key ring and a credential under the test's control. */
 function begin(expiresAtMs: number | null = null) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

@@ -1,23 +1,23 @@
 import type { KeyRing } from '../../coordinator/index.js';
 import type { Principal } from './principal.js';
 
-/** The longest time that a timer of Node can wait is about 24 days; a later expiry is checked again after this. */
+/** Node timers wait at most about 24 days; later expiries are checked again after this interval. */
 const TIMER_MS_MAX = 24 * 3600 * 1000;
 
 export interface CredentialValidity {
   isValid(principal: Principal): boolean;
-  /** Null: the credential never expires. */
+  /** Null if the credential never expires. */
   expiresInMs(principal: Principal): number | null;
 }
 
 interface CredentialSubscription {
-  /** Ends the watch and tells the watcher if the credential is no longer valid. */
+  /** Ends the watch and notifies the watcher if the credential is no longer valid. */
   check(): void;
 }
 
 /**
- * Finds out that a credential stopped being valid. There are two causes, so there are two triggers: the key ring changed
- * (a key was revoked, or the first key closed an open server), or the time of expiry has come.
+ * Detects credentials that become invalid, by two triggers: the key ring changed (a key was revoked, or the first key
+ * closed an open server), or the credential expires.
  */
 export class CredentialWatch {
   private readonly subscriptions = new Set<CredentialSubscription>();
@@ -52,7 +52,7 @@ export class CredentialWatch {
     };
     const onExpiry = (): void => {
       subscription.check();
-      // The store's clock can be behind this machine's timer.
+      // The store's clock can be behind the local timer.
       if (this.subscriptions.has(subscription)) scheduleExpiry();
     };
     this.subscriptions.add(subscription);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { openTokenVerifier } from './jwt.js';
 import type { JwtOptions } from './options.js';
 
-/** No token runs out while a test goes on: the clock on the wall stands still. */
+/** The wall clock is frozen, so that no token expires during a test. */
 const NOW = Math.floor(Date.now() / 1000);
 beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW * 1000 }));
 afterAll(() => void vi.useRealTimers());

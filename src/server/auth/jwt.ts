@@ -7,7 +7,7 @@ import { JWT_DEFAULTS, type JwtOptions } from './options.js';
 import { type Principal, ROLES, type Role } from './principal.js';
 import { type AuthRefusal, unauthenticated } from './refusal.js';
 
-/** Signatures by a private key alone: with a shared secret, whoever can check a token could make one. */
+/** Asymmetric algorithms only: with a shared secret, whoever verifies tokens could also issue them. */
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const CLOCK_SKEW_SECONDS = 5;
 
@@ -15,7 +15,7 @@ export interface TokenVerifier {
   verify(token: string): Promise<Principal | AuthRefusal>;
 }
 
-/** Throws where the key set cannot be read: a server that could know nobody should not start. */
+/** Throws if the key set cannot be read: a server that can authenticate nobody should not start. */
 export async function openTokenVerifier(
   options: JwtOptions,
   now: () => number = Date.now,
@@ -56,8 +56,8 @@ async function keySet(jwks: string) {
 }
 
 /**
- * The lifetime limit, counted from `iat` and from now: an `iat` in the future would make any `exp` look near. Null: it is
- * within the limit.
+ * Checks the lifetime from `iat` and from now, because an `iat` in the
+ * future would make any `exp` look near. Null if it is within the limit.
  */
 function lifetimeFault({ iat = 0, exp = 0 }: JWTPayload, now: number, maxSeconds: number): string | null {
   if (iat > now + CLOCK_SKEW_SECONDS) {
@@ -79,7 +79,7 @@ function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Princ
     return unauthenticated(`The token names no tenant in ${tenant_claim}.`);
   }
   return {
-    // The same name in two tenants is two people, each with their own requests and rate.
+    // The same user name in two tenants is two principals, each with its own requests and rate limit.
     id: `jwt/${(tenantId as string | null) ?? ''}/${user_id}`,
     kind: 'jwt',
     tenant_id: tenantId as string | null,
@@ -89,14 +89,14 @@ function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Princ
   };
 }
 
-/** A user as the log can name them: what an id cannot have in it (`auth0|7`) is written as `~` and its code. */
+/** Encodes a user name as an id: characters that ids cannot have (`auth0|7`) become `~` and their code. */
 function escapeUserId(user: unknown): string | null {
   if (typeof user !== 'string') return null;
   const name = user.replace(
     /[^A-Za-z0-9._@+-]/g,
     (char) => `~${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  // Room for the prefix of the principal.
+  // Leaves space for the principal's prefix.
   return name.length <= 120 && agentIdSchema.safeParse(name).success ? name : null;
 }
 

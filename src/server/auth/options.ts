@@ -1,8 +1,8 @@
-/** How the server knows who asks, beside the keys that its own log holds. */
+/** Authentication settings, in addition to the API keys in the store. */
 export interface AuthOptions {
   /**
-   * The token of a private listener, from `newPrivateToken()`: it serves one user of this machine. Its bearer may do
-   * everything; nobody else is let in, with a key or without, and the server is never open.
+   * Token of a private listener for one local user, from `newPrivateToken()`. Its bearer may do everything; no other
+   * credential is accepted, and the server is never open.
    */
   readonly private_token?: string;
   readonly jwt?: JwtOptions;
@@ -10,11 +10,11 @@ export interface AuthOptions {
 }
 
 export interface JwtOptions {
-  /** Where the issuer's public keys are: the path of a file, or an https URL. */
+  /** The issuer's public keys: a file path or an https URL. */
   readonly jwks: string;
   readonly issuer: string;
   readonly audience: string;
-  /** A token that lives longer, counted from `iat` or from now, is refused. */
+  /** Maximum lifetime, counted from `iat` and from now; longer tokens are refused. */
   readonly max_lifetime_seconds?: number;
   readonly tenant_claim?: string;
   readonly role_claim?: string;
@@ -28,7 +28,7 @@ export const JWT_DEFAULTS = {
   user_claim: 'sub',
 } as const;
 
-/** Per key: how many requests a second, and how many at once after a pause. */
+/** Token bucket settings per key: requests per second, and burst after a pause. */
 export interface RateLimits {
   readonly requests_per_second: number;
   readonly requests_burst: number;
@@ -36,7 +36,7 @@ export interface RateLimits {
   readonly renewals_burst: number;
 }
 
-/** Enough for a fleet of a thousand on one key. */
+/** Enough for a fleet of a thousand agents on one key. */
 export const DEFAULT_RATE_LIMITS: RateLimits = {
   requests_per_second: 2000,
   requests_burst: 4000,

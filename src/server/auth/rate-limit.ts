@@ -1,7 +1,7 @@
 import { DEFAULT_RATE_LIMITS, type RateLimits } from './options.js';
 import type { Principal } from './principal.js';
 
-/** Renewals have a bucket of their own: a key that asks too much must not lose the work it has for it. */
+/** Renewals have their own bucket, so that a key over its request limit does not lose its claims. */
 export type RateKind = 'requests' | 'renewals';
 
 const RENEWAL_ROUTES: ReadonlySet<string> = new Set(['renew_lease', 'renew_batch']);
@@ -15,7 +15,7 @@ interface Bucket {
 
 const PRINCIPALS_MAX = 10_000;
 
-/** A bucket per key and kind: each request takes a token, and time gives them back. */
+/** Token buckets per principal and kind. */
 export class RateLimiter {
   private readonly limits: RateLimits;
   private readonly buckets: Readonly<Record<RateKind, Map<string, Bucket>>> = {
@@ -25,13 +25,13 @@ export class RateLimiter {
 
   constructor(
     limits: Partial<RateLimits> = {},
-    /** Milliseconds of a clock that never steps back. */
+    /** Monotonic clock in milliseconds. */
     private readonly now: () => number = () => performance.now(),
   ) {
     this.limits = { ...DEFAULT_RATE_LIMITS, ...limits };
   }
 
-  /** Null: go on. Else how many whole seconds to wait. Nobody is counted on an open server. */
+  /** Returns null if allowed, otherwise the whole seconds to wait. An open server has no limit. */
   take(principal: Principal, kind: RateKind): number | null {
     if (principal.kind === 'open') return null;
     const perSecond = this.limits[`${kind}_per_second`];
@@ -43,7 +43,7 @@ export class RateLimiter {
     return Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond));
   }
 
-  /** How many keys have a bucket now. */
+  /** Number of principals with a bucket. */
   get bucketCount(): number {
     return this.buckets.requests.size;
   }
@@ -55,7 +55,7 @@ export class RateLimiter {
     const bucket = buckets.get(id) ?? { tokens: burst, at_ms: nowMs };
     bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.at_ms) / 1000) * perSecond);
     bucket.at_ms = nowMs;
-    // The one asked last goes to the end, so that the first is the one that has been quiet for longest.
+    // Reinserted at the end, so that the map's first entry is the least recently used.
     buckets.delete(id);
     buckets.set(id, bucket);
     if (buckets.size > PRINCIPALS_MAX) buckets.delete(buckets.keys().next().value as string);

@@ -1,6 +1,6 @@
 import type { Principal } from './principal.js';
 
-/** Nobody that we know, or somebody whom we cannot check now. The answer is a problem with this status and code. */
+/** Authentication failed, or cannot be checked now. Rendered as a problem with this status and code. */
 export interface AuthRefusal {
   readonly status: 401 | 503;
   readonly code: 'UNAUTHENTICATED' | 'UNAVAILABLE';

@@ -5,7 +5,7 @@ import { ROUTES } from '../routes.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
 import { ROLES, type Role } from './principal.js';
 
-/** Who may ask each route, of their own tenant. A route that is not here fails the test. */
+/** The roles that may call each route in their own tenant. A route missing here fails the test. */
 const ALL = 'viewer agent reviewer admin operator';
 const WORK = 'agent admin operator';
 const REVIEW = 'reviewer admin operator';
@@ -85,7 +85,7 @@ const OF_TENANT = GUARDED.filter(({ path }) => path.includes('{tenant_id}'));
 type Ids = Readonly<Record<string, string>>;
 const TASK = 'A-001-core';
 const BLOB = createHash('sha256').update('bytes').digest('hex');
-/** Nothing anywhere is called so; each as long as what it stands for, so that no length tells them apart. */
+/** Ids that do not exist, each as long as the one it replaces, so that reply lengths do not differ. */
 const ABSENT: Ids = {
   tenant_id: 'zero',
   project_id: 'nope',
@@ -134,7 +134,7 @@ afterAll(() => served.remove());
 const pathOf = (route: Route, ids: Ids): string =>
   route.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(ids[name] ?? `no ${name}`));
 
-/** What each command says beside the task and the session that it names. Others say too little, and get no further. */
+/** The fields that each command needs beside its task and session. Commands missing here fail validation. */
 const handle = { claim_id: 'clm_of_nobody' };
 const MORE: Readonly<Record<string, object>> = {
   append_event: { agent_id: 'beta' },
@@ -188,7 +188,7 @@ describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tena
 test.each(OF_TENANT.map((route) => [route.id, route] as const))(
   'asked of the own tenant, %s knows another’s ids no better than ids of nothing',
   async (_, route) => {
-    // The same project, so that nothing but the ids of what is in it differs.
+    // The same project in both requests, so that only the ids within it differ.
     const own = { tenant_id: 'else', project_id: 'mine' };
     const theirs = await ask(route, { ...there, ...own }, keyOf.admin);
     const nothings = await ask(route, { ...ABSENT, ...own }, keyOf.admin);
@@ -211,7 +211,7 @@ describe.each(ROLES)('a %s, of its own tenant,', (role) => {
       );
       expect(reply.status).not.toBe(401);
       if (isForbidden) return;
-      // What is allowed got past the door: an answer of the door's own would be the one for a hidden tenant.
+      // An allowed request got past authorization, so it must not get the reply for a hidden tenant.
       expect(reply.text).not.toContain('nothing of yours');
     },
   );

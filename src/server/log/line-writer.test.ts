@@ -3,7 +3,7 @@ import { LogLineWriter } from './line-writer.js';
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
-/** A log that does with each write what the test says: take all, take so many bytes, or fail. */
+/** A log whose writes follow a script: take everything, take this many bytes, or fail. */
 function scripted(...script: (number | 'all' | string)[]) {
   let text = '';
   const append = async (bytes: Buffer): Promise<number> => {

@@ -1,14 +1,14 @@
 import type { DestinationStream } from 'pino';
 
-/** Writes bytes at the end of a log, and resolves with how many it took. */
+/** Appends bytes to a log and resolves with the number written. */
 export type AppendBytes = (bytes: Buffer) => Promise<number>;
 
 export interface LineWriterSettings {
-  /** Lines that would make more than this wait are lost: a log that cannot be written must not fill the memory. */
+  /** Lines beyond this buffer size are dropped: a log that cannot be written must not fill the memory. */
   readonly waiting_chars_max: number;
-  /** A pipe that nobody reads is tried again after so long. */
+  /** Retry interval for a pipe that nobody reads. */
   readonly retry_ms: number;
-  /** How long `close` waits for a write that does not end. */
+  /** How long `close` waits for a write that does not complete. */
   readonly close_within_ms: number;
 }
 const DEFAULT_LINE_WRITER_SETTINGS: LineWriterSettings = {
@@ -20,8 +20,8 @@ const DEFAULT_LINE_WRITER_SETTINGS: LineWriterSettings = {
 const NEWLINE = 0x0a;
 
 /**
- * Writes lines to a log that may fail. It never throws and nothing waits for it: a line that cannot be written is lost and
- * counted, and the next one is tried again.
+ * Writes lines to a log that may fail. Never throws and never blocks: a line that cannot be written is counted as
+ * lost, and the next one is tried.
  */
 export class LogLineWriter implements DestinationStream {
   lost_lines = 0;
@@ -35,12 +35,12 @@ export class LogLineWriter implements DestinationStream {
 
   constructor(
     private readonly append: AppendBytes,
-    /** Called for the first failure, and for the first after lines were written again. */
+    /** Called on the first failure, and again on the first failure after a successful write. */
     private readonly onFailure: (error: NodeJS.ErrnoException) => void = () => {},
     private readonly settings: LineWriterSettings = DEFAULT_LINE_WRITER_SETTINGS,
   ) {}
 
-  /** The line ends with a newline. */
+  /** The line must end with a newline. */
   write(line: string): void {
     if (this.pendingChars + line.length > this.settings.waiting_chars_max) {
       this.lost_lines += 1;
@@ -51,7 +51,7 @@ export class LogLineWriter implements DestinationStream {
     this.drainPromise ??= this.drain();
   }
 
-  /** Resolves when all lines are written or lost. A log that is not read any more is not waited for. */
+  /** Resolves when all lines are written or lost. Does not wait beyond `close_within_ms` for a log nobody reads. */
   async close(): Promise<void> {
     this.isClosing = true;
     let timer: NodeJS.Timeout | undefined;
@@ -100,6 +100,6 @@ export class LogLineWriter implements DestinationStream {
   }
 }
 
-/** JSON leaves these control characters as they are, and some terminals obey them. */
+/** JSON does not escape these control characters, and some terminals interpret them. */
 const escapeControlChars = (line: string): string =>
   line.replace(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);

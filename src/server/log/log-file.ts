@@ -5,16 +5,16 @@ import { LogLineWriter } from './line-writer.js';
 
 const STANDARD_ERROR = 2;
 const STANDARD_ERROR_PATH = '/dev/stderr';
-/** For pipes: a write to one that is full fails instead of waiting. Windows has no such flag. */
+/** For pipes: a write to a full pipe fails instead of blocking. Windows has no such flag. */
 const NOT_BLOCKING = constants.O_NONBLOCK ?? 0;
 
 export interface LogFile {
   readonly writer: LogLineWriter;
-  /** Writes what waits, then closes the file. */
+  /** Writes the pending lines, then closes the file. */
   close(): Promise<void>;
 }
 
-/** Opens a file, or a pipe that somebody reads, to write lines at its end. Rejects where the path cannot be written. */
+/** Opens a file, or a pipe with a reader, for appending lines. Rejects if the path is not writable. */
 export async function openLogFile(
   path: string,
   onFailure: (error: NodeJS.ErrnoException) => void,
@@ -30,7 +30,7 @@ export async function openLogFile(
   return { writer: lines, close: closeAll };
 }
 
-/** Standard error as a log. `process.stderr` is not used: what a full pipe does not take it keeps without limit. */
+/** Standard error as a log. Not `process.stderr`, which buffers without limit when a pipe is full. */
 export function standardErrorLog(): LogFile {
   const fd = standardErrorFd();
   const append = async (bytes: Buffer) => (await promisify(write)(fd, bytes)).bytesWritten;
@@ -42,13 +42,13 @@ export function standardErrorLog(): LogFile {
   return { writer: lines, close: closeAll };
 }
 
-/** A pipe is opened a second time: the flag must not change it for other processes that write to it. */
+/** A pipe is opened again: setting the flag on the shared descriptor would affect other processes that write to it. */
 function standardErrorFd(): number {
   try {
     if (!fstatSync(STANDARD_ERROR).isFIFO()) return STANDARD_ERROR;
     return openSync(STANDARD_ERROR_PATH, constants.O_WRONLY | NOT_BLOCKING);
   } catch {
-    // Nobody reads the pipe any more, or the system has no such path.
+    // The pipe has no reader any more, or the system has no such path.
     return STANDARD_ERROR;
   }
 }

@@ -2,15 +2,15 @@ import { jsonLineSink, type LogSink } from '../auth/access-log.js';
 import { type LogFile, standardErrorLog } from './log-file.js';
 
 export interface LogOptions {
-  /** Takes a line for every request, and one for every error. */
+  /** Receives a line per request, and one per error. */
   readonly log?: LogSink;
-  /** Takes a line for every error, also where there is no `log`. Standard error unless given. */
+  /** Receives a line per error, also without `log`. Default: standard error. */
   readonly errorLog?: LogSink;
-  /** How many lines `log` and `errorLog` took and could not write so far, for the metrics. */
+  /** Number of lines that `log` and `errorLog` accepted but could not write, for the metrics. */
   readonly lostLogLines?: () => number;
 }
 
-/** The logs of a server: none of them can throw, and what they lose is counted. */
+/** A server's logs. They never throw, and lost lines are counted. */
 export class ServerLogs {
   readonly log: LogSink | null;
   readonly errorLog: LogSink;
@@ -21,7 +21,7 @@ export class ServerLogs {
     this.standardError = options.errorLog === undefined ? standardErrorLog() : null;
     const errorLog = options.errorLog ?? jsonLineSink(this.standardError?.writer);
     this.errorLog = this.neverThrowing(errorLog);
-    // One sink for both stays one: an error is written to it once.
+    // If both are the same sink, an error is written once.
     if (options.log === errorLog) this.log = this.errorLog;
     else this.log = options.log === undefined ? null : this.neverThrowing(options.log);
   }

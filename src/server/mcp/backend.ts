@@ -9,7 +9,7 @@ import type {
 } from '../../coordinator/wire.js';
 import type { ProjectStatus, TaskState } from '../../core/views/index.js';
 
-/** What a holder must show. A model passes it on by hand: no session of the protocol keeps it. */
+/** A holder's proof of its claim. The model passes it with each call, because no protocol session keeps it. */
 export interface McpHandle {
   readonly task_id: string;
   readonly generation: number;
@@ -23,13 +23,13 @@ export interface Claimant {
   readonly lease_duration_seconds?: number | undefined;
   readonly agent_role?: string | undefined;
 }
-/** A task by its id, or an edge of a feature: by both names, or by `FEATURE#EDGE` as an id. */
+/** A task by its id, or an edge by feature and edge or as the id `FEATURE#EDGE`. */
 export interface SubjectSelector {
   readonly task_id?: string | undefined;
   readonly feature_id?: string | undefined;
   readonly edge?: string | undefined;
 }
-/** A result, and how the checks of an edge came out. */
+/** A result, and the outcome of an edge's checks. */
 export type McpSubmission = Pick<SubmitBody, 'evaluators' | 'iteration'> & { readonly result_data: unknown };
 export interface McpNextRequest extends Claimant {
   readonly track?: string | undefined;
@@ -40,7 +40,7 @@ export interface McpReleaseRequest {
   readonly message?: string | undefined;
 }
 
-/** What is wrong with a call or on the way to where it is decided, as opposed to a refusal. */
+/** A fault of the call or the transport, as opposed to a denial. */
 export interface McpProblem {
   readonly problem: string;
   readonly detail: string;
@@ -51,7 +51,7 @@ export const isMcpProblem = (reply: object): reply is McpProblem => 'problem' in
 
 type McpBackendReply<T> = Promise<T | McpProblem>;
 
-/** One project, as the tools see it: in this process, or behind a server's address. */
+/** The MCP tools' access to one project, in this process or through a server. */
 export interface McpBackend {
   next(request: McpNextRequest): McpBackendReply<ClaimResult>;
   claim(selector: SubjectSelector, claimant: Claimant): McpBackendReply<ClaimResult>;

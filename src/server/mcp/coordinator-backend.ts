@@ -12,8 +12,8 @@ import type {
 } from './backend.js';
 
 /**
- * The fleet in this process. Nothing here outlives a call, so no timer renews: a sign of life is the call itself,
- * and each that leaves the claim with its holder, or may, renews it first.
+ * Backend on the coordinator in this process. Nothing outlives a call, so no timer renews the claim: each call that
+ * leaves, or may leave, the claim with its holder renews it first.
  */
 export class CoordinatorBackend implements McpBackend {
   constructor(
@@ -37,7 +37,7 @@ export class CoordinatorBackend implements McpBackend {
     return this.coordinator.renewLease(this.scope, body, this.caller);
   }
 
-  /** A result that is refused for its form or size leaves the claim where it is: there must be time to mend it. */
+  /** A result refused for its form or size leaves the claim, so it is renewed first to allow time for a correction. */
   async submit(handle: McpHandle, submission: McpSubmission) {
     await this.renew(handle);
     return this.coordinator.submitResult(this.scope, { ...handle, ...submission }, this.caller);

@@ -7,21 +7,21 @@ const INSTRUCTIONS = `Genesis Fleet hands out the tasks of a shared plan; each h
 Loop: next, do what its briefing says, submit with the handle it gave. Keep the handle: every call about the work needs it.
 Renew when the work is long; leave notes; release what you cannot do. A refusal tells what to do in "next". If you lost a claim, stop that work.`;
 
-/** The lists never change while a server runs: a client may keep them for the day. */
+/** The tool list never changes while a server runs, so clients may cache it for a day. */
 const LISTS_TTL_MS = 24 * 3600 * 1000;
 
-/** Of the tools: it changes when a client would notice. */
+/** Version of the tools. Changes when clients would notice a difference. */
 const TOOLS_VERSION = '1';
 
 export interface McpServerOptions {
-  /** Or why there is none: the tools can be listed, and each says so when it is called. */
+  /** Or why there is no backend: the tools are listed, and each call returns this problem. */
   readonly backend: McpBackend | McpProblem;
   readonly identity: McpIdentity;
-  /** Whoever may not use a tool does not see it. */
+  /** Tools that the caller may not use are not listed. */
   readonly isAllowed: (action: Action) => boolean;
 }
 
-/** A server of the protocol for one connection or one request: it holds nothing between two calls. */
+/** An MCP server for one connection or request, without state between calls. */
 export function createMcpServer({ backend, identity, isAllowed }: McpServerOptions): McpServer {
   const cacheHint = { ttlMs: LISTS_TTL_MS, cacheScope: 'private' } as const;
   const server = new McpServer(
@@ -42,7 +42,7 @@ export function createMcpServer({ backend, identity, isAllowed }: McpServerOptio
   return server;
 }
 
-/** The same words twice: clients differ in which of the two they show to the model. */
+/** The same content twice, because clients differ in which field they show to the model. */
 function toCallResult({ content, is_error }: ToolReply) {
   return {
     content: [{ type: 'text' as const, text: JSON.stringify(content) }],

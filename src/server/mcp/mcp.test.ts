@@ -37,7 +37,7 @@ const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principa
   user_id: null,
 });
 
-/** A token that says by itself whose it is and what it may do. */
+/** Accepts tokens that state their own tenant and role. */
 const gatekeeper: Authenticator = {
   isOpen: true,
   async authenticate({ authorization }) {
@@ -48,7 +48,7 @@ const gatekeeper: Authenticator = {
   ...LASTING_CREDENTIALS,
 };
 
-/** The server and the client are real; only time stands still. */
+/** Server and client are real; only time is frozen. */
 async function begin() {
   const harness = await CoordinatorHarness.open('memory');
   await harness.plan(planOf(A, { id: B, depends_on: [A] }, { id: C, depends_on: [B] }));

@@ -9,8 +9,8 @@ import { CoordinatorBackend } from './coordinator-backend.js';
 import { createMcpServer, type McpServerOptions } from './mcp-server.js';
 
 /**
- * MCP over streamable HTTP, in the current revision and the one before. Stateless: any server answers any call. Nothing
- * that is listed ever changes, so there is nothing to subscribe to, and every answer is whole.
+ * MCP over streamable HTTP, in the current revision and the one before. Stateless: any server answers any call. The
+ * lists never change, so there are no subscriptions, and every response is complete.
  */
 const handler = createMcpHandler(
   ({ authInfo }) => createMcpServer(authInfo?.extra?.visit as McpServerOptions),
@@ -19,7 +19,7 @@ const handler = createMcpHandler(
   },
 );
 
-/** The work that a tool is called with, by its names or by the handle. */
+/** The subject of a tool call for the access log, by its names or from the handle. */
 function loggedSubject(body: unknown): unknown {
   const toolArguments = fieldOf(fieldOf(body, 'params'), 'arguments');
   const task_id = fieldOf(fieldOf(toolArguments, 'handle'), 'task_id') ?? fieldOf(toolArguments, 'task_id');
@@ -54,7 +54,7 @@ export const mcpRoutes: readonly Route[] = [
   }),
 ];
 
-/** The protocol has none since 2025-06-18: one would be thousands of calls for the price of one request. */
+/** The protocol has had no batches since 2025-06-18, and one would evade the rate limit with thousands of calls. */
 const BATCH_REJECTED: HttpResponse = {
   ...textResponse(
     JSON.stringify({
@@ -90,7 +90,7 @@ async function handleMcpMessage(request: RequestContext, clientSignal: AbortSign
   return { ...reply, status, headers: { ...reply.headers, ...Object.fromEntries(response.headers) } };
 }
 
-/** The project of the path, of the header, or the only one there is. */
+/** The project of the path, of the header, or the tenant's only one. */
 async function backendFor(
   request: RequestContext,
   clientSignal: AbortSignal,

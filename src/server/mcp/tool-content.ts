@@ -5,8 +5,8 @@ import type { ProjectStatus } from '../../core/views/index.js';
 import type { Claimant, McpHandle, McpProblem } from './backend.js';
 
 /**
- * What a model is told: small, and enough to go on from, since the last reply may be all that it remembers. So
- * each names the handle or the session to use next, and what to do.
+ * What a tool returns to the model: small but sufficient, because it may remember only the last reply. Each names the
+ * handle or session to use next, and the next step.
  */
 export type ToolContent = Record<string, unknown>;
 
@@ -111,7 +111,7 @@ export const renderExplanation = (explanation: Explanation): ToolContent => omit
 export const renderProblem = ({ problem, detail, faults }: McpProblem): ToolContent =>
   omitEmpty({ success: false, code: problem, next: detail, faults: faults?.slice(0, FAULTS_MAX) });
 
-/** What says nothing is left out: every byte is read by a model. */
+/** Omits empty fields, since every byte takes space in a model's context. */
 function omitEmpty(fields: Record<string, unknown>): ToolContent {
   const hasContent = ([, value]: [string, unknown]) =>
     value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);

@@ -18,13 +18,13 @@ import {
   type ToolContent,
 } from './tool-content.js';
 
-/** Who takes work, where the call does not say. */
+/** The default agent and session, for calls that name none. */
 export interface McpIdentity {
   readonly agent_id?: string | undefined;
   readonly session_id?: string | undefined;
 }
 
-/** A reply, and whether it is about a broken call rather than a decision. */
+/** A reply, and whether it reports a faulty call rather than a decision. */
 export interface ToolReply {
   readonly content: ToolContent;
   readonly is_error: boolean;
@@ -39,14 +39,14 @@ export interface McpTool {
 }
 
 /**
- * The schemas say what a model must know to call, and no more: they sit in its context all the time. What a value may
- * be is decided where every other way in has it decided.
+ * The schemas contain only what a model needs for a call, because they stay in its context. The coordinator validates
+ * the values, as for every other interface.
  */
 const handleSchema = z
   .strictObject({ task_id: z.string(), generation: z.number(), claim_id: z.string(), session_id: z.string() })
   .describe('As the grant gave it');
 const optionalSeconds = z.number().optional();
-/** A schema that names no type makes some clients doubt it: so all of them are named. */
+/** Names all types, because some clients mistrust a schema without a type. */
 const anyJson = z.unknown().meta({
   description: 'Any JSON',
   type: ['object', 'array', 'string', 'number', 'boolean', 'null'],
@@ -170,11 +170,11 @@ function defineTool<Input extends z.ZodType>(
   input: Input,
   run: (backend: McpBackend, args: z.infer<Input>, identity: McpIdentity) => Promise<ToolReply>,
 ): McpTool {
-  // The arguments have been read by `input` before `run` gets them.
+  // `input` has validated the arguments before `run` gets them.
   return { name, description, action, input, run: run as McpTool['run'] };
 }
 
-/** What an edge that was granted asks for. Not to know it does no harm: a submission is told what it lacks. */
+/** The checks that a granted edge requires. If they cannot be read, nothing is lost: a submission reports what is missing. */
 async function requiredChecks(
   backend: McpBackend,
   reply: ClaimResult | McpProblem,
@@ -193,7 +193,7 @@ export const problemToolReply = (problem: McpProblem): ToolReply => ({
   is_error: true,
 });
 
-/** Whoever names no session gets one of its own, and is told it: two that share one could not be told apart. */
+/** A caller without a session gets a new one, returned in the reply: agents sharing one would be indistinguishable. */
 function claimantOf(given: McpIdentity, identity: McpIdentity): Claimant {
   const session_id =
     given.session_id ?? identity.session_id ?? `mcp-${randomBytes(SESSION_BYTES).toString('hex')}`;

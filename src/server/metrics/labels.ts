@@ -8,8 +8,8 @@ export interface ProjectLabels {
 }
 
 /**
- * Labels in a bounded number: the first projects that come to work have their own, the rest share `other`. Who has a
- * label keeps it, since a counter that moved from one label to another would run backwards.
+ * A bounded set of labels: the first projects get their own, the rest share `other`. A label is never reassigned,
+ * because a counter that moved between labels would decrease.
  */
 export class BoundedLabelSet<T> {
   private readonly byTenant = new Map<string, Map<string, T>>();

@@ -6,7 +6,7 @@ import { Metrics } from './metrics.js';
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const OWN = 'tenant="acme",project="shop"';
 
-/** The samples of a metric, as `{labels} value` by name. */
+/** The samples by name and labels. */
 async function samples(metrics: Metrics): Promise<Map<string, string>> {
   const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(

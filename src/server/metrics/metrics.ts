@@ -7,29 +7,29 @@ import { BoundedLabelSet, type ProjectLabels } from './labels.js';
 import { ProjectCounters } from './project-counters.js';
 
 export const DEFAULT_PREFIX = 'coditect_';
-/** Projects with labels of their own. */
+/** Maximum number of projects with labels of their own. */
 const PROJECTS_LABELLED_MAX = 100;
 const PROJECT_LABELS = ['tenant', 'project'] as const;
 const RESULT_LABELS = ['tenant', 'project', 'result'] as const;
 
-/** What is read when somebody asks, rather than told as it happens. */
+/** Values read at scrape time instead of being counted. */
 export interface GaugeSources {
   taskCounts(): Iterable<ProjectCounts>;
-  /** Events that the slowest listener of the feed has not been sent yet. */
+  /** Events not yet sent to the slowest subscriber. */
   feedLag(): number;
   /** Open event streams. */
   listeners(): number;
-  /** Logs that are not what was written. */
+  /** Projects with a damaged log. */
   damage(): Iterable<ProjectKey>;
   /** Open connections. */
   connections(): number;
-  /** Lines of logs that could not be written. */
+  /** Log lines that could not be written. */
   lostLogLines(): number;
 }
 
 /**
- * The metrics of seed 004 §8.1, by its names, labels and buckets, and those of the machinery: what the store takes, how
- * large batches are, how far listeners are behind.
+ * The metrics of seed 004 §8.1, with its names, labels and buckets,
+ * plus operational ones: commit time, batch size, stream lag.
  */
 export class Metrics implements Observer {
   private readonly registry = new Registry();
@@ -231,7 +231,7 @@ export class Metrics implements Observer {
     };
   }
 
-  /** Counted in tallies; the counter itself is filled when somebody asks. */
+  /** Registers a counter that is filled from plain tallies at scrape time. */
   private registerCounter(
     name: string,
     help: string,

@@ -6,7 +6,7 @@ import type { Transaction } from '../../stores/store.js';
 import type { ProjectLabels } from './labels.js';
 import { replyCodeOf, resultName } from './result-names.js';
 
-/** Tasks under way whose first grant is remembered, for the time until they are complete. */
+/** Maximum number of open tasks whose first grant is remembered, to measure the time to completion. */
 const FIRST_GRANTS_MAX = 100_000;
 
 export interface DurationObserver {
@@ -14,7 +14,7 @@ export interface DurationObserver {
   taskCompleted(labels: ProjectLabels, seconds: number, generations: number): void;
 }
 
-/** What one project's commands came to, as plain numbers: a command costs a few additions, a scrape does the rest. */
+/** Counts one project's outcomes as plain numbers: a command costs a few additions, and a scrape does the rest. */
 export class ProjectCounters {
   readonly claims = new Map<string, number>();
   readonly results = new Map<string, number>();
@@ -81,12 +81,12 @@ export class ProjectCounters {
   }
 
   private observeClaimEnd(event: NewEvent, { claim, generation }: Head): void {
-    // A head that has gone on to another generation in the same unit no longer tells when this one began.
+    // If the same transaction moved the head to another generation, the start of this one is no longer known.
     if (claim === null || event.generation !== generation) return;
     this.durations.claimEnded(this.labels, (msOf(event.timestamp) - claim.claimed_at_ms) / 1000);
   }
 
-  /** From the first grant on; from the last one, where the first was before this server began. */
+  /** Measured from the first grant, or from the last if the first was before this server started. */
   private observeCompletion(event: NewEvent, { subject, claim, generation }: Head): void {
     const atMs = msOf(event.timestamp);
     const fromMs = this.firstGrantMs.get(subject) ?? claim?.claimed_at_ms ?? atMs;

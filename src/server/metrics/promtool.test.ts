@@ -10,7 +10,7 @@ const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const promtool = (args: string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8' });
 const MISSING = findProgram('promtool') === null ? 'it is not installed (npm run engines:install)' : null;
 
-/** A server at work: grants, refusals, renewals, an expiry, results both ways, and somebody who listens. */
+/** A server with activity: grants, refusals, renewals, an expiry, accepted and refused results, and a stream. */
 async function served(): Promise<TestServer> {
   const harness = await TestServer.forTest({ limits: { min_lease_duration_seconds: 1 } });
   await harness.plan(A, B);

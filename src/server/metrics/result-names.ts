@@ -1,4 +1,4 @@
-/** Refusal codes as the metrics of seed 004 §8.1 name them; a code that has no name there is spelled in lower case. */
+/** Denial codes under their names in seed 004 §8.1; other codes are lower-cased. */
 const RESULT_NAMES: Readonly<Record<string, string>> = {
   DENIED_ACTIVE_CLAIM: 'denied_active',
   DENIED_COMPLETED: 'denied_completed',
@@ -6,7 +6,7 @@ const RESULT_NAMES: Readonly<Record<string, string>> = {
 
 export const resultName = (code: string): string => RESULT_NAMES[code] ?? code.toLowerCase();
 
-/** The code of an answer: a decision's reason, or the problem that kept it from one. */
+/** A reply's code: the decision's reason, or the problem. */
 export function replyCodeOf(reply: unknown): string {
   const { reason, problem } = reply as { reason?: string; problem?: string };
   return reason ?? problem ?? 'DONE';

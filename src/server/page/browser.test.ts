@@ -16,7 +16,7 @@ const MISSING = BROWSER === null ? 'chromium is not installed (npm run engines:i
 if (process.platform !== 'linux') skipGroup('a browser', 'it is looked for on Linux only');
 else await onProgram('a browser', MISSING, () => void describe('in a browser the page', describePage));
 
-/** What the page has become after three seconds of the browser's own time. */
+/** The page's DOM after three seconds of virtual browser time. */
 async function seen(url: string): Promise<string> {
   const profile = await mkdtemp(join(tmpdir(), 'browser-'));
   onTestFinished(() => rm(profile, { recursive: true, force: true, maxRetries: 5 }));
@@ -25,7 +25,7 @@ async function seen(url: string): Promise<string> {
   return (await promisify(execFile)(BROWSER as string, args)).stdout;
 }
 
-/** The text of a part of the page; null: it is hidden. */
+/** The text of an element; null if it is hidden. */
 function part(page: string, id: string): string | null {
   const [, tag, attributes = '', rest = ''] =
     new RegExp(`<(\\w+)([^>]*\\bid="${id}"[^>]*)>([\\s\\S]*)`).exec(page) ?? [];

@@ -1,4 +1,4 @@
-/** Plain JavaScript, as the browser gets it: no build, nothing from elsewhere. What it shows is only ever text. */
+/** The page's script: plain JavaScript without a build step or external resources. It inserts data as text only. */
 export const PAGE_SCRIPT = `const EVENTS_SHOWN = 100;
 const ROWS_SHOWN = 50;
 const CLAIMS_SHOWN = 3;

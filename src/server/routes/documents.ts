@@ -4,7 +4,7 @@ import { buildOpenApi } from '../openapi.js';
 import { pageResponse, toResponse } from '../response.js';
 import { defineRoute, type Route } from '../route.js';
 
-/** What describes the whole table, itself included. Made with the first question, and kept. */
+/** Routes that describe all routes, including themselves. Built on the first request, then cached. */
 export function documentRoutes(routes: () => readonly Route[]): readonly Route[] {
   const description = lazy(() => buildOpenApi(routes()));
   const docs = lazy(() => docsPage(routes()));

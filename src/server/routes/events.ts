@@ -33,7 +33,7 @@ const eventQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(EVENTS_MAX).exactOptional(),
   ...eventFilterFields,
 });
-/** `now`: only what happens from here on. */
+/** `after` may be `now`, for future events only. */
 const streamQuery = z.strictObject({ after: z.string().max(200).exactOptional(), ...eventFilterFields });
 
 export const eventRoutes: readonly Route[] = [
@@ -86,7 +86,7 @@ export const eventRoutes: readonly Route[] = [
       const { after: queryCursor = '', ...filter } = canonicalFilter(query);
       const lastEventId = incoming.headers['last-event-id'];
       const after = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : queryCursor;
-      // Asked once as a page, so that a wrong cursor is answered as everywhere.
+      // Reads one page first, so that an invalid cursor gets the usual problem.
       const firstPage = await context.coordinator.feed.page(scope, {
         ...(after === 'now' ? {} : { after }),
         limit: 1,

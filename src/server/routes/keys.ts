@@ -29,7 +29,7 @@ const keyCreatedSchema = registerSchema<CreatedApiKey>()(
   z.object({ ...keyFields, token: z.string().nullable(), next: z.string().exactOptional() }),
 );
 
-/** The tenant's keys; for whoever may speak for the platform, its operators' too. */
+/** The tenant's keys and, for a platform credential, the operators' keys. */
 const keyScopeOf = ({ params, principal }: Pick<RequestContext, 'params' | 'principal'>) => ({
   tenant_id: pathParam({ params }, 'tenant_id'),
   platform: authorize(principal, 'administer', null) === 'allowed',

@@ -18,7 +18,7 @@ import { gateResult } from '../schemas/work.js';
 
 const projectField = { project_id: projectIdSchema };
 
-/** The project that a body names, and what it says beside: as it was sent, so that whoever reads it sees all of it. */
+/** Splits off the body's project. The rest stays as sent, so that the coordinator validates all of it. */
 function splitProject(body: unknown): { project_id: string; asked: object } | Problem {
   const read = parseBody(z.object(projectField), body);
   if (isProblem(read)) return read;
@@ -38,15 +38,15 @@ interface MethodologyCommand {
   readonly path: string;
   readonly action: Action;
   readonly summary: string;
-  /** What it takes beside `project_id`; the coordinator reads it. */
+  /** The fields beside `project_id`, validated by the coordinator. */
   readonly body: z.ZodObject;
   readonly reply: ReplySchema;
-  /** It may be refused. */
+  /** The rules may refuse it. */
   readonly isRefusable?: true;
   readonly call: MethodologyCall;
 }
 
-/** A command names its project in its body; its tenant is that of the credential. */
+/** A route whose body names the project; the tenant is the credential's. */
 const commandRoute = ({ body, call, ...definition }: MethodologyCommand): Route =>
   defineRoute({
     ...definition,
@@ -156,7 +156,7 @@ const commandRoutes: readonly Route[] = [
   }),
 ];
 
-/** As JSON writes them, and with the letters that take several bytes. */
+/** Twice the limit of the files, for JSON escapes and multi-byte characters. */
 const FILES_BYTES_MAX = 2 * ALL_FILES_LENGTH_MAX;
 
 const initRoute = defineRoute({

@@ -16,11 +16,11 @@ import {
 
 const etagOf = (version: number) => ({ etag: `"${version}"` });
 
-/** The answer, and the version it leads to as its tag. */
+/** The reply, with the resulting version as its ETag. */
 const withEtag = (reply: { version: number } | Problem) =>
   isProblem(reply) ? toResponse(reply) : toResponse(reply, etagOf(reply.version));
 
-/** Null: whatever version there is. */
+/** Null accepts any version. */
 function parseIfMatch(ifMatch: string | undefined): number | null | Problem {
   if (ifMatch === undefined || ifMatch.trim() === '*') return null;
   const version = /^\s*(?:W\/)?"?(\d{1,15})"?\s*$/.exec(ifMatch)?.[1];
@@ -29,7 +29,7 @@ function parseIfMatch(ifMatch: string | undefined): number | null | Problem {
   return problem('INVALID_REQUEST', `If-Match: ${message}`, [{ path: 'If-Match', message }]);
 }
 
-/** A plan as JSON may name its request beside itself, which is read with it where it is large; as YAML it says so in the query. */
+/** Splits `request_id` from a JSON plan. A large plan's is read together with its text; a YAML plan has it in the query. */
 function splitRequestId(body: unknown): { plan: unknown; request_id?: string } | Problem {
   if (body instanceof JsonText || typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { plan: body };

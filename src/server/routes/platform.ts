@@ -26,7 +26,7 @@ const staticFileRoute = (
     run: async () => pageResponse(body, content_type),
   });
 
-/** What is about the server and not about anybody's work. */
+/** Routes about the server itself. */
 export const platformRoutes: readonly Route[] = [
   defineRoute({
     id: 'healthz',

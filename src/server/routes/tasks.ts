@@ -36,7 +36,7 @@ const operatorRoute = (verb: wire.OperatorVerb, summary: string): Route =>
     id: verb,
     method: 'POST',
     path: `${TASK_PATH}/${verb}`,
-    // Which result stands is a reviewer's word too.
+    // Reviewers, too, may decide which result counts.
     action: verb === 'adopt' ? 'review' : 'operate',
     summary,
     body: { kind: 'json', schema: wire.operatorBodies[verb] },
@@ -54,7 +54,7 @@ const operatorRoute = (verb: wire.OperatorVerb, summary: string): Route =>
       ),
   });
 
-/** The path says which task it is about. A body that says another is a mistake. */
+/** Adds the path's task to the body. A different task in the body is an error. */
 function withPathSubject(body: unknown, subject: string): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const { task_id = subject } = body as { task_id?: unknown };

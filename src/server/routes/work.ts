@@ -23,7 +23,7 @@ type CommandHandler<T> = (
   caller: Caller,
 ) => Promise<T | Problem>;
 
-/** A command that is all in its body. */
+/** A route whose command is entirely in its body. */
 const commandRoute = <T extends object>(
   definition: Pick<Route, 'id' | 'path' | 'summary' | 'reply'> & {
     body: z.ZodType;
@@ -42,7 +42,7 @@ const commandRoute = <T extends object>(
       toResponse(await run(context, projectKeyOf({ params }), body, caller)),
   });
 
-/** Many commands in one request, each answered on its own. */
+/** A route for many commands in one request, each with its own reply. */
 const batchRoute = (
   definition: Pick<Route, 'id' | 'path' | 'summary'> & { body: z.ZodType; item: z.ZodType },
   run: CommandHandler<{ results: readonly object[] }>,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The schemas that the description of the API knows by name. */
+/** Schemas that have a name in the API description. */
 export const schemaRegistry = z.registry<{ id: string }>();
 
 type DeepReadonly<T> = T extends (...args: never[]) => unknown
@@ -8,14 +8,14 @@ type DeepReadonly<T> = T extends (...args: never[]) => unknown
   : T extends object
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
-/** Resolves to the schema only where what it describes and the type that is sent are the same. */
+/** The schema itself if its output equals the type that is sent, otherwise a type that shows the difference. */
 type ExactSchema<T, S extends z.ZodType> = [DeepReadonly<T>] extends [DeepReadonly<z.output<S>>]
   ? [DeepReadonly<z.output<S>>] extends [DeepReadonly<T>]
     ? S
     : { 'the schema allows what the type does not': z.output<S> }
   : { 'the type sends what the schema does not allow': z.output<S> };
 
-/** `describe<Type>()('Name', schema)`: does not compile unless the schema says exactly what the type does. */
+/** `registerSchema<Type>()('Name', schema)` compiles only if the schema describes exactly the type. */
 export const registerSchema =
   <T>() =>
   <S extends z.ZodType>(id: string, schema: S & ExactSchema<T, S>): S => {

@@ -13,7 +13,7 @@ import { count, jsonRecord, registerSchema, time } from './common.js';
 const text = z.string();
 export const severity = z.enum(['critical', 'high', 'medium', 'low']);
 export const edgeStatus = z.enum(['pending', 'iterating', 'converged', 'blocked', 'pending_review']);
-/** Up to where in the log the answer has looked. */
+/** The log position that a reply is based on. */
 export const asOfFields = { position: count, last_updated: time.nullable() };
 
 export const ESCALATION_KINDS = [

@@ -7,7 +7,7 @@ import { type AgentView, type ProjectStatus, READINESS, type SessionMemory } fro
 import { count, jsonRecord, registerSchema, time } from './common.js';
 import { taskClaim } from './work.js';
 
-/** Replies about sessions, settings and how a project stands. */
+/** Replies about sessions, settings and project status. */
 
 export const sessionRecord = registerSchema<SessionRecord>()(
   'SessionRecord',

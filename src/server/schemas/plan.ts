@@ -23,7 +23,7 @@ export const addTasksBody = z.strictObject({
   ...commandFields,
 });
 
-/** What is said beside a plan, or beside a list of tasks. Those themselves are judged by the coordinator. */
+/** The fields beside a plan or a list of tasks, which the coordinator itself validates. */
 export const planEnvelope = z.object(commandFields).loose();
 export const tasksEnvelope = z.strictObject({
   tasks: z.unknown().refine((tasks) => tasks !== undefined, 'expected a list of tasks'),

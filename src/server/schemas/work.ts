@@ -14,7 +14,7 @@ import {
 } from '../../core/views/index.js';
 import { count, jsonRecord, registerSchema, time } from './common.js';
 
-/** Replies about work, as the wire contract has them. */
+/** Replies about work, as in the wire contract. */
 
 const taskFields = {
   task_id: z.string(),
@@ -105,7 +105,7 @@ export const renewalResult = registerSchema<wire.RenewalResult>()(
     next,
   }),
 );
-/** What a holder's command is told that has nothing more to say: done, or why the handle opens nothing. */
+/** Reply to a holder's command without further data: done, or why the handle is invalid. */
 const holderResult = (name: string, done: string) =>
   registerSchema<wire.ReleaseResult>()(
     name,

@@ -1,6 +1,6 @@
 import type { Authenticator } from '../auth/authenticator.js';
 
-/** The part of a gatekeeper for tests in which no credential ever stops being valid. */
+/** The part of an authenticator for tests in which every credential stays valid. */
 export const LASTING_CREDENTIALS: Pick<Authenticator, 'isValid' | 'watch'> = {
   isValid: () => true,
   watch: () => () => {},

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** One that listens to a stream of events over a plain socket, and remembers what it was told. */
+/** Reads an event stream over a plain socket and records what it receives. */
 export class EventStreamClient {
   readonly positions: number[] = [];
   comments = 0;
@@ -26,7 +26,7 @@ export class EventStreamClient {
     return new EventStreamClient(socket);
   }
 
-  /** Resolves once this holds; rejects when the stream ended before. */
+  /** Resolves once the condition holds; rejects if the stream ends before. */
   async waitUntil(condition: () => boolean): Promise<void> {
     while (!condition()) {
       if (this.isClosed) throw new Error(`the stream ended after ${this.positions.length} events`);

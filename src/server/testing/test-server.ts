@@ -21,7 +21,7 @@ export type AnyJson = any;
 export const PROJECT_URL = '/api/tenants/acme/projects/shop';
 export const TENANT_URL = '/api/tenants/acme';
 
-/** A server on a file store of its own, and the requests that were made to it. */
+/** A server on its own file store, recording the routes that were called. */
 export class TestServer {
   running!: RunningServer;
   readonly calledRouteIds = new Set<string>();
@@ -37,7 +37,7 @@ export class TestServer {
     return served;
   }
 
-  /** Started for one test, and gone after it. */
+  /** Started for one test and removed after it. */
   static async forTest(options: Partial<ServerOptions> = {}): Promise<TestServer> {
     const served = await TestServer.start(options);
     onTestFinished(() => served.remove());
@@ -59,7 +59,7 @@ export class TestServer {
     return this.running.url;
   }
 
-  /** Sends a request, and holds the reply against what the table of routes says of it. */
+  /** Sends a request and validates the reply against its route's schema. */
   async request(
     method: string,
     path: string,
@@ -86,7 +86,7 @@ export class TestServer {
   get = (path: string) => this.request('GET', path);
   post = (path: string, body: unknown) => this.request('POST', path, body);
 
-  /** A plan of tasks that wait for nothing. */
+  /** Puts a plan of tasks without dependencies. */
   async plan(...ids: string[]): Promise<void> {
     const tracks: Record<string, unknown[]> = {};
     for (const id of ids) {
@@ -96,7 +96,7 @@ export class TestServer {
     expect((await this.request('PUT', `${PROJECT_URL}/plan`, { tracks })).status).toBe(200);
   }
 
-  /** Claims and gives the handle, as whoever holds it shows it. */
+  /** Claims a task and returns its handle. */
   async claim(task_id: string, session_id = 's1', more: object = {}) {
     const response = await this.post(`${PROJECT_URL}/claims`, {
       task_id,
@@ -109,7 +109,7 @@ export class TestServer {
     return { task_id, session_id, claim_id: id as string, generation: generation as number };
   }
 
-  /** Exactly these bytes, and everything that came back until the server ended the connection. */
+  /** Sends exactly these bytes, and returns everything received until the server closes the connection. */
   sendRaw(text: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connect(this.running.port, '127.0.0.1', () => socket.write(text));
@@ -134,7 +134,7 @@ export class TestServer {
   }
 }
 
-/** All of it is in the schema, and nothing is in it that the schema does not tell. */
+/** The body matches the schema and has no field that the schema lacks. */
 function expectMatchesSchema(schema: z.ZodType, body: unknown): void {
   expect(schema.parse(body)).toEqual(body);
 }
@@ -142,7 +142,7 @@ function expectMatchesSchema(schema: z.ZodType, body: unknown): void {
 function routeOf(method: string, path: string): Route | undefined {
   const bare = path.split('?')[0] as string;
   const matching = ROUTES.filter((route) => route.method === method && matchesTemplate(route.path, bare));
-  // A literal part is nearer than a parameter.
+  // Prefer literal path segments over parameters.
   return matching.sort(
     (a, b) => b.path.replace(/\{\w+\}/g, '').length - a.path.replace(/\{\w+\}/g, '').length,
   )[0];

@@ -86,7 +86,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
   });
 }
 
-/** Twenty subjects moved twice, with a note, places and a request; the last unit frees one place. */
+/** Moves twenty subjects twice, with loose events, permits and requests; the last transaction releases one permit. */
 async function fill(fixture: StoreFixture): Promise<void> {
   const { project, store } = fixture;
   await store.commit(
@@ -118,7 +118,7 @@ async function everythingOf({ store, project, tenant_id }: StoreFixture): Promis
   };
 }
 
-/** Requests, notes and places are remembered, which only a commit can show. */
+/** Requests, loose events and permits are remembered, which only a commit can show. */
 async function expectMemory(fixture: StoreFixture): Promise<void> {
   expect(await fixture.commit({ requests: [{ key: 'k2', digest: 'd', keep: true }] })).toMatchObject({
     kind: 'replay',

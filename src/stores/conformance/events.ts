@@ -127,7 +127,7 @@ function describeContent(fixture: () => StoreFixture): void {
     const swap = swapWith('~a', 0, [event]);
     await fixture().committed({ swaps: [swap] });
     const [stored] = await fixture().store.events(fixture().project, { after: 0, limit: 1 });
-    // Text compares what toEqual passes over: an own member called __proto__.
+    // Comparing as text also covers what toEqual ignores: an own member called __proto__.
     expect(JSON.stringify(sorted(stored))).toBe(JSON.stringify(sorted({ ...event, position: 1 })));
     expect(JSON.stringify(sorted(await fixture().head('~a')))).toBe(JSON.stringify(sorted(swap.head)));
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
@@ -154,7 +154,7 @@ function describeContent(fixture: () => StoreFixture): void {
   });
 }
 
-/** The order of members is nobody's business: a store may keep JSON in its own. */
+/** The order of members does not matter: a store may normalise JSON. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== 'object') return value;

@@ -9,22 +9,22 @@ export { transactionOf } from '../transaction.js';
 
 export interface StoreUnderTest {
   readonly store: Store;
-  /** Moves the store's time on. Without one the suite works with the time that passes. */
+  /** Advances the store's time. Without it, the suite relies on real time. */
   readonly clock?: { advance(byMs: number): void } | null;
-  /** Closes the store and opens what it wrote. Every durable store has one. */
+  /** Closes the store and reopens its data. Every durable store has one. */
   readonly reopen?: () => Promise<Store>;
 }
 
 export type CommittedOutcome = Extract<CommitOutcome, { kind: 'committed' }>;
 
-/** Long ago, so that no store takes the time of an event for a reason to move its clock. */
+/** Far in the past, so that no store advances its clock to the time of an event. */
 const EVENTS_FROM_MS = Date.UTC(2020, 0, 1);
 const WAIT_ROUNDS_MAX = 1_000_000;
 
-/** The project that most tests work in. */
+/** The project that most tests use. */
 export const PROJECT = 'p';
 
-/** One test: a store, and a tenant that no other test knows. */
+/** The fixture of one test: a store, and a tenant that no other test uses. */
 export class StoreFixture {
   store: Store;
   readonly project: ProjectKey;
@@ -69,7 +69,7 @@ export class StoreFixture {
     return head as StoredHead | null;
   }
 
-  /** Returns when the store's clock has come that much further. */
+  /** Resolves when the store's clock has advanced by that much. */
   async advanceClock(byMs: number): Promise<void> {
     const untilMs = (await this.store.now()) + byMs;
     this.storeUnderTest.clock?.advance(byMs);
@@ -92,7 +92,7 @@ export function eventOf(project: ProjectKey, fields: Partial<NewEvent>): NewEven
   };
 }
 
-/** Heads come out of the real fold, since a store that keeps only events must come to the same ones. */
+/** Heads come from the real fold, since a store that keeps only events must rebuild the same ones. */
 export function swapOf(project: ProjectKey, subject: string, expectedSeq: number, count = 1): HeadSwap {
   const events = Array.from({ length: count }, (_, index) => {
     const seq = expectedSeq + 1 + index;
@@ -102,7 +102,7 @@ export function swapOf(project: ProjectKey, subject: string, expectedSeq: number
 }
 
 export function swapWith(subject: string, expected_seq: number, events: readonly NewEvent[]): HeadSwap {
-  // The fold of a record looks at nothing of the head before but its seq.
+  // The fold of a record uses only the seq of the previous head.
   let head = (expected_seq === 0 ? null : { subject, seq: expected_seq }) as AnyHead | null;
   for (const event of events) head = fold(head, event);
   return { subject, expected_seq, head: head as AnyHead, events };

@@ -180,7 +180,7 @@ function describeUnits(fixture: () => StoreFixture): void {
 
 function describeScan(fixture: () => StoreFixture): void {
   it('scans heads in the order of their subjects, a page at a time', async () => {
-    // Byte order: a collation that puts cases or signs together would page differently.
+    // Byte order: a collation that folds case or punctuation would page differently.
     const subjects = ['~B', '~Z', '~a', '~a#1', '~a/2', '~a::1', '~aa', '~b', '~é'];
     const swaps = [...subjects].reverse().map((subject) => fixture().swap(subject));
     await fixture().committed({ swaps });

@@ -72,7 +72,7 @@ export function describeIsolation(fixture: () => StoreFixture): void {
   });
 }
 
-/** A subject, scope, member, request key, note id and session of this name is like any other. */
+/** A subject, scope, member, request key, loose event id or session of this name works like any other. */
 async function expectOrdinary(fixture: StoreFixture, name: string): Promise<void> {
   const { project, store, tenant_id } = fixture;
   expect(await fixture.head(name)).toBeNull();

@@ -32,7 +32,7 @@ export function describeOrder(fixture: () => StoreFixture): void {
   });
 }
 
-/** Callers of their own subjects and one subject they fight for. Gives the positions they were told, by event. */
+/** Concurrent callers, each with its own subject, and one contested subject. Returns the reported positions by event. */
 async function commitConcurrently(fixture: StoreFixture): Promise<Map<string, number>> {
   const positionByEvent = new Map<string, number>();
   const caller = async (name: number) => {

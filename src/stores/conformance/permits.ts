@@ -5,7 +5,7 @@ import { eventOf, kindsOf, range, type StoreFixture, transactionOf } from './fix
 const FOREVER = Number.POSITIVE_INFINITY;
 const HOUR_MS = 3_600_000;
 
-/** Every unit here has a note, as every unit that takes a place has an event to show for it. */
+/** Every transaction here has a loose event, as every real transaction that takes a permit has an event. */
 export function describePermits(fixture: () => StoreFixture): void {
   describe('places', () => {
     const permitFixture = new PermitFixture(fixture);
@@ -22,7 +22,7 @@ class PermitFixture {
     return { scope, member, until_ms };
   }
 
-  /** Takes places where the scope `work` has room for `max`. */
+  /** Takes permits while the scope `work` is limited to `max`. */
   take(
     permits: readonly Permit[],
     max: number,

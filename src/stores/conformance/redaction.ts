@@ -15,7 +15,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
   const eventWith = (position: number, payload: Record<string, unknown>) =>
     eventOf(fixture().project, { event_id: `e${position}`, session_id: `s${position % 2}`, payload });
 
-  /** Six events in two commits; the second and the fifth said more than they need. */
+  /** Six events in two commits; the payloads of the second and the fifth have fields to remove. */
   async function fill(): Promise<void> {
     const reply = { kept: 'ä', said: LARGE, also: 1 };
     await fixture().committed({
@@ -26,7 +26,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     });
   }
 
-  /** As retention does it: first an event says what is left, put once, then the store forgets. */
+  /** As retention does it: first commits an event with the remaining digests, then redacts. */
   async function redact(): Promise<void> {
     const { store, project } = fixture();
     const [, second, , , fifth] = await all();

@@ -41,7 +41,7 @@ export function describeTime(fixture: () => StoreFixture): void {
   });
 }
 
-/** Of a store that is given a clock. */
+/** For a store that is opened with a clock. */
 export function describeControlledClock(fixture: () => StoreFixture): void {
   it('keeps the time that its clock shows', async () => {
     const nowMs = await fixture().store.now();
@@ -51,7 +51,7 @@ export function describeControlledClock(fixture: () => StoreFixture): void {
   });
 }
 
-/** Tries again and again while the store's time goes past a bound, a millisecond at a time where it can be owned. */
+/** Repeats an attempt until the store's time passes a bound, in steps of a millisecond if the clock is controlled. */
 async function untilPast(
   fixture: StoreFixture,
   boundMs: number,
@@ -60,7 +60,7 @@ async function untilPast(
   for (let n = 0; (await attempt(n)) <= boundMs; n += 1) await fixture.advanceClock(1);
 }
 
-/** Each row mends the fault of the row before; all later faults are still there, so the order itself is proven. */
+/** Each row fixes the fault of the row before while all later faults remain, so the order itself is tested. */
 function describePrecedence(fixture: () => StoreFixture): void {
   it('comes where it belongs in the order: replay, conflict, early, late, full, committed', async () => {
     const nowMs = await fixture().store.now();

@@ -12,14 +12,14 @@ import type {
 import { assertWellFormed } from '../well-formed.js';
 import { memberName, type ProjectCache, type ProjectState } from './project-cache.js';
 
-/** A transaction of DynamoDB takes 100 items and 4 MB; a little is left for what every transaction writes. */
+/** A DynamoDB transaction takes 100 items and 4 MB; the limit leaves some space for what every transaction writes. */
 export const ITEMS_MAX = 100;
 const BYTES_MAX = 3_500_000;
 /** The project's row, the mark of the attempt, and the entry of a new project in its tenant's list. */
 const ITEMS_ALWAYS = 3;
 const ITEM_BYTES = 500;
 
-/** What must be known or had before a unit can be decided. */
+/** What must be read or reserved before a transaction can be decided. */
 export type PlanNeed =
   | {
       readonly kind: 'read';
@@ -28,13 +28,13 @@ export type PlanNeed =
       readonly members: readonly Permit[];
     }
   | { readonly kind: 'room'; readonly scope: string; readonly max: number; readonly want: number }
-  /** What the draft holds must go first. */
+  /** The current plan must be sent first. */
   | { readonly kind: 'send' };
 
 export interface HeadEntry {
   readonly assumed_seq: number;
   seq: number;
-  /** Undefined: only its seq is assumed. */
+  /** Undefined: only the seq is assumed. */
   head: StoredHead | null | undefined;
   isSwapped: boolean;
 }
@@ -48,7 +48,7 @@ export interface MemberEntry {
 
 export interface ShareEntry {
   delta: number;
-  /** How many places must be free beforehand; null: no room was asked for. */
+  /** The number of permits that must be free beforehand; null: no limit applies. */
   need: number | null;
   max: number;
 }
@@ -60,17 +60,20 @@ export interface PositionedEvent {
 
 type RefusedOutcome = Exclude<CommitOutcome, { kind: 'committed' }>;
 
-/** Units on their way into one transaction, each decided on what is known and on what those before it will do. */
+/**
+ * A batch of transactions for one DynamoDB transaction. Each is decided on the cached state plus the effects of those
+ * before it.
+ */
 export class BatchPlan {
   readonly outcomes: CommitOutcome[] = [];
   readonly heads = new Map<string, HeadEntry>();
-  /** Null: it is only asked for. */
+  /** Null: it is only looked up. */
   readonly requests = new Map<string, CachedRequest | null>();
   readonly looseEvents = new Set<string>();
   readonly members = new Map<string, MemberEntry>();
   readonly shares = new Map<string, ShareEntry>();
   readonly events: PositionedEvent[] = [];
-  /** From then on the transaction must no longer happen. */
+  /** From this time on, the DynamoDB transaction must not happen. */
   not_after_ms = Number.POSITIVE_INFINITY;
   hasWrites = false;
   private projectAfter: ProjectState;
@@ -83,12 +86,12 @@ export class BatchPlan {
     this.projectAfter = { ...cache.project, version: cache.project.version + 1, now_ms };
   }
 
-  /** The project as the transaction leaves it. */
+  /** The project after the batch. */
   get project(): ProjectState {
     return this.projectAfter;
   }
 
-  /** How many items the transaction has so far. */
+  /** The number of items so far. */
   get items(): number {
     const { heads, requests, looseEvents, members, shares, events } = this;
     return (
@@ -102,7 +105,7 @@ export class BatchPlan {
     );
   }
 
-  /** Decides a unit, and takes it in where it is not refused. */
+  /** Decides a transaction, and adds it to the batch unless it is refused. */
   add(transaction: Transaction): PlanNeed | null {
     assertWellFormed(transaction);
     const changes = this.changesOf(transaction);
@@ -125,7 +128,7 @@ export class BatchPlan {
     if (this.hasConflict(transaction)) return this.unknownReads(transaction) ?? this.conflict(transaction);
     const refused = this.checkTime(transaction) ?? this.checkLimits(transaction, changes);
     if (refused === null || !isOutcome(refused)) return refused;
-    // What comes first in the order must be known not to apply before what comes later may be told.
+    // An earlier check must be known not to apply before a later one may be reported.
     return this.unknownReads(transaction) ?? refused;
   }
 
@@ -183,7 +186,7 @@ export class BatchPlan {
       const change = changes.get(scope);
       if (change === undefined || change.taken === 0) continue;
       const entry = this.shares.get(scope);
-      // The condition that goes with a share can ask for one room only.
+      // The condition of a share can check only one limit.
       if (entry !== undefined && entry.need !== null && entry.max !== max) return { kind: 'send' };
       const want = (entry?.delta ?? 0) + change.delta;
       const verdict = this.checkLimit(scope, max, want);
@@ -203,7 +206,7 @@ export class BatchPlan {
     return fits ? null : { kind: 'room', scope, max, want };
   }
 
-  /** Who was only guessed to be new may be there, and need no room. */
+  /** Members assumed to be new may exist, and then need no permit. */
   private unknownMembers({ memberChanges }: ScopeChange): PlanNeed | null {
     const members = memberChanges
       .filter(({ name }) => !this.members.has(name) && !this.cache.members.has(name))
@@ -211,7 +214,7 @@ export class BatchPlan {
     return members.length === 0 ? null : { kind: 'read', subjects: [], requests: [], members };
   }
 
-  /** What a unit's slots do in each scope. Of two words about one member the last stands. */
+  /** The effect of a transaction's permits on each scope. The last entry per member wins. */
   private changesOf(transaction: Transaction): Map<string, ScopeChange> {
     const lastByMember = new Map(
       transaction.permits.map((permit) => [memberName(permit.scope, permit.member), permit]),
@@ -229,7 +232,7 @@ export class BatchPlan {
     return changes;
   }
 
-  /** A guess where nothing is known: who asks for room is new, and everybody else is there. */
+  /** If nothing is known, assumes that a member with a limit is new, and that every other member exists. */
   private untilOf(
     name: string,
     { scope, until_ms }: Permit,
@@ -254,7 +257,7 @@ export class BatchPlan {
     const kept = transaction.requests.filter((request) => request.keep);
     const effects =
       events.length + transaction.permits.length + kept.length + Number(transaction.changes_rules);
-    // A unit that leaves nothing behind needs no transaction: what it asks is answered by reading.
+    // A transaction without effects needs no DynamoDB transaction: reads answer it.
     if (effects === 0)
       return this.unknownReads(transaction) ?? this.commit(transaction.loose_events.map(() => null));
     if (!this.hasSpace(transaction, events, looseEvents.length)) return { kind: 'send' };
@@ -279,7 +282,7 @@ export class BatchPlan {
     return null;
   }
 
-  /** The first unit always has: alone it may be packed more tightly. */
+  /** Whether the transaction fits. The first one always does: alone, its events can be packed into pages. */
   private hasSpace(transaction: Transaction, events: readonly NewEvent[], looseEventCount: number): boolean {
     const { swaps, checks, permits, requests } = transaction;
     const scopes = new Set(permits.map(({ scope }) => scope)).size;
@@ -366,9 +369,9 @@ interface MemberChange {
 
 interface ScopeChange {
   readonly memberChanges: MemberChange[];
-  /** How many more places are registered afterwards. */
+  /** The change in the number of registered permits. */
   delta: number;
-  /** How many members become live. */
+  /** The number of members that become live. */
   taken: number;
 }
 

@@ -44,22 +44,22 @@ import { EMPTY_PROJECT, memberName, type ProjectCache } from './project-cache.js
 import { type Tables, TTL_ATTRIBUTE } from './schema.js';
 import { type StoredText, toStoredText } from './stored-text.js';
 
-/** One write of a transaction, and what its failed condition teaches. */
+/** One write of a DynamoDB transaction, and what to learn from its failed condition. */
 export interface ConditionalWrite {
   readonly item: TransactWriteItem;
   readonly onConditionFailed?: (existing: DynamoItem | undefined) => void | Promise<void>;
 }
 
-/** A draft as DynamoDB takes it. */
+/** A batch plan as DynamoDB items. */
 export interface BatchWrites {
   readonly writes: readonly ConditionalWrite[];
-  /** Texts that must be there before the items that refer to them. */
+  /** Texts that must be written before the items that refer to them. */
   readonly externalTexts: readonly StoredText[];
-  /** Keys for the indexes that no event item has room for; they lead to a page, and are no harm if it never comes. */
+  /** Index keys of events that are stored in a page. They point to the page, and are harmless if it is never written. */
   readonly indexEntries: readonly DynamoItem[];
 }
 
-/** The place of the attempt's mark among the writes. */
+/** The index of the attempt's mark among the writes. */
 export const MARK_INDEX = 1;
 
 interface WriteCondition {
@@ -103,7 +103,7 @@ export class BatchWriter {
     return { writes: this.writes, externalTexts: this.externalTexts, indexEntries: this.indexEntries };
   }
 
-  /** The mark of an attempt, also for whoever makes it void. */
+  /** The mark of an attempt; a process that voids the attempt writes it too. */
   markItem(): DynamoItem {
     const ttl = N(Math.ceil(this.plan.now_ms / 1000) + DAY_S);
     return { ...attemptKey(this.project, this.attemptId), [TTL_ATTRIBUTE]: ttl };
@@ -238,7 +238,7 @@ export class BatchWriter {
     this.add({ Update }, onConditionFailed);
   }
 
-  /** An item each, unless one unit alone has more of them than a transaction takes. */
+  /** One item per event, unless a single transaction has more events than DynamoDB takes items: then pages of events. */
   private events(): void {
     const { events } = this.plan;
     if (this.writes.length + events.length <= ITEMS_MAX) {
@@ -257,7 +257,7 @@ export class BatchWriter {
     }
   }
 
-  /** Unconditional: whoever moves the project's row has its positions for himself. */
+  /** Unconditional: the transaction that moves the project's row owns its positions. */
   private event(position: number, kept: unknown, indexed: DynamoItem): void {
     this.put(this.tables.events, {
       ...eventKey(this.project, position),
@@ -308,7 +308,7 @@ export class BatchWriter {
 
 const ALL_OLD = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
 
-/** A page keeps within its bucket, so that a reader of the bucket finds all of it. */
+/** A page stays within its bucket, so that reading the bucket finds all of it. */
 function pagesOf(events: readonly PositionedEvent[]): PositionedEvent[][] {
   const pages = new Map<number, PositionedEvent[]>();
   for (const positioned of events) {

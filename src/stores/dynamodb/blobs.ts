@@ -2,10 +2,10 @@ import type { Blobs } from '../blobs.js';
 import type { DynamoClient } from './connection.js';
 import { blobPartition, type DynamoItem, N, numberOf, S } from './keys.js';
 
-/** An item holds 400 KB with its names. */
+/** An item holds 400 KB, including attribute names. */
 const CHUNK_BYTES = 380_000;
 
-/** In chunks. The first one is written last and says how many bytes there are: a blob without it is not there. */
+/** Blobs in chunks. The first chunk is written last and holds the size: a blob without it does not exist. */
 export class DynamodbBlobs implements Blobs {
   constructor(private readonly dynamo: DynamoClient) {}
 
@@ -37,7 +37,7 @@ export class DynamodbBlobs implements Blobs {
     return first === undefined ? null : numberOf(first.size);
   }
 
-  /** For a text of the store's own that nothing refers to any more: the first chunk first, so that it is gone at once. */
+  /** Deletes one of the store's own texts that nothing refers to. The first chunk goes first, so that it is gone at once. */
   async drop(tenantId: string, sha256: string): Promise<void> {
     const size = await this.size(tenantId, sha256);
     const pk = S(blobPartition(tenantId, sha256));

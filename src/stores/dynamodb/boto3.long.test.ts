@@ -12,7 +12,7 @@ import { findProgram } from '../testing/program.js';
 import { type DynamodbHarness, describeOnDynamodb } from './testing/harness.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py', import.meta.url));
-/** Debian's boto3 belongs to its own Python, which need not be the one that the PATH leads to. */
+/** Debian installs boto3 for its own Python, which may not be the first one in the PATH. */
 const PYTHON = [findProgram('python3'), '/usr/bin/python3'].find(
   (python) => python !== null && spawnSync(python, ['-c', 'import boto3']).status === 0,
 );
@@ -26,7 +26,7 @@ await onProgram('boto3', MISSING, () =>
 );
 
 function describeBoto3({ options, store: open }: DynamodbHarness): void {
-  /** Runs the example; gives the line it prints. */
+  /** Runs the example and returns the line it prints. */
   const python = (key: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {
     const [verb, ...rest] = args as [string, ...string[]];
     const env = {

@@ -16,13 +16,16 @@ import { type DynamoItem, type DynamoKey, headKey, memberKey, requestKey, rowKey
 import type { PermitShares } from './permits.js';
 import { EMPTY_PROJECT, memberName, ProjectCache } from './project-cache.js';
 
-/** How long others may come first, and the clock by which that is measured. */
+/** How long a commit may lose to concurrent commits, and the clock that measures it. */
 export interface ContentionLimit {
   readonly contention_ms: number;
   monotonicMs(): number;
 }
 
-/** Commits the units of one project, one call after another: its row lets through one transaction at a time. */
+/**
+ * Commits the transactions of one project, one call at a time: the project's row admits one DynamoDB transaction at a
+ * time.
+ */
 export class ProjectCommitter {
   private cache: ProjectCache | null = null;
   private queue: Promise<unknown> = Promise.resolve();
@@ -91,7 +94,10 @@ export class ProjectCommitter {
     return this.cache;
   }
 
-  /** As many units as one transaction takes. Null: something was learnt, and they must be decided again. */
+  /**
+   * Commits as many transactions as one DynamoDB transaction takes. Null: something was learnt, and they must be
+   * decided again.
+   */
   private async commitSome(
     cache: ProjectCache,
     transactions: readonly Transaction[],
@@ -155,7 +161,7 @@ export class ProjectCommitter {
     }
   }
 
-  /** Items in the order of their keys; null where there is none. */
+  /** Items in the order of their keys; null for a missing item. */
   private async getInOrder(table: string, keys: readonly DynamoKey[]): Promise<(DynamoItem | null)[]> {
     const named = new Map(keys.map((key) => [nameOf(key), key]));
     const items = await this.dynamo.getAll(table, [...named.values()]);
@@ -189,7 +195,7 @@ export class ProjectCommitter {
     return null;
   }
 
-  /** What the items of the transaction refer to is there before they are. */
+  /** Writes what the items of the transaction refer to before the items themselves. */
   private async prepare({ externalTexts: beside, indexEntries: hints }: BatchWrites): Promise<void> {
     for (const text of beside) {
       if (text.external !== null) {
@@ -200,7 +206,7 @@ export class ProjectCommitter {
   }
 }
 
-/** The project's row comes first among the writes: what it teaches makes room for what the others do. */
+/** The project's row is the first write: learning it clears stale entries before the other writes add theirs. */
 async function learnFromFailures(
   writes: readonly ConditionalWrite[],
   reasons: readonly { Code?: string; Item?: Record<string, unknown> }[],
@@ -211,7 +217,7 @@ async function learnFromFailures(
   }
 }
 
-/** The transaction happened: what it wrote is what is there. */
+/** Records the result of a transaction that happened. */
 function applyToCache(plan: BatchPlan, cache: ProjectCache): void {
   cache.setOwnProject(plan.project);
   for (const [subject, { head, isSwapped: swapped }] of plan.heads) {

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const FOREVER = Number.POSITIVE_INFINITY;
 const keyOf = (project_id = 'p', tenant_id = `t-${randomUUID()}`): ProjectKey => ({ tenant_id, project_id });
 
-/** A clock that is ahead of the machine's by so much. */
+/** A clock that is ahead of the machine's. */
 const ahead = (byMs: number): ProcessClock => ({
   wallMs: () => Date.now() + byMs,
   monotonicMs: () => performance.now(),
@@ -115,7 +115,7 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
   });
 });
 
-/** Moves the one head `times` times, each time from wherever the others have put it. */
+/** Moves one contested head `times` times, each time from the seq at which the others have left it. */
 async function moveContested(store: Store, key: ProjectKey, times: number): Promise<number> {
   let seq = 0;
   let won = 0;

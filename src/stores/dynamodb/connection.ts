@@ -16,7 +16,7 @@ type DynamodbDriver = typeof import('@aws-sdk/client-dynamodb');
 
 const CONNECT_MS = 2_000;
 const CONNECTIONS_MAX = 64;
-/** An engine that is not there at all is asked a few times only: whoever waits should hear of it. */
+/** Maximum number of attempts to reach an unreachable engine, so that callers learn of it soon. */
 const UNREACHED_TRIES_MAX = 4;
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;
@@ -30,13 +30,13 @@ export type TransactResult =
 export interface AtomicWrite {
   readonly id: string;
   readonly writes: readonly TransactWriteItem[];
-  /** The write that only this transaction makes: whether it is there tells whether the transaction happened. */
+  /** The write that only this transaction makes: its presence shows whether the transaction happened. */
   readonly mark: { readonly index: number; readonly table: string; readonly item: DynamoItem };
-  /** From then on it must no longer happen. */
+  /** From this time on, it must not happen. */
   readonly not_after_ms: number;
 }
 
-/** DynamoDB as the store speaks to it: the driver, what is tried again, and how long. */
+/** A DynamoDB client with the store's own retries and timeouts. */
 export class DynamoClient {
   private constructor(
     readonly driver: DynamodbDriver,
@@ -53,7 +53,7 @@ export class DynamoClient {
       region: options.region,
       ...(options.endpoint === null ? {} : { endpoint: options.endpoint }),
       ...(isEmulator ? { credentials: { accessKeyId: 'local', secretAccessKey: 'local' } } : {}),
-      // Trying again is ours: the driver does not know which failure leaves a transaction in doubt.
+      // Retries are ours: the driver does not know which failure leaves a transaction in doubt.
       maxAttempts: 1,
       requestHandler: {
         connectionTimeout: CONNECT_MS,
@@ -75,7 +75,7 @@ export class DynamoClient {
     return (await this.withRetries(() => this.client.send(new this.driver.GetItemCommand(input)))).Item;
   }
 
-  /** In any order; those that are not there are left out. */
+  /** In any order; missing items are omitted. */
   async getAll(table: string, keys: readonly DynamoKey[]): Promise<DynamoItem[]> {
     const found: DynamoItem[] = [];
     let open = [...keys];
@@ -93,7 +93,7 @@ export class DynamoClient {
     return found;
   }
 
-  /** Page after page, for as long as the caller wants more. Only an index is read without waiting for the last write. */
+  /** Yields page after page. Reads are consistent, except those of an index. */
   async *pages(query: QueryCommandInput): AsyncGenerator<DynamoItem[]> {
     let from: DynamoItem | undefined;
     do {
@@ -131,7 +131,7 @@ export class DynamoClient {
     return counted;
   }
 
-  /** Without conditions: for what is the same whoever writes it, and however often. */
+  /** Puts without conditions: for items that are the same whoever writes them, and however often. */
   async putAll(table: string, items: readonly DynamoItem[]): Promise<void> {
     let open = items.map((Item) => ({ PutRequest: { Item } }));
     for (let round = 0; open.length > 0; round += 1) {
@@ -150,7 +150,7 @@ export class DynamoClient {
     await this.withRetries(() => this.client.send(new this.driver.DeleteItemCommand(input)));
   }
 
-  /** Whether the item was put: it is not where there is one already. */
+  /** Puts an item if there is none. Returns whether it was put. */
   async putNew(table: string, item: DynamoItem): Promise<boolean> {
     const input = { TableName: table, Item: item, ConditionExpression: 'attribute_not_exists(pk)' };
     return this.withRetries(() =>
@@ -165,8 +165,9 @@ export class DynamoClient {
   }
 
   /**
-   * All of it or nothing, once. A transaction whose reply is lost is sent again as it was: the client token answers for
-   * ten minutes, and the mark, which the transaction puts where nothing is, answers for as long as the mark is kept.
+   * Executes a transaction exactly once. If its reply is lost, it is sent again unchanged: the client token detects a
+   * repeat for ten minutes, and the mark, which the transaction puts only if it is absent, for as long as the mark is
+   * kept.
    */
   async transact(transaction: AtomicWrite): Promise<TransactResult> {
     const input = { TransactItems: [...transaction.writes], ClientRequestToken: transaction.id };
@@ -183,14 +184,14 @@ export class DynamoClient {
     }
   }
 
-  /** Its own mark in the way means that it happened, and only the reply was lost. */
+  /** The transaction's own mark failing its condition means that it happened, and only the reply was lost. */
   private cancelled({ mark }: AtomicWrite, reasons: readonly CancellationReason[]): TransactResult {
     const marked = reasons[mark.index];
     if (marked?.Code !== 'ConditionalCheckFailed') return { kind: 'cancelled', reasons };
     return 'void' in (marked.Item ?? {}) ? { kind: 'void' } : { kind: 'done' };
   }
 
-  /** Whoever puts the mark first decides: with this one in its place, the transaction can no longer happen. */
+  /** The first to put the mark decides: with a void mark in place, the transaction can no longer happen. */
   private async makeVoid({ mark }: AtomicWrite): Promise<TransactResult> {
     const isVoid = await this.putNew(mark.table, { ...mark.item, void: { BOOL: true } }).catch((error) => {
       throw new StoreUncertain((error as Error).message);
@@ -201,7 +202,7 @@ export class DynamoClient {
     return existing !== undefined && 'void' in existing ? { kind: 'void' } : { kind: 'done' };
   }
 
-  /** For what may be done twice. */
+  /** For idempotent work. */
   async withRetries<T>(work: () => Promise<T>): Promise<T> {
     const retries = new RetryBudget(this.patienceMs);
     for (;;) {
@@ -225,7 +226,7 @@ export class DynamoClient {
   }
 }
 
-/** How often and for how long something was tried. */
+/** Counts the attempts and limits their number and duration. */
 class RetryBudget {
   isInDoubt = false;
   private tries = 0;
@@ -255,6 +256,6 @@ class RetryBudget {
   }
 }
 
-/** Longer each time, and never the same for two who got into each other's way. */
+/** Exponential backoff with jitter, so that two clients in conflict do not retry in step. */
 export const pause = (round: number): Promise<void> =>
   sleep(Math.random() * Math.min(4 * 2 ** Math.min(round, 10), 800));

@@ -40,7 +40,7 @@ import { PermitShares } from './permits.js';
 import { DynamodbRedaction } from './redaction.js';
 import { SCHEMA_VERSION } from './schema.js';
 
-/** Projects whose state is remembered between commits; remembering only saves a read. */
+/** Maximum number of projects whose state is cached between commits; the cache only saves a read. */
 const COMMITTERS_MAX = 10_000;
 const SCAN_PAGE_MIN = 4;
 
@@ -78,7 +78,7 @@ export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Mi
 
 const endpointOf = ({ region, endpoint }: DynamodbOptions): string => endpoint ?? `DynamoDB in ${region}`;
 
-/** Units before these have been committed: it is no longer true that nothing happened. */
+/** Earlier transactions of the call are committed, so "nothing happened" is no longer true. */
 function asUncertain(error: unknown): never {
   if (error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
   throw error;
@@ -114,7 +114,7 @@ export class DynamodbStore implements Store {
     this.permitShares = new PermitShares(dynamo);
   }
 
-  /** Units of one project that follow each other go together; the order of all of them is kept. */
+  /** Consecutive transactions of one project are committed together; the overall order is kept. */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const outcomes: CommitOutcome[] = [];
     while (outcomes.length < transactions.length) {

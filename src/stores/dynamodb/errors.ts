@@ -1,16 +1,16 @@
 import { StoreRefused, StoreUnavailable } from '../store.js';
 
-/** What became of a call that failed, which is all that a caller needs to know of the driver's errors. */
+/** The result of a failed call: all that a caller needs to know about a driver error. */
 export type DynamodbFailure =
   /** A condition did not hold; the reasons are in the order of the writes. */
   | { readonly kind: 'cancelled'; readonly reasons: readonly CancellationReason[] }
-  /** Nothing happened, and it will work again: throttled, or in the way of another transaction. */
+  /** Nothing happened, and a retry may succeed: throttled, or in conflict with another transaction. */
   | { readonly kind: 'busy' }
   /** Nothing happened: the engine was never reached. */
   | { readonly kind: 'unreached'; readonly why: string }
-  /** The engine was reached, and what it did is not known. */
+  /** The engine was reached, and what it did is unknown. */
   | { readonly kind: 'unknown'; readonly why: string }
-  /** Nothing happened, and it never will as things are. */
+  /** Nothing happened, and a retry cannot succeed. */
   | { readonly kind: 'refused'; readonly sentence: string };
 
 export interface CancellationReason {
@@ -77,7 +77,7 @@ export function classifyError(thrown: unknown): DynamodbFailure {
   throw thrown;
 }
 
-/** Throttling and other transactions in the way tell nothing about our conditions, unless one of those failed as well. */
+/** Throttling and conflicts say nothing about our conditions, unless one of those failed as well. */
 function cancelled(reasons: readonly CancellationReason[]): DynamodbFailure {
   if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) return { kind: 'cancelled', reasons };
   if (reasons.some(({ Code }) => BUSY.has(Code ?? '') || Code === 'ThrottlingError')) return { kind: 'busy' };
@@ -88,7 +88,7 @@ function cancelled(reasons: readonly CancellationReason[]): DynamodbFailure {
   };
 }
 
-/** The driver calls every loss of a connection a timeout; only this one is known to have sent nothing. */
+/** The driver reports every lost connection as a timeout; only this one is known to have sent nothing. */
 const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
@@ -99,7 +99,7 @@ function isConnectionError(error: DynamodbDriverError, status: number | undefine
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] as string;
 
-/** For everything but a transaction: it may be tried again, so what is not known counts as not happened. */
+/** For everything but a transaction: it may be retried, so an unknown result counts as not happened. */
 export function toStoreError(failure: DynamodbFailure): Error {
   switch (failure.kind) {
     case 'refused':
@@ -114,7 +114,7 @@ export function toStoreError(failure: DynamodbFailure): Error {
   }
 }
 
-/** While a store is opened, whatever a person must mend is a refusal. */
+/** While a store is being opened, an unavailable engine is a refusal that a person must act on. */
 export async function refuseOnOpen<T>(endpoint: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -21,13 +21,13 @@ import { mergeSorted } from './merge-sorted.js';
 import type { ProjectState } from './project-cache.js';
 import { INDEXED_FIELDS, type IndexedField, indexOf, TIME_INDEX } from './schema.js';
 
-/** How many buckets are read at once when a reader wants many events. */
+/** Number of buckets read concurrently when a reader wants many events. */
 const BUCKETS_AT_ONCE = 8;
-/** An index shows an event a moment after the table does. What is younger than this is looked for in the table itself. */
+/** An index is eventually consistent. Events younger than this are read from the table itself. */
 const INDEX_LAG_MS = 10_000;
 const INDEX_PAGE = 100;
 
-/** Positions past `after` and up to `until`. */
+/** Positions after `after`, up to and including `until`. */
 interface PositionRange {
   readonly after: number;
   readonly until: number;
@@ -37,7 +37,7 @@ interface TimedEvent extends EventEnvelope {
   readonly at_ms: number;
 }
 
-/** The events of one project, by position and by every filter. */
+/** Reads the events of one project, by position and by every filter. */
 export class DynamodbEventReader {
   constructor(
     private readonly dynamo: DynamoClient,
@@ -63,7 +63,7 @@ export class DynamodbEventReader {
     return item === undefined ? null : projectFromItem(item);
   }
 
-  /** What matches, in order of position, from the table alone. */
+  /** Matching events from the table alone, ordered by position. */
   private async fromTable(query: EventQuery, range: PositionRange): Promise<TimedEvent[]> {
     const matches = matcher(query);
     const found: TimedEvent[] = [];
@@ -77,8 +77,8 @@ export class DynamodbEventReader {
   }
 
   /**
-   * Bucket after bucket, for as long as there is no gap: a transaction becomes visible item by item, and a reader that
-   * jumped over one of them would never see it.
+   * Reads bucket after bucket, up to the first gap: a transaction becomes visible item by item, and a reader that
+   * skipped an item would never see it.
    */
   private async *buckets(range: PositionRange): AsyncGenerator<TimedEvent[]> {
     let last = range.after;
@@ -102,7 +102,7 @@ export class DynamodbEventReader {
   private async bucket(bucket: number, { after, until }: PositionRange): Promise<TimedEvent[]> {
     const items = await this.dynamo.all({
       TableName: this.dynamo.tables.events,
-      // A page is kept under its last position, so there is no upper bound to ask for.
+      // A page is stored under its last position, so the query has no upper bound.
       KeyConditionExpression: 'pk = :pk AND #position > :after',
       ExpressionAttributeNames: { '#position': 'position' },
       ExpressionAttributeValues: { ':pk': S(bucketPartition(this.project, bucket)), ':after': N(after) },
@@ -117,7 +117,7 @@ export class DynamodbEventReader {
     return events.map((event) => ({ ...event, at_ms }));
   }
 
-  /** The index leads to what is older than `settled_ms`; what is younger is read from the table. */
+  /** Reads events older than `settledMs` through the index, and younger ones from the table. */
   private async fromIndex(
     query: EventQuery,
     index: IndexChoice,
@@ -136,7 +136,7 @@ export class DynamodbEventReader {
     return [...indexed, ...rest].slice(0, query.limit);
   }
 
-  /** The first position of the range from which on everything may still be missing in an index. */
+  /** The first position of the range from which on events may still be missing in an index. */
   private async firstUnindexed(range: PositionRange, settledMs: number): Promise<number> {
     let firstUnindexed = range.until + 1;
     for (let bucket = bucketOf(range.until); bucket >= bucketOf(range.after + 1); bucket -= 1) {
@@ -165,7 +165,7 @@ export class DynamodbEventReader {
     return found.slice(0, query.limit);
   }
 
-  /** An index leads to positions; whether the event there is one that was asked for is for the event to say. */
+  /** An index yields positions; the caller checks whether the event there matches. */
   private positions({ field, values }: IndexChoice, range: PositionRange): AsyncIterable<number> {
     const keys = values.flatMap((value) => indexKeys(this.project, field, value));
     return mergeSorted(
@@ -191,7 +191,7 @@ export class DynamodbEventReader {
     for await (const items of pages) yield items.map((item) => numberOf(item.position));
   }
 
-  /** Events by their positions, in order. One that is not kept under its own is part of a page. */
+  /** Events by position, in order. An event without an item of its own is part of a page. */
   private async readPositions(positions: readonly number[]): Promise<TimedEvent[]> {
     const keys = positions.map((position) => eventKey(this.project, position));
     const items = await this.dynamo.getAll(this.dynamo.tables.events, keys);
@@ -209,9 +209,9 @@ export class DynamodbEventReader {
   }
 
   /**
-   * The positions between which everything of the time asked for must be. The index of times holds, for the first
-   * event of each transaction, the latest timestamp before it: nothing before an entry is later than that, and nothing
-   * from it on is earlier by more than any event ever was late. Entries that are still missing only widen the range.
+   * The range of positions that contains every event of the requested time. The time index holds, for the first event
+   * of each transaction, the latest timestamp before it: no event before an entry is later than that, and no event from
+   * it on is earlier by more than the largest lateness ever seen. Missing entries only widen the range.
    */
   private async timeRange(
     query: EventQuery,
@@ -248,7 +248,7 @@ interface IndexChoice {
   readonly values: readonly string[];
 }
 
-/** The fields stand in the order of how few events they usually lead to. */
+/** The index for a query. Fields are ordered by selectivity: those that match the fewest events come first. */
 function indexFor(query: EventQuery): IndexChoice | null {
   for (const field of INDEXED_FIELDS) {
     const value = field === 'event_type' ? query.types : query[field];

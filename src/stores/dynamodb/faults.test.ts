@@ -260,7 +260,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** Positions without a gap, no event twice, as many events as there are heads. */
+/** Positions have no gap, no event is duplicated, and there are as many events as heads. */
 async function expectSound(store: Store, key: ProjectKey, count: number): Promise<void> {
   const events = await store.events(key, { after: 0, limit: 10_000 });
   expect(events.map(({ position }) => position)).toEqual(range(1, count));

@@ -8,7 +8,7 @@ import type { PermitShare, ProjectState } from './project-cache.js';
 import { INDEXED_FIELDS, indexOf, TIME_INDEX, TTL_ATTRIBUTE } from './schema.js';
 import { readText } from './stored-text.js';
 
-/** How things look as items, and back. */
+/** Conversions between the store's data and DynamoDB items. */
 
 export const DAY_S = 86_400;
 
@@ -30,7 +30,7 @@ export const projectFromItem = (item: DynamoItem): ProjectState =>
 export const headFromItem = (item: DynamoItem, blobs: DynamodbBlobs, tenantId: string): Promise<StoredHead> =>
   readText(item, 'head', blobs, tenantId) as Promise<StoredHead>;
 
-/** `at_ms` is what the window of a request is measured from; `ttl`, in seconds, only tells DynamoDB when to clean up. */
+/** The window of a request is measured from `at_ms`; `ttl`, in seconds, only tells DynamoDB when to delete the item. */
 export const requestItem = ({ key, digest, reply, positions, at_ms }: CachedRequest): DynamoItem => ({
   key: S(key),
   digest: S(digest),
@@ -54,7 +54,7 @@ export const shareFromItem = (item: DynamoItem): PermitShare => ({
   room_max: item.room_max === undefined ? Number.POSITIVE_INFINITY : numberOf(item.room_max),
 });
 
-/** DynamoDB has no infinite number; this one is past any time there is. */
+/** DynamoDB has no infinite number; this one is later than any time. */
 const FOREVER_MS = Number.MAX_SAFE_INTEGER;
 export const untilValue = (untilMs: number) => N(Math.min(untilMs, FOREVER_MS));
 export const untilFromItem = (item: DynamoItem): number => {
@@ -62,7 +62,7 @@ export const untilFromItem = (item: DynamoItem): number => {
   return untilMs === FOREVER_MS ? Number.POSITIVE_INFINITY : untilMs;
 };
 
-/** The keys under which the indexes find an event. */
+/** The keys of an event in the indexes. */
 export function indexAttributes(project: ProjectKey, { event, position }: PositionedEvent): DynamoItem {
   const attributes: DynamoItem = {};
   for (const field of INDEXED_FIELDS) {
@@ -73,15 +73,15 @@ export function indexAttributes(project: ProjectKey, { event, position }: Positi
 }
 
 /**
- * The first event of a transaction tells the index of times how far the timestamps had come before it: whoever looks
- * for a time then knows where to begin, and where to end, whatever the order of the timestamps.
+ * The attributes of a transaction's first event in the time index: the latest timestamp before it. They bound a search
+ * by time, whatever the order of the timestamps.
  */
 export const timeAttributes = (project: ProjectKey, before: ProjectState): DynamoItem => ({
   [TIME_INDEX]: S(projectPartition(project)),
   time_high_ms: N(before.time_high_ms),
 });
 
-/** An item holds one event, or those of a page that ends with its position. */
+/** An item holds one event, or a page of events that ends at its position. */
 export async function eventsFromItem(
   item: DynamoItem,
   blobs: DynamodbBlobs,

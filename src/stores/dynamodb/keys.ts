@@ -12,7 +12,7 @@ export const N = (number: number): AttributeValue => ({ N: String(number) });
 export const textOf = (value: AttributeValue | undefined): string => value?.S ?? '';
 export const numberOf = (value: AttributeValue | undefined): number => Number(value?.N ?? 0);
 
-/** Names are escaped, so that none of them can contain the sign between two parts of a key. */
+/** Names are escaped, so that none can contain the separator of a key. */
 const escapeName = (name: string): string => encodeURIComponent(name);
 
 const tenantPartition = (tenantId: string): string => `T#${escapeName(tenantId)}`;
@@ -20,8 +20,8 @@ export const projectPartition = ({ tenant_id, project_id }: ProjectKey): string 
   `${tenantPartition(tenant_id)}#P#${escapeName(project_id)}`;
 
 /**
- * A partition of DynamoDB takes 1,000 writes a second. What a project or a scope has many of is spread over sixteen
- * of them, few enough to read them all in order.
+ * A DynamoDB partition takes 1,000 writes a second. Large collections of a project or a scope are spread over sixteen
+ * partitions, few enough to read them all in order.
  */
 export const SHARDS = [...'0123456789abcdef'] as const;
 const shardOf = (text: string): string => createHash('sha256').update(text).digest('hex')[0] as string;
@@ -67,7 +67,7 @@ export const attemptKey = (project: ProjectKey, attemptId: string): DynamoKey =>
   pk: S(`${projectPartition(project)}#A#${attemptId}`),
 });
 
-/** A hundred positions share a partition key: a reader knows which ones to ask, and no key stays hot for long. */
+/** A hundred positions share a partition key: readers can compute it, and no key stays hot for long. */
 export const BUCKET_SIZE = 100;
 export const bucketOf = (position: number): number => Math.floor(position / BUCKET_SIZE);
 export const bucketPartition = (project: ProjectKey, bucket: number): string =>
@@ -77,14 +77,14 @@ export const eventKey = (project: ProjectKey, position: number): DynamoKey => ({
   position: N(position),
 });
 
-/** Most events of a project are of few types: their index keys are spread, the others are not. */
+/** Most events of a project have one of a few types, so the index keys of types are sharded; the others are not. */
 const TYPE_SHARDS = 4;
 const shardsOf = (field: IndexedField): number => (field === 'event_type' ? TYPE_SHARDS : 1);
 
 export const indexKey = (project: ProjectKey, field: IndexedField, value: string, position: number): string =>
   `${projectPartition(project)}#${position % shardsOf(field)}#${value}`;
 
-/** Every key under which an index may have events of this value. */
+/** Every key under which an index may hold events with this value. */
 export const indexKeys = (project: ProjectKey, field: IndexedField, value: string): string[] =>
   Array.from({ length: shardsOf(field) }, (_, shard) => indexKey(project, field, value, shard));
 

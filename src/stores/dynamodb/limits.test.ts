@@ -96,7 +96,10 @@ const FILTERS: [string, Partial<EventQuery>, number][] = [
 ];
 
 await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, proxy: openProxy }) => {
-  /** An hour for each of 15 commits of 20 events. Two of hour 7 are rare; the others of that commit come an hour late. */
+  /**
+   * Fifteen commits of 20 events, one per hour. Two events of hour 7 are rare; the others of that commit are an hour
+   * late.
+   */
   async function fill(key: ProjectKey, clock: ManualClock): Promise<void> {
     const store = await open(undefined, clock);
     for (const hour of range(0, 14)) {
@@ -123,7 +126,7 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
     const key = keyOf();
     const clock = new ManualClock(Date.now());
     await fill(key, clock);
-    // By then the indexes have everything, and the table need not be looked through.
+    // By then the indexes are complete, and the table need not be searched.
     clock.advance(HOUR_MS);
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);

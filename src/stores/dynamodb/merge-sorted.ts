@@ -1,4 +1,4 @@
-/** Several sources, each in order and a page at a time, as one in order. A source is asked for more only when its turn comes. */
+/** Merges sorted, paged sources into one sorted sequence. The next page of a source is read only when needed. */
 export async function* mergeSorted<T>(
   sources: readonly AsyncIterable<readonly T[]>[],
   isBefore: (a: T, b: T) => boolean,

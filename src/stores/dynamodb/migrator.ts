@@ -9,7 +9,7 @@ import { SCHEMA_VERSION, TTL_ATTRIBUTE, tableDefinitions } from './schema.js';
 
 const ACTIVE_POLL_MS = 500;
 
-/** Tables may be made by anybody any number of times; the item that names the version is put by one. */
+/** Creating the tables is idempotent; only one migrator puts the item with the version. */
 export class DynamodbMigrator implements Migrator {
   constructor(private readonly dynamo: DynamoClient) {}
 
@@ -107,7 +107,7 @@ function ignoreExisting(error: Error): void {
   if (error.name !== 'ResourceInUseException') throw error;
 }
 
-/** Somebody else has just done the same. */
+/** Another migrator has just done the same. */
 function ignoreEnabled(error: Error): void {
   if (error.name !== 'ValidationException' && error.name !== 'ResourceInUseException') throw error;
 }

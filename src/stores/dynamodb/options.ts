@@ -4,13 +4,13 @@ export interface DynamodbOptions {
   readonly region: string;
   /** Tables are called `<namespace>-state`, `<namespace>-events` and so on. */
   readonly namespace: string;
-  /** Null: AWS itself. */
+  /** Null: AWS. */
   readonly endpoint: string | null;
-  /** How long one call may take. */
+  /** Timeout of one call. */
   readonly reply_ms: number;
-  /** How long a call is tried again before it is given up. */
+  /** How long a call is retried. */
   readonly patience_ms: number;
-  /** How long a commit that others come before is tried again, since something of it was last taken. */
+  /** How long a commit that loses to concurrent commits is retried, counted from its last progress. */
   readonly contention_ms: number;
 }
 
@@ -20,11 +20,14 @@ const CONTENTION_MS = 15_000;
 
 const SHAPE = 'dynamodb://REGION/PREFIX?endpoint=URL';
 const REGION = /^[a-z]{2,}(-[a-z]+)+-\d$/;
-/** What DynamoDB allows in the name of a table, with room for our suffix. */
+/** The characters DynamoDB allows in a table name, short enough for our suffix. */
 const NAMESPACE = /^[A-Za-z0-9_.-]{1,200}$/;
 const DEFAULT_NAMESPACE = 'genesis_fleet';
 
-/** `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:8000`; credentials come from the environment, as AWS has it. */
+/**
+ * Parses `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:8000`. Credentials come from the environment, as
+ * usual for AWS.
+ */
 export function parseDynamodbUrl(text: string): DynamodbOptions {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'dynamodb:') throw new StoreRefused(`Not a DynamoDB URL. It looks like ${SHAPE}`);
@@ -62,6 +65,6 @@ function endpointOf(url: URL): string | null {
   return parsed.origin;
 }
 
-/** An endpoint on this machine is an emulator: it asks for credentials and looks at none. */
+/** An endpoint on this machine is an emulator: it requires credentials but does not check them. */
 export const isLoopback = (endpoint: string | null): boolean =>
   endpoint !== null && /^(127(\.\d+){3}|localhost|\[::1\])$/.test(new URL(endpoint).hostname);

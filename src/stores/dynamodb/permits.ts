@@ -25,7 +25,7 @@ const ROUNDS_MAX = 50;
 const REMOVED_AT_ONCE = 90;
 const EMPTIED_AT_ONCE = 90;
 
-/** What a project may take from now on, and how many places are left if that is less than it wanted. */
+/** A project's new share, and the number of free permits if that is less than it wanted. */
 export interface PermitGrant {
   readonly share: PermitShare;
   readonly counted: PermitCount | null;
@@ -38,15 +38,15 @@ interface ScopeShares {
 }
 
 /**
- * Places in the scopes of a tenant. A project takes places out of a share of its own, so that projects do not get into
- * each other's way; shares together never hold more than the room. Only a share that is too small makes its project
- * look at the others: what they do not use is taken from them, and places that ran out are cleared away. That is how a
- * place comes free with no job running, and how `full` is told only when every place was looked at.
+ * Allocates the permits of a tenant's scopes. A project takes permits out of its own share, so that projects do not
+ * conflict with each other; all shares together never exceed the limit. Only if its share is too small does a project
+ * look at the others: it takes what they do not use, and removes expired permits. So a permit is freed without a
+ * background job, and `full` is reported only after every permit was checked.
  */
 export class PermitShares {
   constructor(private readonly dynamo: DynamoClient) {}
 
-  /** Live members of a scope, of all projects of the tenant. */
+  /** Live members of a scope, over all projects of the tenant. */
   async countPermits(tenantId: string, scope: string, nowMs: number): Promise<number> {
     const counts = await Promise.all(
       SHARDS.map((shard) =>
@@ -62,8 +62,8 @@ export class PermitShares {
   }
 
   /**
-   * Sees to it that the project may take `want` places more where the scope has room for `max`, if there are so many.
-   * Null: others were in the way for too long.
+   * Makes sure that the project may take `want` more permits of a scope limited to `max`, if that many are free. Null:
+   * gave up after too many conflicts.
    */
   async reserve(
     project: ProjectKey,
@@ -77,7 +77,7 @@ export class PermitShares {
       const unused = max - shared.own.registered - total(shared, ({ registered }) => registered);
       const spare = unshared >= want ? want + Math.floor((unshared - want) / 2) : Math.min(want, unused);
       if (spare < want && earliestMs === null) {
-        // The shares are read again after this: every place that is still counted is then known to be live.
+        // The shares are read again after this: every permit that is still counted is then known to be live.
         earliestMs = await this.removeExpired(project.tenant_id, scope, nowMs);
         continue;
       }
@@ -109,7 +109,7 @@ export class PermitShares {
     return { allocationVersion, own, others };
   }
 
-  /** The version of the lot keeps two projects from giving themselves the same places. */
+  /** The version of the allocation prevents two projects from taking the same permits. */
   private setShare(
     project: ProjectKey,
     scope: string,
@@ -150,8 +150,8 @@ export class PermitShares {
   }
 
   /**
-   * Clears away the places that ran out, of whichever project, and tells when the next one will.
-   * Null: somebody else was about it, and it must be looked at again.
+   * Removes expired permits of all projects, and returns when the next one expires. Null: another process interfered,
+   * and the scope must be read again.
    */
   private async removeExpired(tenantId: string, scope: string, nowMs: number): Promise<number | null> {
     const members = await this.members(tenantId, scope);
@@ -206,7 +206,7 @@ export class PermitShares {
     return this.transact([{ Update }, ...deletes]);
   }
 
-  /** Whether it happened. It may be sent twice: the token answers for longer than anybody here waits. */
+  /** Returns whether the transaction happened. A repeat is safe: the token is valid for longer than the retries take. */
   private async transact(writes: readonly TransactWriteItem[]): Promise<boolean> {
     const input = { TransactItems: [...writes], ClientRequestToken: randomUUID() };
     const { client, driver } = this.dynamo;

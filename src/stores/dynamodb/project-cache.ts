@@ -1,9 +1,9 @@
 import type { CachedRequest } from '../request-cache.js';
 import { REQUEST_WINDOW_MS, type StoredHead } from '../store.js';
 
-/** What every transaction of a project moves on, and so what makes them one after another. */
+/** The state that every transaction of a project updates, which serialises them. */
 export interface ProjectState {
-  /** +1 with every transaction, also with those that bring no event. */
+  /** Incremented by every transaction, including those without events. */
   readonly version: number;
   readonly position: number;
   readonly rules_seq: number;
@@ -11,7 +11,7 @@ export interface ProjectState {
   readonly now_ms: number;
   /** The latest timestamp of any event so far. */
   readonly time_high_ms: number;
-  /** How far a timestamp ever lay behind the latest one before it. */
+  /** The largest lag of a timestamp behind the latest one before it. */
   readonly late_max_ms: number;
 }
 
@@ -24,15 +24,15 @@ export const EMPTY_PROJECT: ProjectState = {
   late_max_ms: 0,
 };
 
-/** What a project may take of a tenant's scope without asking: places taken, and places set aside for it. */
+/** A project's share of a tenant's scope: permits taken, and spare permits reserved for it. */
 export interface PermitShare {
   readonly registered: number;
   readonly spare: number;
-  /** The room for which the places were set aside. */
+  /** The limit under which the spare permits were reserved. */
   readonly room_max: number;
 }
 
-/** A room of which every place was looked at: so many are left, until the first of them runs out. */
+/** The result of a full count: `spare` permits are free until the first live one expires. */
 export interface PermitCount {
   readonly max: number;
   readonly spare: number;
@@ -42,18 +42,18 @@ export interface PermitCount {
 const MEMBERS_MAX = 50_000;
 
 /**
- * What is believed about a project. It only chooses what to try: a transaction carries every belief it rests on as a
- * condition, and one that fails brings the item that is there. `undefined` is not known, `null` is known not to be.
+ * What is assumed about a project. It only guides what to try: a transaction carries every assumption it relies on as a
+ * condition, and a failed condition returns the existing item. `undefined`: unknown; `null`: known not to exist.
  */
 export class ProjectCache {
   private state: ProjectState = EMPTY_PROJECT;
-  /** Whether the state was read, or held, since the commit began. */
+  /** Whether the state was read or confirmed since the commit began. */
   isFresh = false;
   readonly heads = new Map<string, StoredHead | null>();
   readonly requests = new Map<string, CachedRequest | null>();
-  /** Notes that were put: they stay. */
+  /** Ids of loose events that were written; they are never removed. */
   readonly looseEvents = new Set<string>();
-  /** Until when members are there. */
+  /** The expiry of each member. */
   readonly members = new Map<string, number | null>();
   readonly shares = new Map<string, PermitShare | null>();
   readonly permitCounts = new Map<string, PermitCount>();
@@ -62,7 +62,7 @@ export class ProjectCache {
     return this.state;
   }
 
-  /** A commit begins. What others may have changed meanwhile is kept where a wrong guess only costs another try. */
+  /** Starts a commit. Keeps state that others may have changed only where a wrong guess costs no more than a retry. */
   begin(): void {
     this.isFresh = false;
     this.heads.clear();
@@ -72,7 +72,7 @@ export class ProjectCache {
     if (this.members.size > MEMBERS_MAX) this.members.clear();
   }
 
-  /** Somebody else's transaction came between: what was learnt before it may no longer be so. */
+  /** Sets the state read from the engine. If another process has changed it, heads and requests may be stale. */
   setProject(state: ProjectState): void {
     if (state.version !== this.state.version) {
       this.heads.clear();
@@ -82,13 +82,13 @@ export class ProjectCache {
     this.isFresh = true;
   }
 
-  /** Our own transaction moved the project on; what else is known still holds. */
+  /** Sets the state after our own transaction; everything else cached still holds. */
   setOwnProject(state: ProjectState): void {
     this.state = state;
     this.isFresh = true;
   }
 
-  /** Requests are forgotten by the clock; the engine may take its time to delete them. */
+  /** Requests expire by the clock; the engine may delete them later. */
   request(key: string, nowMs: number): CachedRequest | null | undefined {
     const request = this.requests.get(key);
     return request != null && request.at_ms < nowMs - REQUEST_WINDOW_MS ? null : request;

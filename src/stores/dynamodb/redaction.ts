@@ -6,7 +6,7 @@ import { eventsFromItem } from './items.js';
 import { bucketOf, bucketPartition, type DynamoItem, S, textOf } from './keys.js';
 import { toStoredText } from './stored-text.js';
 
-/** Puts items of events back with less in them. Nobody else ever changes one, so no condition is needed. */
+/** Rewrites event items with reduced payloads. Nothing else ever changes such an item, so no condition is needed. */
 export class DynamodbRedaction {
   constructor(
     private readonly dynamo: DynamoClient,
@@ -29,7 +29,7 @@ export class DynamodbRedaction {
     });
   }
 
-  /** An item may hold a page of events, and its text may be kept beside it: the old text goes last. */
+  /** An item may hold a page of events, and its text may be stored separately: the old text is deleted last. */
   private async redactItem(
     item: DynamoItem,
     eventByPosition: ReadonlyMap<number, EventEnvelope>,
@@ -48,7 +48,7 @@ export class DynamodbRedaction {
   }
 }
 
-/** An item says where it is by its key. */
+/** An item's key gives its position. */
 function withoutPosition({ position: _, ...event }: EventEnvelope): Omit<EventEnvelope, 'position'> {
   return event;
 }

@@ -3,10 +3,10 @@ import type { CreateTableCommandInput, GlobalSecondaryIndex } from '@aws-sdk/cli
 export const SCHEMA_VERSION = 1;
 
 export interface Tables {
-  /** Heads, project rows, places, marks of notes, and what belongs to the store as a whole. */
+  /** Heads, project rows, permits, marks of loose events, and the store's metadata. */
   readonly state: string;
   readonly events: string;
-  /** Requests and attempts: the one table whose items time may delete. */
+  /** Requests and attempts: the only table whose items expire. */
   readonly requests: string;
   readonly blobs: string;
 }
@@ -18,7 +18,7 @@ export const tablesOf = (namespace: string): Tables => ({
   blobs: `${namespace}-blobs`,
 });
 
-/** The fields by which events are found, each by an index of its own whose key begins with tenant and project. */
+/** The indexed fields of events, each with its own index whose key begins with tenant and project. */
 export const INDEXED_FIELDS = [
   'subject',
   'session_id',
@@ -34,7 +34,7 @@ export const indexOf = (field: IndexedField): string => `by_${field}`;
 export const TIME_INDEX = 'by_time';
 export const TTL_ATTRIBUTE = 'ttl';
 
-/** Indexes hold keys alone: the events they lead to are read from the table, where reading is consistent. */
+/** Indexes hold only keys: the events are read from the table, where reads are consistent. */
 const index = (name: string, sort: string): GlobalSecondaryIndex => ({
   IndexName: name,
   KeySchema: [

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { DynamodbBlobs } from './blobs.js';
 import { type DynamoItem, S, textOf } from './keys.js';
 
-/** An item holds 400 KB and a transaction 4 MB: longer texts are kept beside, and the item says where. */
+/** An item holds 400 KB and a transaction 4 MB: longer texts are stored separately, and the item refers to them. */
 const INLINE_BYTES_MAX = 100_000;
 
-/** A text as an item holds it, under `name` or, by reference, under `name_sha256`. */
+/** A text as stored in an item: under `name`, or by reference under `name_sha256`. */
 export interface StoredText {
   readonly attributes: DynamoItem;
   readonly bytes: number;

@@ -31,7 +31,7 @@ const dynoxide = ([program, ...prefix]: readonly [string, ...string[]]): ServerS
     ),
 });
 
-/** DynamoDB by its URL variable, else the compatible server that `npm run engines:install` brings. */
+/** Uses the DynamoDB of the URL variable, or else the compatible server from `npm run engines:install`. */
 export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
   if (!isSelected('dynamodb')) return NOT_SELECTED;
   const given = process.env.GENESIS_TEST_DYNAMODB;
@@ -47,7 +47,7 @@ export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
 }
 
 /**
- * The binary is for Linux on x64 and must not be started elsewhere: a system that cannot execute a file hands it to
+ * The binary is for Linux on x64 and must not be started elsewhere: a system that cannot execute a file passes it to
  * `sh`, which runs whatever commands its bytes happen to spell.
  */
 function findCommand(): readonly [string, ...string[]] | MissingEngine {
@@ -61,7 +61,7 @@ function findCommand(): readonly [string, ...string[]] | MissingEngine {
   };
 }
 
-/** For a store that only gives up on a server that hangs, however slow the machine is. */
+/** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
 export const optionsWithoutTimeouts = (url: string): DynamodbOptions => ({
   ...parseDynamodbUrl(url),
   reply_ms: 600_000,

@@ -8,9 +8,9 @@ export interface CheckedLine<Place> {
   readonly location: Place;
 }
 
-/** Where a log stands before the next line. */
+/** The state of a log before its next line. */
 export interface ChainStart {
-  /** Null: the first event tells which project this is. */
+  /** Null: the first event determines the project. */
   readonly key: ProjectKey | null;
   readonly hash: string;
   readonly position: number;
@@ -18,7 +18,7 @@ export interface ChainStart {
 
 /**
  * Checks the lines of a log in turn: each by itself, as the continuation of the line before, and against the log's own
- * record of retention. Recovery and `gen verify` both read through it, so that neither accepts what the other refuses.
+ * retention events. Recovery and `gen verify` both use it, so that neither accepts what the other refuses.
  */
 export class ChainCheck<Place> {
   private key: ProjectKey | null;
@@ -29,7 +29,7 @@ export class ChainCheck<Place> {
 
   constructor(
     start: ChainStart,
-    /** Called with the lines of each unit, once it is whole. */
+    /** Called with the lines of each transaction once it is complete. */
     private readonly onTransaction: (lines: readonly CheckedLine<Place>[]) => void,
   ) {
     this.key = start.key;
@@ -37,12 +37,12 @@ export class ChainCheck<Place> {
     this.position = start.position;
   }
 
-  /** The lines of the last unit so far do not make it whole. */
+  /** Whether the last transaction is still incomplete. */
   get isWithinTransaction(): boolean {
     return this.transactionLines.length > 0;
   }
 
-  /** Why the line cannot stand there, in words; null when it can. A line that cannot changes nothing. */
+  /** Checks the next line. Returns null, or why the line is not valid there; an invalid line changes nothing. */
   addLine(bytes: Buffer, location: Place): string | null {
     const line = decodeLine(bytes);
     if (typeof line === 'string') return line;
@@ -60,7 +60,7 @@ export class ChainCheck<Place> {
     return null;
   }
 
-  /** Only once the whole log was read: where payloads were changed that no event explains. */
+  /** Where payloads were changed that no event explains. Call it only after the whole log was read. */
   unexplainedRedactions(): Place[] {
     return this.redacted.unexplained();
   }

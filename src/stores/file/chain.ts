@@ -1,27 +1,27 @@
 import type { ProjectKey } from '../store.js';
 import type { DecodedLine } from './line.js';
 
-/** Where a log stands: what the next line must continue. */
+/** The end of a log, which the next line must continue. */
 export interface ChainEnd {
   readonly key: ProjectKey;
   /** Of the last line. */
   readonly hash: string;
   /** Of the last event. */
   readonly position: number;
-  /** How many lines there are of a unit that is not whole yet. */
+  /** The number of lines so far of an incomplete transaction. */
   readonly parts: number;
 }
 
 const SINGLE_PART = { part: 1, parts: 1 };
 
-/** Which line of how many that are one unit. Most units are one line. */
+/** The part number of a line and the number of lines in its transaction. Most transactions are one line. */
 export function transactionPart(text: string): { part: number; parts: number } {
   if (text === '1/1') return SINGLE_PART;
   const [part = 0, parts = 0] = text.split('/').map(Number);
   return { part, parts };
 }
 
-/** Why a line cannot stand after those before it, in words; null when it can. */
+/** Why a line cannot follow the lines before it; null if it can. */
 export function chainError({ event, log }: DecodedLine, part: number, end: ChainEnd): string | null {
   const { key, hash, position, parts } = end;
   if (log.prev !== hash) return 'it does not continue the line before it';

@@ -4,7 +4,7 @@ import { type AnyHead, fold } from '../../core/fold.js';
 import type { Transaction } from '../store.js';
 import { openFileStore } from './file-store.js';
 
-/** A process to be killed: commits without end, and prints what was confirmed to it before it goes on. */
+/** A process to be killed: it commits in an endless loop and prints each confirmed commit before the next one. */
 const [root = '', name = ''] = process.argv.slice(2);
 const key = { tenant_id: 't', project_id: 'p' };
 const store = await openFileStore({ root, segment_bytes_max: 200_000 });

@@ -1,47 +1,50 @@
 /**
- * The only way the file store touches a disk, so that a simulator can run this very code on a simulated one.
- * Every member may reject with an error that carries a `code` as Node's do (`ENOSPC`, `EIO`, `ENOENT` …).
+ * The file store's only access to a disk, so that a simulator can run the same code on a simulated disk. Every member
+ * may reject with an error that carries a `code` like Node's (`ENOSPC`, `EIO`, `ENOENT` …).
  */
 export interface Disk {
-  /** Opens for reading and appending; makes the file when there is none. `mode` holds for a new file. */
+  /** Opens for reading and appending; creates the file if needed. `mode` applies to a new file only. */
   openAppend(path: string, mode?: number): Promise<DiskFile>;
 
-  /** Opens for reading only; null when there is no such file. */
+  /** Opens for reading; null if there is no such file. */
   openRead(path: string): Promise<DiskFile | null>;
 
-  /** Replaces what is at `to`. Durable once both folders are synced. */
+  /** Replaces an existing `to`. Durable once both folders are synced. */
   rename(from: string, to: string): Promise<void>;
 
-  /** Removes a file. Quiet when there is none. */
+  /** Removes a file, if it exists. */
   unlink(path: string): Promise<void>;
 
-  /** Removes a folder with all that is in it. Quiet when there is none. */
+  /** Removes a folder with its contents, if it exists. */
   removeFolder(path: string): Promise<void>;
 
-  /** Makes a folder and those above it, durable when it resolves. Quiet when it is there, durable or not. */
+  /** Creates a folder and its parents, durable when it resolves. Does nothing if the folder exists, durable or not. */
   makeFolder(path: string): Promise<void>;
 
-  /** The names in a folder, in no order; empty when there is no such folder. */
+  /** The names in a folder, unordered; empty if there is no such folder. */
   list(path: string): Promise<string[]>;
 
-  /** Makes the names in a folder durable: files made, renamed or removed. */
+  /** Makes changes to the names in a folder durable: files created, renamed or removed. */
   syncFolder(path: string): Promise<void>;
 
-  /** Takes the lock; null when somebody alive has it. A dead owner's lock is free at once, a frozen one's is not. */
+  /**
+   * Takes the lock; null while a live process holds it. The lock of a dead process is free at once, a frozen process
+   * keeps it.
+   */
   lock(path: string): Promise<Lock | null>;
 
-  /** What the owner of a lock wrote about itself; empty when unknown. */
+  /** What the lock's owner wrote about itself; empty if unknown. */
   lockOwner(path: string): Promise<string>;
 }
 
 export interface DiskFile {
-  /** Appends, and returns how many bytes were taken: fewer than given when the disk is full. */
+  /** Appends, and returns the number of bytes written: fewer than given if the disk is full. */
   write(bytes: Uint8Array): Promise<number>;
 
-  /** Fills `into` from `position` on, and returns how many bytes there were. */
+  /** Fills `into` from `position` on, and returns the number of bytes read. */
   read(into: Uint8Array, position: number): Promise<number>;
 
-  /** Makes the contents durable. After a failure nothing is known of what was written since the last success. */
+  /** Makes the contents durable. After a failure, nothing is known about the writes since the last success. */
   sync(): Promise<void>;
 
   truncate(size: number): Promise<void>;
@@ -58,7 +61,7 @@ export interface Lock {
 export const isErrorCode = (error: unknown, code: string): boolean =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 
-/** Reads exactly `length` bytes; shorter only where the file ends. */
+/** Reads `length` bytes; fewer only at the end of the file. */
 export async function readFully(file: DiskFile, position: number, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
   let filled = 0;
@@ -70,7 +73,7 @@ export async function readFully(file: DiskFile, position: number, length: number
   return bytes.subarray(0, filled);
 }
 
-/** A small file whole; null when there is none. */
+/** Reads a whole small file; null if there is none. */
 export async function readSmallFile(disk: Disk, path: string): Promise<string | null> {
   const file = await disk.openRead(path);
   if (file === null) return null;
@@ -81,7 +84,7 @@ export async function readSmallFile(disk: Disk, path: string): Promise<string | 
   }
 }
 
-/** Appends all of it, or throws as a full disk would. */
+/** Appends all bytes, or throws `ENOSPC`. */
 export async function writeFully(file: DiskFile, bytes: Uint8Array): Promise<void> {
   const taken = await file.write(bytes);
   if (taken === bytes.length) return;
@@ -90,7 +93,7 @@ export async function writeFully(file: DiskFile, bytes: Uint8Array): Promise<voi
   throw error;
 }
 
-/** Writes a small file so that a crash leaves the old one or the new one, never something between. */
+/** Writes a small file so that a crash leaves either the old or the new version. */
 export async function writeAtomically(
   disk: Disk,
   folder: string,

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { type Disk, readSmallFile, writeAtomically } from './disk.js';
 import { DURABLE_FILE } from './layout.js';
 
-/** How far the log was known durable when the mark was written: a note beside the log, never in a reply's way. */
+/** How much of the log was known to be durable when the mark was written. A file beside the log; no reply waits for it. */
 export interface DurableMark {
   readonly position: number;
-  /** The active file then, by its first position, and how many of its bytes were durable. */
+  /** The first position of the active file at that time, and how many of its bytes were durable. */
   readonly first_position: number;
   readonly bytes: number;
 }
@@ -15,7 +15,7 @@ export async function writeDurableMark(disk: Disk, folder: string, mark: Durable
   await writeAtomically(disk, folder, DURABLE_FILE, `${text}\n${digestOf(text)}\n`);
 }
 
-/** Null when there is none, or when it is damaged: it only ever adds to what the log itself tells. */
+/** Null if missing or damaged: the mark only adds to what the log itself proves. */
 export async function readDurableMark(disk: Disk, folder: string): Promise<DurableMark | null> {
   const [text = '', digest = ''] = ((await readSmallFile(disk, `${folder}/${DURABLE_FILE}`)) ?? '').split(
     '\n',

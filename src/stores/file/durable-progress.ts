@@ -1,12 +1,15 @@
 import { decodeLine } from './line.js';
 
-/** How far the log is known to have been durable: a position, and bytes of the active file. */
+/** How much of the log is known to have been durable: a position, and bytes of the active file. */
 export interface DurableProgress {
   position: number;
   bytes: number;
 }
 
-/** A batch is begun only when everything before it is durable. So a whole line that begins one tells how far that was. */
+/**
+ * Updates the progress from a line. A batch is written only after everything before it is durable, so a whole line that
+ * begins a batch proves how much was durable.
+ */
 export function recordDurable(progress: DurableProgress, line: Buffer, offset: number): void {
   const decoded = decodeLine(line);
   if (typeof decoded === 'string' || decoded.log.durable === undefined) return;

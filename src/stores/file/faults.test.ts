@@ -18,7 +18,7 @@ import {
 
 const positionsOf = async (store: Store) => (await allEvents(store)).map((event) => event.position);
 
-/** Commits until the store refuses, and returns the subjects that were confirmed. */
+/** Commits until the store refuses, and returns the confirmed subjects. */
 async function fill(
   store: Store,
   name: string,
@@ -209,7 +209,7 @@ it('tells nothing before it is durable: commits, refusals and reads wait for the
     store.countPermits(KEY.tenant_id, 's').then(note('occupancy')),
     allEvents(store).then((events) => reply.push(`${events.length} events`)),
   ];
-  // Reading a file takes longer than anything that would not wait.
+  // Writing a file takes longer than any reply that does not wait for the disk.
   await store.now();
   await appendFile(`${await temporaryFolder()}/wait`, 'x');
   expect(reply).toEqual(['nothing']);

@@ -7,7 +7,7 @@ import { PROJECT } from '../conformance/fixture.js';
 import { describeStoreConformance } from '../conformance.js';
 import { type FileStoreOptions, openFileStore } from './file-store.js';
 
-/** A clock that stands still until it is moved, for two stores in a row. */
+/** A manual clock, shared by two consecutive stores. */
 function handClock(): ProcessClock & { advance(byMs: number): void } {
   let nowMs = Date.UTC(2026, 0, 1);
   return {
@@ -20,8 +20,8 @@ function handClock(): ProcessClock & { advance(byMs: number): void } {
 }
 
 /**
- * The second seals its log after every batch, so that segments and snapshots answer wherever they can. The third has
- * one project in the root itself, as a workspace has.
+ * The second kind seals its log after every batch, so that reads use segments and snapshots wherever possible. The
+ * third has one project in the root itself, as a workspace does.
  */
 const KINDS: readonly [string, (tenantId: string) => Partial<FileStoreOptions>][] = [
   ['file', () => ({})],

@@ -28,9 +28,9 @@ import { messageOf, strictDisk } from './strict-disk.js';
 import { TenantLogs, type TenantOptions } from './tenant-logs.js';
 
 export interface FileStoreOptions {
-  /** The folder that holds everything; made when it is not there. */
+  /** The folder of the store; created if missing. */
   readonly root: string;
-  /** The project whose log is the root's own `events.jsonl`. All others then live in folders below it. */
+  /** The project whose log is the root's own `events.jsonl`. All other projects then have folders below the root. */
   readonly home?: ProjectKey;
   readonly untrusted_files?: UntrustedFiles;
   readonly disk?: Disk;
@@ -38,15 +38,15 @@ export interface FileStoreOptions {
   readonly fold?: FoldHead;
   /** Random bytes for a new store's secret. */
   readonly random?: (size: number) => Uint8Array;
-  /** A log file that has grown to this size is sealed, and a new one begun. */
+  /** A log file that reaches this size is sealed, and a new one is started. */
   readonly segment_bytes_max?: number;
-  /** Something was put right by itself, and an operator may want to know. */
+  /** Called when the store repaired something by itself, for the operator's information. */
   readonly onWarning?: (sentence: string) => void;
 }
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open, or the disk fails. */
+/** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open, or if the disk fails. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const root = options.root.replace(/(?<=.)\/+$/, '');
   try {
@@ -73,7 +73,7 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
   }
 }
 
-/** Another process has it. */
+/** Another process has the store open. */
 export class StoreInUse extends StoreUnavailable {}
 
 async function storeInUseError(disk: Disk, root: string): Promise<StoreInUse> {
@@ -85,15 +85,15 @@ async function storeInUseError(disk: Disk, root: string): Promise<StoreInUse> {
   );
 }
 
-/** The embedded store: a folder with one readable log per project, and one process that writes. */
+/** The embedded store: a folder with one readable log per project, and a single writer process. */
 export class FileStore implements Store {
   readonly capabilities: StoreCapabilities;
   private readonly openingTenants = new Map<string, Promise<TenantLogs>>();
-  /** Those that are open, so that a commit need not wait a turn for each of its units. */
+  /** The tenants already open, so that a commit need not await each of its transactions. */
   private readonly openTenants = new Map<string, TenantLogs>();
   private readonly clock: SteadyClock;
   private readonly tenantOptions: TenantOptions;
-  /** Tenants whose logs could not be read. They stay so until the store is opened again: reading takes long. */
+  /** Tenants whose logs are damaged. They stay refused until the store is reopened: reading a log takes long. */
   private readonly refusedTenants = new Map<string, LogDamaged>();
   /** By file and line. */
   private readonly damages = new Map<string, FoundDamage>();
@@ -137,7 +137,7 @@ export class FileStore implements Store {
 
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     return this.guarded(async () => {
-      // Whatever keeps a unit from being taken is found before the first of them is.
+      // Find every reason to refuse a transaction before the first one is applied.
       await this.openLogs(transactions);
       this.assertOpen();
       const outcomes: CommitOutcome[] = [];
@@ -148,7 +148,7 @@ export class FileStore implements Store {
         const log = tenant.logs.get(transaction.project_id) as ProjectLog;
         const outcome = log.apply(transaction, nowMs);
         outcomes.push(outcome);
-        // Whoever fills a scope may be in another project: that must be durable too before it is told.
+        // The scope may be filled by another project, whose log must be durable too before the outcome is reported.
         touchedLogs.add(outcome.kind === 'full' ? tenant : log);
       }
       await Promise.all([...touchedLogs].map((touched) => touched.durable()));
@@ -256,12 +256,12 @@ export class FileStore implements Store {
     return tenant;
   }
 
-  /** Null for a project of which nothing was ever written: asking about it leaves no trace. */
+  /** Null for a project to which nothing was written: a query creates nothing. */
   private async logOf({ tenant_id, project_id }: ProjectKey): Promise<ProjectLog | null> {
     return (await this.tenant(tenant_id)).logs.get(project_id) ?? null;
   }
 
-  /** Told to the operator once for each line. */
+  /** Reports each damaged line to the operator once. */
   private reportDamage(error: LogDamaged, isRefused: boolean): void {
     const { tenant_id, file, line } = error.damage;
     const location = `${file}:${line}`;
@@ -283,7 +283,7 @@ export class FileStore implements Store {
     if (this.closing !== null) throw new StoreBroken('The store is closed. Open it again to go on.');
   }
 
-  /** Once the store is broken nothing is told any more, not even what was still written. */
+  /** Once the store is broken, reports no results, not even of writes that still succeeded. */
   private async guarded<T>(action: () => Promise<T>): Promise<T> {
     this.assertOpen();
     try {

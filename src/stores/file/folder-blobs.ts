@@ -14,8 +14,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Blobs in a folder, two levels deep. A blob appears whole or not at all, and what the disk refuses is
- * `StoreUnavailable`: nothing names a blob before its `put` has resolved, so it is safe to repeat.
+ * Blobs in a folder, two levels deep. A blob appears completely or not at all. Disk errors are reported as
+ * `StoreUnavailable`: nothing refers to a blob before its `put` has resolved, so a retry is safe.
  */
 export class FolderBlobs implements Blobs {
   private writes = 0;
@@ -39,7 +39,7 @@ export class FolderBlobs implements Blobs {
 
   private async write(folder: string, sha256: string, bytes: Uint8Array): Promise<void> {
     const existingSize = await this.withFile(`${folder}/${sha256}`, (file) => file.size());
-    // Whoever wrote it may have failed to make its name durable.
+    // The writer may have failed to make its name durable.
     if (existingSize === bytes.byteLength) return this.disk.syncFolder(folder);
     await this.disk.makeFolder(folder);
     this.writes += 1;
@@ -68,7 +68,7 @@ export class FolderBlobs implements Blobs {
   }
 
   private folder(tenantId: string, sha256: string): string {
-    // It comes from outside: what is not a hash never becomes a path.
+    // The hash comes from outside: anything else must not become part of a path.
     if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
     return `${tenantFolder(`${this.root}/${BLOBS_FOLDER}`, tenantId)}/${sha256.slice(0, 2)}`;
   }
@@ -84,7 +84,7 @@ export class FolderBlobs implements Blobs {
   }
 }
 
-/** The error of a disk names a path of this machine, which callers are not told. */
+/** Disk errors contain paths of this machine, which callers must not see. */
 async function mapDiskErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

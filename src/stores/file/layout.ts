@@ -1,20 +1,20 @@
 import { type ProjectKey, StoreUnavailable } from '../store.js';
 import type { Disk } from './disk.js';
 
-/** Names in the root folder that no tenant may take. */
+/** Names in the root folder that no tenant may use. */
 export const STORE_FILE = 'store.json';
 export const LOCK_FILE = 'lock';
 const RESERVED = new Set([STORE_FILE, `${STORE_FILE}.tmp`, LOCK_FILE]);
 
-/** Most disks take 255 bytes for a name; some room is left for our own suffixes. */
+/** Most file systems allow 255 bytes per name; the rest is left for our own suffixes. */
 const FOLDER_NAME_MAX = 200;
 
 const PLAIN = /^[a-z0-9_-][a-z0-9._-]*$/;
 const ESCAPE = /%([0-9A-F]{2})/g;
 
 /**
- * A folder name for an id. Everything but small letters, digits and `._-` is escaped, so that no id leaves its
- * folder, and ids that differ only in case stay apart on disks that do not know case.
+ * A folder name for an id. Everything but lowercase letters, digits and `._-` is escaped, so that no id escapes its
+ * folder, and ids that differ only in case stay distinct on a case-insensitive file system.
  */
 export function folderName(id: string): string {
   const name = PLAIN.test(id) && !RESERVED.has(id) ? id : escapeId(id);
@@ -38,7 +38,7 @@ function escapeId(id: string): string {
 
 const escapedByte = (byte: number): string => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 
-/** The id a folder was named for; null for a folder that is none of ours. */
+/** The id of a folder; null if the folder is not the store's. */
 export function idOfFolder(name: string): string | null {
   if (!/^[a-z0-9._%A-F-]+$/.test(name)) return null;
   const bytes = name.replace(ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -46,19 +46,19 @@ export function idOfFolder(name: string): string | null {
   return id !== '' && folderName(id) === name ? id : null;
 }
 
-/** Beside the logs of tenants; no tenant's name begins so. */
+/** The folder of the blobs, beside those of the tenants; no tenant's folder name begins with `_`. */
 export const BLOBS_FOLDER = '_blobs';
 
 export const tenantFolder = (root: string, tenantId: string): string => `${root}/${folderName(tenantId)}`;
 
-/** Where everybody else lives in a store whose root is one project's own. */
+/** The folder of all other projects in a store whose root belongs to one project. */
 export const TENANTS_FOLDER = 'tenants';
 
-/** Where the logs of a store live. The one place that knows. */
+/** The paths of a store's logs; defined only here. */
 export class StoreLayout {
   private readonly tenantsFolder: string;
 
-  /** `home`: the project whose log lies in the root itself; null: every project has a folder of its own. */
+  /** `rootProject`: the project whose log is in the root itself; null: every project has its own folder. */
   constructor(
     readonly root: string,
     private readonly rootProject: ProjectKey | null = null,
@@ -66,7 +66,7 @@ export class StoreLayout {
     this.tenantsFolder = rootProject === null ? root : `${root}/${TENANTS_FOLDER}`;
   }
 
-  /** The tenants that have a folder, by name, and the one that has the root to itself. */
+  /** The tenants that have a folder, and the tenant of the root project, sorted by name. */
   async tenantIds(disk: Pick<Disk, 'list'>): Promise<string[]> {
     const ids = new Set(this.rootProject === null ? [] : [this.rootProject.tenant_id]);
     for (const name of await disk.list(this.tenantsFolder)) {
@@ -85,7 +85,7 @@ export class StoreLayout {
     return `${this.tenantFolder(key.tenant_id)}/${folderName(key.project_id)}`;
   }
 
-  /** The project of a tenant that has the root to itself; null: none of them. */
+  /** The project of this tenant whose log is in the root; null: none. */
   rootProjectOf(tenantId: string): string | null {
     return this.rootProject?.tenant_id === tenantId ? this.rootProject.project_id : null;
   }
@@ -100,7 +100,7 @@ const POSITION_DIGITS = 12;
 export const paddedPosition = (position: number): string => String(position).padStart(POSITION_DIGITS, '0');
 export const segmentName = (firstPosition: number): string => `${paddedPosition(firstPosition)}.jsonl`;
 
-/** Null for a file that is none of ours. */
+/** Null for a file that is not the store's. */
 export function positionOfSegment(name: string): number | null {
   const match = /^(\d{12,})\.jsonl$/.exec(name);
   return match === null ? null : Number(match[1]);

@@ -5,8 +5,8 @@ const CHUNK_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * Hands over every line of a file from `from` on, without its newline, with the offset at which it begins.
- * Returns where the last whole line ends: less than the file's size when the file ends within a line.
+ * Visits every line of a file from `from` on, without its newline, with the line's offset. Returns the end of the last
+ * whole line: less than the file's size if the file ends within a line.
  */
 export async function visitLines(
   file: DiskFile,
@@ -27,7 +27,7 @@ export async function visitLines(
   }
 }
 
-/** Returns how many bytes the whole lines took. */
+/** Returns the number of bytes in the whole lines. */
 export function visitWholeLines(
   bytes: Buffer,
   offset: number,

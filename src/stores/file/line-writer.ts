@@ -5,7 +5,7 @@ import { CHAIN_START, digestOf, LINE_PREFIX, NO_HASH, PAYLOAD, type RecordedRequ
 
 export interface LinePosition {
   readonly prev: string;
-  /** Of the event, where the line has one. */
+  /** Of the event, if the line has one. */
   readonly position: number;
   /** From 1. */
   readonly part: number;
@@ -15,14 +15,14 @@ export interface LinePosition {
 }
 
 const FIRST_BYTES = 64 * 1024;
-/** A character of UTF-16 takes at most three bytes in UTF-8. */
+/** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const BYTES_PER_CHARACTER_MAX = 3;
-/** The hash of a line is known only when its text is there. */
+/** A placeholder: the hash of a line is known only once its text is written. */
 const BLANK_HEADER = `${LINE_PREFIX}${NO_HASH}",`;
 
 /**
- * Writes lines one after the other into one buffer that grows, and hashes each where it stands. The commands of a
- * batch are decided together, so a line often says in part what the line before it said: that is made once.
+ * Writes lines into one growing buffer and hashes each in place. The commands of a batch are decided together, so
+ * consecutive lines often share text, which is encoded once.
  */
 export class EventLineWriter {
   length = 0;
@@ -36,7 +36,7 @@ export class EventLineWriter {
     return this.buffer.subarray(0, this.length);
   }
 
-  /** Returns the hash of the line. `record` belongs on the last line of its unit. */
+  /** Returns the hash of the line. `record` belongs on the last line of its transaction. */
   write(event: NewEvent | null, position: LinePosition, record: TransactionRecord | null): string {
     const start = this.length;
     const payload = event === null ? '{}' : JSON.stringify(event.payload);
@@ -50,7 +50,7 @@ export class EventLineWriter {
     return ownHash;
   }
 
-  // This runs for every event: joining by hand takes half the time of a stringify of the whole.
+  // This runs for every event: manual concatenation takes half the time of `JSON.stringify`.
   private envelopeText(event: NewEvent, position: number): string {
     let text = `"event_id":"${escapeJson(event.event_id)}",${this.sharedTextOf(event)},"position":${position}`;
     if (event.subject !== undefined) text += `,"subject":"${escapeJson(event.subject)}"`;
@@ -95,7 +95,7 @@ export class EventLineWriter {
   }
 }
 
-/** What many events have in common that happen at once. */
+/** The fields that events written at the same time often share. */
 type SharedFields = Pick<NewEvent, 'event_type' | 'timestamp' | 'tenant_id' | 'project_id'>;
 
 const hasSameSharedFields = (one: SharedFields, other: SharedFields): boolean =>
@@ -118,7 +118,7 @@ function logText(position: LinePosition, payloadSha256: string, record: Transact
   return `${text}}`;
 }
 
-/** A list of one or two needs no array of texts on the way. */
+/** Avoids an intermediate array: most lists have one or two items. */
 function joinTexts<T>(items: readonly T[], textOf: (item: T) => string): string {
   let text = '';
   for (const item of items) text += text === '' ? textOf(item) : `,${textOf(item)}`;
@@ -136,6 +136,6 @@ function requestText({ key, digest, reply }: RecordedRequest): string {
 }
 
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
-/** Text as it stands between the quotes of JSON. */
+/** The text as it appears between JSON quotes. */
 const escapeJson = (text: string): string =>
   PLAIN_TEXT.test(text) ? text : JSON.stringify(text).slice(1, -1);

@@ -4,20 +4,21 @@ import type { TransactionRecord } from '../ledger.js';
 import type { Permit } from '../store.js';
 
 /**
- * One event, one JSON line:
+ * The format of a log line, one event per line:
  *
  *   {"hash":"…","event_id":…, … ,"log":{"prev":"…","unit":"1/2","payload_sha256":"…", …},"payload":{…}}
  *
- * `hash` covers everything between itself and the payload, and so the hash of the line before and the digest of
- * the payload: the chain holds even where retention has blanked part of a payload. The payload comes last and is cut at the
- * first `,"payload":`. That text cannot come earlier: the envelope's values are strings and numbers, quotes within
- * strings are escaped, and whatever a caller may have nested (a request's reply) is kept as a string.
+ * `hash` covers everything between itself and the payload, which includes the hash of the line before and the digest of
+ * the payload: the chain holds even where retention has blanked part of a payload. The payload comes last and starts at
+ * the first `,"payload":`. That text cannot occur earlier: the envelope's values are strings and numbers, quotes within
+ * strings are escaped, and nested values from a caller (a request's reply) are stored as a string.
  *
- * A unit that left something to remember but no event is one line without an event: `hash`, `log`, an empty payload.
+ * A transaction without events that has something to record is one line without an event: `hash`, `log`, an empty
+ * payload.
  */
 export const HASH_LENGTH = 43;
 
-/** What the first line of a log has for the line before. */
+/** The `prev` of the first line of a log. */
 export const NO_HASH = 'A'.repeat(HASH_LENGTH);
 
 export const LINE_PREFIX = Buffer.from('{"hash":"');
@@ -31,15 +32,15 @@ export const digestOf: (data: string | Uint8Array) => string =
     ? (data) => hash('sha256', data, 'base64url')
     : (data) => createHash('sha256').update(data).digest('base64url');
 
-/** What the log notes about a line, beside the event. */
+/** The log's own data in a line, beside the event. */
 export interface LineLog {
   readonly prev: string;
-  /** Which line of how many that are one unit. */
+  /** The part number of this line and the number of lines in its transaction: `1/2`. */
   readonly unit: string;
   readonly payload_sha256: string;
-  /** On the first line of a batch: the last position known durable when it was written. */
+  /** On the first line of a batch: the last position known to be durable when it was written. */
   readonly durable?: number;
-  /** Beside it: the store's time when the batch was decided. Events carry the time their command was. */
+  /** With `durable`: the store's time when the batch was decided. Events carry the time of their command. */
   readonly at_ms?: number;
   readonly rules_seq?: number;
   readonly slots?: readonly LinePermit[];
@@ -67,7 +68,7 @@ export const permitFromLine = ({ scope, member, until_ms }: LinePermit): Permit 
 const requestFromLine = ({ key, digest, reply }: LineRequest): RecordedRequest =>
   reply === undefined ? { key, digest } : { key, digest, reply: JSON.parse(reply) as unknown };
 
-/** What the lines of a unit tell beside its events; it stands on the last of them. */
+/** The record of a transaction, which is on its last line. */
 export function recordFromLog(log: LineLog): TransactionRecord {
   return {
     ...(log.rules_seq === undefined ? {} : { rules_seq: log.rules_seq }),
@@ -78,14 +79,14 @@ export function recordFromLog(log: LineLog): TransactionRecord {
 
 export interface DecodedLine {
   readonly hash: string;
-  /** Null on the line of a unit without events. */
+  /** Null on the line of a transaction without events. */
   readonly event: EventEnvelope | null;
-  /** Retention has taken something out of its payload, so its digest says nothing of what is left. */
+  /** Retention has removed part of the payload, so its digest does not match the rest. */
   readonly isRedacted: boolean;
   readonly log: LineLog;
 }
 
-/** Reads one line, without its newline, and checks it by itself. A string says in words what is wrong with it. */
+/** Decodes one line, without its newline, and checks it by itself. A string is the reason why it is invalid. */
 export function decodeLine(bytes: Buffer): DecodedLine | string {
   const cut = bytes.indexOf(PAYLOAD_BYTES);
   if (!hasLinePrefix(bytes) || cut < CHAIN_START || bytes[bytes.length - 1] !== CLOSING_BRACE) {
@@ -107,7 +108,7 @@ export function decodeLine(bytes: Buffer): DecodedLine | string {
   return { hash: ownHash, event, isRedacted, log };
 }
 
-/** Null: not JSON, or without what every line has. A matching hash does not exclude it: anybody can compute one. */
+/** Null: not JSON, or a required field is missing. A matching hash does not rule that out: anybody can compute one. */
 function envelopeOf(text: string): ParsedLine | null {
   try {
     const parsed = JSON.parse(`{${text}}`) as Partial<ParsedLine>;
@@ -117,7 +118,7 @@ function envelopeOf(text: string): ParsedLine | null {
   }
 }
 
-/** Null: it is not a JSON object. No digest covers what retention has left of a payload. */
+/** Null: not a JSON object. No digest covers what retention has left of a payload. */
 function payloadOf(text: string): EventEnvelope['payload'] | null {
   try {
     const content: unknown = JSON.parse(text);

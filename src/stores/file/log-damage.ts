@@ -1,7 +1,7 @@
 import { LogDamaged, type ProjectKey } from '../store.js';
 import type { LogFiles } from './log-files.js';
 
-/** The damage at an offset of the log as a whole. */
+/** The damage at an offset of the whole log. */
 export async function damageAt(
   files: LogFiles,
   { tenant_id, project_id }: ProjectKey,

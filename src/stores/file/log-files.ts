@@ -3,18 +3,18 @@ import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentName } from './layout.js';
 import { lineNumberAt } from './line-reader.js';
 import { SharedFile } from './shared-file.js';
 
-/** A stretch of the log in a file of its own. `start` is where it begins in the log as a whole, in bytes. */
+/** A part of the log in its own file. `start` is its byte offset in the whole log. */
 export interface Segment {
   readonly first_position: number;
   readonly start: number;
   bytes: number;
 }
 
-/** A file of a store without the path of the store itself: that is for its operator alone. */
+/** The path of a file relative to the store's root; only the operator may see where the root is. */
 export const displayPath = (root: string, path: string): string =>
   path.startsWith(`${root}/`) ? path.slice(root.length + 1) : (path.split('/').at(-1) as string);
 
-/** The files that one project's log is made of: sealed segments, and the active one that grows. */
+/** The files of one project's log: sealed segments, and the active file that grows. */
 export class LogFiles {
   private active: SharedFile | null = null;
 
@@ -22,7 +22,7 @@ export class LogFiles {
     private readonly disk: Disk,
     private readonly root: string,
     private readonly folder: string,
-    /** The last one is the active one. */
+    /** The last one is the active file. */
     readonly segments: Segment[] = [{ first_position: 1, start: 0, bytes: 0 }],
   ) {}
 
@@ -30,12 +30,12 @@ export class LogFiles {
     return this.segments[this.segments.length - 1] as Segment;
   }
 
-  /** The length of the log as a whole. */
+  /** The length of the whole log. */
   get end(): number {
     return this.last.start + this.last.bytes;
   }
 
-  /** The active file, made when it is not there yet. */
+  /** The active file, created if needed. */
   async openActive(): Promise<DiskFile> {
     if (this.active === null) {
       await this.disk.makeFolder(this.folder);
@@ -46,19 +46,19 @@ export class LogFiles {
     return this.active.file;
   }
 
-  /** Takes back what a failed write may have left behind the durable end. */
+  /** Removes what a failed write may have left after the durable end. */
   async truncateToDurable(): Promise<void> {
     if (this.active === null) return;
     await this.active.file.truncate(this.last.bytes);
     await this.active.file.sync();
   }
 
-  /** The active file is full: it moves to the sealed ones, and the next line begins a new one. */
+  /** Moves the full active file to the sealed segments; the next write starts a new file. */
   async seal(nextPosition: number): Promise<void> {
     const sealed = this.last;
     const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
     await this.disk.makeFolder(segments);
-    // A crash may have left the folder made and not durable: nothing moves into it before it is.
+    // A crash may have left the folder created but not durable: make it durable before anything moves into it.
     await this.disk.syncFolder(this.folder);
     await this.disk.rename(
       `${this.folder}/${ACTIVE_FILE}`,
@@ -72,7 +72,7 @@ export class LogFiles {
     await active?.retire();
   }
 
-  /** Bytes of the log from `offset` on, all within one segment; fewer where the segment ends, null where it is gone. */
+  /** Bytes of the log from `offset` on, within one segment; fewer at the segment's end, null if its file is gone. */
   async read(offset: number, lengthMax: number): Promise<Buffer | null> {
     const segment = this.segmentAt(offset);
     const from = offset - segment.start;
@@ -107,7 +107,7 @@ export class LogFiles {
       : `${this.folder}/${SEGMENTS_FOLDER}/${segmentName(segment.first_position)}`;
   }
 
-  /** The file as a caller may see it, and the number of the line that begins at `offset`; 1 where the file is gone. */
+  /** The file's display path, and the number of the line at `offset`; 1 if the file is gone. */
   async lineAt(offset: number): Promise<{ file: string; line: number }> {
     const segment = this.segmentAt(offset);
     const path = this.pathOf(segment);
@@ -125,7 +125,7 @@ export class LogFiles {
     this.active = null;
   }
 
-  /** A file is only as durable as the names that lead to it: the project's, the tenant's and the root's. */
+  /** A file is only as durable as the names on its path: the project's, the tenant's and the root's. */
   private async syncParentFolders(): Promise<void> {
     const parts = this.folder.split('/');
     for (let up = 0; up < 3 && parts.length - up > 0; up += 1) {

@@ -10,18 +10,18 @@ import type { RedactionIndex } from './redaction-index.js';
 import type { LogState } from './replay.js';
 
 const PAGE_EVENTS_MAX = 1000;
-/** Lines this close together are read in one go. */
+/** Lines this close together are read in one call. */
 const GAP_BYTES_MAX = 32 * 1024;
 const READ_BYTES_MAX = 1024 * 1024;
 
-/** A log that was recovered, and the files that its events are read back from. */
+/** A recovered log and the files from which its events are read. */
 export interface ReadableLog {
   readonly files: LogFiles;
   readonly state: LogState;
   readonly redactions: RedactionIndex;
 }
 
-/** Reads events back from the log's files, up to a position that is durable. Rejects with `LogDamaged`. */
+/** Reads events from the log's files, up to a durable position. Rejects with `LogDamaged`. */
 export async function readEvents(
   log: ReadableLog,
   query: EventQuery,
@@ -32,7 +32,7 @@ export async function readEvents(
   const found: EventEnvelope[] = [];
   let after = Math.max(query.after, 0);
   while (found.length < query.limit && after < until_position) {
-    // Without other filters every position is a hit, so no more are read than are asked for.
+    // Without other filters every position matches, so read no more than requested.
     const limit = Math.min(PAGE_EVENTS_MAX, Math.max(query.limit - found.length, 1));
     const positions = nextPositions(log.state, query, { after, until_position, limit });
     if (positions.length === 0) break;
@@ -53,7 +53,7 @@ interface PositionPage {
 function nextPositions({ index }: LogState, query: EventQuery, page: PositionPage): number[] {
   if (query.subject !== undefined) return index.bySubject(query.subject, page);
   if (query.session_id !== undefined) return index.bySession(query.session_id, page);
-  // A filter that no index serves may pass over most of what is read: whole pages then.
+  // A filter without an index may reject most of what is read, so read whole pages.
   const count = Math.min(isFiltered(query) ? PAGE_EVENTS_MAX : page.limit, page.until_position - page.after);
   return Array.from({ length: count }, (_, index) => page.after + 1 + index);
 }
@@ -63,7 +63,7 @@ const isFiltered = (query: EventQuery): boolean =>
     (filter) => filter !== undefined,
   );
 
-/** Ascending positions in, their events out. Reads that lie apart run side by side. */
+/** Reads the events at ascending positions. Reads that are far apart run concurrently. */
 async function readPositions(log: ReadableLog, positions: readonly number[]): Promise<EventEnvelope[]> {
   const lines = await readLines(log, positions);
   for (const { event, isRedacted } of lines) {
@@ -74,11 +74,11 @@ async function readPositions(log: ReadableLog, positions: readonly number[]): Pr
   return lines.map(({ event }) => event);
 }
 
-/** Whether a redaction event of the log says that this is what retention leaves of an event. */
+/** Whether a redaction event of the log records this payload as what retention leaves of an event. */
 export const isExplainedRedaction = (log: ReadableLog, event: EventEnvelope): Promise<boolean> =>
   log.redactions.explains(event, log.state, (positions) => readRedactions(log, positions));
 
-/** Nothing ever shortens a redaction event: no other would explain the last of them. */
+/** A redaction event is never itself redacted: no other event would explain the last one. */
 async function readRedactions(log: ReadableLog, positions: readonly number[]): Promise<EventEnvelope[]> {
   const lines = await readLines(log, positions);
   const changed = lines.find(({ isRedacted }) => isRedacted);
@@ -100,7 +100,7 @@ async function readLines(log: ReadableLog, positions: readonly number[]): Promis
 
 interface ReadSpan {
   readonly from: number;
-  /** Where the line after the last wanted one begins, or the log ends. */
+  /** The start of the line after the last requested one, or the end of the log. */
   to: number;
 }
 
@@ -123,7 +123,7 @@ function readSpansOf(files: LogFiles, state: LogState, positions: readonly numbe
   return spans;
 }
 
-/** What lies between the wanted lines is read with them, and passed over. */
+/** Reads a span and skips the lines between the requested ones. */
 async function readSpan(
   log: ReadableLog,
   { from, to }: ReadSpan,
@@ -145,7 +145,7 @@ async function readSpan(
   return lines;
 }
 
-/** A whole line of another place, or of another log. */
+/** Detects a whole line that belongs to another position or another log. */
 function locationError({ event }: DecodedLine, { ledger }: LogState, position: number): string | null {
   const { tenant_id, project_id } = ledger.key;
   if (event === null) return `it has no event, and position ${position} was here`;

@@ -13,12 +13,12 @@ export interface MaintenanceOptions {
 }
 
 const FLUSHES_PER_MARK = 1000;
-/** With segments of 64 MiB: a snapshot after some 260,000 events at the earliest. */
+/** With segments of 64 MiB: at least some 260,000 events between snapshots. */
 const BYTES_PER_SNAPSHOT_EVENT = 256;
-/** On closing, a snapshot is worth its time when reading the events again would take longer. */
+/** On close, write a snapshot only if reading the events again would take longer. */
 const EVENTS_PER_CLOSING_SNAPSHOT = 10_000;
 
-/** What keeps a log fast to open: sealing full segments, snapshots, the durable mark. Replies never wait for it. */
+/** Work that keeps a log fast to open: sealing full segments, snapshots, the durable mark. Replies never wait for it. */
 export class Maintenance {
   private flushes = 0;
   private isRunning = false;
@@ -27,11 +27,11 @@ export class Maintenance {
   constructor(
     private readonly options: MaintenanceOptions,
     private snapshotPosition: number,
-    /** Resolves when all that memory holds is durable; rejects when that log was given up meanwhile. */
+    /** Resolves when everything in memory is durable; rejects if that log was replaced meanwhile. */
     private readonly whenDurable: (log: RecoveredLog) => Promise<void>,
   ) {}
 
-  /** Everything of the log's files is durable when this is called, though memory may be ahead. */
+  /** Called when the log's files are durable; memory may be ahead of them. */
   async afterFlush(log: RecoveredLog): Promise<void> {
     this.flushes += 1;
     const { first_position, bytes } = log.files.last;
@@ -44,7 +44,7 @@ export class Maintenance {
     }
   }
 
-  /** `log` null: it is in no state to be written about. */
+  /** `log` null: its state must not be written. */
   async close(log: RecoveredLog | null): Promise<void> {
     await this.background;
     if (log === null) return;
@@ -55,8 +55,8 @@ export class Maintenance {
   }
 
   /**
-   * A snapshot writes every head. Taken once per as many events, and not before reading those again would take
-   * seconds, it adds little to the cost of each.
+   * A snapshot writes every head. One per as many events, and not before rereading those would take seconds, adds
+   * little to the cost of each event.
    */
   private isSnapshotDue({ state }: RecoveredLog): boolean {
     const eventsMin = this.options.segment_bytes_max / BYTES_PER_SNAPSHOT_EVENT;
@@ -64,7 +64,7 @@ export class Maintenance {
     return since >= Math.max(state.ledger.head_count, eventsMin);
   }
 
-  /** One at a time; whatever comes while one runs is left to the next occasion. */
+  /** Runs one action at a time; an action requested while another runs is skipped until the next occasion. */
   private inBackground(action: () => Promise<void>): void {
     if (this.isRunning) return;
     this.isRunning = true;
@@ -108,7 +108,7 @@ export class Maintenance {
     try {
       await action();
     } catch (error) {
-      // The log itself is whole: it only takes longer to open.
+      // The log itself is intact; it only takes longer to open.
       this.options.warn(`${this.options.folder}: the snapshot is put off (${messageOf(error)}).`);
     }
   }

@@ -1,6 +1,6 @@
 import type { Disk, DiskFile } from './disk.js';
 
-/** A disk in memory, for tests that read thousands of damaged logs. It knows files only; folders are in their names. */
+/** An in-memory disk, for tests that read thousands of damaged logs. It has only files; folders are part of their names. */
 export function memoryDisk(files: Map<string, Buffer>): Disk {
   const opened = (path: string): DiskFile => {
     const bytes = () => files.get(path) ?? Buffer.alloc(0);

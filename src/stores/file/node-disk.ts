@@ -8,10 +8,10 @@ interface NativeLocks {
   unlock(fd: number): void;
 }
 
-// The package ships no types, and is loaded only when a lock is asked for.
+// The package has no types, and is loaded only when a lock is requested.
 const nativeLocks = (): NativeLocks => createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;
 
-/** Results and notes lie in the folders we make: they are for the owner's eyes alone. */
+/** The folders hold results and notes, which only the owner may read. */
 const OWNER_ONLY = 0o700;
 
 /** The disk of this machine. */
@@ -34,7 +34,7 @@ export const nodeDisk: Disk = {
   async makeFolder(path) {
     const first = await mkdir(path, { recursive: true, mode: OWNER_ONLY });
     if (first === undefined) return;
-    // A new folder is a name in the one above it: each of those must be durable too.
+    // A new folder is an entry in its parent, so each parent must be durable too.
     const madeIn = dirname(resolve(first));
     for (let folder = dirname(resolve(path)); ; folder = dirname(folder)) {
       await nodeDisk.syncFolder(folder);
@@ -115,7 +115,7 @@ class NodeFile implements DiskFile {
   }
 }
 
-/** Held by an open file description: the operating system lets go of it when the process dies, and not before. */
+/** Held by an open file description: the operating system releases it when the process dies, and not before. */
 class NodeLock implements Lock {
   constructor(private readonly file: FileHandle) {}
 

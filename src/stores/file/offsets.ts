@@ -1,4 +1,4 @@
-/** Where each event's line begins in the log, by position: eight bytes an event. */
+/** The offset of each event's line in the log, by position: eight bytes per event. */
 export class LineOffsets {
   private values: Float64Array = new Float64Array(1024);
   private count = 0;
@@ -10,7 +10,7 @@ export class LineOffsets {
     return offsets;
   }
 
-  /** Positions come one after another, from 1. */
+  /** Adds the offset of the next position, starting at 1. */
   add(offset: number): void {
     if (this.count === this.values.length) {
       const grown = new Float64Array(Math.max(1024, this.count * 2));
@@ -27,7 +27,7 @@ export class LineOffsets {
     return offset;
   }
 
-  /** A copy: more may be added while it is written out. */
+  /** A copy, because offsets may be added while it is written. */
   copy(): Float64Array {
     return this.values.slice(0, this.count);
   }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { openFileStore } from './file-store.js';
 
-/** A process that tries to open a store whenever it is told to, and says how that went. */
+/** A process that tries to open a store for each line of input, and prints the result. */
 const [root = ''] = process.argv.slice(2);
 console.log('ready');
 for await (const _ of createInterface({ input: process.stdin })) {

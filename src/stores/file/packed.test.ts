@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { pack, unpack } from './packed.js';
 
-/** Few names and few values, so that shapes and values meet again and again. */
+/** Few names and few values, so that shapes and values repeat often. */
 const integers = fc.constantFrom(0, -1, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER - 1);
 const leaf = fc.oneof(
   integers,

@@ -13,12 +13,12 @@ const ROUNDS = Number(process.env.ROUNDS ?? 15);
 
 interface StoreProcess {
   readonly process: ChildProcess;
-  /** The next line it prints; null when it has ended. */
+  /** The next line it prints; null after it has ended. */
   line(): Promise<string | null>;
   kill(): Promise<void>;
 }
 
-/** Bundled once: to start TypeScript anew in every round would take longer than all the rest. */
+/** Bundled once: starting TypeScript in every round would take longer than the rest of the test. */
 let bundles: string;
 beforeAll(async () => {
   bundles = await mkdtemp(join(tmpdir(), 'file-store-children-'));
@@ -38,7 +38,7 @@ const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
 function start(script: string, args: readonly string[]): StoreProcess {
   const child = spawn(process.execPath, [join(bundles, script), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    // The lock's native part cannot be bundled.
+    // The native part of the lock cannot be bundled.
     env: { ...process.env, NODE_PATH },
   });
   const exited = once(child, 'exit');
@@ -60,7 +60,7 @@ interface ConfirmedCommit {
   readonly positions: readonly number[];
 }
 
-/** Lets a writer run until it has confirmed so many commits, kills it, and returns all it ever confirmed. */
+/** Runs a writer until it has confirmed this many commits, kills it, and returns everything it confirmed. */
 async function writeAndKill(root: string, name: string, commits: number): Promise<ConfirmedCommit[]> {
   const child = start('crash-writer.child.mjs', [root, name]);
   const confirmed: ConfirmedCommit[] = [];
@@ -73,7 +73,7 @@ async function writeAndKill(root: string, name: string, commits: number): Promis
   return confirmed;
 }
 
-/** Opens what the killed writer left: every confirmed unit is there whole, and no unit is there in part. */
+/** Opens what the killed writer left: every confirmed transaction is complete, and no transaction is partial. */
 async function inspect(root: string, confirmed: readonly ConfirmedCommit[]): Promise<void> {
   const store = await openFileStore({ root });
   const events = await allEvents(store);
@@ -103,14 +103,14 @@ it(
     const inTurn = async (lane: number, rounds: number) => {
       let root = await temporaryFolder();
       for (let round = 0; round < rounds; round += 1) {
-        // A log that outlives some kills, but does not grow until reading it is all that the test does.
+        // The log survives several kills, but does not grow so large that reading it dominates the test.
         if (round % 5 === 0) root = await temporaryFolder();
         await inspect(root, await writeAndKill(root, `w${lane}-${round}`, 1 + Math.floor(random() * 200)));
       }
     };
     await Promise.all([inTurn(0, Math.ceil(ROUNDS / 2)), inTurn(1, Math.floor(ROUNDS / 2))]);
   },
-  // Ends a test that hangs, also where a night is spent on it.
+  // Ends a hanging test, also in a nightly run with many rounds.
   (15 + ROUNDS) * 60_000,
 );
 

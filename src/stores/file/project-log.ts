@@ -20,9 +20,9 @@ import { type EncodedBatch, encodeBatch, WriteBatch } from './write-batch.js';
 export interface LogOptions extends Omit<RecoveryContext, 'now_ms'> {
   readonly now: () => number;
   readonly segment_bytes_max: number;
-  /** Logs of the tenant that are being read anew: meanwhile nobody can tell how full a scope is. */
+  /** Logs of the tenant that are being reloaded; until then the permit counts of the tenant's scopes are unknown. */
   readonly reloads: { count: number };
-  /** The store cannot go on. */
+  /** The store cannot continue. */
   readonly onBroken: (error: StoreBroken) => void;
   /** Something in the files is not what was written. */
   readonly onDamage: (damage: LogDamaged, tenant: 'served' | 'not served') => void;
@@ -34,17 +34,17 @@ interface ExclusiveTask {
   readonly reject: (error: unknown) => void;
 }
 
-/** Beyond this many units the disk does not keep up, and callers are asked to come again. */
+/** Maximum number of pending transactions; beyond it the disk is too slow, and callers are asked to retry. */
 const TRANSACTIONS_PENDING_MAX = 100_000;
 
-/** One project's log: decides units in memory, and tells of nothing before the disk has it. */
+/** One project's log: decides transactions in memory, and reports nothing before it is on disk. */
 export class ProjectLog {
   private durablePosition: number;
   private pendingBatch = new WriteBatch();
   private flushingBatch: WriteBatch | null = null;
   private flushLoop: Promise<void> = Promise.resolve();
   private isFlushing = false;
-  /** What must not meet a batch on its way to the disk. */
+  /** Work that must not run while a batch is being written. */
   private exclusiveTasks: ExclusiveTask[] = [];
   private failure: StoreBroken | StoreUnavailable | LogDamaged | null = null;
   private readonly maintenance: Maintenance;
@@ -72,7 +72,7 @@ export class ProjectLog {
     return this.log.state.ledger.isWritten;
   }
 
-  /** Takes one unit in memory. What it tells may be passed on once `durable` resolves. */
+  /** Applies one transaction in memory. Its outcome may be reported once `durable` resolves. */
   apply(transaction: Transaction, nowMs: number): CommitOutcome {
     this.assertUsable();
     if (this.pendingBatch.units.length >= TRANSACTIONS_PENDING_MAX) {
@@ -89,7 +89,7 @@ export class ProjectLog {
     return outcome;
   }
 
-  /** Everything taken before this call is on the disk. */
+  /** Resolves when everything applied before this call is on disk. */
   durable(): Promise<void> {
     this.assertUsable();
     if (this.pendingBatch.units.length > 0) return this.pendingBatch.durable;
@@ -119,13 +119,13 @@ export class ProjectLog {
     try {
       return await readEvents(this.log, query, this.durablePosition);
     } catch (error) {
-      // Commands go on: what they rest on was read and checked before, and is in memory.
+      // Commands continue: the state they rely on was read and checked before, and is in memory.
       if (error instanceof LogDamaged) this.options.onDamage(error, 'served');
       throw error;
     }
   }
 
-  /** What happened to be in the active file is sealed first: a file that grows cannot be replaced. */
+  /** Seals the active file first if it holds one of the events: a growing file cannot be replaced. */
   async redact(events: readonly EventEnvelope[]): Promise<void> {
     if (events.length === 0) return;
     await this.betweenBatches(async () => {
@@ -140,7 +140,7 @@ export class ProjectLog {
     });
   }
 
-  /** Nothing may be taken any more once this is called. */
+  /** Nothing may be applied after this is called. */
   async close(): Promise<void> {
     await this.flushLoop;
     await this.maintenance.close(this.failure === null && this.isWritten ? this.log : null);
@@ -165,7 +165,7 @@ export class ProjectLog {
 
   private start(): void {
     this.isFlushing = true;
-    // Whoever commits in the same turn of the event loop comes along.
+    // Commits of the same event-loop turn join the batch.
     this.flushLoop = Promise.resolve().then(() => this.flushAll());
   }
 
@@ -207,7 +207,7 @@ export class ProjectLog {
     this.publish(encoded, batch.at_ms);
   }
 
-  /** What was written is durable: readers may find it. */
+  /** Makes a durable batch visible to readers. */
   private publish({ bytes, hash, events, offsets }: EncodedBatch, atMs: number): void {
     const { files, state } = this.log;
     const start = files.end;
@@ -222,7 +222,7 @@ export class ProjectLog {
     this.durablePosition = state.index.position;
   }
 
-  /** What memory took since the last sync is not on the disk: it is forgotten, and the log read anew. */
+  /** What memory applied since the last sync is not on disk: discards it and reloads the log. */
   private async fail(batch: WriteBatch, error: unknown): Promise<void> {
     let failure: StoreBroken | StoreUnavailable | LogDamaged =
       error instanceof StoreBroken ? error : this.toUnavailable(error);
@@ -247,7 +247,7 @@ export class ProjectLog {
     pendingBatch.reject(failure);
   }
 
-  /** Callers hear what they can do about it; where the log lies is for the operator alone. */
+  /** Tells callers what they can do; only the operator may see where the log is. */
   private toUnavailable(error: unknown): StoreUnavailable {
     this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
     const isFull = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');

@@ -51,7 +51,10 @@ async function recover(folder: string, disk: Disk = nodeDisk): Promise<Reopened>
   return { events, warnings };
 }
 
-/** A log of units of one and of several events, each its own batch, as a crash leaves it; and the mark of a clean end. */
+/**
+ * A log of transactions with one and with several events, each its own batch, as a crash leaves it; and the mark of a
+ * clean shutdown.
+ */
 async function writtenLog(
   transactions: number,
 ): Promise<{ log: Buffer; mark: Buffer; events: EventEnvelope[] }> {
@@ -85,7 +88,7 @@ const linesOf = (log: Buffer): Buffer[] => {
   return lines;
 };
 
-/** How many events the first `bytes` of a log hold in whole units. */
+/** The number of events in complete transactions within the first `bytes` of a log. */
 function wholeEvents(lines: readonly Buffer[], bytes: number): number {
   let end = 0;
   let whole = 0;

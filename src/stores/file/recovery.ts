@@ -15,7 +15,7 @@ import { messageOf } from './strict-disk.js';
 
 export interface RecoveryContext {
   readonly disk: Disk;
-  /** The store's: files are named relative to it where a caller may see the name. */
+  /** The store's root: callers see file names relative to it. */
   readonly root: string;
   readonly folder: string;
   readonly key: ProjectKey;
@@ -29,17 +29,17 @@ export interface RecoveredLog {
   readonly state: LogState;
   readonly files: LogFiles;
   readonly redactions: RedactionIndex;
-  /** The newest whole snapshot; 0: there is none. */
+  /** The position of the newest whole snapshot; 0: none. */
   readonly snapshot_position: number;
 }
 
-/** Reads a project's log back: the newest whole snapshot, and every line after it. A project without a log is empty. */
+/** Recovers a project's log from the newest whole snapshot and every line after it. A project without a log is empty. */
 export async function recoverLog(ctx: RecoveryContext): Promise<RecoveredLog> {
   ctx.slots.drop(ctx.key.project_id);
   const { state, point } = await loadStartingPoint(ctx);
   const sealed = await sealedPositions(ctx);
   // A crash may have come between a segment's move and the sync of its new name. The new name must be durable before
-  // anything makes the loss of the old one so.
+  // anything makes the removal of the old one durable.
   if (sealed.length > 0) await ctx.disk.syncFolder(`${ctx.folder}/${SEGMENTS_FOLDER}`);
   const segments = await snapshotSegments(ctx, point, sealed);
   const from = segments[segments.length - 1];
@@ -76,7 +76,7 @@ async function sealedPositions({ disk, folder }: RecoveryContext): Promise<numbe
   return positions.sort((a, b) => a - b);
 }
 
-/** The files up to where the snapshot stands; those before its last one must be there, and as long as they were. */
+/** The files up to the snapshot's position. Those before the last must exist with an unchanged length. */
 async function snapshotSegments(
   ctx: RecoveryContext,
   point: SnapshotPoint | null,
@@ -97,7 +97,7 @@ async function snapshotSegments(
   return segments;
 }
 
-/** A sealed segment was durable as a whole before it was sealed: nothing in it may be damaged. */
+/** Reads a sealed segment. It was durable as a whole before it was sealed, so any defect in it is damage. */
 async function readSealed(
   ctx: RecoveryContext,
   replay: LogReplay,
@@ -126,7 +126,7 @@ async function readSealed(
   });
 }
 
-/** The segment that begins at a position: the one the snapshot stands in, or the next; null when there is a gap. */
+/** The segment that begins at a position: the one that contains the snapshot's end, or the next; null if there is a gap. */
 function nextSegment(replay: LogReplay, segments: Segment[], first_position: number): Segment | null {
   const last = segments[segments.length - 1];
   if (last?.first_position === first_position) return last;
@@ -206,7 +206,7 @@ async function readActiveFile(
 const earlyEndReason = (end: number, size: number): string =>
   end < size ? 'the line is cut off' : 'the log ends here, and what followed is missing';
 
-/** What a crash left half written was never confirmed to anybody. It is kept aside all the same. */
+/** Cuts off what a crash left half written. It was never confirmed to anybody, but a copy is kept. */
 async function cutTornTail(
   ctx: RecoveryContext,
   path: string,

@@ -25,7 +25,7 @@ const less = (event: EventEnvelope | undefined): EventEnvelope => {
   return { ...event, payload: LESS };
 };
 
-/** As retention does it: first the log says what is left, then the store forgets. */
+/** As retention does it: first commits an event with the remaining digests, then redacts. */
 async function redact(store: Store, event: EventEnvelope): Promise<void> {
   const { position, payload } = event;
   const events = [{ position, payload_sha256: digestRemaining(payload) }];

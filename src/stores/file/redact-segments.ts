@@ -7,13 +7,13 @@ import type { LogState } from './replay.js';
 
 const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
 const SPACE = 0x20;
-/** After the payload: the brace that closes the line. The newline is not part of it. */
+/** The closing brace after the payload; the newline is not part of the line. */
 const CLOSING_BYTES = 1;
 
 /**
- * Takes out of the log's files what events shall no longer say. A sealed file is copied without it and the copy takes
- * its place, so that a crash leaves the one or the other. What is gone leaves blanks: lines keep their length, so
- * nothing that knows where a line begins has to be told, and a line that ends in blanks is known for what it is.
+ * Removes redacted payload fields from the log's files. A sealed file is copied without them and the copy replaces it,
+ * so a crash leaves one or the other. The removed text is replaced by spaces: lines keep their length, so no offset
+ * changes, and trailing spaces mark a redacted line.
  */
 export async function redactSegments(
   disk: Disk,

@@ -5,11 +5,11 @@ import type { HistoryRedacted } from '../../core/events/record-events.js';
 export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 export const UNEXPLAINED = 'its payload was changed, and no event says that retention did it';
 
-/** The digest that a redaction event records of what is left of a payload. */
+/** The digest of a remaining payload, as a redaction event records it. */
 export const digestRemaining = (payload: EventEnvelope['payload']): string =>
   createHash('sha256').update(JSON.stringify(payload)).digest('hex');
 
-/** What a redaction event says is left of other events. */
+/** The entries of a redaction event: the digest of what remains of each event. */
 export const redactionsIn = ({ payload }: EventEnvelope): HistoryRedacted['events'] =>
   (payload as Partial<HistoryRedacted>).events ?? [];
 
@@ -20,12 +20,12 @@ interface RedactedLine<Place> {
 }
 
 /**
- * Lines of a log whose payload was shortened, compared with the redaction events of the same log. The digest of such a
- * line covers the payload as it was, so the event is all that tells retention from tampering.
+ * The redacted lines of a log, compared with the log's redaction events. The digest of such a line covers the original
+ * payload, so only the event distinguishes retention from tampering.
  */
 export class RedactedLines<Place> {
   private readonly lines: RedactedLine<Place>[] = [];
-  /** The last entry per event wins: retention may shorten an event twice. */
+  /** The last entry per event wins: retention may redact an event twice. */
   private readonly digestByPosition = new Map<number, string>();
 
   add(event: EventEnvelope, isRedacted: boolean, location: Place): void {
@@ -37,7 +37,7 @@ export class RedactedLines<Place> {
     this.lines.push({ location, position: event.position, payload_sha256: digestRemaining(event.payload) });
   }
 
-  /** Only once the whole log was seen: the event stands after the lines it explains. */
+  /** Call it only after the whole log was read: a redaction event comes after the lines it explains. */
   unexplained(): Place[] {
     return this.lines
       .filter(({ position, payload_sha256 }) => this.digestByPosition.get(position) !== payload_sha256)

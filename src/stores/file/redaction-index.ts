@@ -3,7 +3,7 @@ import { HISTORY_SUBJECT } from '../../core/subject.js';
 import { digestRemaining, REDACTION_EVENT, redactionsIn } from './redacted-lines.js';
 import type { LogState } from './replay.js';
 
-/** One redaction event: where it stands, and the positions between which it redacts. */
+/** A redaction event: its position, and the range of positions it redacts. */
 interface RedactionRange {
   readonly at: number;
   readonly first: number;
@@ -15,8 +15,8 @@ const EVENTS_AT_ONCE = 50;
 export type ReadPositions = (positions: readonly number[]) => Promise<EventEnvelope[]>;
 
 /**
- * What a log's redaction events say is left of other events, for reading single lines. Their digests would fill the
- * memory, so only the range of each is kept, and the event itself is read again when one of its range is asked for.
+ * Finds the redaction event for a single line. Keeping all digests would need too much memory, so only the range of
+ * each event is kept, and the event is read again when needed.
  */
 export class RedactionIndex {
   private readonly ranges: RedactionRange[] = [];
@@ -25,10 +25,10 @@ export class RedactionIndex {
   private reading: Promise<void> | null = null;
   private latestRead: { readonly at: number; readonly left: ReadonlyMap<number, string> } | null = null;
 
-  /** Whether the log says that retention left exactly this of an event. */
+  /** Whether the log records exactly this payload as what retention left of the event. */
   async explains(event: EventEnvelope, state: LogState, read: ReadPositions): Promise<boolean> {
     await this.catchUp(state, read);
-    // The last entry per event wins: retention may shorten an event twice.
+    // The last entry per event wins: retention may redact an event twice.
     for (const range of this.ranges.toReversed()) {
       if (event.position < range.first || event.position > range.last) continue;
       const digests = (await this.digestsOf(range.at, read)).get(event.position);

@@ -7,14 +7,14 @@ import { ChainCheck, type CheckedLine } from './chain-check.js';
 import { NO_HASH, recordFromLog } from './line.js';
 import { LineOffsets } from './offsets.js';
 
-/** A project's log as memory holds it. Grows line by line, a whole unit at a time. */
+/** The in-memory state of a project's log. It grows by whole transactions. */
 export interface LogState {
   readonly ledger: ProjectLedger;
   readonly index: EventIndex;
   readonly offsets: LineOffsets;
   /** Of the last line. */
   hash: string;
-  /** The newest time any event carries. */
+  /** The latest time of any event or batch. */
   newest_ms: number;
 }
 
@@ -26,16 +26,16 @@ export const emptyState = (key: ProjectKey, permits: TenantPermits): LogState =>
   newest_ms: 0,
 });
 
-/** Where a line lies in the log as a whole. */
+/** The location of a line in the whole log. */
 interface LineSpan {
   readonly offset: number;
-  /** Of its newline, exclusive. */
+  /** Exclusive, after the newline. */
   readonly end: number;
 }
 
-/** Takes lines of a log in turn into a state, and checks that each continues the one before. */
+/** Applies the lines of a log to a state, and checks that each continues the one before. */
 export class LogReplay {
-  /** Where the last whole unit ends, in the log as a whole. */
+  /** The end of the last complete transaction, as an offset in the whole log. */
   committedEnd: number;
   private readonly check: ChainCheck<LineSpan>;
 
@@ -50,17 +50,17 @@ export class LogReplay {
     this.check = new ChainCheck({ key, hash: state.hash, position }, (lines) => this.applyTransaction(lines));
   }
 
-  /** The lines of the last unit so far do not make it whole. */
+  /** Whether the last transaction is still incomplete. */
   get isWithinTransaction(): boolean {
     return this.check.isWithinTransaction;
   }
 
-  /** A string says in words why the line cannot stand there; nothing has changed then. */
+  /** Returns null, or why the line is not valid there; an invalid line changes nothing. */
   addLine(bytes: Buffer, offset: number): string | null {
     return this.check.addLine(bytes, { offset, end: offset + bytes.length + 1 });
   }
 
-  /** Once everything was read: the offset of the first line that says less than it did, and no event explains why. */
+  /** The offset of the first redacted line that no event explains. Use it only after the whole log was read. */
   get unexplainedRedaction(): number | null {
     return this.check.unexplainedRedactions()[0]?.offset ?? null;
   }
@@ -78,8 +78,8 @@ export class LogReplay {
       state.index.add(event.position, event.subject, event.session_id);
       state.offsets.add(location.offset);
     }
-    // A request counts from its own time, where there is an event to tell it. An event dated ahead must not free
-    // what is still occupied.
+    // A request counts from its own time, if an event gives that time. An event dated in the future must not release
+    // permits that are still held.
     const atMs = events.length === 0 ? this.nowMs : Math.min(state.newest_ms, this.nowMs);
     state.ledger.restore(events, recordFromLog(last.line.log), this.fold, atMs);
     state.hash = last.line.hash;

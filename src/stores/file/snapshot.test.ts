@@ -12,7 +12,7 @@ const each = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT 
 const contents = (): LedgerSnapshot => ({
   position: COUNT,
   rules_seq: 3,
-  // Some are long, so that lines hold fewer for a while.
+  // Some are long, so that some lines hold fewer heads.
   heads: each((index) => ({
     subject: `s-${index}`,
     seq: index + 1,
@@ -34,7 +34,7 @@ const contents = (): LedgerSnapshot => ({
   })),
 });
 
-/** As text: what is undefined is nowhere kept. */
+/** Compared as text, because undefined fields are not stored. */
 const snapshotText = ({ position, rules_seq, heads, requests, note_ids }: LedgerSnapshot): string =>
   JSON.stringify([position, rules_seq, [...heads], [...requests], [...note_ids]]);
 

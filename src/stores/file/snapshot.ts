@@ -11,16 +11,16 @@ import { LineOffsets } from './offsets.js';
 import { type PackedObjects, pack, unpack } from './packed.js';
 import type { LogState } from './replay.js';
 
-/** How a log stood when the snapshot was taken. */
+/** The state of a log when the snapshot was taken. */
 export interface SnapshotPoint {
   readonly position: number;
   readonly hash: string;
   readonly newest_ms: number;
-  /** The files of the log; the last one went on growing beyond `bytes`. */
+  /** The files of the log; the last one may have grown beyond `bytes`. */
   readonly segments: readonly { readonly first_position: number; readonly bytes: number }[];
 }
 
-/** A snapshot of another format is left aside like a damaged one: the log has everything. */
+/** A snapshot of another format is ignored like a damaged one: the log has everything. */
 const FORMAT = 2;
 
 interface SnapshotManifest extends SnapshotPoint {
@@ -39,13 +39,13 @@ export interface SnapshotSource {
 export const SNAPSHOTS_KEPT = 2;
 const MANIFEST = 'manifest.json';
 const TEMPORARY = 'unfinished';
-/** Many values to a line are read much faster than one; but commits wait while a line is made. */
+/** Many values per line are read much faster than one, but commits wait while a line is encoded. */
 const VALUES_PER_LINE_MAX = 1024;
 const LINE_LENGTH_AIMED = 512 * 1024;
 
 /**
- * Writes a snapshot beside the log while commits go on. `whenDurable` is awaited before it gets its name: the parts
- * are live, and may show what was committed while they were read.
+ * Writes a snapshot beside the log while commits continue. It gets its final name only after `whenDurable`: the parts
+ * are live and may include later commits.
  */
 export async function writeSnapshot(
   disk: Disk,
@@ -143,7 +143,7 @@ export interface LoadedSnapshot {
   readonly state: LogState;
 }
 
-/** Throws when anything about the snapshot is not as it was written. Slots are set only once all is read. */
+/** Throws if any part of the snapshot is not as it was written. Permits are set only after everything is read. */
 export async function loadSnapshot(
   disk: Disk,
   folder: string,
@@ -228,6 +228,6 @@ const sha256 = (data: string | Uint8Array): string => createHash('sha256').updat
 const bytesOf = (values: Int32Array | Float64Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 
-// Copies, since a buffer's place in memory need not be aligned for numbers.
+// Copies, because a buffer's memory may not be aligned for numbers.
 const int32s = (bytes: Buffer): Int32Array => new Int32Array(new Uint8Array(bytes).buffer);
 const float64s = (bytes: Buffer): Float64Array => new Float64Array(new Uint8Array(bytes).buffer);

@@ -4,10 +4,10 @@ import { STORE_FILE } from './layout.js';
 
 const FORMAT = 1;
 const SECRET_BYTES = 32;
-/** The secret is for the owner's eyes alone. */
+/** Only the owner may read the secret. */
 const OWNER_ONLY = 0o600;
 
-/** Reads what belongs to the store as a whole, or makes it in a new one. */
+/** Reads the metadata of the store as a whole, or creates it in a new store. */
 export async function openStoreFile(
   disk: Disk,
   root: string,

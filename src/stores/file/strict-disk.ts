@@ -2,8 +2,8 @@ import { StoreBroken } from '../store.js';
 import type { Disk, DiskFile } from './disk.js';
 
 /**
- * The same disk, on which a failed sync or truncate is the end of the store. It is never tried again: the operating
- * system may have dropped what it could not write, and a second sync would succeed without it.
+ * A disk on which a failed sync or truncate breaks the store. It is never retried: the operating system may have
+ * dropped what it could not write, and a second sync would succeed without it.
  */
 export function strictDisk(disk: Disk): Disk {
   return {

@@ -6,7 +6,7 @@ export type TenantOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'slots'
   readonly layout: StoreLayout;
 };
 
-/** A tenant's logs. All of them are opened together: who occupies a scope is known only when every log is read. */
+/** A tenant's logs. They are opened together: the permits of a scope are known only when every log is read. */
 export class TenantLogs {
   readonly permits = new TenantPermits();
   readonly reloads = { count: 0 };
@@ -35,7 +35,7 @@ export class TenantLogs {
     return tenant;
   }
 
-  /** The log of a project, begun when it has none yet. */
+  /** The log of a project, created if needed. */
   openLog(projectId: string): Promise<ProjectLog> {
     const existing = this.opening.get(projectId);
     if (existing !== undefined) return existing;
@@ -45,7 +45,7 @@ export class TenantLogs {
     return opening;
   }
 
-  /** The projects of which something was written, by name. */
+  /** The projects to which something was written, sorted by name. */
   projects(): string[] {
     return [...this.logs]
       .filter(([, log]) => log.isWritten)
@@ -53,7 +53,7 @@ export class TenantLogs {
       .sort();
   }
 
-  /** Everything taken in any of the tenant's logs is on the disk. */
+  /** Resolves when everything applied to any of the tenant's logs is on disk. */
   async durable(): Promise<void> {
     await Promise.all([...this.logs.values()].map((log) => log.durable()));
   }

@@ -8,10 +8,10 @@ import type { CommitOutcome, ProjectKey, Store, Transaction } from '../store.js'
 import type { Disk } from './disk.js';
 import { nodeDisk } from './node-disk.js';
 
-/** What the tests of this folder share. */
+/** The project that the tests of this folder share. */
 export const KEY: ProjectKey = { tenant_id: 't', project_id: 'p' };
 
-/** A folder of its own, gone when the test is. */
+/** A folder of its own, removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'file-store-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -21,14 +21,14 @@ export async function temporaryFolder(): Promise<string> {
 export const logFolder = (root: string): string => join(root, 't', 'p');
 export const activeFile = (root: string): string => join(logFolder(root), 'events.jsonl');
 
-/** A unit of `count` events that begins a subject. */
+/** A transaction of `count` events that creates a subject. */
 export const newSubjectTransaction = (
   subject: string,
   count = 1,
   parts: Partial<Transaction> = {},
 ): Transaction => transactionOf(KEY, { swaps: [swapOf(KEY, `~${subject}`, 0, count)], ...parts });
 
-/** A unit that only leaves a remark. */
+/** A transaction with a single loose event. */
 export const looseEventTransaction = (event_id: string, payload: Record<string, unknown> = {}): Transaction =>
   transactionOf(KEY, { loose_events: [eventOf(KEY, { event_id, payload })] });
 
@@ -40,7 +40,7 @@ export async function commitOne(store: Store, transaction: Transaction): Promise
 export const allEvents = (store: Store, key = KEY): Promise<EventEnvelope[]> =>
   store.events(key, { after: 0, limit: 1_000_000 });
 
-/** What a test may put between the store and the real disk; what it leaves out goes straight through. */
+/** Faults that a test injects between the store and the real disk; operations without one pass through. */
 export interface InjectedDiskFaults {
   write?: (path: string, bytes: Uint8Array, write: (bytes: Uint8Array) => Promise<number>) => Promise<number>;
   sync?: (path: string, sync: () => Promise<void>) => Promise<void>;
@@ -73,7 +73,7 @@ export function diskError(code: string): Error {
   return Object.assign(new Error(`${code}: the disk says no`), { code, syscall: 'test' });
 }
 
-/** Numbers in [0, 1) that are the same in every run. */
+/** Reproducible numbers in [0, 1). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -68,14 +68,14 @@ it('wants a closer look where lines are torn, missing, doubled or in another ord
     (lines) => lines.toSpliced(7, 1),
     (lines) => lines.toSpliced(7, 0, lines[7] as string),
     (lines) => lines.toSpliced(7, 2, lines[8] as string, lines[7] as string),
-    // The mark beside the log knows how far it reached.
+    // Detected by the mark beside the log, which records how far it reached.
     (lines) => lines.slice(0, -1),
     (lines) => lines.map((line, at) => (at === 7 ? line.slice(0, -9) : line)),
     (lines) => lines.map((line) => line.replace(/"position":9,/, '"position":10,')),
     (lines) => lines.map((line) => line.replace(/"payload":\{.*\}$/, '"payload":null}')),
     (lines) => lines.map((line, at) => (at === 7 ? '{"event_type":"foreign"}' : line)),
     (lines) => lines.toSpliced(7, 0, 'null'),
-    // Two halves that a comma would make whole again.
+    // Two halves that a comma would join again.
     (lines) => lines.map((line, at) => (at === 7 ? line.replace(',"event_id"', '\n"event_id"') : line)),
   ];
   for (const change of changes) {

@@ -7,17 +7,17 @@ import { readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from './layout.js';
 import { CHAIN_START, HASH_LENGTH, LINE_PREFIX, NO_HASH, PAYLOAD } from './line.js';
 
-/** Small enough for what is made of it to be garbage, and cheap to collect, before the next is read. */
+/** Small enough that the garbage of one chunk is cheap to collect before the next is read. */
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * Reads a log for a look from which nothing is decided. Every line must name the line before it, the project, the next
- * position and its place in its unit, and the log must reach as far as it was known durable: what is torn, missing or
- * out of order is noticed. What a line says is taken at its word, for the digests are not worked out; that is for
- * recovery and for `gen verify`.
+ * Reads a log for display only; nothing may be decided on it. Every line must name the line before it, the project, the
+ * next position and its part of the transaction, and the log must reach as far as it was known to be durable: torn,
+ * missing or reordered lines are detected. The contents are trusted, because no digests are computed; recovery and `gen
+ * verify` do that.
  *
- * False: something does not fit, or a writer was just at it. What was seen is then worth nothing.
+ * False: something does not match, or a writer was active. What was read is then worthless.
  */
 export async function readLogUnverified(
   disk: Disk,
@@ -26,7 +26,8 @@ export async function readLogUnverified(
 ): Promise<boolean> {
   const mark = await readDurableMark(disk, folder);
   const reader = new UnverifiedReader(onEvent);
-  // Opened before the sealed ones are listed: if it is sealed meanwhile, its first position comes twice, and does not fit.
+  // Opened before the sealed files are listed: if it is sealed meanwhile, its first position comes twice, and does not
+  // match.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
   try {
     for (const firstPosition of await sealedPositions(disk, folder)) {
@@ -50,7 +51,7 @@ async function sealedPositions(disk: Disk, folder: string): Promise<number[]> {
 }
 
 async function readFileUnverified(file: DiskFile, reader: UnverifiedReader): Promise<boolean> {
-  /** The beginning of a line whose end is still to come. */
+  /** The beginning of a line that continues in the next chunk. */
   let partialLine: Uint8Array = new Uint8Array();
   for await (const bytes of chunksOf(file)) {
     const end = bytes.lastIndexOf(NEWLINE) + 1;
@@ -61,7 +62,7 @@ async function readFileUnverified(file: DiskFile, reader: UnverifiedReader): Pro
   return partialLine.length === 0 && reader.isWhole;
 }
 
-/** The disk reads the next chunk while this one is looked at. */
+/** Reads the next chunk while the caller processes this one. */
 async function* chunksOf(file: DiskFile): AsyncGenerator<Buffer> {
   const size = await file.size();
   const read = (at: number): Promise<Buffer> => readFully(file, at, Math.min(CHUNK_BYTES, size - at));
@@ -75,20 +76,20 @@ async function* chunksOf(file: DiskFile): AsyncGenerator<Buffer> {
       yield bytes;
     }
   } finally {
-    // Whoever has seen enough closes the file, and may do so only when nobody reads it.
+    // A caller that stops early closes the file, which must not happen during a read.
     await next.catch(() => {});
   }
 }
 
-/** Most text is ASCII, and to look whether it is takes a fraction of what reading it as UTF-8 does. */
+/** Most text is ASCII, and the check takes a fraction of the time of decoding UTF-8. */
 const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
 
 class UnverifiedReader {
-  /** Of the last event of a whole unit. */
+  /** Of the last event of a complete transaction. */
   position = 0;
   private key: ProjectKey | null = null;
   private hash = NO_HASH;
-  /** How many lines there are of the unit that is not whole yet, and their events. */
+  /** The number of lines of the incomplete transaction, and their events. */
   private parts = 0;
   private transactionEvents: EventEnvelope[] = [];
 
@@ -100,7 +101,7 @@ class UnverifiedReader {
 
   addLines(text: string): boolean {
     const lines = text.split('\n');
-    // What follows the last newline is nothing.
+    // The part after the last newline is empty.
     lines.pop();
     const links: LineLink[] = [];
     const events = parseTogether(lines.map((line) => eventJsonOf(line, links)));
@@ -111,7 +112,7 @@ class UnverifiedReader {
     if (prev !== this.hash) return false;
     const { part, parts } = transactionPart(unit);
     if (part !== this.parts + 1) return false;
-    // A unit that left no event is one line without an envelope.
+    // A transaction without events is one line without an envelope.
     if (event.event_id !== undefined) {
       if (!this.fits(event)) return false;
       this.transactionEvents.push(event);
@@ -139,7 +140,7 @@ class UnverifiedReader {
   }
 }
 
-/** Where a line stands in the log. */
+/** The links of a line to its neighbours in the log. */
 interface LineLink {
   readonly hash: string;
   readonly prev: string;
@@ -151,8 +152,8 @@ const LOG = '"log":{"prev":"';
 const UNIT = '","unit":"';
 
 /**
- * The event of a line as JSON; its place goes to `places`. What the log notes of a line is half of its text, and reading it
- * half of the work. Empty, which is no JSON: the line is none of this log.
+ * The event of a line as JSON; pushes the line's links to `links`. The `log` field is half of the text and half of the
+ * parsing work, so it is cut out. Empty, which is not JSON: not a line of this log.
  */
 function eventJsonOf(line: string, links: LineLink[]): string {
   const log = line.indexOf(LOG);
@@ -170,8 +171,8 @@ function eventJsonOf(line: string, links: LineLink[]): string {
 }
 
 /**
- * Texts of one shape are parsed together in less time than each by itself. A newline stays between them, where JSON
- * allows it, so that nothing reaches from one into the next. Null: they are not one value each.
+ * Parsing texts of one shape together takes less time than one by one. They are joined with newlines, which JSON allows
+ * between values, so that none extends into the next. Null: not exactly one value each.
  */
 function parseTogether(texts: readonly string[]): EventEnvelope[] | null {
   try {

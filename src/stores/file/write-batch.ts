@@ -2,14 +2,14 @@ import type { NewEvent } from '../../core/events/envelope.js';
 import type { TransactionRecord } from '../ledger.js';
 import { EventLineWriter, type LinePosition } from './line-writer.js';
 
-/** A unit that memory has taken and the disk has not yet. */
+/** A transaction that is applied in memory and not yet on disk. */
 export interface PendingTransaction {
   readonly events: readonly NewEvent[];
   readonly first_position: number;
   readonly record: TransactionRecord;
 }
 
-/** Units that one write and one sync make durable together, and those who wait for that. */
+/** Transactions that one write and one sync make durable together. */
 export class WriteBatch {
   readonly units: PendingTransaction[] = [];
   /** The store's time at the last of them. */
@@ -23,7 +23,7 @@ export class WriteBatch {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Somebody waits for every batch that has units; the failure of one that nobody asked about is told elsewhere.
+    // Every batch with transactions has a waiter; the failure of a batch that nobody awaits is reported elsewhere.
     this.durable.catch(() => {});
   }
 }
@@ -31,7 +31,7 @@ export class WriteBatch {
 export interface EncodedBatch {
   readonly bytes: Buffer;
   readonly hash: string;
-  /** The events in order, and where the line of each begins, counted from the start of the batch. */
+  /** The events in order, and the offset of each event's line from the start of the batch. */
   readonly events: readonly NewEvent[];
   readonly offsets: readonly number[];
 }

@@ -1,6 +1,6 @@
 import type { ProcessClock } from '../clock.js';
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only when it is advanced. */
 export class ManualClock implements ProcessClock {
   private wallOffsetMs = 0;
 
@@ -18,7 +18,7 @@ export class ManualClock implements ProcessClock {
     this.atMs += byMs;
   }
 
-  /** Somebody sets the wall clock, forward or back; time itself goes on as before. */
+  /** Steps the wall clock forward or back; the monotonic clock is not affected. */
   stepWall(byMs: number): void {
     this.wallOffsetMs += byMs;
   }

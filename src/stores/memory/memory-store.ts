@@ -18,7 +18,7 @@ import { MemoryProject } from './memory-project.js';
 
 export interface MemoryStoreOptions {
   readonly clock?: ProcessClock;
-  /** For whoever wants every run to come out the same; otherwise the secret is random. */
+  /** For reproducible runs; the secret is random by default. */
   readonly meta?: StoreMeta;
 }
 
@@ -33,8 +33,8 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 }
 
 /**
- * The reference: what every other store must look like from outside. Each commit runs from start to end without
- * giving way, so any number of coordinators may share the one object.
+ * The reference store: the others must be indistinguishable from it. Each commit runs to completion without yielding,
+ * so any number of coordinators can share one object.
  */
 export class MemoryStore implements Store {
   readonly capabilities: StoreCapabilities = {
@@ -59,7 +59,7 @@ export class MemoryStore implements Store {
     return transactions.map((transaction) => this.commitOne(transaction));
   }
 
-  /** A copy of another log: its events from the first on, without what was remembered of requests and rooms. */
+  /** Copies another log, from its first event on, without its requests and permits. */
   restore(events: Iterable<EventEnvelope>): void {
     const nowMs = this.clock.now();
     for (const event of events) {
@@ -114,14 +114,14 @@ export class MemoryStore implements Store {
     return this.storeMeta;
   }
 
-  /** There is nothing to write and nothing to let go of, and others may share this object. */
+  /** Nothing to write or release, and others may share this object. */
   async close(): Promise<void> {}
 
   private findProject({ tenant_id, project_id }: ProjectKey): MemoryProject | undefined {
     return this.tenants.get(tenant_id)?.projects.get(project_id);
   }
 
-  /** A tenant or project comes to be with the first unit that writes something, not with one that is refused. */
+  /** A tenant or project is created by the first transaction that writes something, not by a refused one. */
   private commitOne(transaction: Transaction): CommitOutcome {
     const { tenant_id, project_id } = transaction;
     const tenant: MemoryTenant = this.tenants.get(tenant_id) ?? {

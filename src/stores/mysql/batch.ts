@@ -9,18 +9,18 @@ import type {
 } from '../store.js';
 import { decodeName, encodeName, NAME_BYTES_MAX } from './name-encoding.js';
 
-/** JSON has no infinity. A place without an end ends when numbers do. */
+/** JSON has no Infinity; this stands for a permit that never expires. */
 const FOREVER_MS = Number.MAX_SAFE_INTEGER;
 
 /**
- * Units of one project none of which stands on what another of them does, so that all of them can be decided on the
- * state before the first, and written together.
+ * Transactions of one project that do not depend on each other, so that all of them can be decided on the state before
+ * the first, and written together.
  */
 export interface TransactionRun {
   readonly transactions: readonly Transaction[];
 }
 
-/** Cuts a batch into runs, in order. Whoever sends units that do not meet each other sends one run. */
+/** Splits a batch into runs, in order. Independent transactions form one run. */
 export function runsOf(transactions: readonly Transaction[]): TransactionRun[] {
   const runs: OpenRun[] = [];
   for (const transaction of transactions) {
@@ -41,7 +41,7 @@ class OpenRun implements TransactionRun {
     this.add(first);
   }
 
-  /** Places need no thought here: the procedure takes them in the order of the units where that can matter. */
+  /** Permits do not matter here: the procedure takes them in transaction order where that can make a difference. */
   accepts(transaction: Transaction): boolean {
     const first = this.transactions[0] as Transaction;
     return (
@@ -64,12 +64,12 @@ class OpenRun implements TransactionRun {
   }
 }
 
-/** Texts of the whole batch, one after the other; a row of a list says where its own begins and ends. */
+/** The texts of the whole batch, concatenated; a row of a list refers to its text by offset and length. */
 class TextBuffer {
   private readonly texts: string[] = [];
   private bytes = 0;
 
-  /** Where it is, counted from 1, and how long. */
+  /** The text's offset, from 1, and its length in bytes. */
   add(value: unknown): [number, number] {
     const text = JSON.stringify(value);
     const at = this.bytes + 1;
@@ -84,7 +84,7 @@ class TextBuffer {
   }
 }
 
-/** The lists of one run, as the procedure reads them; the columns are in commit-procedures.ts. */
+/** The lists of one run, as the procedure reads them; the columns are defined in commit-script.ts. */
 class RunLists {
   readonly run: Record<string, unknown>;
   readonly units: unknown[] = [];
@@ -118,7 +118,7 @@ class RunLists {
     };
   }
 
-  /** Sorted, so that whoever locks several locks them in one order. */
+  /** Sorted, so that all callers lock scopes in the same order. */
   get scopes(): unknown[] {
     const sorted = [...this.scopesByName].sort(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([scope, { takes, room }]) => [scope, takes, room]);
@@ -212,7 +212,7 @@ function lastPerMember(permits: readonly Permit[]): PermitRow[] {
   );
 }
 
-/** The notes of a unit, each once. */
+/** The loose events of a transaction, without duplicates. */
 function distinctLooseEvents({ loose_events: looseEvents }: Transaction): readonly NewEvent[] {
   if (looseEvents.length < 2) return looseEvents;
   return looseEvents.filter(
@@ -243,7 +243,10 @@ const LISTS = [
   'rooms',
 ] as const;
 
-/** What `commit_batch` takes after the batch's id. One run's lists are sent as they are, several runs' as lists of lists. */
+/**
+ * The arguments of `commit_batch` after the batch's id. The lists of a single run are sent as they are, those of
+ * several runs as lists of lists.
+ */
 export function encodeRuns(runs: readonly TransactionRun[]): (Buffer | string | number)[] {
   const [headTexts, eventTexts] = [new TextBuffer(), new TextBuffer()];
   const all = runs.map((run) => new RunLists(run, headTexts, eventTexts));
@@ -260,7 +263,7 @@ export function encodeRuns(runs: readonly TransactionRun[]): (Buffer | string | 
   ];
 }
 
-/** Each once, and sorted: see `scopes`. */
+/** Without duplicates, and sorted: see `scopes`. */
 function projectsOf(runs: readonly TransactionRun[]): [string, string][] {
   const keys = runs.map(({ transactions }): [string, string] => {
     const { tenant_id, project_id } = transactions[0] as Transaction;
@@ -270,19 +273,19 @@ function projectsOf(runs: readonly TransactionRun[]): [string, string][] {
   return [...once].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
 }
 
-/** A row of `batches`: what became of a run. */
+/** A row of `batches`: the result of a run. */
 export interface RunRow {
   /** Before the run. */
   readonly position: number;
   readonly rules_seq: number;
   readonly now_ms: number;
-  /** Of the units that were refused: number to kind, `full` with the scope after it. */
+  /** The refused transactions: number to kind, `full` followed by the scope. */
   readonly refused: string | null;
   /** The numbers of the events that were written; null: all. */
   readonly kept: string | null;
 }
 
-/** Heads and requests that refused units met; a row of either kind, by run. */
+/** A head or a request that caused a refusal, by run. */
 export interface RefusalRow {
   readonly run: number;
   readonly head?: string;
@@ -327,7 +330,7 @@ function positions({ position, kept }: RunRow): (number: number) => number | nul
   return (number) => of.get(number) ?? null;
 }
 
-/** A note that a unit brings twice was sent once: the second is left out. */
+/** A loose event that occurs twice in a transaction is sent once; the second gets null. */
 function looseEventPositions(
   transaction: Transaction,
   positionAt: (index: number) => number | null,
@@ -355,7 +358,7 @@ function decodeRefusal(
   return { kind, heads, rules_seq, now_ms };
 }
 
-/** What the refused units of a run met, by name. */
+/** The heads and requests that caused the refusals of a run, by name. */
 class RefusalRows {
   private readonly heads = new Map<string, StoredHead>();
   private readonly requests = new Map<string, CompletedRequest>();

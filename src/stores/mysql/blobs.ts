@@ -8,7 +8,7 @@ import type { MysqlOptions } from './options.js';
 const PART_BYTES = 1024 * 1024;
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** Blobs in a table, in parts that any server takes. All parts of a blob appear together. */
+/** Blobs in a table, in parts small enough for any server. All parts of a blob become visible together. */
 export class MysqlBlobs implements Blobs {
   constructor(
     private readonly pool: Pool,
@@ -68,7 +68,7 @@ export class MysqlBlobs implements Blobs {
 }
 
 function keyOf(tenantId: string, sha256: string): Buffer[] {
-  // It comes from outside: HEX that is none would name another blob.
+  // The hash comes from outside: invalid hex would name another blob.
   if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
   return [nameBytes(tenantId), Buffer.from(sha256, 'hex')];
 }

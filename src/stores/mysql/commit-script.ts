@@ -2,13 +2,14 @@ import { REQUEST_WINDOW_MS, REQUESTS_MAX } from '../store.js';
 import { NAME_BYTES_MAX } from './name-encoding.js';
 
 /**
- * One call commits a batch. The store cuts it into runs: units of one project that do not stand on one another, so
- * that the units of a run are decided and written together, a statement for all of them (see batch.ts). Only SQL that
- * MySQL 8 and MariaDB 10.6 both understand: no RETURNING, no row alias, no JSON in JSON variables.
+ * The SQL of the commit procedure; one call commits a batch. The store splits the batch into runs of independent
+ * transactions of one project, so that the transactions of a run are decided and written together, with one statement
+ * for all of them (see batch.ts). It uses only SQL that MySQL 8 and MariaDB 10.6 both support: no RETURNING, no row
+ * alias, no JSON in JSON variables.
  *
- * MariaDB reads JSON character by character, once for every column, and copies each variable of a statement into the
- * text of that statement. So rows are short lists instead of objects, and the texts of heads and events come beside
- * them as bytes, cut out by their place.
+ * MariaDB parses JSON character by character, once per column, and copies each variable of a statement into the
+ * statement's text. So rows are short lists instead of objects, and the texts of heads and events are passed separately
+ * as bytes, addressed by offset.
  */
 
 const NAME = `VARBINARY(${NAME_BYTES_MAX})`;
@@ -48,20 +49,20 @@ const REQUESTS = rows('v_requests', [
   'count INT',
 ]);
 
-/** Whoever only looks for them reads no more than it needs. */
+/** A lookup of requests reads only these columns. */
 const REQUEST_KEYS = rows('v_requests', ['unit INT', 'number INT', `request_key ${NAME}`]);
 const SCOPES = rows('v_scopes', [`scope ${NAME}`, 'takes BIGINT', 'room BIGINT']);
 const SLOT = columnsAt([`scope ${NAME}`, `member ${NAME}`, 'until_ms BIGINT']);
 const SLOTS = `JSON_TABLE(v_slots, '$[*]' COLUMNS (
         unit INT PATH '$[0]', NESTED PATH '$[1][*]' COLUMNS (${SLOT})))`;
 
-/** SYSDATE is the time at which it is asked, NOW that at which the call began, before any lock was waited for. */
+/** SYSDATE is the current time; NOW is when the call began, before it waited for locks. */
 export const CLOCK_MS = 'FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000)';
 
-/** After so many requests those that are too old or too many are forgotten. */
+/** Old and surplus requests are deleted after this many new ones. */
 const FORGET_EVERY = 1024;
 
-/** Past so many places taken since the last count, a scope is counted anew and its expired places are let go. */
+/** After this many permits taken since the last count, a scope is recounted and its expired permits are deleted. */
 const UNCOUNTED_MAX = 10_000;
 
 const IN_PROJECT = 'tenant_id = v_tenant AND project_id = v_project';
@@ -70,15 +71,15 @@ const inProject = (table: string): string =>
 const KNOWN_REQUESTS = `${REQUEST_KEYS} r
       STRAIGHT_JOIN requests k ON ${inProject('k')} AND k.request_key = r.request_key`;
 
-/** A scope that may be short of room for the run, as far as is known without counting. */
+/** A scope that may have too few free permits for the run, as far as is known without counting. */
 const SHORT = 'c.live_at_most > s.room';
 const scopesWhere = (condition: string): string =>
   `EXISTS (SELECT 1 FROM ${SCOPES} s STRAIGHT_JOIN scopes c ON c.tenant_id = v_tenant AND c.scope = s.scope
         WHERE ${condition})`;
 
 /**
- * What refused units met, for whoever asked. Plain rows: to gather texts in one value, MariaDB makes a table on disk.
- * Of a batch that was here before it shows more than is asked for, as it is now.
+ * The heads and requests that caused refusals. Plain rows: to aggregate texts into one value, MariaDB creates a table
+ * on disk. For a repeated batch it returns more than needed, in its current state.
  */
 const SHOWN = `
       SELECT v_run AS run, h.head
@@ -95,7 +96,7 @@ const rememberRequests = (first: string, count: string, spans: string): string =
         FROM ${REQUESTS} r ${spans}
         WHERE r.number IS NOT NULL AND NOT FIND_IN_SET(r.unit, v_out);`;
 
-/** The events of a unit that are written follow one another. */
+/** The written events of a transaction are consecutive. */
 const SPANS_KEPT = `
         LEFT JOIN (
           SELECT n.unit, MIN(FIND_IN_SET(n.number, v_kept)) AS first, COUNT(*) AS count
@@ -103,11 +104,11 @@ const SPANS_KEPT = `
         ) s ON s.unit = r.unit`;
 
 /**
- * Locks every project of the batch, in order, so that nothing comes between; answers from memory where this batch was
- * here before; else applies run after run. The last rows it gives are those of \`batches\`.
+ * Locks every project of the batch in order, so that no other write intervenes; returns the stored outcome of a
+ * repeated batch, or else applies run after run. The last result set holds the rows of `batches`.
  *
- * Units and events have numbers within their run. \`v_out\` lists the units that are refused, \`v_kept\` the events that
- * are written, where that is not all of them: an event's place in \`v_kept\` is its place among the new positions.
+ * Transactions and events are numbered within their run. `v_out` lists the refused transactions, `v_kept` the events
+ * that are written, unless all are: an event's index in `v_kept` is its index among the new positions.
  */
 export const COMMIT_BATCH = `CREATE PROCEDURE commit_batch(
   p_batch_id BINARY(16), p_run_count INT, p_projects JSON, p_runs JSON, p_units JSON, p_touched JSON, p_heads JSON,

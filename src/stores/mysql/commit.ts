@@ -9,10 +9,10 @@ import { withConnection } from './connection.js';
 import { isConnectionLost, isRetryable, toStoreError } from './errors.js';
 import type { MysqlOptions } from './options.js';
 
-/** How long the outcome of a call that was cut short is asked for, and how long a busy lock is tried again. */
+/** How long to retry after a lost connection or a busy lock. */
 const RETRY_MS = 10_000;
 const PAUSE_MS = { first: 20, longest: 1_000 };
-/** How long an outcome is kept for whoever asks again: far longer than anybody does. */
+/** How long an outcome is kept for a retry; far longer than any retry takes. */
 const KEEP_MS = 5 * 60_000;
 const PRUNE_EVERY_MS = 60_000;
 const PRUNED_AT_ONCE = 10_000;
@@ -22,7 +22,7 @@ const ENVELOPE_BYTES = 1024;
 
 const CALL = 'CALL commit_batch(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
 
-/** Takes batches to the server so that each takes effect once, however often it has to be asked for. */
+/** Sends batches to the server so that each takes effect once, however often it has to be retried. */
 export class MysqlCommitter {
   private readonly pruneTimer: NodeJS.Timeout;
 
@@ -44,7 +44,7 @@ export class MysqlCommitter {
     clearInterval(this.pruneTimer);
   }
 
-  /** All units in one call, or in halves if they are more than the server takes at a time. */
+  /** Sends all transactions in one call, or in halves if they exceed the server's packet size. */
   private async send(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const runs = runsOf(transactions);
     const values = encodeRuns(runs);
@@ -83,7 +83,7 @@ export class MysqlCommitter {
       } catch (error) {
         wasConnectionLost ||= sent.ever && isConnectionLost(error);
         if (!wasConnectionLost && !isRetryable(error)) throw toStoreError(error, this.options);
-        // From the first failure on: the call itself may have been waited for long enough.
+        // Counted from the first failure: the call itself may have taken long.
         untilMs = Math.min(untilMs, performance.now() + RETRY_MS);
         if (performance.now() >= untilMs) {
           throw wasConnectionLost
@@ -105,12 +105,12 @@ export class MysqlCommitter {
         { sql: CALL, timeout: this.options.statement_timeout_ms },
         values,
       );
-      // After the rows comes the word on how the call itself ended.
+      // The last result is the status of the call itself.
       return results.slice(0, -1);
     });
   }
 
-  /** Whether it works does not matter to anybody now: the next time will do. */
+  /** Failures are ignored: the next run tries again. */
   private async prune(): Promise<void> {
     const sql = `DELETE FROM batches WHERE now_ms < ${CLOCK_MS} - ${KEEP_MS}
       ORDER BY now_ms LIMIT ${PRUNED_AT_ONCE}`;
@@ -119,7 +119,7 @@ export class MysqlCommitter {
   }
 }
 
-/** What the call takes on the wire, at most. */
+/** Upper bound of the call's size on the wire. */
 function bytesOf(values: readonly (Buffer | string | number)[]): number {
   return values.reduce((sum: number, value) => {
     if (typeof value === 'string') return sum + value.length * UTF8_BYTES_PER_UNIT_MAX;

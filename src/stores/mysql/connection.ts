@@ -2,9 +2,9 @@ import type { Connection, Pool, PoolConnection } from 'mysql2/promise';
 import { loadDriver } from '../load-driver.js';
 import type { MysqlOptions } from './options.js';
 
-/** How long one lock is waited for; a commit that waits in vain is tried again. */
+/** Lock wait timeout; a commit that hits it is retried. */
 const LOCK_WAIT_SECONDS = 5;
-/** A queue that long means that the engine no longer answers. */
+/** A queue of this length means that the engine no longer responds. */
 const QUEUE_MAX = 10_000;
 
 const SESSION = `SET SESSION
@@ -20,7 +20,7 @@ export async function openPool(options: MysqlOptions): Promise<Pool> {
     connectionLimit: options.pool_size,
     queueLimit: QUEUE_MAX,
   });
-  // The first statements of a connection: the driver sends them before any other.
+  // The driver sends these statements before any other on a connection.
   pool.on('connection', (connection) => {
     const bare = connection as unknown as { query(sql: string, done: () => void): void };
     for (const statement of [SESSION, ISOLATION]) bare.query(statement, () => {});
@@ -28,7 +28,7 @@ export async function openPool(options: MysqlOptions): Promise<Pool> {
   return pool;
 }
 
-/** For the migrator: the database may not be there yet. */
+/** For the migrator: the database may not exist yet. */
 export async function connect(options: MysqlOptions): Promise<Connection> {
   const { createConnection } = await loadDriver('mysql2', () => import('mysql2/promise'));
   const connection = await createConnection(address(options));
@@ -46,7 +46,7 @@ const address = ({ host, port, user, password, tls, connect_timeout_ms }: MysqlO
   ...(tls ? { ssl: { verifyIdentity: true } } : {}),
 });
 
-/** Runs `work` on a connection, which goes back to the pool only if it is fit for the next. */
+/** Runs `work` on a connection, which returns to the pool only if `work` succeeds. */
 export async function withConnection<T>(
   pool: Pool,
   work: (connection: PoolConnection) => Promise<T>,

@@ -8,7 +8,7 @@ import { onSharedEngine } from '../testing/shared-engine.js';
 import { openMysqlStore } from './mysql-store.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
-/** A few names for everything, so that units meet each other in every way. */
+/** Few names, so that transactions interact in every way. */
 const few = (name: string) => fc.nat(3).map((n) => `${name}${n}`);
 const lists = <T>(of: fc.Arbitrary<T>, maxLength: number) => fc.array(of, { maxLength });
 const slot = fc.record({
@@ -60,7 +60,7 @@ await onSharedEngine('mysql', ({ url }) => {
   });
 });
 
-/** Seqs are mostly right, as far as the state before the batch and the units before it tell. */
+/** Seqs are mostly correct, according to the state before the batch and the transactions before. */
 async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store): Promise<Transaction[]> {
   const seqs = new Map<string, number>();
   const transactions: Transaction[] = [];
@@ -93,7 +93,7 @@ async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store):
   return transactions;
 }
 
-/** Time differs, and so does what is remembered beside a request's public fields. */
+/** Omits what may differ: times, and what is stored beside a request's public fields. */
 const timeless = (outcomes: readonly CommitOutcome[]): unknown[] =>
   outcomes.map((outcome) => {
     if (outcome.kind !== 'replay') return { ...outcome, now_ms: 0 };

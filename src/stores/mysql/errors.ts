@@ -2,7 +2,7 @@ import { certificateError, isCertificateError } from '../certificate.js';
 import { StoreRefused, StoreUnavailable } from '../store.js';
 import type { MysqlOptions } from './options.js';
 
-/** What the driver throws: errors of the server carry a number, those of the network a code. */
+/** A driver error: server errors have a number, network errors a code. */
 export interface MysqlDriverError extends Error {
   readonly code?: string;
   readonly errno?: number;
@@ -30,16 +30,19 @@ const ERROR_NUMBER = {
   statement_timeout: 1969,
 } as const;
 
-/** The server rolled the batch back, and asking again may well work. */
+/** The server rolled the batch back, and a retry may succeed. */
 const RETRYABLE: ReadonlySet<number> = new Set([ERROR_NUMBER.lock_wait_timeout, ERROR_NUMBER.deadlock]);
-/** The server ended the call or the connection: nobody can tell from the error how far it had come. */
+/** The server ended the call or the connection: the error does not tell how far it had come. */
 const CONNECTION_LOST: ReadonlySet<number> = new Set([
   ERROR_NUMBER.shutting_down,
   ERROR_NUMBER.query_interrupted,
   ERROR_NUMBER.connection_killed,
   ERROR_NUMBER.statement_timeout,
 ]);
-/** Full disks and tables, no memory: the statement was undone. 1021, 1037, 1041, 1114, 1030 (with the engine's own number). */
+/**
+ * Full disk or table, out of memory: the statement was rolled back. 1021, 1037, 1041, 1114, 1030 (with the engine's own
+ * number).
+ */
 const EXHAUSTED: ReadonlySet<number> = new Set([1021, 1030, 1037, 1041, 1114]);
 const TOO_MANY_CONNECTIONS: ReadonlySet<number> = new Set([
   ERROR_NUMBER.too_many_connections,
@@ -67,7 +70,7 @@ export function isConnectionLost(error: unknown): boolean {
 export const isMissingSchema = (error: unknown): boolean =>
   [ERROR_NUMBER.no_database, ERROR_NUMBER.no_table].includes(numberOf(error) as 1049);
 
-/** An error that happened before anything took effect, or with nothing to take effect: as the contract names it. */
+/** Maps an error to one of the store contract. Only for errors before anything took effect, or of reads. */
 export function toStoreError(error: unknown, options: MysqlOptions): unknown {
   const where = `${options.host}:${options.port}`;
   const number = numberOf(error);
@@ -85,7 +88,7 @@ export function toStoreError(error: unknown, options: MysqlOptions): unknown {
   return error;
 }
 
-/** The same while a store is opened: what will not mend itself is refused, in a sentence for a person. */
+/** Maps an error while a store is being opened: what needs a person is `StoreRefused`, with an explanation. */
 export function toOpeningError(error: unknown, options: MysqlOptions): unknown {
   const where = `${options.host}:${options.port}`;
   switch (numberOf(error)) {

@@ -14,10 +14,10 @@ interface EventSelect {
   readonly values: SqlValue[];
 }
 
-/** The filters that ask for one value, those that leave the fewest events first: the first that is asked for chooses the index. */
+/** The filters on one field, the most selective first: the first one in a query chooses the index. */
 const FIELDS = ['subject', 'task_id', 'session_id', 'feature_id', 'edge', 'agent_id'] as const;
 
-/** The statement that answers a query from one index; null where nothing can match. */
+/** The statement that answers a query from one index; null if nothing can match. */
 export function selectEvents(project: ProjectKey, query: EventQuery): EventSelect | null {
   if (query.types?.length === 0 || query.limit <= 0) return null;
   const field = FIELDS.find((name) => query[name] !== undefined);
@@ -38,8 +38,8 @@ function select(index: string, conditions: readonly SqlCondition[], limit: numbe
 }
 
 /**
- * Each type has its events in order; of several types together that many of each are enough. They are merged by their
- * positions and read after that: to merge texts, MariaDB makes a table on disk.
+ * Each type has an index in position order, so `limit` events of each type suffice. They are merged by position before
+ * the texts are read: to merge texts, MariaDB creates a table on disk.
  */
 function selectTypes(
   project: ProjectKey,

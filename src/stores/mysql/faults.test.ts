@@ -64,7 +64,7 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
   });
 }
 
-/** Of the whole server: nobody else may use it. */
+/** These settings affect the whole server: no other test may use it. */
 function describeSettings(options: MysqlOptions): void {
   async function set(name: string, value: number): Promise<void> {
     const [was] = await queryServer(options, `SELECT @@GLOBAL.${name} AS value`);
@@ -111,7 +111,7 @@ function describeFaults(options: MysqlOptions): void {
       const store = await open({ ...options, port: await proxy.listen() });
       const commit = (seq: number) =>
         store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', seq)] })]);
-      // The statement is prepared on the connection before the one that is cut.
+      // Prepares the statement on the connection before it is cut.
       expect(kindsOf(await commit(0))).toEqual(['committed']);
       proxy.cutNext(lost);
       expect(await commit(1)).toMatchObject([{ kind: 'committed', positions: [2] }]);
@@ -131,7 +131,7 @@ function describeFaults(options: MysqlOptions): void {
   });
 }
 
-/** Clients that each move a subject of their own on and on, whatever becomes of the server. */
+/** Clients that each keep moving a subject of their own, whatever happens to the server. */
 class MysqlCommitLoad {
   private stopped = false;
   private listeners: (() => void)[] = [];
@@ -172,7 +172,10 @@ class MysqlCommitLoad {
   }
 }
 
-/** Between the store and its server. Told to, it cuts a connection with the next call: before it arrives, or after. */
+/**
+ * A proxy between the store and its server. When armed, it cuts the connection of the next call: before the request
+ * arrives, or after it.
+ */
 class CuttingProxy {
   cuts = 0;
   private armed: 'reply' | 'request' | null = null;

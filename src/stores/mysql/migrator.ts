@@ -18,7 +18,7 @@ export async function openMysqlMigrator(options: MysqlOptions): Promise<Migrator
   }
 }
 
-/** The version of the schema in a database; 0: there is none. */
+/** The version of the schema in a database; 0: none. */
 export async function schemaVersion(
   connection: Pick<Connection, 'query'>,
   namespace: string,
@@ -53,7 +53,7 @@ class MysqlMigrator implements Migrator {
     return this.translateErrors(async () => MIGRATIONS.slice(await this.foundVersion()));
   }
 
-  /** One migrator at a time; whoever waited finds the work done. */
+  /** Only one migrator runs at a time; one that waited finds the work done. */
   up(): Promise<readonly MigrationStep[]> {
     return this.translateErrors(async () => {
       await checkWritable(this.connection);
@@ -106,7 +106,7 @@ class MysqlMigrator implements Migrator {
 
   private async applyStep({ version, name, statements }: MigrationStep): Promise<void> {
     for (const statement of statements) await this.connection.query(statement);
-    // What belongs to the store as a whole is made once, with the first step.
+    // The store's metadata is created once, with the first step.
     await this.connection.query(
       'INSERT INTO meta (one, incarnation, secret) VALUES (1, 1, ?) ON DUPLICATE KEY UPDATE one = 1',
       [randomBytes(32).toString('hex')],

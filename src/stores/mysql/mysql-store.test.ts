@@ -226,7 +226,7 @@ function describeStore(options: MysqlOptions): void {
   });
 }
 
-/** Fights for one subject and moves its own; gives the positions it was told. */
+/** Competes for one subject and moves its own; returns the reported positions. */
 async function contend(store: Store, project: ProjectKey, name: number): Promise<number[]> {
   const reply: number[] = [];
   let seq = 0;

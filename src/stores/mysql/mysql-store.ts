@@ -25,7 +25,7 @@ import { SCHEMA_VERSION } from './schema.js';
 
 export { openMysqlMigrator } from './migrator.js';
 
-/** Makes nothing: the schema is the migrator's. */
+/** Opens a store; creates nothing, because the schema is the migrator's task. */
 export async function openMysqlStore(options: MysqlOptions): Promise<MysqlStore> {
   const pool = await openPool(options);
   try {
@@ -51,7 +51,7 @@ export class MysqlStore implements Store {
   };
   readonly blobs: MysqlBlobs;
   private closed: Promise<void> | null = null;
-  /** The latest time told: the server's clock may be set back. */
+  /** The latest time reported: the server's clock may be set back. */
   private latestMs = 0;
 
   constructor(
@@ -149,7 +149,7 @@ export class MysqlStore implements Store {
 
   close(): Promise<void> {
     this.committer.close();
-    // The driver says goodbye on each connection, and one that is lost is closed all the same.
+    // The driver sends a quit command on each connection; a lost connection is closed anyway.
     this.closed ??= this.pool.end().catch(() => {});
     return this.closed;
   }

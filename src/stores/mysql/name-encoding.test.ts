@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeName, encodeName, nameBytes } from './name-encoding.js';
 
-/** Any code units, halves of pairs among them. */
+/** Any code units, including lone surrogates. */
 const name = fc.array(fc.nat(0xffff), { maxLength: 6 }).map((units) => String.fromCharCode(...units));
 
 describe('names in columns', () => {

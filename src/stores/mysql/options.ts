@@ -6,14 +6,14 @@ export interface MysqlOptions {
   readonly port: number;
   readonly user: string;
   readonly password: string;
-  /** The database: a tenant of level 2 has one of its own. */
+  /** The database; a tenant of level 2 has its own. */
   readonly namespace: string;
   /** Encrypts the connection and checks the server's certificate. */
   readonly tls: boolean;
-  /** How many connections at most. */
+  /** Maximum number of connections. */
   readonly pool_size: number;
   readonly connect_timeout_ms: number;
-  /** No statement is waited for longer. */
+  /** Timeout of a statement. */
   readonly statement_timeout_ms: number;
 }
 
@@ -27,7 +27,7 @@ const DEFAULTS = {
 const NAMESPACE = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
 const PARAMETERS = new Set(['tls', 'pool', 'connect_ms', 'statement_ms']);
 
-/** `mysql://user:password@host:port/namespace?tls=true&pool=10`, and `mariadb://` alike. */
+/** Parses `mysql://user:password@host:port/namespace?tls=true&pool=10`, or the same with `mariadb://`. */
 export function parseMysqlUrl(text: string): MysqlOptions {
   const url = parseUrl(text);
   const unknown = [...url.searchParams.keys()].find((name) => !PARAMETERS.has(name));
@@ -40,7 +40,7 @@ export function parseMysqlUrl(text: string): MysqlOptions {
   const tls = url.searchParams.get('tls') ?? 'false';
   if (tls !== 'true' && tls !== 'false') throwRefused('tls is true or false');
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  // The driver compares the certificate with a name alone.
+  // The driver can check a certificate only against a host name.
   if (tls === 'true' && isIP(host) !== 0)
     throwRefused('with tls the host is a name, the one in its certificate');
   return {
@@ -72,7 +72,7 @@ function integerParameter(url: URL, name: string, fallback: number, min: number,
   return value;
 }
 
-/** The URL is not shown: it may hold a password. */
+/** The URL is not shown: it may contain a password. */
 function throwRefused(reason: string): never {
   throw new StoreRefused(`This is no URL of a MySQL store: ${reason}.`);
 }

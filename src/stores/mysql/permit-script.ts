@@ -20,8 +20,8 @@ const updateScopes = (column: string, value: string): string => `
     WHERE c.tenant_id = p_tenant;`;
 
 /**
- * A scope knows how many of its places may be live at most: all that were taken since it was last counted, whether
- * or not they have run out. This counts, and lets go of those that have.
+ * Counts the permits of scopes and deletes expired ones. Between counts, a scope knows only an upper bound: every
+ * permit taken since the last count, expired or not.
  */
 export const COUNT_PERMITS = `CREATE PROCEDURE count_places(p_tenant VARBINARY(128), p_now BIGINT, p_scopes JSON)
 SQL SECURITY INVOKER
@@ -33,7 +33,10 @@ BEGIN
   ${updateScopes('live_at_most', 'c.counted + s.takes')}
 END`;
 
-/** For scopes just counted that have less room than the run takes: unit after unit, until they are full. */
+/**
+ * For scopes just counted that have fewer free permits than the run takes: takes them transaction by transaction until
+ * the scope is full.
+ */
 export const TAKE_PERMITS_IN_TURN = `CREATE PROCEDURE take_places_in_turn(
   p_tenant VARBINARY(128), p_project VARBINARY(128), p_now BIGINT, p_scopes JSON, p_slots JSON, p_rooms JSON,
   INOUT p_out ${TEXT}, INOUT p_refused ${TEXT}, INOUT p_wrote INT

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { StoreRefused } from '../store.js';
 import { checkWritable } from './preflight.js';
 
-/** A server that says of itself what MariaDB 10.6.7 said, and reads JSON as that one did. */
+/** A server that reports the version of MariaDB 10.6.7 and parses JSON as that version does. */
 const server = (text: string): Pick<Connection, 'query'> =>
   ({
     query: async (sql: string) => [

@@ -1,9 +1,9 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { StoreRefused } from '../store.js';
 
-/** A call must be able to carry this much: a unit with a result of the greatest size, its event and its head. */
+/** Minimum size of a call: a transaction with a result of maximum size, its event and its head. */
 const PACKET_BYTES_MIN = 4 * 1024 * 1024;
-/** The oldest that have JSON_TABLE. */
+/** The oldest versions with JSON_TABLE. */
 const OLDEST = { MySQL: [8, 0], MariaDB: [10, 6] } as const;
 
 export interface MysqlServerLimits {
@@ -12,10 +12,10 @@ export interface MysqlServerLimits {
 
 type MysqlQueryable = Pick<Connection, 'query'>;
 
-/** Refuses a server that could not keep the promises: not durable, not writable, too old, or with a clock that stands. */
+/** Refuses a server that cannot meet the store contract: not durable, not writable, too old, or with a fixed SYSDATE. */
 export async function runPreflight(server: MysqlQueryable): Promise<MysqlServerLimits> {
   const variable = await checkWritable(server);
-  // MariaDB's 3 syncs with every commit too, and once more.
+  // MariaDB's 3 also syncs with every commit.
   if (!['1', '3'].includes(variable('innodb_flush_log_at_trx_commit'))) {
     throwRefused('a power cut may undo what it has confirmed. Set innodb_flush_log_at_trx_commit = 1');
   }
@@ -37,7 +37,10 @@ export async function runPreflight(server: MysqlQueryable): Promise<MysqlServerL
   return { packet_bytes_max };
 }
 
-/** What a schema can be made on. A user with every right could write to a replica, too: nobody would ever miss it there. */
+/**
+ * Checks that a schema can be created. A user with every privilege could write even to a replica, where the data would
+ * be lost.
+ */
 export async function checkWritable(server: MysqlQueryable): Promise<(name: string) => string> {
   const variable = await readVariables(server);
   checkVersion(variable('version'));
@@ -48,7 +51,7 @@ export async function checkWritable(server: MysqlQueryable): Promise<(name: stri
   return variable;
 }
 
-/** Early MariaDB 10.6 leaves escapes in what JSON_TABLE reads: names and replies would be kept as they never were. */
+/** Early MariaDB 10.6 leaves escapes in JSON_TABLE values: names and replies would be stored incorrectly. */
 async function checkJson(server: MysqlQueryable, version: string): Promise<void> {
   const [rows] = await server.query<RowDataPacket[]>(
     "SELECT j.text FROM JSON_TABLE(?, '$[*]' COLUMNS (text VARCHAR(9) PATH '$')) j",
@@ -76,7 +79,7 @@ function checkVersion(version: string): void {
   }
 }
 
-/** A server started with --sysdate-is-now tells the time at which a call began, not that after its locks. */
+/** With --sysdate-is-now, SYSDATE is the start of the call, not the time after its locks. */
 async function checkClock(server: MysqlQueryable): Promise<void> {
   const [rows] = await server.query<RowDataPacket[]>(
     "SELECT DATE_FORMAT(SYSDATE(6), '%f') AS before_us, SLEEP(0.002), DATE_FORMAT(SYSDATE(6), '%f') AS after_us",

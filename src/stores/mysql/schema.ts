@@ -5,13 +5,13 @@ import { COUNT_PERMITS, TAKE_PERMITS_IN_TURN } from './permit-script.js';
 
 const SCOPE_NAME = 'VARBINARY(128) NOT NULL';
 const NAME = `VARBINARY(${NAME_BYTES_MAX})`;
-/** Shorter than other names: a place is found by its scope and its member together. */
+/** Shorter than other names: a permit's key contains both scope and member. */
 const PERMIT_SCOPE = 'VARBINARY(1000)';
 const PROJECT_KEY = `tenant_id ${SCOPE_NAME}, project_id ${SCOPE_NAME}`;
 const TEXT = 'LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 const INNODB = 'ENGINE = InnoDB ROW_FORMAT = DYNAMIC';
 
-/** Names are bytes (see names.ts): no collation folds or pads them, and they compare as fast as can be. */
+/** Names are bytes (see name-encoding.ts): no collation folds or pads them, and they compare fast. */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS meta (
   one TINYINT NOT NULL PRIMARY KEY,
@@ -110,7 +110,7 @@ const TABLES = [
 
 const procedure = (name: string, text: string): string[] => [`DROP PROCEDURE IF EXISTS ${name}`, text];
 
-/** DDL commits by itself, so every statement can be run again: a step that was cut short is simply taken anew. */
+/** DDL commits implicitly, so every statement is repeatable: an interrupted step is simply run again. */
 export const MIGRATIONS: readonly MigrationStep[] = [
   {
     version: 1,

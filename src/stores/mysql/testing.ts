@@ -14,7 +14,7 @@ import { type MysqlOptions, parseMysqlUrl } from './options.js';
 const AS_ROOT = process.getuid?.() === 0 ? ['--user=root'] : [];
 const dataOf = ({ folder }: ServerLocation): string => join(folder, 'data');
 
-/** A server that starts removes what it takes for leftovers: in a shared folder, the tables of its neighbours. */
+/** A starting server removes files that look like leftovers: in a shared folder, the tables of other servers. */
 const ownTmpdir = ({ folder }: ServerLocation): string => `--tmpdir=${folder}`;
 
 const mariadb = (settings: readonly string[]): ServerSpec => ({
@@ -43,14 +43,14 @@ const mariadb = (settings: readonly string[]): ServerSpec => ({
   },
 });
 
-/** The server of GENESIS_TEST_MYSQL, or a MariaDB of our own on a free port, with nothing in it. */
+/** The server of GENESIS_TEST_MYSQL, or else a new, empty MariaDB on a free port. */
 export async function startMysql(): Promise<TestEngine | MissingEngine> {
   if (!isSelected('mysql')) return NOT_SELECTED;
   const given = process.env.GENESIS_TEST_MYSQL;
   return given === undefined ? startOwnMysql() : { url: given, stop: async () => {} };
 }
 
-/** One that nobody else uses, to be ended, frozen and set up at will. */
+/** An exclusive server, which the test may kill, freeze and configure. */
 export async function startOwnMysql(
   settings: readonly string[] = [],
   parent?: string,
@@ -86,7 +86,7 @@ function initDataFolder(location: ServerLocation): void {
   if (made.status !== 0) throw new Error(`mariadb-install-db failed: ${made.stdout}${made.stderr}`);
 }
 
-/** Says something to the server that a store would not. */
+/** Sends the server a statement that a store would not send. */
 export async function queryServer(
   { host, port, user, password, namespace: database }: MysqlOptions,
   sql: string,
@@ -102,7 +102,7 @@ export async function queryServer(
   }
 }
 
-/** For a store that only gives up on a server that hangs, however slow the machine is. */
+/** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
 export const optionsWithoutTimeouts = (url: string): MysqlOptions => ({
   ...parseMysqlUrl(url),
   connect_timeout_ms: 600_000,

@@ -3,11 +3,11 @@ import type { CommitOutcome, CompletedRequest, RequestRecord, StoredHead, Transa
 import { assertWellFormed } from '../well-formed.js';
 import { INT64_MAX, OUTCOME_CODE } from './commit-script.js';
 
-/** Gives each distinct key a number, 1, 2, 3 … in the order in which they come. */
+/** Numbers distinct keys 1, 2, 3 … in order of appearance. */
 class KeyNumbering {
   private readonly numbers = new Map<string, number>();
 
-  /** `made` is called when the key is new. */
+  /** `onNew` is called if the key is new. */
   numberOf(key: string, onNew: () => void): number {
     const existing = this.numbers.get(key);
     if (existing !== undefined) return existing;
@@ -18,7 +18,7 @@ class KeyNumbering {
   }
 }
 
-/** One batch as the commit function takes it, column by column, and its answer as outcomes. */
+/** A batch as the commit function takes it, column by column, and the decoder of its reply. */
 export class CommitBatch {
   private readonly script: (number | string)[] = [];
 
@@ -52,7 +52,7 @@ export class CommitBatch {
   private readonly heads: StoredHead[] = [];
   private readonly keptProjects: number[] = [];
   private readonly keptRequests: RequestRecord[] = [];
-  /** By kept request: the unit it belongs to. */
+  /** By kept request: the transaction it belongs to. */
   private readonly keptTransactions: number[] = [];
   private readonly eventProjects: number[] = [];
   private readonly events: NewEvent[] = [];
@@ -62,7 +62,7 @@ export class CommitBatch {
     for (const [index, transaction] of transactions.entries()) this.add(transaction, index);
   }
 
-  /** In the order of the commit function's parameters, after the id of the batch. */
+  /** In the order of the commit function's parameters, after the batch's id. */
   values(): unknown[] {
     const { events } = this;
     return [
@@ -99,7 +99,7 @@ export class CommitBatch {
     ];
   }
 
-  /** Reads what `decide` told, unit by unit. */
+  /** Decodes the reply of `commit_batch`, transaction by transaction. */
   outcomes(reply: string): CommitOutcome[] {
     const [now, codes = '', positions = '', ...lines] = reply.split('\n');
     const reader: CommitReply = {
@@ -158,7 +158,7 @@ export class CommitBatch {
     });
   }
 
-  /** `kept` says which request of this very batch was kept under that key; -1: the engine knew it before. */
+  /** `kept` is the request of this batch that was kept under the key; -1: the engine knew it before. */
   private completedRequest(
     number: number,
     kept: number,
@@ -294,7 +294,7 @@ interface CommitReply {
   readonly rows: CommitReplyRows;
 }
 
-/** Of every event of the unit, whatever became of it: null for one that was not written. */
+/** For every event of the transaction; null for one that was not written. */
 function positionsOf(
   { swaps, loose_events: looseEvents }: Transaction,
   reply: CommitReply,
@@ -305,7 +305,7 @@ function positionsOf(
   return positions;
 }
 
-/** What the answer shows of the time before the batch, by the numbers of subjects and requests. */
+/** Heads and requests from before the batch, by the numbers of subjects and requests. */
 class CommitReplyRows {
   readonly heads = new Map<number, StoredHead>();
   readonly requests = new Map<number, Omit<CompletedRequest, 'key'>>();
@@ -331,7 +331,7 @@ class CommitReplyRows {
   }
 }
 
-/** Numbers with a space between them, read one by one. */
+/** Reads space-separated numbers one by one. */
 class NumberReader {
   private readonly numerals: readonly string[];
   private at = 0;
@@ -349,14 +349,14 @@ class NumberReader {
   }
 }
 
-/** Of two words about one place the last stands. */
+/** The last entry per member wins. */
 function lastPerMember({ permits }: Transaction): Transaction['permits'] {
   if (permits.length < 2) return permits;
   const last = new Map(permits.map((permit) => [`${permit.scope}\n${permit.member}`, permit]));
   return last.size === permits.length ? permits : [...last.values()];
 }
 
-/** The engine counts whole milliseconds: the next one says the same as any fraction before it. */
+/** The engine counts whole milliseconds; rounding up gives the same comparisons. */
 function wholeMs(ms: number): number | string {
   return ms > Number.MAX_SAFE_INTEGER ? INT64_MAX : Math.ceil(ms);
 }
@@ -366,7 +366,7 @@ function timeOf(timestamp: string): number | string {
   return Number.isNaN(atMs) ? 'NULL' : atMs;
 }
 
-/** What the columns tell is not told again; `eventOf` puts it back. */
+/** The event without the fields that have columns; `eventFromRow` adds them back. */
 export function withoutColumns(event: NewEvent): Partial<NewEvent> {
   const {
     tenant_id,
@@ -385,10 +385,10 @@ export function withoutColumns(event: NewEvent): Partial<NewEvent> {
 
 const numbers = (list: readonly (number | string)[]): string => `{${list.join()}}`;
 
-/** JSON has no line feed of its own. */
+/** Line-separated: encoded JSON contains no line feed. */
 const bodies = (list: readonly unknown[]): string => list.map((value) => JSON.stringify(value)).join('\n');
 
-/** Lines, the empty one for no name. Ids have neither line feeds nor NUL, which PostgreSQL has no way to keep. */
+/** Line-separated; an empty line is no name. Ids contain neither line feeds nor NUL, which PostgreSQL cannot store. */
 function names(list: readonly (string | undefined)[]): string {
   if (list.includes('')) throw new Error('PostgreSQL: a name is empty.');
   const lines = list.join('\n');

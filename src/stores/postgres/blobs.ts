@@ -1,7 +1,7 @@
 import type { Blobs } from '../blobs.js';
 import type { PostgresPool } from './connection.js';
 
-/** Blobs as rows, over the connections of their store: closed with it. PostgreSQL keeps up to 1 GB in one. */
+/** Blobs as rows, on the connections of their store, and closed with it. PostgreSQL stores up to 1 GB per row. */
 export class PostgresBlobs implements Blobs {
   constructor(
     private readonly connections: PostgresPool,

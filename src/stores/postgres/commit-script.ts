@@ -1,25 +1,25 @@
 import { REQUEST_WINDOW_MS, REQUESTS_MAX } from '../store.js';
 
-/** How the commit function writes "for ever" and "whenever". */
+/** The commit function's value for "forever" and "any time". */
 export const INT64_MAX = '9223372036854775807';
 
-/** Kinds of outcome in the answer of the commit function. */
+/** Kinds of outcome in the reply of the commit function. */
 export const OUTCOME_CODE = { committed: 0, conflict: 1, replay: 2, early: 3, late: 4, full: 5 } as const;
 
-/** How long the engine remembers what a batch came to, for a coordinator that lost the reply. */
+/** How long the engine keeps the outcome of a batch, for a coordinator that lost the reply. */
 const BATCH_WINDOW_MS = 5 * 60_000;
 
 /**
- * The rules of a unit (`ProjectLedger.apply`), on numbers alone: what the units of a batch are about was loaded into
- * arrays and is written back from them, so that a batch costs a few statements however many units it has.
+ * The rules of a transaction (`ProjectLedger.apply`) on numbers alone. The state that a batch concerns is loaded into
+ * arrays and written back from them, so that a batch takes a few statements however many transactions it has.
  *
- * `script` holds one unit after the other:
+ * `script` holds one transaction after the other:
  *   project, rules_seq or -1, changes_rules, not_before, not_after, has_effect,
- *   how many swaps, checks, requests, notes, slots, rooms and events of swaps, and then these:
+ *   the number of swaps, checks, requests, loose events, permits, limits and events of swaps, then these:
  *   swap: subject, expected_seq, events   check: subject, expected_seq   request: request, keep
- *   note: note                            slot: place, until             room: scope, max
- * `told` answers in the same order, each unit with its kind (see TOLD) and
- *   committed: rules_seq; the positions of its events are in `event_position`, 0 for a note that was there
+ *   loose event: its number               permit: place, until           limit: scope, max
+ * `told` replies in the same order, each transaction with its kind (see OUTCOME_CODE) and
+ *   committed: rules_seq; the positions of its events are in `event_position`, 0 for a loose event that existed
  *   conflict: rules_seq, then for each swap and check the swap of this batch that made its head, 0 for none
  *   replay: request, and the request of this batch that was kept under that key, -1 for none   full: scope
  */
@@ -182,8 +182,8 @@ BEGIN
 END $$`;
 
 /**
- * One batch, in one call: lock, read the clock, load, decide, write. Lists of names and of JSON come as lines, since
- * neither holds a line feed; whatever is met several times has a number, 1, 2, 3 …
+ * Commits one batch in one call: lock, read the clock, load, decide, write. Lists of names and of JSON are passed as
+ * lines, since neither contains a line feed; repeated values are numbered 1, 2, 3 …
  */
 export const commitFunction = `
 CREATE FUNCTION commit_batch(
@@ -392,7 +392,7 @@ BEGIN
   RETURN answer;
 END $$`;
 
-/** Each batch forgets a little more than it adds, so that nobody ever waits for a great clearing. */
+/** Each batch deletes slightly more expired rows than it adds, so that no call has to do a large cleanup. */
 export const redactFunction = `
 CREATE FUNCTION forget(tenants text[], projects text[], now bigint, kept bigint[])
 RETURNS void LANGUAGE plpgsql AS $$

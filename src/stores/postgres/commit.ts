@@ -4,15 +4,15 @@ import { StoreUnavailable, StoreUncertain } from '../store.js';
 import type { PostgresPool } from './connection.js';
 import { classifyError, errorMessageOf, toStoreError } from './errors.js';
 
-/** How long a batch whose reply was lost is asked for again. */
+/** How long a batch whose reply was lost is retried. */
 const RETRY_MS = 10_000;
-/** How often the engine may take a batch back, for a deadlock or a lock it waited for too long. */
+/** Maximum number of retries after the engine rolled a batch back, for a deadlock or a lock timeout. */
 const ROLLBACK_RETRIES_MAX = 10;
 const PAUSE_MS = { min: 20, max: 500 };
 
 /**
- * Brings batches to the commit function. Each has an id under which the engine keeps its answer for a while, so that one
- * whose reply was lost is asked for again and takes effect once.
+ * Sends batches to the commit function. The engine keeps the reply of each under its id for a while, so a batch whose
+ * reply was lost can be retried and takes effect once.
  */
 export class PostgresCommitter {
   private readonly text: string;

@@ -126,7 +126,7 @@ function describeRaces(url: string): void {
   });
 }
 
-/** Moves one head as often as it can, always on the head it last saw; gives how often it did. */
+/** Moves one head as often as it can, always from the head it last saw; returns how often it succeeded. */
 async function contend(store: Store, project: ProjectKey, tries: number): Promise<number> {
   let seq = 0;
   let won = 0;
@@ -142,7 +142,7 @@ async function contend(store: Store, project: ProjectKey, tries: number): Promis
   return won;
 }
 
-/** Pages through the feed while others write, and once more when they have stopped. */
+/** Pages through the feed while others write, and once more after they have stopped. */
 async function follow(store: Store, project: ProjectKey, writing: () => boolean): Promise<number[]> {
   const seen: number[] = [];
   for (;;) {

@@ -10,15 +10,15 @@ export interface PostgresStatement {
   readonly values: unknown[];
 }
 
-/** Beyond the time the engine gives a statement: whoever has not answered by then is frozen or gone. */
+/** Added to the engine's statement timeout: a server that has not replied by then is frozen or gone. */
 const GRACE_MS = 1_000;
 
-/** A bounded pool of connections; one that was lost is never given out again. */
+/** A bounded pool of connections; a lost connection is never reused. */
 export class PostgresPool {
   private closing: Promise<void> | null = null;
 
   private constructor(private readonly pool: Pool) {
-    // A connection that breaks says so to whoever asked something on it; an idle one is replaced when it is missed.
+    // A broken connection reports to its pending query; an idle one is replaced when needed.
     pool.on('error', () => {});
     pool.on('connect', (client) => client.on('error', () => {}));
   }
@@ -70,8 +70,8 @@ export class PostgresPool {
   }
 
   /**
-   * Asks as a role that sees one tenant. The four statements go out together, so that this costs one round trip; the
-   * settings end with the transaction, also behind a pooler.
+   * Queries as a role that sees one tenant. The four statements are sent together, so that this takes one round trip;
+   * the settings end with the transaction, even behind a pooler.
    */
   async queryAsTenant<Row extends QueryResultRow>(
     tenantId: string,
@@ -105,7 +105,7 @@ const tenantStatement = (tenantId: string, role: string): PostgresStatement => (
   values: [role, tenantId],
 });
 
-/** Waits for all of them, so that none is still under way when the connection goes back, and throws the first failure. */
+/** Waits for all promises, so that none is pending when the connection is released, and throws the first failure. */
 async function allSettledOrThrow<T extends readonly Promise<unknown>[]>(
   promises: T,
 ): Promise<{ [Index in keyof T]: Awaited<T[Index]> }> {

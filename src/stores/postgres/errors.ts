@@ -3,8 +3,8 @@ import { StoreBroken, StoreRefused, StoreUnavailable } from '../store.js';
 import type { PostgresOptions } from './options.js';
 
 /**
- * `lost`: the connection went, and what was asked on it may have happened. `again`: the engine took it back, and it may
- * work at once. `unavailable`: the engine took it back, and it may work later. `gone`: the schema is not there any more.
+ * `lost`: the connection was lost, and the statement may have happened. `again`: rolled back, an immediate retry may
+ * succeed. `unavailable`: rolled back, a later retry may succeed. `gone`: the schema is missing or not accessible.
  */
 export type PostgresFailure = 'lost' | 'again' | 'unavailable' | 'gone' | 'bug';
 
@@ -12,7 +12,7 @@ const LOST = /^(08...|57P01|57P02|57P05)$/;
 const AGAIN = /^(40001|40P01|55P03)$/;
 const UNAVAILABLE = /^(53...|57014|57P03|25006|58030)$/;
 const GONE = /^(3F000|42P01|42883|3D000|28...|42501)$/;
-/** What the driver says of a connection, without a code. */
+/** Driver messages about a lost connection, which have no code. */
 const LOST_MESSAGE =
   /Connection terminated|Query read timeout|not queryable|Client was closed|timeout exceeded|timeout expired|after calling end/;
 
@@ -27,7 +27,7 @@ export function classifyError(error: unknown): PostgresFailure {
   return LOST_MESSAGE.test(String(message)) || isCertificateError(error) ? 'lost' : 'bug';
 }
 
-/** What a question that changes nothing rejects with. */
+/** Maps the error of a read to one of the store contract. */
 export function toStoreError(error: unknown): unknown {
   switch (classifyError(error)) {
     case 'bug':
@@ -39,7 +39,7 @@ export function toStoreError(error: unknown): unknown {
   }
 }
 
-/** Why a store did not open, for a person to read. */
+/** Explains to a person why a store did not open. */
 export function toOpeningError(error: unknown, options: PostgresOptions): unknown {
   const { host, port, user, database, namespace } = options;
   const { code } = error as { code?: unknown };
@@ -69,7 +69,7 @@ export function toOpeningError(error: unknown, options: PostgresOptions): unknow
   return toStoreError(error);
 }
 
-/** The driver puts passwords into no message; a failed connection to several addresses has none of its own. */
+/** The driver puts no passwords into messages; a failed connection to several addresses has no message of its own. */
 export function errorMessageOf(error: unknown): string {
   const { message, code } = error as { message?: unknown; code?: unknown };
   return String(message || code || error);

@@ -2,10 +2,10 @@ import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { PostgresStatement } from './connection.js';
 
-/** The filters that ask for one value of one field; each has an index that ends with the position. */
+/** The filters on one field; each has an index that ends with the position. */
 const FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
 
-/** Fields that are columns, and in no body. */
+/** Fields stored in columns, not in the body. */
 const COLUMNS = ['position', 'event_type', ...FIELDS, 'body'] as const;
 
 export type EventRow = Readonly<Record<(typeof COLUMNS)[number], string | null>>;
@@ -42,7 +42,7 @@ export function eventStatement(
   const page = (condition: string) =>
     `SELECT ${COLUMNS.join()} FROM ${namespace}.event WHERE ${condition} ORDER BY position LIMIT ${limit}`;
   if (types === null || types.length === 1) return { text: page(conditions.join(' AND ')), values };
-  // A page of each type, in the order of its index, and of these the first: no more is read than could be shown.
+  // One page per type, in index order, then the first of these: reads no more than could be returned.
   const ofType = page([...conditions, 'event_type = type.name'].join(' AND '));
   const text = `SELECT found.* FROM unnest(${parameter(types)}::text[]) AS type (name), LATERAL (${ofType}) AS found
 ORDER BY position LIMIT ${limit}`;

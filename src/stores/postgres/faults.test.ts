@@ -81,7 +81,7 @@ function describeFaults(options: PostgresOptions): void {
     const store = await openHere({ ...options, port: proxy.port });
     proxy.refuse(true);
     const transaction = transactionOf(project, { swaps: [swapOf(project, '~a', 0)] });
-    // The question meets the broken connection, so that the commit has none to begin with.
+    // This query hits the broken connection, so that the commit starts without one.
     await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
     await expect(store.commit([transaction])).rejects.toThrow(StoreUnavailable);
     proxy.refuse(false);
@@ -89,7 +89,7 @@ function describeFaults(options: PostgresOptions): void {
   });
 }
 
-/** Moves a head of its own on and on, whatever becomes of the engine, and knows what was acknowledged. */
+/** Keeps moving a head of its own, whatever happens to the engine, and counts the acknowledged commits. */
 class PostgresWriterLoad {
   private acknowledged = 0;
   private stopped = false;
@@ -106,7 +106,7 @@ class PostgresWriterLoad {
       try {
         const swaps = [swapOf(this.project, this.subject, seq)];
         const [outcome] = await this.store.commit([transactionOf(this.project, { swaps })]);
-        // Nobody else moves this head: a conflict shows what a commit did that was given up as uncertain.
+        // Nothing else moves this head: a conflict shows the effect of a commit that was reported as uncertain.
         seq = outcome?.kind === 'conflict' ? (outcome.heads[0]?.head?.seq ?? 0) : seq + 1;
         this.acknowledge(seq);
       } catch (error) {
@@ -115,7 +115,7 @@ class PostgresWriterLoad {
     }
   }
 
-  /** Resolves when so many more were acknowledged than are now. */
+  /** Resolves after this many more commits were acknowledged. */
   acknowledges(more: number): Promise<void> {
     return new Promise((resolve) => this.waiting.push({ count: this.acknowledged + more, resolve }));
   }
@@ -136,7 +136,7 @@ class PostgresWriterLoad {
   }
 }
 
-/** Stands between store and engine, and cuts the connection on which the next commit travels. */
+/** A proxy between store and engine that cuts the connection of the next commit. */
 class ConnectionCutter {
   cuts = 0;
   private cut: 'request' | 'reply' | null = null;

@@ -33,7 +33,7 @@ class PostgresMigrator implements Migrator {
     return this.use(async (client) => this.stepsAfter(await this.foundVersion(client)));
   }
 
-  /** All steps in one transaction, under a lock of their namespace: they are taken whole, by one, or not at all. */
+  /** Applies all steps in one transaction, under a lock of the namespace: one migrator applies all of them, or none. */
   async up(): Promise<readonly MigrationStep[]> {
     return this.use(async (client) => {
       await runPreflight(client, this.options);

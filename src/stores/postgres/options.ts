@@ -7,7 +7,7 @@ export interface PostgresOptions {
   readonly user: string;
   readonly password: string | null;
   readonly ssl: 'off' | 'unverified' | 'verified';
-  /** The schema that holds everything; a tenant of its own may have one of its own. */
+  /** The schema that holds everything; a tenant may have its own. */
   readonly namespace: string;
   readonly connections_max: number;
   readonly connect_timeout_ms: number;
@@ -29,8 +29,8 @@ const SSL_MODES: Readonly<Record<string, PostgresOptions['ssl']>> = {
 const EXAMPLE = 'postgres://user:password@host:5432/database';
 
 /**
- * `postgres://user:password@host:port/database`, and after `?` any of `namespace`, `sslmode`, `connections`,
- * `connect_timeout_ms`, `statement_timeout_ms`. What is wrong is said without the password.
+ * Parses `postgres://user:password@host:port/database`, with optional parameters `namespace`, `sslmode`, `connections`,
+ * `connect_timeout_ms`, `statement_timeout_ms`. Errors do not contain the password.
  */
 export function parsePostgresUrl(url: string): PostgresOptions {
   const parsed = URL.canParse(url) ? new URL(url) : null;
@@ -73,7 +73,7 @@ function sslOf(mode: string | null): PostgresOptions['ssl'] {
   throw new StoreRefused(`sslmode is one of ${Object.keys(SSL_MODES).join(', ')}.`);
 }
 
-/** Lower case and no quoting, and short enough that the names of its roles fit too. */
+/** Lower case without quoting, and short enough for the names of its roles. */
 function namespaceOf(name: string | null): string {
   const namespace = name ?? DEFAULT_NAMESPACE;
   if (/^[a-z_][a-z0-9_]{0,49}$/.test(namespace) && !namespace.startsWith('pg_')) return namespace;

@@ -41,7 +41,7 @@ describe('the URL of a postgres store', () => {
   });
 });
 
-/** Namespaces and roles of this run, since others are on the same server, and one that is not ours keeps them. */
+/** Namespaces and roles unique to this run: others use the same server, and an external server keeps them. */
 const own = (name: string): string => `${name}_${RUN}`;
 const RUN = randomUUID().slice(0, 8);
 
@@ -52,7 +52,7 @@ await onSharedEngine('postgres', ({ url }) => {
   describe('events of a postgres store', () => describeIndexes(url));
 });
 
-/** Says things to the engine as somebody, beside the store. */
+/** A client of the engine as a given user, beside the store. */
 async function asUser(url: string | PostgresOptions): Promise<pg.Client> {
   const { password, ...rest } = typeof url === 'string' ? parsePostgresUrl(url) : url;
   const client = new pg.Client({ ...rest, ...(password === null ? {} : { password }), ssl: false });
@@ -154,7 +154,7 @@ function describeMigrations(url: string): void {
     const project = { tenant_id: 'acme', project_id: 'p' };
     await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     expect(await store.heads(project, ['~a'])).toMatchObject([{ seq: 1 }]);
-    // Row-level security is forced: even the owner sees no tenant that it did not name.
+    // Row-level security is forced: even the owner sees only the tenant that it names.
     const { rows } = await (await asUser(options)).query(`SELECT * FROM ${options.namespace}.head`);
     expect(rows).toEqual([]);
   });
@@ -163,7 +163,7 @@ function describeMigrations(url: string): void {
 function describeTenants(url: string): void {
   const acme = { tenant_id: 'acme', project_id: 'p' };
 
-  /** A login as docs/postgres.md makes it. */
+  /** A login as described in docs/postgres.md. */
   const application = async (name: string): Promise<PostgresOptions> => {
     const namespace = own(name);
     const options = await migrateNamespace(url, namespace);

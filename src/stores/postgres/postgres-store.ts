@@ -23,7 +23,7 @@ import { readRole, SCHEMA_VERSION, versionTable } from './schema.js';
 
 export { openPostgresMigrator } from './migrator.js';
 
-/** Opens what `gen migrate` made; makes nothing itself. */
+/** Opens what `gen migrate` created; creates nothing itself. */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const connections = await PostgresPool.make(options);
   try {
@@ -57,7 +57,7 @@ function assertSchemaVersion(found: number | null, namespace: string): void {
   }
 }
 
-/** The role that owns nothing, where it was made and the user may take it. */
+/** The role that owns nothing, if it exists and the user is a member of it. */
 const readRoleQuery = (namespace: string): string => `SELECT coalesce(
   (SELECT rolname::text FROM pg_roles
    WHERE rolname = '${readRole(namespace)}' AND pg_has_role(current_user, oid, 'MEMBER')), 'none') AS role`;
@@ -70,10 +70,10 @@ export class PostgresStore implements Store {
     commits_at_once: 2,
     durable: true,
   };
-  /** Beside the heads and events, for whoever keeps blobs nowhere else. */
+  /** Stored in the same database, for servers without other blob storage. */
   readonly blobs: PostgresBlobs;
   private readonly committer: PostgresCommitter;
-  /** The latest time told, by which the clock of another server after a failover cannot run back. */
+  /** The latest time reported, so that time does not run back after a failover to a server with another clock. */
   private latestMs = 0;
 
   constructor(

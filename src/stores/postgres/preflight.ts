@@ -11,7 +11,7 @@ interface PostgresServerInfo {
   readonly version: number;
 }
 
-/** Refuses a server that is too old, and one that takes no writes: a replica, or for a user who may only read. */
+/** Refuses a server that is too old or not writable: a replica, or a read-only user. */
 export async function runPreflight(client: PoolClient, { host, port }: PostgresOptions): Promise<void> {
   const { is_replica, read_only, version } = (await client.query<PostgresServerInfo>(SERVER_INFO_QUERY))
     .rows[0] as PostgresServerInfo;

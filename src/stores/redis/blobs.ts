@@ -4,11 +4,11 @@ import type { RedisConnection } from './connection.js';
 import type { RedisKeys } from './keys.js';
 import { scriptOf } from './script.js';
 
-/** What goes over the connection at once: commits behind it wait no longer than it takes. */
+/** Bytes sent in one command: commits on the same connection wait no longer than that takes. */
 const CHUNK_BYTES = 1 << 20;
-/** Redis is memory: what is larger belongs into a folder or a bucket. */
+/** Redis keeps everything in memory: larger blobs belong in a folder or a bucket. */
 export const BLOB_BYTES_MAX = 64 * CHUNK_BYTES;
-/** A draft that nobody finished goes by itself. */
+/** Time to live of an unfinished draft. */
 const DRAFT_KEPT_MS = 3_600_000;
 const FINISH_SCRIPT = scriptOf(`
 redis.call('PERSIST', KEYS[1])
@@ -16,7 +16,10 @@ return redis.call('RENAME', KEYS[1], KEYS[2])
 `);
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** Blobs as strings, written piece by piece beside their place: a blob appears whole or not at all. */
+/**
+ * Blobs as strings. A blob is written in chunks under a draft key and then renamed, so it appears completely or not at
+ * all.
+ */
 export class RedisBlobs implements Blobs {
   constructor(
     private readonly link: RedisConnection,
@@ -51,7 +54,7 @@ export class RedisBlobs implements Blobs {
 
   async size(tenantId: string, sha256: string): Promise<number | null> {
     const length = (await this.link.send(['STRLEN', this.blobKey(tenantId, sha256)])) as number;
-    // One byte stands before each blob, so that an empty one is there too.
+    // A byte precedes each blob, so that an empty one exists too.
     return length === 0 ? null : length - 1;
   }
 

@@ -1,13 +1,13 @@
 import { REQUEST_WINDOW_MS, REQUESTS_MAX } from '../store.js';
 import { scriptOf } from './script.js';
 
-/** How long the outcomes of a batch are kept for whoever asks again after losing the connection. */
+/** How long the outcomes of a batch are kept for a client that retries after a lost connection. */
 const BATCH_KEPT_MS = 300_000;
 
-/** Times of events are kept as the span of so many positions, in two sizes: long ones to pass over much at once. */
+/** Event times are kept as the range per this many positions, in two sizes; the large zones skip much of the log at once. */
 export const ZONE_SIZES = [65_536, 256] as const;
 
-/** Later than any time, and a number to JSON, to Lua and to a sorted set. */
+/** Later than any time, and a valid number in JSON, in Lua and in a sorted set. */
 export const FOREVER_MS = 1e300;
 
 /** The first number of an outcome. */
@@ -18,7 +18,7 @@ export const LATE = 4;
 export const FULL = 5;
 export const COMMITTED = 6;
 
-/** The engine's clock in whole milliseconds, never behind what this tenant was told before. */
+/** The engine's clock in whole milliseconds, never behind a time reported to this tenant before. */
 export const CLOCK_LUA = `
 local function clock_of(tenant)
   local time = redis.call('TIME')
@@ -28,16 +28,16 @@ end
 `;
 
 /**
- * A whole batch of one tenant. First everything the units look at is fetched, each key in one call; then they are
- * decided in order on what was fetched, each on what those before it left; then everything they did is written, again
- * each key in one call. Nothing is written before all is decided, and once a script has written Redis lets it finish:
- * so a batch happens whole or not at all, also when memory or disk run out.
+ * Commits a batch of one tenant. The script first fetches everything the transactions read, each key in one call; then
+ * decides them in order, each on the state left by those before it; then writes all effects, again each key in one
+ * call. Nothing is written before everything is decided, and Redis lets a script that has written finish: so a batch
+ * happens completely or not at all, even when memory or disk run out.
  *
- * Lua's JSON spoils what it reads and writes, and tables are what costs time here. So the units come as a tape: one flat
- * list of numbers, below 2^53, which name strings by where they stand among the arguments. Batch.ts writes it.
+ * Lua's JSON library does not round-trip values, and tables are slow. So the transactions come as a tape: a flat list
+ * of numbers below 2^53, which refer to strings by their index among the arguments. batch.ts writes it.
  *
  * KEYS  tenant, batch
- * ARGV  the tape, the lineage that is served ('': any), then strings. Heads, events and requests are never looked into.
+ * ARGV  the tape, the served lineage ('': any), then strings. The script never parses heads, events or requests.
  */
 export const COMMIT_SCRIPT = scriptOf(`${CLOCK_LUA}
 local REPLAY, CONFLICT, EARLY, LATE, FULL, COMMITTED = ${REPLAY}, ${CONFLICT}, ${EARLY}, ${LATE}, ${FULL}, ${COMMITTED}

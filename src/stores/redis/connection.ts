@@ -28,14 +28,14 @@ type RedisDriver = Awaited<ReturnType<typeof loadRedisDriver>>;
 const loadRedisDriver = () => loadDriver('redis', () => import('redis'));
 
 /**
- * One connection, made when it is needed and again when it is lost; every new one is inspected before anything is
- * asked over it. The driver's own reconnecting is off: it would send again what may have run already.
+ * One connection, opened on demand and reopened after a loss; the preflight checks each new one before use. The
+ * driver's own reconnect is off: it would resend commands that may have run already.
  */
 export class RedisConnection {
   private client: RedisClient | null = null;
   private connecting: Promise<RedisClient> | null = null;
   private isClosed = false;
-  /** Set once this store object is finished: everything rejects with it. */
+  /** Set once this store object is unusable: everything rejects with it. */
   private failure: StoreBroken | null = null;
   private resolveFinished!: (error: StoreBroken) => void;
   readonly finished = new Promise<StoreBroken>((resolve) => {
@@ -51,7 +51,7 @@ export class RedisConnection {
     ) => Promise<void>,
   ) {}
 
-  /** Rejects with `StoreRefused` when there is no such server, or one that cannot be used. */
+  /** Rejects with `StoreRefused` if there is no such server, or one that cannot be used. */
   static async open(
     options: RedisOptions,
     onConnected: (
@@ -68,17 +68,17 @@ export class RedisConnection {
     return connection;
   }
 
-  /** For what may be asked twice: an answer that was lost is `StoreUnavailable`. */
+  /** For idempotent commands: a lost reply is `StoreUnavailable`. */
   async send(args: readonly RedisArgument[], asBuffer = false): Promise<unknown> {
     return lostAsUnavailable(this.exchange(await this.readyClient(), args, asBuffer));
   }
 
-  /** As `send`. */
+  /** Like `send`. */
   run(script: RedisScript, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
     return lostAsUnavailable(this.runOnce(script, keys, args));
   }
 
-  /** For what must happen once: rejects with `ReplyLost` when it may have happened. */
+  /** For what must happen once: rejects with `ReplyLost` if it may have happened. */
   async runOnce(
     script: RedisScript,
     keys: readonly string[],
@@ -109,7 +109,7 @@ export class RedisConnection {
     try {
       this.client = await this.connecting;
     } catch (error) {
-      // Whoever opens a store is told to mend it; later on, all there is to say is that it does not work now.
+      // A refusal asks the person who opens the store to fix it; on a later connection it is only a temporary failure.
       throw error instanceof StoreRefused ? new StoreUnavailable(error.message) : error;
     }
     return this.client;
@@ -149,7 +149,7 @@ export class RedisConnection {
       disableClientInfo: true,
       maintNotifications: 'disabled',
     });
-    // Whoever waits for an answer is told; without a listener it would end the process.
+    // Pending calls get the error; without a listener it would end the process.
     client.on('error', () => {});
     return client as unknown as RedisClient;
   }
@@ -173,7 +173,7 @@ export class RedisConnection {
       return await this.exchange(client, ['EVALSHA', script.sha1, ...rest], false);
     } catch (error) {
       if (codeOf(error as Error) !== 'NOSCRIPT') throw error;
-      // A server forgets its scripts when it restarts. EVAL runs this one, and the server knows it from then on.
+      // A restarted server has lost its scripts. EVAL runs this one and caches it again.
       return this.exchange(client, ['EVAL', script.text, ...rest], false);
     }
   }
@@ -202,7 +202,7 @@ export class RedisConnection {
   }
 }
 
-/** A connection that is not in use yet. */
+/** A connection that is not yet in use. */
 export interface NewRedisConnection {
   run(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown>;
 }

@@ -1,6 +1,6 @@
 import { StoreBroken, StoreUnavailable } from '../store.js';
 
-/** A command was handed to the connection, and no answer came back: it may have run, or may still run. */
+/** A command was sent and no reply came back: it may have run, or may still run. */
 export class ReplyLost extends Error {
   override readonly name = 'ReplyLost';
 
@@ -9,7 +9,7 @@ export class ReplyLost extends Error {
   }
 }
 
-/** What Redis says when it has not run a command at all, and what that means to a person. */
+/** Error codes of commands that Redis did not run, with an explanation for a person. */
 const NOT_EXECUTED: Readonly<Record<string, string>> = {
   LOADING: 'Redis is starting and still reads its data.',
   BUSY: 'Redis is busy with a script of somebody else.',
@@ -26,17 +26,17 @@ const NOT_EXECUTED: Readonly<Record<string, string>> = {
   NOPERM: 'The Redis user may not do what the store needs: docs/redis.md has its ACL rules.',
 };
 
-/** After these the connection is of no use: another server, or another user, has to be asked. */
+/** After these errors the connection is unusable: another server or another user is needed. */
 const CONNECTION_FATAL = new Set(['READONLY', 'MASTERDOWN', 'NOAUTH', 'MOVED']);
 
 export const codeOf = (reply: Error): string => reply.message.split(' ', 1)[0] ?? '';
 
 export const endsConnection = (reply: Error): boolean => CONNECTION_FATAL.has(codeOf(reply));
 
-/** A commit met another server than the one its store was opened on. */
+/** A commit reached a server other than the one its store was opened on. */
 export const isLostHistory = (reply: Error): boolean => codeOf(reply) === 'LINEAGE';
 
-/** A reply that is an error, as the contract of stores says it. */
+/** Maps an error reply to an error of the store contract. */
 export function toStoreError(reply: Error): StoreUnavailable | StoreBroken {
   const code = codeOf(reply);
   const message = NOT_EXECUTED[code];

@@ -61,13 +61,13 @@ function describeHa(all: RedisHarness): void {
   });
 }
 
-/** The server serves as a replica for a while and is made primary again, as a failover and back would. */
+/** Makes the server a replica for a while and then a primary again, as a failover and failback would. */
 async function promote(redis: RedisHarness): Promise<void> {
   await redis.command('REPLICAOF', '127.0.0.1', '1');
   await redis.command('REPLICAOF', 'NO', 'ONE');
 }
 
-/** The first answer that is not "not now". */
+/** The first result other than `StoreUnavailable`. */
 async function settled<T>(attempt: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

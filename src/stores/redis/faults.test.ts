@@ -97,7 +97,7 @@ function describeStores(redis: RedisHarness): void {
     const { store, line } = await openThroughProxy(redis);
     const project = newProject();
     await line.stop();
-    // The question meets the broken connection, so that the commit has none to begin with.
+    // This query hits the broken connection, so that the commit starts without one.
     await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
     await expect(store.commit([transactionOf(project, { changes_rules: true })])).rejects.toThrow(
       StoreUnavailable,
@@ -144,7 +144,7 @@ function describeDeath(redis: RedisHarness): void {
   });
 }
 
-/** Fights for one head and for places in a room of seven until it has committed forty notes of its own. */
+/** Competes for one head and for seven permits until it has committed forty loose events of its own. */
 async function race(
   store: Store,
   project: ProjectKey,
@@ -167,7 +167,7 @@ async function race(
   return { swapped, placed };
 }
 
-/** Reads the feed as a coordinator does, until it has seen so many notes. */
+/** Reads the feed as a coordinator does, until it has seen this many loose events. */
 async function follow(store: Store, project: ProjectKey, looseEventCount: number): Promise<EventEnvelope[]> {
   const seen: EventEnvelope[] = [];
   for (let left = looseEventCount; left > 0; ) {
@@ -185,7 +185,7 @@ async function openThroughProxy(redis: RedisHarness): Promise<{ store: Store; li
   return { store: await redis.with({ port: proxy.port }).reopen(), line: proxy };
 }
 
-/** Commits as fast as it is answered, and keeps what it was told. */
+/** Commits as fast as it gets replies, and keeps what was acknowledged. */
 class RedisCommitLoad {
   readonly acknowledged = new Map<string, number>();
   private stopped = false;

@@ -40,7 +40,7 @@ function describeKeys(redis: RedisHarness): void {
     ];
     for (const list of lists)
       expect(await redis.command('LRANGE', `${KEY}:by:${list}`, '0', '-1')).toEqual(['1']);
-    // What a task's own head went through is kept under the subject alone, and found by the task all the same.
+    // Events on a task's own head are indexed under the subject only, and still found by the task.
     expect(await redis.command('LRANGE', `${KEY}:by:subject:T-1`, '0', '-1')).toEqual(['2']);
     expect(await positions(store, P, { task_id: 'T-1' })).toEqual([1, 2]);
   });
@@ -67,7 +67,7 @@ function describeKeys(redis: RedisHarness): void {
       1500, 1501,
     ]);
     expect(await positions(store, project, between(5000, 6000))).toEqual([]);
-    // Three searches in 2,000 events: the stretches of 256 in which the sought times lie, and no others.
+    // Three searches in 2,000 events: only the zones of 256 positions that contain the requested times.
     const eventBytes = JSON.stringify(eventOf(project, {})).length;
     expect((await bytesSent(redis)) - sentBefore).toBeLessThan(4 * 256 * (eventBytes + 50));
   });
@@ -82,7 +82,7 @@ function describeKeys(redis: RedisHarness): void {
       if (key.includes(':batch:')) ends.push(endMs);
       else expect({ key, endMs }).toEqual({ key, endMs: -1 });
     }
-    // One of another test may have come to its end meanwhile.
+    // A batch of another test may have expired meanwhile.
     expect(ends).not.toContain(-1);
     expect(Math.max(...ends)).toBeGreaterThan(fromMs + 60_000);
   });

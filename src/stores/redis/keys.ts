@@ -1,6 +1,6 @@
 import type { ProjectKey } from '../store.js';
 
-/** What a value of the event index begins with, by the filter it answers. */
+/** The prefix of an index value, by filter. */
 export const INDEX_PREFIX = {
   subject: 'subject:',
   task_id: 'task:',
@@ -13,8 +13,8 @@ export const INDEX_PREFIX = {
 export const TYPE_INDEX_PREFIX = 'type:';
 
 /**
- * The names of all keys. Those of one tenant share its hash tag, so that one script may touch them on a cluster.
- * Names from outside come last, or are escaped: no two of them can make the same key.
+ * The names of all keys. Those of one tenant share its hash tag, so that one script may use them on a cluster. Names
+ * from outside come last or are escaped: no two can produce the same key.
  */
 export class RedisKeys {
   constructor(private readonly namespace: string) {}
@@ -24,12 +24,12 @@ export class RedisKeys {
     return `${this.namespace}:meta`;
   }
 
-  /** Hash: the latest time told. Every other key of the tenant begins with this one and a colon. */
+  /** Hash: the latest time reported. Every other key of the tenant begins with this one and a colon. */
   tenant(tenantId: string): string {
     return `${this.namespace}:{${encodeURIComponent(tenantId)}}`;
   }
 
-  /** String, for some minutes: what the batch came to. */
+  /** String, for some minutes: the outcomes of a batch. */
   batch(tenantId: string, batchId: string): string {
     return `${this.tenant(tenantId)}:batch:${batchId}`;
   }
@@ -39,7 +39,7 @@ export class RedisKeys {
     return `${this.tenant(tenantId)}:projects`;
   }
 
-  /** Sorted set: project and member by the time their place ends. */
+  /** Sorted set: project and member, scored by the expiry of the permit. */
   permits(tenantId: string, scope: string): string {
     return `${this.tenant(tenantId)}:slots:${scope}`;
   }

@@ -1,6 +1,6 @@
 import { StoreRefused } from '../store.js';
 
-/** `durable`: one primary that syncs before it answers. `ha`: replicas that may take over with a little history missing. */
+/** `durable`: one primary that syncs before it replies. `ha`: replicas that may take over with the latest writes missing. */
 export type RedisProfile = 'durable' | 'ha';
 
 export interface RedisOptions {
@@ -10,7 +10,7 @@ export interface RedisOptions {
   readonly username?: string;
   readonly password?: string;
   readonly database: number;
-  /** The first part of every key. A tenant that is to have its own is given a user whose keys begin with it. */
+  /** The prefix of every key. To isolate a tenant, give it a namespace and a user restricted to keys with that prefix. */
   readonly namespace: string;
   readonly profile: RedisProfile;
   readonly connect_timeout_ms: number;
@@ -24,7 +24,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const STATEMENT_TIMEOUT_MS = 5_000;
 const PARAMETERS = new Set(['profile', 'namespace']);
 
-/** Nothing of the URL is repeated in a refusal: it may hold a password. */
+/** No error repeats any part of the URL: it may contain a password. */
 export function parseRedisUrl(url: string): RedisOptions {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !['redis:', 'rediss:'].includes(parsed.protocol) || parsed.hostname === '') {
@@ -66,7 +66,7 @@ function databaseOf(path: string): number {
   return Number(name);
 }
 
-/** No colon, which ends it in a key, and nothing that means something in the pattern of an ACL. */
+/** Excludes the colon, which ends it in a key, and the special characters of ACL patterns. */
 function namespaceOf(name: string): string {
   if (/^[A-Za-z0-9_.-]{1,64}$/.test(name)) return name;
   throw new StoreRefused('A namespace has 1 to 64 letters, digits and _ . -');

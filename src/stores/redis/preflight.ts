@@ -1,11 +1,11 @@
 import { StoreRefused } from '../store.js';
 import type { RedisOptions } from './options.js';
 
-/** The one primary a connection leads to, as far as it matters. */
+/** The relevant properties of the primary behind a connection. */
 export interface RedisServerInfo {
-  /** New with every start of the server, and with every promotion of a replica. */
+  /** Changes with every start of the server, and with every promotion of a replica. */
   readonly replication_id: string;
-  /** It was a replica since it started: writes that its primary acknowledged may not have reached it. */
+  /** It has been a replica since it started: writes that its primary acknowledged may not have reached it. */
   readonly isPromoted: boolean;
 }
 
@@ -14,7 +14,7 @@ type SendCommand = (args: readonly string[]) => Promise<unknown>;
 const VERSION_MIN = 7;
 const NO_ID = /^0+$/;
 
-/** Refuses a server that could forget a head, or what it acknowledged, or that takes no writes. */
+/** Refuses a server that could evict a head, lose acknowledged writes, or not accept writes. */
 export async function runPreflight(send: SendCommand, options: RedisOptions): Promise<RedisServerInfo> {
   const info = fieldsOf((await send(['INFO'])) as string);
   if (Number.parseInt(info.get('redis_version') ?? '', 10) < VERSION_MIN) {
@@ -38,7 +38,7 @@ export async function runPreflight(send: SendCommand, options: RedisOptions): Pr
   };
 }
 
-/** What must be set for an acknowledged write to be on disk. */
+/** The settings under which an acknowledged write is on disk. */
 const DURABLE: readonly (readonly [string, string])[] = [
   ['appendonly', 'yes'],
   ['appendfsync', 'always'],

@@ -1,14 +1,14 @@
 import { CLOCK_LUA, FOREVER_MS, ZONE_SIZES } from './commit-script.js';
 import { scriptOf } from './script.js';
 
-/** How often one call looks for a stretch of positions that may be in time, before it lets others have their turn. */
+/** Maximum number of position ranges that one call searches by time, so that other clients get their turn. */
 const STRETCHES_MAX = 200;
 
 /**
- * A page of heads in the order of their subjects.
+ * A page of heads ordered by subject.
  *
  * KEYS  project
- * ARGV  the bound after which it begins, limit
+ * ARGV  the exclusive lower bound, limit
  */
 export const SCAN_HEADS_SCRIPT = scriptOf(`
 local subjects = redis.call('ZRANGE', KEYS[1] .. ':subjects', ARGV[1], '+', 'BYLEX', 'LIMIT', 0, ARGV[2])
@@ -21,21 +21,22 @@ return heads
 `);
 
 /**
- * How many members of a scope are live.
+ * The number of live members of a scope.
  *
- * KEYS  tenant, the scope's places
+ * KEYS  tenant, the scope's permits
  */
 export const COUNT_PERMITS_SCRIPT = scriptOf(`${CLOCK_LUA}
 return redis.call('ZCOUNT', KEYS[2], '(' .. string.format('%.0f', clock_of(KEYS[1])), '+inf')
 `);
 
 /**
- * A page of events that may match: a position and its text in turn, after the position up to which all was looked at
- * and whether that is the end. Positions come from the index of the filter that leaves the fewest; stretches of the log
- * whose times are all outside the span are passed over.
+ * A page of candidate events. Returns the position up to which everything was searched and whether that is the end,
+ * then positions and texts in turn. Positions come from the index of the most selective filter; ranges of the log whose
+ * times are all outside the query are skipped.
  *
  * KEYS  project
- * ARGV  after, until_position, limit, since_ms, until_ms, the filters: a list of lists of index values, any of which will do
+ * ARGV  after, until_position, limit, since_ms, until_ms, the filters: a list of lists of index values; one match per
+ * list suffices
  */
 export const EVENTS_SCRIPT = scriptOf(`
 local project = KEYS[1]

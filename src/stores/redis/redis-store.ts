@@ -30,7 +30,7 @@ import type { RedisServerInfo } from './preflight.js';
 import { COUNT_PERMITS_SCRIPT, EVENTS_SCRIPT, SCAN_HEADS_SCRIPT } from './read-scripts.js';
 import { IDENTIFY_SCRIPT, migrationScript, SCHEMA_VERSION, stepsAfter } from './schema.js';
 
-/** How long a commit whose answer was lost is asked for again. */
+/** How long a commit whose reply was lost is retried. */
 const RETRY_MS = 10_000;
 const PAUSE_MS = 100;
 
@@ -43,7 +43,7 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStore>
   return new RedisStore(options, connection, identity);
 }
 
-/** Who the store is, asked on every new connection: a server on which history may have been lost is another store. */
+/** The identity of the store, checked on every new connection: a server that may have lost history is another store. */
 class ServerIdentity {
   meta: StoreMeta | null = null;
   replication_id = '';
@@ -89,7 +89,7 @@ const newerSchemaError = (found: number): StoreRefused =>
     `The data in this Redis has version ${found}, which is newer than this program: update genesis-fleet.`,
   );
 
-/** Any number of coordinators over one primary: every commit is one script, and Redis runs one script at a time. */
+/** A store for any number of coordinators on one primary: every commit is one script, and Redis runs one script at a time. */
 export class RedisStore implements Store {
   readonly capabilities: StoreCapabilities;
   readonly blobs: RedisBlobs;
@@ -108,7 +108,7 @@ export class RedisStore implements Store {
     this.capabilities = capabilitiesOf(options);
   }
 
-  /** One script for each tenant, since their keys may be on different nodes: mostly there is one. */
+  /** One script per tenant, since their keys may be on different nodes; usually there is only one. */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     for (const transaction of transactions) assertWellFormed(transaction);
     const outcomes: CommitOutcome[] = new Array(transactions.length);
@@ -132,7 +132,7 @@ export class RedisStore implements Store {
     return (stored as (string | null)[]).map(headFromStored);
   }
 
-  /** Redis orders by the bytes of UTF-8: the order of code units, but for subjects with characters beyond U+FFFF. */
+  /** Redis orders by UTF-8 bytes: code-unit order, except for subjects with characters beyond U+FFFF. */
   async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
     const from = page.after === null ? '-' : `(${page.after}`;
     const stored = await this.connection.run(
@@ -207,8 +207,8 @@ export class RedisStore implements Store {
   }
 
   /**
-   * Asks again while the answer is lost, which the batch's id makes harmless: whatever was done is told, not repeated.
-   * As long as nothing was sent, one failure is the answer: nothing happened.
+   * Retries while the reply is lost. The batch's id makes that safe: a batch that was applied is reported, not
+   * repeated. As long as nothing was sent, the first failure is final: nothing happened.
    */
   private async retryUntilAnswered(send: () => Promise<unknown>): Promise<unknown> {
     const untilMs = performance.now() + RETRY_MS;
@@ -261,12 +261,12 @@ function indexesByTenant(transactions: readonly Transaction[]): Iterable<number[
 
 interface RedisEventsPage {
   readonly events: readonly EventEnvelope[];
-  /** All positions up to this one have been looked at. */
+  /** All positions up to this one were searched. */
   readonly scannedTo: number;
   readonly isLast: boolean;
 }
 
-/** For each filter the index values among which its events are. */
+/** For each filter, the index values that cover its events. */
 function filtersOf(query: EventQuery): string[][] {
   const filters: string[][] = [];
   if (query.types !== undefined)
@@ -274,7 +274,7 @@ function filtersOf(query: EventQuery): string[][] {
   for (const field of Object.keys(INDEX_PREFIX) as (keyof typeof INDEX_PREFIX)[]) {
     const value = query[field];
     if (value === undefined) continue;
-    // Events of a task's own head are kept under their subject alone.
+    // Events on a task's own head are indexed under their subject only.
     filters.push(
       field === 'task_id'
         ? [INDEX_PREFIX.task_id + value, INDEX_PREFIX.subject + value]

@@ -2,7 +2,7 @@ import type { MigrationStep } from '../migrator.js';
 import type { RedisKeys } from './keys.js';
 import { scriptOf } from './script.js';
 
-/** A step as Lua: KEYS[1] is the meta key, ARGV[1] a fresh secret. */
+/** A migration step in Lua: KEYS[1] is the meta key, ARGV[1] a new secret. */
 interface RedisMigration {
   readonly version: number;
   readonly name: string;
@@ -19,7 +19,7 @@ const MIGRATIONS: readonly RedisMigration[] = [
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Redis has no schema but what the keys mean; the version in the meta key says which meaning that is. */
+/** Redis has no schema beyond the meaning of its keys; the version in the meta key says which one applies. */
 export function stepsAfter(found: number, keys: RedisKeys): MigrationStep[] {
   return MIGRATIONS.filter(({ version }) => version > found).map(({ version, name, statements }) => ({
     version,
@@ -30,7 +30,7 @@ export function stepsAfter(found: number, keys: RedisKeys): MigrationStep[] {
   }));
 }
 
-/** Takes one step if it is the next: of many that run it at once, one does, and is told 1. */
+/** Applies a step if it is the next one. Of several concurrent runs, one applies it and gets 1. */
 export const migrationScript = ({ version }: MigrationStep) => {
   const { statements } = MIGRATIONS[version - 1] as RedisMigration;
   return scriptOf(`
@@ -43,23 +43,23 @@ return 1
 
 const versionStatement = (version: number): string => `redis.call('HSET', KEYS[1], 'version', ${version})`;
 
-/** What is done to keys, by the scripts and beside them. */
+/** The commands on keys that the store uses, inside and outside scripts. */
 const KEY_COMMANDS =
   'get set strlen getrange append persist rename hget hmget hset hdel sadd smembers smismember zadd zrem zremrangebyscore zcount zmscore zrange rpush lpop lrange lindex llen'.split(
     ' ',
   );
 
-/** What a user of the engine must be allowed: these commands, on the keys of its namespace, and nothing else. */
+/** The permissions that the Redis user needs: these commands, on the keys of its namespace, and nothing else. */
 export const aclRules = (namespace: string): string =>
   `~${namespace}:* +eval +evalsha +time +info +config|get +select ${KEY_COMMANDS.map((name) => `+${name}`).join(' ')}`;
 
 /**
- * Says who the store is, and notes under which replication id it is served. A server changes that id when it starts
- * and when it is promoted: if history may have been lost with the change, the incarnation is raised. Raised to the time
- * at least, so that two servers which lost different histories never come to the same number.
+ * Returns the identity of the store, and records the replication id under which it is served. A server changes that id
+ * when it starts and when it is promoted: if history may have been lost with the change, the incarnation is raised. It
+ * is raised at least to the time, so that two servers which lost different histories never reach the same number.
  *
- * A user that lacks a command is found out here: a script that met its first forbidden one after it had written
- * would leave half of a batch behind.
+ * A user that lacks a command is detected here: a script that met its first forbidden command after it had written
+ * would leave half a batch behind.
  *
  * KEYS  meta
  * ARGV  the replication id, whether a change of it means a loss (1 or 0)

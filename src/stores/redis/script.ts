@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A script as Redis keeps it: known by the SHA-1 of its text. */
+/** A Lua script, which Redis identifies by the SHA-1 of its text. */
 export interface RedisScript {
   readonly text: string;
   readonly sha1: string;

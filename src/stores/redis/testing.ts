@@ -6,13 +6,13 @@ import { parseRedisUrl, type RedisOptions } from './options.js';
 
 const DURABLE: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
-/** A real Redis: the one GENESIS_TEST_REDIS names, else one of our own. */
+/** The Redis of GENESIS_TEST_REDIS, or else a new one. */
 export async function startRedis(): Promise<TestEngine | MissingEngine> {
   const given = process.env.GENESIS_TEST_REDIS ?? '';
   return given === '' ? startOwnRedis() : { url: given, stop: async () => {} };
 }
 
-/** One that nobody else uses, to be ended, frozen and set up at will; by default as profile `durable` wants it. */
+/** An exclusive server, which the test may kill, freeze and configure; by default with the settings of profile `durable`. */
 export async function startOwnRedis(
   settings = DURABLE,
   parent?: string,
@@ -35,7 +35,7 @@ export async function startOwnRedis(
   return { url: `redis://127.0.0.1:${location.port}`, restart, halt, boot, freeze, thaw, stop };
 }
 
-/** PING is refused while the data is still being read. */
+/** PING is refused while the data is being loaded. */
 function isReady(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port }, () => socket.write('PING\r\n'));
@@ -47,7 +47,7 @@ function isReady(port: number): Promise<boolean> {
   });
 }
 
-/** For a store that only gives up on a server that hangs, however slow the machine is. */
+/** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
 export const optionsWithoutTimeouts = (url: string): RedisOptions => ({
   ...parseRedisUrl(url),
   connect_timeout_ms: 600_000,

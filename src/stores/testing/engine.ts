@@ -1,23 +1,23 @@
-/** A real engine that a test started, or found by its URL variable. */
+/** A real engine that a test started, or found through its URL variable. */
 export interface TestEngine {
   readonly url: string;
-  /** Ends it as a power cut would, and starts it on the same data and port. Absent where the engine is not ours to end. */
+  /** Kills it as a power cut would, and restarts it on the same data and port. Absent if the engine is not ours to kill. */
   readonly restart?: () => Promise<void>;
   /** The two halves of a restart. */
   readonly halt?: () => Promise<void>;
   readonly boot?: () => Promise<void>;
-  /** Resolves when it stands still: SIGSTOP, until SIGCONT. */
+  /** Resolves when the process is stopped: SIGSTOP, until SIGCONT. */
   readonly freeze?: () => Promise<void>;
   readonly thaw?: () => void;
   stop(): Promise<void>;
 }
 
-/** Why an engine cannot be had here, for the line that says what did not run. */
+/** Why an engine is not available here, for the summary of tests that did not run. */
 export interface MissingEngine {
   readonly missing: string;
 }
 
-/** `STORES=file,postgres` narrows what is tested. */
+/** `STORES=file,postgres` limits what is tested. */
 export function isSelected(name: string): boolean {
   const stores = process.env.STORES;
   return stores === undefined || stores === '' || stores.split(',').includes(name);
@@ -25,7 +25,7 @@ export function isSelected(name: string): boolean {
 
 export const NOT_SELECTED: MissingEngine = { missing: 'not asked for' };
 
-/** The engine, where one of its kind runs already, so that another cannot be missing. */
+/** For a second engine of a kind that already runs, so that it cannot be missing. */
 export function requireEngine<Engine extends TestEngine>(engine: Engine | MissingEngine): Engine {
   if ('missing' in engine) throw new Error(`A second engine cannot be started: ${engine.missing}.`);
   return engine;

@@ -1,2 +1,2 @@
-/** The title of a group of tests that this machine cannot run begins so. The closing summary of a run looks for it. */
+/** The prefix of the title of a test group that cannot run on this machine. The closing summary of a run looks for it. */
 export const NOT_RUN = 'not run: ';

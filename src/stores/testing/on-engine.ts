@@ -3,8 +3,8 @@ import { isSelected, type MissingEngine, type TestEngine } from './engine.js';
 import { NOT_RUN } from './not-run.js';
 
 /**
- * Registers tests against a real engine. One that is missing is skipped with its reason in the closing summary, or is
- * a failure where `ENGINES=all` demands it. `STORES=file,postgres` narrows.
+ * Registers tests against a real engine. If it is missing, they are skipped with the reason in the closing summary, or
+ * fail under `ENGINES=all`. `STORES=file,postgres` limits the stores.
  */
 export async function onEngine<Engine extends TestEngine>(
   name: string,
@@ -17,7 +17,7 @@ export async function onEngine<Engine extends TestEngine>(
   else await tests(engine);
 }
 
-/** Registers tests that end, freeze or set up the engine, which only one that nobody else uses lets them do. */
+/** Registers tests that kill, freeze or configure the engine, which requires an exclusive one. */
 export function onOwnEngine(
   name: string,
   engine: TestEngine,
@@ -27,7 +27,7 @@ export function onOwnEngine(
   else skipGroup(name, `GENESIS_TEST_${name.toUpperCase()} is shared, so it is not restarted`);
 }
 
-/** Registers tests that need a program of this machine: a browser, promtool, Python. `missing` is null where it is here. */
+/** Registers tests that need a program of this machine: a browser, promtool, Python. `missing` is null if it is installed. */
 export function onProgram(
   name: string,
   missing: string | null,
@@ -37,7 +37,7 @@ export function onProgram(
   skipMissing(name, missing);
 }
 
-/** Where everything is demanded, as in CI, a test that cannot run is a failure and not a gap. */
+/** With ENGINES=all, as in CI, a test that cannot run is a failure and not a gap. */
 function skipMissing(name: string, reason: string): void {
   if (process.env.ENGINES !== 'all') skipGroup(name, reason);
   else {
@@ -47,7 +47,7 @@ function skipMissing(name: string, reason: string): void {
   }
 }
 
-/** Tests that do not apply here, whatever is installed. */
+/** Skips tests that do not apply here, whatever is installed. */
 export function skipGroup(name: string, reason: string): void {
   describe.skip(`${NOT_RUN}${name}`, () => it(reason, () => {}));
 }

@@ -15,7 +15,7 @@ const OPEN: Readonly<Record<string, (url: string) => Promise<EngineStore>>> = {
   'dynamodb:': (url) => openDynamodbStore(dynamodbOptions(url)),
 };
 
-/** The store of a URL, as a coordinator opens it, but that it waits for an engine however slow the machine is. */
+/** Opens the store of a URL as a coordinator does, but without timeouts that a slow machine could reach. */
 export function openWithoutTimeouts(url: string): Promise<EngineStore> {
   const open = OPEN[new URL(url).protocol];
   if (open === undefined) throw new Error(`There is no engine for ${url}.`);

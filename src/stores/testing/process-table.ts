@@ -4,11 +4,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 export interface ProcessRow {
   readonly pid: number;
   readonly parent: number;
-  /** One letter, as `ps` shows it: T is stopped, Z is dead and not waited for. */
+  /** One letter, as in `ps`: T is stopped, Z is a zombie. */
   readonly state: string;
 }
 
-/** The processes of this machine: from /proc where there is one, since a small Linux has no `ps`. */
+/** The processes of this machine: from /proc if available, since a minimal Linux has no `ps`. */
 export const processTable = (): ProcessRow[] => (existsSync('/proc/self/stat') ? fromProc() : fromPs());
 
 function fromProc(): ProcessRow[] {
@@ -16,11 +16,11 @@ function fromProc(): ProcessRow[] {
     if (!/^\d+$/.test(name)) return [];
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      // The name of the program comes before, in brackets, and may contain anything.
+      // The program's name comes before, in brackets, and may contain any character.
       const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return [{ pid: Number(name), parent: Number(parent), state }];
     } catch {
-      return []; // It ended meanwhile.
+      return []; // It has ended meanwhile.
     }
   });
 }

@@ -1,14 +1,14 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Where the first of these programs is that the PATH leads to; null: it leads to none. */
+/** The path of the first of these programs that is in the PATH; null: none. */
 export function findProgram(...names: readonly string[]): string | null {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   const paths = names.flatMap((name) => folders.map((folder) => join(folder, name)));
   return paths.find(isExecutable) ?? null;
 }
 
-/** Why a test cannot use these programs, as `onProgram` takes it; null: all of them are here. */
+/** Why a test cannot use these programs, for `onProgram`; null: all are installed. */
 export function missingProgram(...names: readonly string[]): string | null {
   const missing = names.find((name) => findProgram(name) === null);
   return missing === undefined ? null : `${missing} is not installed`;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { processTable } from './process-table.js';
 
-/** For one that hangs: a busy machine may take minutes over what takes a second elsewhere. */
+/** For a hanging server: a busy machine may take minutes for what usually takes a second. */
 const START_MAX_MS = 10 * 60_000;
 const START_PAUSE_MS = 50;
 const STOP_PAUSE_MS = 2;
@@ -15,13 +15,12 @@ const STOP_PAUSE_MS = 2;
 export interface ServerSpec {
   readonly name: string;
   command(location: ServerLocation): { readonly program: string; readonly args: readonly string[] };
-  /** Whether it is up. */
   isReady(port: number): Promise<boolean>;
 }
 
 export interface ServerLocation {
   readonly port: number;
-  /** Of its own, and removed with it. */
+  /** Exclusive to the server, and removed with it. */
   readonly folder: string;
 }
 
@@ -46,7 +45,7 @@ export class ServerProcess {
     return server;
   }
 
-  /** As after a power cut. */
+  /** Like a power cut. */
   readonly restart = async (): Promise<void> => {
     await this.halt();
     await this.boot();
@@ -86,7 +85,7 @@ export class ServerProcess {
   };
 }
 
-/** Resolves when it runs no more: until the signal has reached all its threads, one of them may still answer. */
+/** Resolves when the process no longer runs: until the signal has reached all its threads, one of them may still reply. */
 export async function stopProcess(pid: number): Promise<void> {
   while (isRunning(pid)) {
     process.kill(pid, 'SIGSTOP');
@@ -100,7 +99,7 @@ function isRunning(pid: number): boolean {
   return found !== undefined && !/[TtZX]/.test(found.state);
 }
 
-/** A shell that waits for our side of its pipe to close, which even a SIGKILL of ours brings about. */
+/** A shell that waits for our end of its pipe to close, which happens even if this process is killed with SIGKILL. */
 function killOnExit(pid: number, folder: string): ChildProcess {
   const script = 'cat >/dev/null; kill -9 "$0"; rm -rf "$1"';
   const watchdog = spawn('sh', ['-c', script, String(pid), folder], {

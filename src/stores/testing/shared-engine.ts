@@ -18,8 +18,8 @@ export const ENGINE_NAMES = Object.keys(ENGINES) as EngineName[];
 const started = new Map<EngineName, Promise<TestEngine | MissingEngine>>();
 
 /**
- * Registers tests on the one engine of its kind that all files of a test process share. It has its schema, and whatever
- * other tests have left in it, and ends with the process: nobody ends it, freezes it or sets it up otherwise.
+ * Registers tests on the engine that all files of a test process share. It has its schema and the data of other tests,
+ * and ends with the process: no test may kill, freeze or configure it.
  */
 export const onSharedEngine = (
   name: EngineName,
@@ -32,7 +32,7 @@ export function sharedEngine(name: EngineName): Promise<TestEngine | MissingEngi
   return known;
 }
 
-/** One of its own, with its schema. */
+/** Starts a new engine with its schema. */
 export async function startMigrated(name: EngineName): Promise<TestEngine | MissingEngine> {
   const found = await ENGINES[name]();
   if (!('missing' in found)) await migrate(found.url);

@@ -9,7 +9,7 @@ const MOUNT =
   'mount -t tmpfs -o "size=$1m,mode=777" none "$0" && echo here && cat >/dev/null; umount -l "$0"; rmdir "$0"';
 const CHUNK = Buffer.alloc(64 * 1024);
 
-/** Registers tests on a small disk, which only root may mount. They end it. */
+/** Registers tests on a small disk, which only root may mount. The tests end the disk. */
 export async function onSmallDisk(
   name: string,
   sizeMib: number,
@@ -20,7 +20,7 @@ export async function onSmallDisk(
   else await tests(disk);
 }
 
-/** A file system of its own with so little room that it can be filled. It goes with the process that made it. */
+/** A separate file system, small enough to be filled. It is unmounted when its process ends. */
 export class SmallDisk {
   private constructor(
     readonly folder: string,
@@ -43,7 +43,7 @@ export class SmallDisk {
     return new SmallDisk(folder, keeper.stdin);
   }
 
-  /** Until not a byte fits any more. */
+  /** Writes until not a byte fits any more. */
   fill(): void {
     const file = openSync(this.filler, 'a');
     try {

@@ -9,13 +9,13 @@ import { writeBelow } from './safe-write.js';
 export interface StartedDraft {
   readonly path: string;
   readonly base_sha256: string | null;
-  /** The shared file was copied into the drafts; a draft that is there already is left alone. */
+  /** Whether the shared file was copied into the drafts. An existing draft is left alone. */
   readonly copied: boolean;
 }
 
 /**
- * Says of shared files: the drafts rest on them as they are now. A file without a draft is copied out. Said again after
- * the files have moved, it is how an agent tells that it has brought its drafts up to them.
+ * Records the current shared files as the bases of the drafts, and copies out files that have no draft. An agent
+ * calls it again after the shared files changed, to state that its drafts now include those changes.
  */
 export async function beginDrafts(
   project: ProjectFolder,

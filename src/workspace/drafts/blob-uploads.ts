@@ -3,7 +3,7 @@ import type { BlobTarget } from './draft-folders.js';
 const UPLOADS_MAX = 16;
 const UPLOAD_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Puts blobs, several at a time: a disk makes many files durable in little more time than one. */
+/** Stores blobs concurrently: a disk syncs many files in little more time than one. */
 export class BlobUploads {
   private readonly running = new Set<Promise<void>>();
   private runningBytes = 0;
@@ -11,7 +11,7 @@ export class BlobUploads {
 
   constructor(private readonly target: BlobTarget) {}
 
-  /** Resolves when there is room for it, which is before it is durable. */
+  /** Resolves when there is capacity for it, which is before it is durable. */
   async put(sha256: string, bytes: Uint8Array): Promise<void> {
     while (this.running.size > 0 && !this.hasCapacity(bytes.length)) await Promise.race(this.running);
     this.runningBytes += bytes.length;
@@ -27,12 +27,12 @@ export class BlobUploads {
     this.running.add(one);
   }
 
-  /** Nothing is under way any more. */
+  /** Resolves when no upload is running. */
   async allSettled(): Promise<void> {
     await Promise.all(this.running);
   }
 
-  /** Everything that was put is durable when it resolves. */
+  /** Resolves when every blob is durable; throws the first failure. */
   async allDurable(): Promise<void> {
     await this.allSettled();
     if (this.failure !== null) throw this.failure.error;

@@ -13,8 +13,8 @@ import {
 } from './worktree.js';
 
 /**
- * The grant has ended: its worktree goes, if all that differs from its base, in it or on its branch, is what the project
- * has by now. Else it stays, and the sentence says why. Null: there is none any more.
+ * Removes a worktree after its grant has ended, if the project already contains every change in it and on its
+ * branch. Otherwise keeps it and returns the reason. Null: the worktree no longer exists.
  */
 export async function cleanUpWorktree(project: ProjectFolder, scope: WorktreeScope): Promise<string | null> {
   const folders = draftFoldersOf(project, scope);
@@ -31,7 +31,7 @@ export async function cleanUpWorktree(project: ProjectFolder, scope: WorktreeSco
   return failed === null ? null : `${where} is kept: ${failed.says}`;
 }
 
-/** What only the worktree has. */
+/** Changes that only the worktree has; null if none. */
 async function unpromotedInWorktree(
   project: ProjectFolder,
   where: string,
@@ -46,7 +46,7 @@ async function unpromotedInWorktree(
   return null;
 }
 
-/** What only its branch has. */
+/** Changes that only its branch has; null if none. */
 async function unpromotedOnBranch(
   project: ProjectFolder,
   branch: string,

@@ -170,7 +170,7 @@ describe('drafts are refused, with a code and the path', () => {
     expect(await workspace.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/a.pipe' });
     await rm(workspace.draftPath('src/a.pipe'));
     const server = createServer();
-    // The path of a socket may have 108 bytes at most.
+    // A socket path has at most 108 bytes.
     const short = `${workspace.root}/s`;
     await new Promise<void>((resolve) => server.listen(short, resolve));
     onTestFinished(() => void server.close());
@@ -282,7 +282,7 @@ describe('a file swapped while it is read is refused', () => {
       for (const when of ['looked', 'before'] as const) {
         for (const turnedBack of [true, false]) {
           const read = await swapFolder(when, turnedBack);
-          // By handle the folder stays the one that was entered; by path the swap is found out.
+          // By handle the folder stays the one that was opened; by path the swap is detected.
           if (by_handle) expect(read).toMatchObject({ bytes: Buffer.from('mine') });
           else expect(read).toMatchObject({ refused: 'SWAPPED' });
         }
@@ -305,7 +305,7 @@ describe('what the drafts rest on', () => {
     });
     await workspace.writeDraft('src/a.ts', 'mine');
     await workspace.writeDraft('src/new.ts', 'mine');
-    // Copied out and never changed: no part of the result, whatever becomes of it.
+    // Copied out and never changed, so it is not part of the result even when the shared file changes.
     await workspace.writeShared('src/b.ts', 'two');
     expect((await workspace.collected()).files.map((file) => file.path)).toEqual(['src/a.ts', 'src/new.ts']);
     await workspace.writeShared('src/a.ts', 'theirs');

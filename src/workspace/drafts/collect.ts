@@ -8,9 +8,9 @@ import { noopStepHook, type StepHook, walkFiles } from './safe-read.js';
 import { collectWorktree, hasWorktree } from './worktree.js';
 
 /**
- * Makes what an agent has written the candidate of an edge: the files of its drafts folder, or, where its grant has a
- * worktree, those changed there. Each is read once; the bytes that are hashed are the bytes that are kept, before
- * anything names them. Nothing shared is touched.
+ * Builds an edge's candidate from what an agent has written: the files of its drafts folder or, if its grant has a
+ * worktree, those changed there. Each file is read once, so the stored bytes are the hashed ones, and they are
+ * stored before the manifest names them. Shared files are not touched.
  */
 export async function collectDrafts(
   project: ProjectFolder,
@@ -25,7 +25,10 @@ export async function collectDrafts(
   return collectFolder(project, target, scope, onStep);
 }
 
-/** The bases it found are written down: the same drafts give the same manifest again, also once they are promoted. */
+/**
+ * Collects the drafts folder. Records the bases it found, so that the same drafts give the same manifest again,
+ * even after they are promoted.
+ */
 async function collectFolder(
   project: ProjectFolder,
   target: BlobTarget,

@@ -10,17 +10,20 @@ import { type DraftRefusal, isDraftRefusal } from './refusal.js';
 
 export interface ConvergenceReply {
   readonly reply: SubmissionResult | Problem;
-  /** What reached the project; null where the result was not accepted. */
+  /** The promoted files; null if the result was not accepted. */
   readonly promotion: Promotion | null;
 }
 
-/** The body of a submission without its result, which the drafts are, and whose they are. */
+/** A submission without its result, which comes from the drafts of `agent_id`. */
 export interface ConvergenceRequest {
   readonly agent_id: string;
   readonly body: { readonly task_id: string; readonly generation: number };
 }
 
-/** Drafts in, files out: collects, submits, and promotes what was accepted. What was refused keeps its drafts. */
+/**
+ * Collects the drafts, submits them, and promotes the result if it is accepted. Drafts of a refused result are
+ * kept.
+ */
 export async function convergeFromDrafts(
   project: ProjectFolder,
   log: PromotionLog & { readonly coordinator: Pick<Coordinator, 'submitResult'> },

@@ -11,7 +11,7 @@ import { KEY } from './testing/project-folder.js';
 const promoter = childProgram(join(import.meta.dirname, 'testing/promoter.child.ts'));
 const FILES = { a: 'a', 'b/b': 'b' };
 
-/** A project whose log has accepted two files that nobody has promoted. */
+/** A project whose log has two accepted files that are not promoted yet. */
 async function accepted(): Promise<DraftsHarness> {
   const workspace = await DraftsHarness.open();
   const store = await openFileStore({ root: workspace.path('store') });
@@ -30,7 +30,7 @@ async function accepted(): Promise<DraftsHarness> {
   return workspace;
 }
 
-/** Lets a promoter take so many steps and kills it; returns the step it was killed at, null when there was none left. */
+/** Kills a promoter after `steps` steps; returns the step it was killed at, null if it ended before. */
 async function killedAfter(workspace: DraftsHarness, steps: number): Promise<string | null> {
   const { process, lines, ended } = promoter(workspace.root);
   let seen = 0;

@@ -12,7 +12,7 @@ import type { BlobTarget, ProjectFolder } from './draft-folders.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { type FoundFile, readBelow, readSafely, type StepHook } from './safe-read.js';
 
-/** Gathers files, with what each was begun from. */
+/** Collects files for a manifest, each with the base it started from. */
 export class DraftCollector {
   private readonly files: ManifestFile[] = [];
   private readonly changedPaths: string[] = [];
@@ -28,7 +28,7 @@ export class DraftCollector {
     this.uploads = new BlobUploads(shelf);
   }
 
-  /** A refusal ends the collection: nothing of it is under way any more. */
+  /** Adds a file. On a refusal it first waits for running uploads, so that none outlives the collection. */
   async add(found: FoundFile): Promise<DraftRefusal | null> {
     const refused = await this.read(found);
     if (refused !== null) await this.uploads.allSettled();
@@ -56,7 +56,7 @@ export class DraftCollector {
     );
   }
 
-  /** The candidate; everything it names is durable. */
+  /** The candidate's manifest, once every blob it names is durable. */
   async manifest(where: string): Promise<ResultManifest | DraftRefusal> {
     await this.uploads.allDurable();
     const { files, changedPaths, totalBytes: total_bytes } = this;

@@ -5,42 +5,42 @@ import { folderName } from '../../stores/file/layout.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type DraftRefusal, draftRefusal } from './refusal.js';
 
-/** A project on disk: its root, and the folder of the workspace in it. */
+/** A project on disk: its root, and paths in its workspace folder. */
 export interface ProjectFolder {
   readonly root: string;
   path(...parts: string[]): string;
 }
 
-/** Where the bytes of a project are kept. */
+/** The blob store of a project. */
 export interface ProjectBlobs {
   readonly blobs: Blobs;
   readonly key: ProjectKey;
 }
 
-/** Where the bytes of drafts go, be it on this machine or at a server. */
+/** Where the bytes of drafts are stored: on this machine or at a server. */
 export interface BlobTarget {
   readonly blobs: Pick<Blobs, 'put'>;
   readonly key: ProjectKey;
 }
 
-/** Whose drafts, and of what. */
+/** The agent and the subject that drafts belong to. */
 export interface DraftScope {
   readonly agent_id: string;
   readonly subject: string;
 }
 
-/** The names of folders from the project's root on. */
+/** Folder names relative to the project's root. */
 export interface DraftFolders {
   readonly agent: readonly string[];
   readonly drafts: readonly string[];
   readonly scratch: readonly string[];
-  /** Beside the drafts, so that no draft can have its name. */
+  /** Outside the drafts folder, so that no draft can have its name. */
   readonly bases: { readonly folder: readonly string[]; readonly name: string };
   readonly feature: string;
   readonly edge: string;
 }
 
-/** Where an agent works on an edge. Ids become names of folders by one rule, so none of them leads elsewhere. */
+/** The folders in which an agent works on an edge. All ids are escaped by one rule, so none can lead outside. */
 export function draftFoldersOf(
   project: ProjectFolder,
   { agent_id, subject }: DraftScope,
@@ -66,7 +66,7 @@ export function draftFoldersOf(
 export const workspaceSegments = (project: ProjectFolder): string[] =>
   relative(project.root, project.path()).split(sep);
 
-/** Null: no id of ours, or one that is too long for a disk. */
+/** Null if the id is invalid, or too long for a file name. */
 function folderNameOrNull(id: string): string | null {
   try {
     return folderName(id);

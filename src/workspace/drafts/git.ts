@@ -5,13 +5,13 @@ export type GitResult =
   | { readonly ok: true; readonly out: Buffer }
   | { readonly ok: false; readonly message: string };
 
-/** What could run a program of somebody else's choosing is off: no hook, no monitor, no tool for differences. */
+/** Turns off everything that could run a program configured in the repository: hooks, fsmonitor, external diff. */
 const SAFE_GIT_OPTIONS = [
   ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.untrackedCache=false'],
   ...['-c', 'core.quotePath=false', '-c', 'diff.external=', '-c', 'submodule.recurse=false'],
 ];
 
-/** Everybody waits for the round in which an agent's worktree is looked at: files without end must not hold it up. */
+/** Bounds the time for an agent's worktree: endless files must not block the round for other agents. */
 const GIT_TIMEOUT_MS = 60_000;
 
 interface GitOptions {
@@ -20,7 +20,7 @@ interface GitOptions {
   readonly time_max_ms?: number;
 }
 
-/** Runs git, never through a shell. What fails is said in git's own words. */
+/** Runs git without a shell. On failure the message is git's own. */
 export function runGit(
   cwd: string,
   args: readonly string[],
@@ -39,13 +39,13 @@ export function runGit(
         else resolve({ ok: false, message: stderr.toString('utf8').trim().slice(0, 500) || error.message });
       },
     );
-    // git may be gone before it has read everything; its exit code tells.
+    // git may exit before it has read its input; the exit code reports that.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input ?? '');
   });
 }
 
-/** A hook that calls us has git's own variables set, and they would lead to another repository. */
+/** Removes `GIT_*` variables: when a git hook calls us, they point to another repository. */
 function cleanEnv(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'));
   return { ...Object.fromEntries(kept), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };

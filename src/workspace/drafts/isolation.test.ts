@@ -102,7 +102,8 @@ describe('a git worktree for a grant', () => {
       { path: 'src/a.ts', sha256: digest('new'), base_sha256: digest('old') },
       { path: 'src/größe 日本.ts', base_sha256: null },
     ]);
-    // What the agent commits on its branch is part of it too, and to ask for the same grant again changes nothing.
+    // Commits on the agent's branch are part of the result too, and requesting the same grant again changes
+    // nothing.
     execFileSync('git', ['-C', at(''), '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qam', 'x']);
     await createGrantFolders(workspace, GRANT);
     expect(await collect(workspace)).toEqual(manifest);
@@ -241,7 +242,7 @@ describe('a git worktree for a grant', () => {
 
   test('keeps nobody waiting for ever: git that does not end is ended', async () => {
     const { yard: workspace, git: set } = await repository();
-    // For as long as git itself is there.
+    // Runs for as long as git itself does.
     set('config', 'alias.hang', '!while kill -0 $PPID; do sleep 0.1; done');
     expect(await runGit(workspace.root, ['hang'], { time_max_ms: 50 })).toEqual({
       ok: false,
@@ -279,7 +280,7 @@ describe('an edge converges from its drafts', () => {
     });
     expect(await workspace.readShared('src/a.ts')).toBeNull();
     for (const written of [['src/a.ts'], []]) {
-      // The second time it is the repeated submission of the winner, whose first reply was lost.
+      // The second iteration repeats the accepted submission, as if its first reply had been lost.
       expect(await convergeFromDrafts(workspace, log, request)).toMatchObject({
         reply: { accepted: true, reason: 'ACCEPTED' },
         promotion: { written, conflicts: [] },

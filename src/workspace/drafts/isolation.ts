@@ -10,7 +10,7 @@ import { addWorktree, gitFolder, hasWorktree, removeWorktree, type WorktreeScope
 
 export type IsolationKind = 'drafts' | 'worktree';
 
-/** Where an agent works under a grant. Folders are named from the project's root. */
+/** The folders an agent uses under a grant, relative to the project's root. */
 export interface GrantFolders {
   readonly kind: IsolationKind;
   readonly work: string;
@@ -18,7 +18,7 @@ export interface GrantFolders {
   readonly branch: string | null;
 }
 
-/** What `coordination.yml` says: `isolation: drafts` or `isolation: worktree`. Whoever says nothing has drafts. */
+/** Reads `isolation` from `coordination.yml`: `drafts` (the default) or `worktree`. */
 export async function isolationKind(project: ProjectFolder): Promise<IsolationKind> {
   const path = [...workspaceSegments(project), 'coordination.yml'].join('/');
   const read = await readBelow(project.root, path, { links: 'any' });
@@ -27,12 +27,12 @@ export async function isolationKind(project: ProjectFolder): Promise<IsolationKi
     const config = parse(read.bytes.toString('utf8')) as { isolation?: unknown } | null;
     return config?.isolation === 'worktree' ? 'worktree' : 'drafts';
   } catch {
-    // What is wrong with the file is for its reader to say; nobody waits for it here.
+    // An invalid file is reported when the configuration is loaded, not here.
     return 'drafts';
   }
 }
 
-/** Makes the folders of a grant. Work that is there already, of this grant or one before, is kept. */
+/** Creates the folders of a grant. Existing work, of this grant or an earlier one, is kept. */
 export async function createGrantFolders(
   project: ProjectFolder,
   grant: WorktreeScope,
@@ -52,7 +52,7 @@ export async function createGrantFolders(
   return blocked ?? { kind: 'drafts', work: folders.drafts.join('/'), scratch, branch: null };
 }
 
-/** After a promotion or a release: the worktree goes. Drafts stay; those that were promoted go with the next grant. */
+/** Removes the worktree after a promotion or a release. Drafts stay; the next grant removes the promoted ones. */
 export async function removeGrantFolders(
   project: ProjectFolder,
   grant: WorktreeScope,
@@ -70,7 +70,7 @@ async function makeFolder(project: ProjectFolder, names: readonly string[]): Pro
   return null;
 }
 
-/** A draft that is what the project has by now, and was not when it was begun, has done its work. */
+/** Removes drafts that equal the project's files but not their bases: they have been promoted. */
 async function removePromotedDrafts(
   project: ProjectFolder,
   folders: DraftFolders,

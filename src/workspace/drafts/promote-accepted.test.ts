@@ -7,7 +7,7 @@ import { collectDrafts } from './collect.js';
 import { type PromotionLog, promoteAccepted } from './promote-accepted.js';
 import { ALPHA, DraftsHarness, digest, EDGE } from './testing/drafts-harness.js';
 
-/** A project with its coordinator, and agents who submit what they drafted. */
+/** A project with its coordinator, and agents that submit their drafts. */
 async function begin() {
   const harness = await CoordinatorHarness.open('file');
   const workspace = await DraftsHarness.open();
@@ -39,7 +39,7 @@ describe('what the log accepted is promoted', () => {
     await converges(OTHER, { 'src/a': 'two' });
     expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a'], unchanged: [] });
     expect(await workspace.readShared('src/a')).toBe('two');
-    // What a person does afterwards is theirs, whether or not it was like this before.
+    // A later change by a person is kept, even if it restores an earlier version.
     await workspace.writeShared('src/a', 'one');
     expect(await promoteAccepted(workspace, log)).toMatchObject({
       written: [],

@@ -22,12 +22,12 @@ export interface PromotionLog extends ProjectBlobs {
   readonly store: Pick<Store, 'events' | 'project'>;
 }
 
-/** Up to where the log's results were promoted. A cache: without it everything is looked at again. */
+/** How far the log's results have been promoted. A cache: without it the whole log is examined again. */
 const watermarkSchema = z.strictObject({
   position: z.number().int().min(0),
-  /** Of the event at that position: another log has another. */
+  /** The id of the event at that position, which tells this log from another. */
   event_id: z.string().nullable(),
-  /** Positions before it whose bytes were missing. */
+  /** Earlier positions whose blobs were missing, to be retried. */
   unfinished: z.array(z.number().int().min(1)),
 });
 type Watermark = z.infer<typeof watermarkSchema>;
@@ -41,8 +41,8 @@ const ACCEPTING_EVENTS = [claimEventType('accepted', ANY_EDGE), claimEventType('
 const runningByRoot = new Map<string, Promise<unknown>>();
 
 /**
- * Promotes what the log has accepted and nobody has promoted yet, in the order of the log. Called on start and after
- * every commit that accepts: there is one way, so a promotion that was cut short is simply done.
+ * Promotes accepted results that have not been promoted yet, in log order. Runs at startup and after every commit
+ * that accepts a result, so an interrupted promotion is completed by the next run.
  */
 export function promoteAccepted(
   project: ProjectFolder,
@@ -74,7 +74,7 @@ async function promoteNow(
   await onStep('read', '');
   const promotion = await promote(projectFolder, log, accepted, onStep);
   const failures = [...broken, ...promotion.failures];
-  // A mark costs more than to pass a few events without files once more.
+  // Writing the watermark costs more than rereading a few events without files.
   const nothing = accepted.length === 0 && failures.length === 0;
   if (nothing && position - from.position < PAGE_SIZE) return promotion;
   const again = failures.filter((failure) => failure.again).map((failure) => failure.position);
@@ -104,7 +104,10 @@ async function* acceptingEvents(
   }
 }
 
-/** Null: not a result of ours, or none of files. What others wrote carries no place among the events of its subject. */
+/**
+ * Null if the event is not a result of this coordinator, or has no files. Events imported from other tools carry no
+ * `seq`.
+ */
 async function acceptedManifestOf(
   log: PromotionLog,
   event: EventEnvelope,
@@ -128,7 +131,10 @@ async function acceptedManifestOf(
 
 const needsApproval = ({ files }: ResultManifest): boolean => files.some(({ path }) => isToolConfig(path));
 
-/** Looked for in the log, whoever wrote it: an older version asked no human, and a remote may not have asked one. */
+/**
+ * Searches the log for the approval instead of trusting the writer: an older version or a remote may not have asked
+ * for one.
+ */
 async function hasApproval(log: PromotionLog, event: EventEnvelope): Promise<boolean> {
   const { subject = '', position } = event;
   for (let after = 0; ; ) {

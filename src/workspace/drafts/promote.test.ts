@@ -222,7 +222,7 @@ test('a place that the disk refuses is said, and keeps no other file waiting', a
   await workspace.writeDraft('a', 'a');
   await workspace.writeDraft('b', 'b');
   const accepted = await accept(workspace);
-  // As a log may hold it from before such names were refused.
+  // A log written before such names were refused may contain one.
   const [first, ...others] = accepted.manifest.files;
   const files = [{ ...first!, path: 'x'.repeat(300) }, ...others];
   const promotion = await promote(workspace, workspace, {

@@ -8,26 +8,26 @@ import { resolveVersions } from './resolve-versions.js';
 import { type FileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow, writeSafely } from './safe-write.js';
 
-/** A manifest that a commit has accepted, and where in the log that is. */
+/** A manifest that a commit has accepted, and its position in the log. */
 export interface AcceptedManifest {
   readonly subject: string;
   readonly generation: number;
   readonly position: number;
-  /** Whose work it is. */
+  /** The agent that submitted it. */
   readonly agent_id: string;
   readonly manifest: ResultManifest;
-  /** A human stands behind it. Without one, what commands other programs is kept aside. */
+  /** Whether a human approved it. Without approval, files that configure other programs are not promoted. */
   readonly human_approved: boolean;
 }
 
-/** A file that was left as a person made it. What was accepted is kept beside it. */
+/** A file that was left as a person changed it. The accepted version is kept elsewhere. */
 export interface PromotionConflict {
   readonly path: string;
   readonly subject: string;
   readonly generation: number;
   readonly position: number;
   readonly says: string;
-  /** From the project's root; null: only among the blobs, by its digest. */
+  /** Relative to the project's root; null if the version exists only as a blob. */
   readonly kept_at: string | null;
   readonly sha256: string;
 }
@@ -36,7 +36,7 @@ export interface PromotionFailure {
   readonly position: number;
   readonly path: string;
   readonly says: string;
-  /** Another attempt may succeed. */
+  /** Whether a retry may succeed. */
   readonly again: boolean;
 }
 
@@ -52,10 +52,10 @@ interface FileVersion extends ManifestFile {
 }
 
 /**
- * Copies accepted files to where they belong. What is there already is left alone, and so is what a person has changed
- * in between: doing it again, after a crash at any point, ends in the same files. It removes none.
+ * Copies accepted files into the project. Skips files that are already equal and files that a person has changed
+ * since, so repeating it after a crash at any point gives the same result. It removes no files.
  *
- * One at a time for a project: whoever may write its log may do it.
+ * Only one promotion per project may run at a time; the log's writer may run it.
  */
 export async function promote(
   project: ProjectFolder,
@@ -105,7 +105,7 @@ class Promoter {
     }
     const [waiting, free] = partition(versions, needsApproval);
     for (const version of waiting) {
-      // A person may have put it there, or an earlier version of this program.
+      // A person or an earlier version of this program may already have written it.
       if (version.sha256 !== digestOf(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
     }
     if (free.length === 0) return;
@@ -119,7 +119,7 @@ class Promoter {
     const sameMode = current?.executable === executable || process.platform === 'win32';
     if (digestOf(current) === sha256 && sameMode) {
       this.promotion.unchanged.push(path);
-      // A crash may have come between the file and its folder.
+      // A crash may have happened before the folder was synced.
       this.touchedFolders.add(folderOf(path));
       return;
     }
@@ -154,7 +154,7 @@ class Promoter {
     }
   }
 
-  /** The accepted bytes go where a person can compare them. */
+  /** Stores the accepted bytes where a person can compare them. */
   private async keepConflict(version: FileVersion, message: string): Promise<void> {
     const { accepted, path, sha256, executable } = version;
     const bytes = await this.bytesOf(version);
@@ -175,7 +175,7 @@ class Promoter {
     this.addFailure(version, `No blob holds the bytes ${version.sha256} of ${version.path}.`);
   }
 
-  /** A place that the disk does not let us read or write keeps no other file waiting. */
+  /** An I/O error on one path must not block other files. */
   failOnDiskError(versions: readonly FileVersion[], error: unknown): void {
     if (typeof (error as NodeJS.ErrnoException).syscall !== 'string') throw error;
     for (const version of versions) this.addFailure(version, (error as Error).message);
@@ -214,6 +214,6 @@ function partition<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T
 const digestOf = (file: FileContent | null): string | null => (file === null ? null : sha256Hex(file.bytes));
 const folderOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0));
 
-/** Whoever may read a program may run it; nobody may run what is none. */
+/** Executable: grants execute wherever read is granted. Otherwise: removes all execute bits. */
 const modeFor = (mode: number, executable: boolean): number =>
   executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;

@@ -1,4 +1,4 @@
-/** Why drafts cannot become a result, and what to do about it. */
+/** The reasons why drafts cannot become a result, each with the next step. */
 const NEXT_STEPS = {
   NO_DRAFTS: 'Write the files into the drafts folder, under the path each has in the project, then submit.',
   BAD_NAME: 'Rename the file in the drafts folder, then submit.',
@@ -19,7 +19,7 @@ export type DraftRefusalCode = keyof typeof NEXT_STEPS;
 
 export interface DraftRefusal {
   readonly refused: DraftRefusalCode;
-  /** From the drafts folder, which is from the project's root. */
+  /** Relative to the drafts folder, which is relative to the project's root. */
   readonly path: string;
   readonly says: string;
   readonly next: string;

@@ -1,15 +1,18 @@
 import type { ManifestFile } from '../../core/graph/manifest.js';
 
-/** What becomes of one path: the last accepted file that follows from what is there, and those that do not. */
+/**
+ * The outcome for one path: the last accepted version that follows from the current file, and the versions that do
+ * not.
+ */
 export interface ResolvedVersions<F> {
   readonly last: F | null;
   readonly conflicts: readonly F[];
 }
 
 /**
- * Walks the accepted versions of one path, in the order of the log, from what is on disk now. The walk starts at the
- * first version that was begun from it, or is it: those before were promoted and overtaken. When there is none, a person
- * has changed the file, and it stays theirs.
+ * Walks the accepted versions of one path in log order, starting from the file on disk. The walk begins at the
+ * first version that is based on it or equals it: earlier ones were promoted and superseded. If there is none, a
+ * person has changed the file, and it is kept.
  */
 export function resolveVersions<F extends Pick<ManifestFile, 'sha256' | 'base_sha256'>>(
   currentSha256: string | null,

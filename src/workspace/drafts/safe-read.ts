@@ -6,7 +6,7 @@ import { isErrorCode } from '../../stores/file/disk.js';
 import { isSameFile, OpenFolder } from '../open-folder.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 
-/** Told at each step, so that a test can put something in between. */
+/** Called at each step, so that a test can interfere in between. */
 export type StepHook = (step: string, path: string) => void | Promise<void>;
 export const noopStepHook: StepHook = () => {};
 
@@ -23,12 +23,12 @@ export interface FoundFile {
 }
 
 interface SafeReadOptions {
-  /** A draft has one name. A file of the project may have more. */
+  /** A draft must have one hard link. A project file may have more. */
   readonly links: 'one' | 'any';
   readonly onStep?: StepHook;
 }
 
-/** Reads a regular file once, and is sure that it was one and the same file all the while. Null: there is none. */
+/** Reads a regular file once, and verifies that it was the same file throughout. Null if it does not exist. */
 export async function readSafely(
   { path, folder, name }: FoundFile,
   { links, onStep: steps = noopStepHook }: SafeReadOptions,
@@ -77,7 +77,7 @@ const isUnchanged = (one: BigIntStats, other: BigIntStats): boolean =>
   one.mtimeNs === other.mtimeNs &&
   one.ctimeNs === other.ctimeNs;
 
-/** Null: the file ends sooner or later than it said. */
+/** Null if the file is shorter or longer than its reported size. */
 async function readExactly(file: FileHandle, sizeBytes: number): Promise<Buffer | null> {
   const bytes = Buffer.alloc(sizeBytes + 1);
   let filled = 0;
@@ -102,7 +102,7 @@ const swapped = (path: string): DraftRefusal =>
 
 type FileVisitor = (file: FoundFile) => Promise<DraftRefusal | null>;
 
-/** Visits every file below a folder, folder by folder, by name. The first refusal ends it. */
+/** Visits every file below a folder, in name order. Stops at the first refusal. */
 export async function walkFiles(
   folder: OpenFolder,
   visit: FileVisitor,
@@ -138,7 +138,7 @@ async function walkFolder(at: WalkState): Promise<DraftRefusal | null> {
 
 async function namesIn({ folder, prefix, budget }: WalkState): Promise<string[] | DraftRefusal> {
   const names: string[] = [];
-  // The names are read as bytes: one that is no text must not be taken for another.
+  // Read names as bytes: decoding an invalid name could make it equal to another.
   const folderBytes = await opendir(folder.pathOf('.'), { encoding: 'buffer' as BufferEncoding });
   for await (const entry of folderBytes) {
     budget.names_left -= 1;
@@ -159,7 +159,7 @@ async function namesIn({ folder, prefix, budget }: WalkState): Promise<string[] 
   return names.sort();
 }
 
-/** A file by its path below a held folder; the folders on the way are closed again. Null: there is none. */
+/** Reads a file by its path below a root, without following links. Null if it does not exist. */
 export async function readBelow(
   root: string,
   path: string,

@@ -4,19 +4,19 @@ import { sha256Hex } from '../../coordinator/identity.js';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { OpenFolder } from '../open-folder.js';
 
-/** One name per file: what a crash left behind is written over, not added to. */
+/** One temporary name per file, so that the leftover of a crash is overwritten. */
 const temporaryName = (name: string): string => `.gen-${sha256Hex(name).slice(0, 16)}.part`;
 
 export interface FileWrite {
   readonly bytes: Uint8Array;
-  /** Null: what the system gives a new file. */
+  /** Null: the system's default for a new file. */
   readonly mode?: number | null;
   readonly executable?: boolean;
-  /** The last look before the file takes its place; false leaves everything as it was. */
+  /** A last check before the rename; false leaves everything unchanged. */
   readonly isStillExpected?: () => Promise<boolean>;
 }
 
-/** The file appears whole, under a name that no link led to, or not at all. The folder is left for the caller to sync. */
+/** Writes a file atomically, following no link. The caller must sync the folder. */
 export async function writeSafely(folder: OpenFolder, name: string, file: FileWrite): Promise<boolean> {
   const temporary = folder.pathOf(temporaryName(name));
   await rm(temporary, { force: true });
@@ -27,7 +27,7 @@ export async function writeSafely(folder: OpenFolder, name: string, file: FileWr
     await rename(temporary, folder.pathOf(name));
     return true;
   } catch (error) {
-    // A folder of that name, or one that is gone: no place for a file.
+    // The name is a folder, or the folder is gone.
     if (['EISDIR', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ENOENT'].some((code) => isErrorCode(error, code))) {
       return false;
     }
@@ -52,7 +52,7 @@ async function writeTemporary(
   }
 }
 
-/** Writes a file at a path below the root, makes the folders it needs, and has all of it durable. */
+/** Writes a file at a path below the root, creates missing folders, and makes everything durable. */
 export async function writeBelow(root: string, path: readonly string[], file: FileWrite): Promise<boolean> {
   const folder = await OpenFolder.openBelow(root, path.slice(0, -1), { make: true });
   if (typeof folder === 'string') return false;

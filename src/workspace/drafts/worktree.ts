@@ -20,13 +20,13 @@ import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { isFileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
 
-/** Whose worktree, of what, under which grant. */
+/** The agent, subject and generation that a worktree belongs to. */
 export interface WorktreeScope extends DraftScope {
   readonly generation: number;
 }
 
 export interface Worktree {
-  /** From the project's root. */
+  /** Relative to the project's root. */
   readonly folder: string;
   readonly branch: string;
   readonly base_commit: string;
@@ -35,7 +35,9 @@ export interface Worktree {
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const recordSchema = z.strictObject({ base_commit: z.string().regex(COMMIT) });
 
-/** Where the worktree of a grant lies, and its branch. Ids are escaped, dots too: a name of git's has no two in a row. */
+/**
+ * The path and branch of a grant's worktree. Dots in ids are escaped too, because git forbids `..` in a ref name.
+ */
 export function worktreePaths(folders: DraftFolders, generation: number) {
   const folder = [...folders.agent, 'worktrees'];
   const name = `${folders.feature}__${folders.edge}-gen${generation}`;
@@ -44,7 +46,7 @@ export function worktreePaths(folders: DraftFolders, generation: number) {
   return { names: [...folder, name], record: [...folder, `${name}.base.json`], branch };
 }
 
-/** The folder of the repository itself; null: the project is none, or only part of one. */
+/** The common git folder; null if the project is not the top folder of a repository. */
 export async function gitFolder(project: ProjectFolder): Promise<string | null> {
   const prefix = await runGit(project.root, ['rev-parse', '--show-prefix']);
   if (!prefix.ok || outputLine(prefix) !== '') return null;
@@ -63,7 +65,7 @@ export async function hasWorktree(project: ProjectFolder, scope: WorktreeScope):
   );
 }
 
-/** A worktree for a grant, at the commit the project is at. There already: the same again, with all that is in it. */
+/** Creates a grant's worktree at the project's current commit. An existing one is returned with its contents. */
 export async function addWorktree(
   project: ProjectFolder,
   scope: WorktreeScope,
@@ -81,7 +83,7 @@ export async function addWorktree(
   if (!(await writeBelow(project.root, record, { bytes })))
     return noWorktreeRefusal(folder, 'something is in its way');
   const known = await runGit(project.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
-  // Who lost the folder keeps what was committed on its branch.
+  // If only the folder was lost, reuse the branch with its commits.
   const what = known.ok ? ['--', folder, branch] : ['-b', branch, '--', folder, base_commit];
   const added = await runGit(project.root, ['worktree', 'add', '--quiet', '--force', ...what]);
   return added.ok ? { folder, branch, base_commit } : noWorktreeRefusal(folder, added.message);
@@ -110,7 +112,7 @@ export async function readBaseCommit(
   }
 }
 
-/** What was changed in a worktree since its base becomes the candidate, read as drafts are. */
+/** Builds the candidate from the files changed in a worktree since its base, read like drafts. */
 export async function collectWorktree(
   project: ProjectFolder,
   target: BlobTarget,
@@ -155,8 +157,8 @@ async function addFile(
 }
 
 /**
- * What differs from the base, and what is new and not ignored. The repository and the index are ours: whatever the
- * worktree says about itself could lead git to settings of somebody else's.
+ * Paths that differ from the base, and new ones that are not ignored. Uses our own repository folder and index: the
+ * worktree's `.git` file could point git to configuration that the agent controls.
  */
 export async function changedPaths(
   project: ProjectFolder,
@@ -172,7 +174,7 @@ export async function changedPaths(
     const read = await runGit(worktree, ['read-tree', baseCommit], { env });
     if (!read.ok) return noWorktreeRefusal(where, read.message);
     const base = await runGit(worktree, ['ls-files', '--stage', '-z', '--'], { env });
-    // Once: whatever it has no times of, it reads whole.
+    // Run it only once: the new index has no file times, so git reads every file.
     const diff = ['diff', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules=all', '-z'];
     const differs = await runGit(worktree, [...diff, '--name-status', '--'], { env });
     const added = await runGit(worktree, ['ls-files', '--others', '--exclude-standard', '-z', '--'], { env });
@@ -189,7 +191,7 @@ export async function changedPaths(
 
 const outputPaths = (result: GitResult): string[] => (result.ok ? nullSeparated(result.out) : []);
 
-/** Of each path that differs a letter: `D` where it is gone. */
+/** Status letter by path: `D` if it was deleted. */
 function statusesOf(differs: GitResult): ReadonlyMap<string, string> {
   const entries = outputPaths(differs);
   const pairs = Array.from(
@@ -199,7 +201,10 @@ function statusesOf(differs: GitResult): ReadonlyMap<string, string> {
   return new Map(pairs as [string, string][]);
 }
 
-/** No git is run in a submodule, whose settings are the agent's: what lies there would be lost without a word. */
+/**
+ * Refuses a submodule that is not empty: git must not run there, because the agent controls its configuration, and
+ * files in it would be lost silently.
+ */
 async function submoduleRefusal(
   project: ProjectFolder,
   where: string,
@@ -244,8 +249,9 @@ function validateChanges(
 }
 
 /**
- * The digests of files at a commit, as git would put them on this disk: their line ends may differ from what it keeps.
- * Null where a path was not there. They are written where nobody else is, a link as the text it holds.
+ * Digests of files at a commit, as git would check them out here, since line endings may differ from the stored
+ * blobs. Null if a path did not exist. They are checked out to a private folder; a link becomes a file with its
+ * target as text.
  */
 export async function baseDigestsAt(
   project: ProjectFolder,
@@ -280,7 +286,7 @@ async function digestsBelow(folder: string, paths: readonly string[]): Promise<B
   return bases;
 }
 
-/** Takes a worktree away once it is of no more use. What was refused keeps its worktree: nothing in it is lost. */
+/** Removes a worktree that is no longer needed. The worktree of a refused result is kept. */
 export async function removeWorktree(
   project: ProjectFolder,
   scope: WorktreeScope,

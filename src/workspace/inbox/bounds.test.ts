@@ -76,7 +76,7 @@ it('serves every agent in turn, however many never stop', async () => {
       const times = (served.get(agent_id) as number) + 1;
       served.set(agent_id, times);
       writeFileSync(workspace.path('events', 'inbox', agent_id, `${times}.json`), JSON.stringify(claim));
-      // Some have had their second turn: by now everybody has had the first.
+      // Once any agent has its second turn, every agent must have had its first.
       if (times === 2) stop.abort();
     },
   });

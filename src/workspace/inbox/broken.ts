@@ -3,10 +3,10 @@ import type { AgentFolder, InboxFiles } from './files.js';
 import { isCommandFile, REASON_SUFFIX } from './names.js';
 import { writeJsonAtomically } from './outcomes.js';
 
-/** So many files of one agent are kept aside; then its inbox waits until a person has looked. */
+/** Maximum quarantined files per agent. At the limit its inbox is not served until a person has cleared them. */
 export const BROKEN_MAX = 500;
 
-/** What lay in an inbox and is no command. It is kept with the reason, and nobody but a person removes it. */
+/** Inbox files that are not valid commands. They are kept with the reason; only a person removes them. */
 export class BrokenFiles {
   private constructor(private readonly folder: AgentFolder) {}
 
@@ -14,14 +14,14 @@ export class BrokenFiles {
     return new BrokenFiles(await files.make(path));
   }
 
-  /** Reasons count as well: it is looked through for every file that comes. */
+  /** Also counts reason files, because every quarantine lists the whole folder. */
   async isFull(): Promise<boolean> {
     const names = await this.folder.names();
     const kept = names.filter((name) => !name.toString('utf8').endsWith(REASON_SUFFIX)).length;
     return kept >= BROKEN_MAX || names.length >= 2 * BROKEN_MAX;
   }
 
-  /** Returns the name under which it is kept. */
+  /** Returns the name under which the file is kept. */
   async quarantine(inbox: AgentFolder, name: Buffer, reason: string, at: string): Promise<string> {
     const kept = await this.freeName(name);
     await writeJsonAtomically(this.folder, `${kept}${REASON_SUFFIX}`, {
@@ -29,7 +29,7 @@ export class BrokenFiles {
       reason,
       at,
     });
-    // Whatever it is, it moves as it is: nothing is opened or followed.
+    // Move without opening or following it, whatever it is.
     await inbox.moveInto(this.folder, name, kept);
     return kept;
   }

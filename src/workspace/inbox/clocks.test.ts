@@ -20,7 +20,7 @@ const released = { event_type: 'edge_released', ...about };
 
 afterEach(() => void vi.useRealTimers());
 
-/** A process that serves once, while the clock of its machine shows this time. */
+/** Opens a serialiser for one pass while the machine's clock shows this time. */
 async function serveAt(workspace: Workspace, atMs: number): Promise<string[]> {
   vi.useFakeTimers({ toFake: ['Date'] });
   vi.setSystemTime(atMs);
@@ -44,7 +44,7 @@ it('does nothing twice that is dropped again when only the log still knows of it
   await dropAll();
   await serveAt(workspace, BEGAN_MS);
   const before = await outcomes();
-  // What comes days later lets the requests of before be forgotten.
+  // An event days later makes the coordinator drop the earlier request ids.
   await dropCommand(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
   const story = await serveAt(workspace, BEGAN_MS + 3 * DAY_MS);
   await dropAll();

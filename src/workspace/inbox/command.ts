@@ -7,21 +7,21 @@ export const COMMAND_BYTES_MAX = 64 * 1024;
 
 type CommandFields = Record<string, unknown>;
 
-/** What an agent asks for, in the words of the coordinator's bodies. */
+/** An agent's command, with the fields of the coordinator's request body. */
 export interface InboxCommand {
   readonly agent_id: string;
-  /** The name of its file. */
+  /** Its file name. */
   readonly name: string;
   readonly event_type: string;
   readonly kind: 'claim' | 'renew' | 'release' | 'submit' | 'append';
-  /** As `feature#edge`, where it is about an edge. */
+  /** `feature#edge` if the command concerns an edge. */
   readonly subject: string | null;
   readonly request_id: string;
   readonly session_id: unknown;
   readonly body: CommandFields;
 }
 
-/** Why a file is no command at all. */
+/** Why a file is not a valid command. */
 export interface UnreadableCommand {
   readonly unreadable: string;
 }
@@ -33,7 +33,7 @@ const KINDS: ReadonlyMap<string, InboxCommand['kind']> = new Map([
   ['edge_converged', 'submit'],
 ]);
 
-/** The serialiser gives these itself: what an agent's clock or counter says of them is not believed. */
+/** Fields that the serialiser assigns. Values from an agent's clock or counter are ignored. */
 const ASSIGNED_FIELDS: ReadonlySet<string> = new Set([
   'timestamp',
   'event_id',
@@ -57,7 +57,7 @@ export function parseCommand(
     const shown = JSON.stringify(event_type.slice(0, 100));
     return { unreadable: `${shown} is no command: expected ${known}, or a step that agents tell of.` };
   }
-  // Some writers put everything into `data`. Of a step that is told, `data` is what it tells.
+  // Some writers put every field into `data`. For `append`, `data` is the event's own content.
   const fields = withoutAssigned(kind === 'append' ? top : { ...objectOf(data), ...top });
   if (fields.agent_id !== undefined && fields.agent_id !== agent_id) {
     return { unreadable: 'It names another agent than the folder it lies in.' };
@@ -106,7 +106,7 @@ interface ParsedCommand {
   readonly feature_id: unknown;
   readonly edge: unknown;
   readonly session_id: unknown;
-  /** Everything else it says. What no body has room for is refused there, by its name. */
+  /** All other fields. The request schema refuses unknown ones by name. */
   readonly rest: CommandFields;
   readonly data: unknown;
 }
@@ -152,7 +152,7 @@ const claimFields = ({ feature_id, edge, session_id, request_id }: ParsedCommand
   request_id,
 });
 
-/** Agents of this family write a sentence where we have a word. */
+/** These agents write a sentence where the API has a code. */
 function releaseReason(reason: unknown): CommandFields {
   if (reason === undefined || reason === 'VOLUNTARY' || reason === 'ERROR')
     return withoutUndefined({ reason });

@@ -22,7 +22,9 @@ const told = { event_type: 'iteration_completed', ...about, iteration: 1, status
 
 class Crash extends Error {}
 
-/** What comes before, the command under test, what another agent asks in the same round, and what must be left. */
+/**
+ * Earlier commands, the command under test, another agent's command in the same round, and the expected outcome.
+ */
 interface Case {
   readonly before: readonly object[];
   readonly command: object;
@@ -101,7 +103,7 @@ for (const [name, { before, command, rival, reply, story }] of Object.entries(CA
 
       await dropCommand(workspace, 'a-01', '1.json', command);
       if (rival !== undefined) await dropCommand(workspace, 'b-01', '1.json', rival);
-      // Twice at the same point: who dies always there must not do it again each time.
+      // Crash twice at the same point: repeated crashes must not repeat the work.
       await crashingAt(workspace, step);
       if (step !== 'removed') await crashingAt(workspace, step);
       const site = await WorkspaceHarness.open(workspace);
@@ -155,7 +157,10 @@ it('leaves a command where it is while the store cannot be reached, and decides 
 describe('a refusal that left nothing in the log', () => {
   const heartbeat = { event_type: 'heartbeat', ...about };
 
-  /** It was told, and the serialiser died before its file was gone; what was refused would be granted now. */
+  /**
+   * The outcome was written, and the serialiser crashed before it removed the file; by now the command would be
+   * granted.
+   */
   async function refusedAndCrashed(): Promise<Workspace> {
     const workspace = await bareWorkspace();
     await dropCommand(workspace, 'a-01', '1.json', heartbeat);

@@ -6,16 +6,16 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { InboxCommand } from './command.js';
 import { type InboxReply, replayGrant, type WorkspaceContext } from './execute-command.js';
 
-/** More than a busy day's. Beyond it everything is forgotten, and read again from the log when it is asked for. */
+/** More than a busy day's ids. Above this the cache is cleared, and read from the log again on demand. */
 const IDS_KEPT_MAX = 100_000;
 
 /**
- * Which commands the log has decided already, so that none is decided twice: a crash may come between a decision and
- * the end of its file, a loss of power brings back files that were gone, and an agent that lost an outcome drops its
- * file again. Of each edge the log is read once; what is decided from then on is kept in mind.
+ * Which commands the log has already decided, so that none is decided twice: a crash may fall between a decision
+ * and the removal of its file, a power loss may restore removed files, and an agent that lost an outcome may drop
+ * its file again. The log is read once per scope; later decisions are added in memory.
  *
- * Grants and told events are remembered by the coordinator as well, but for a day. Everything else it would answer from
- * the head, which may have moved on with the commands of others: the log still knows.
+ * The coordinator also remembers grants and appended events, but only for a day. It would answer other commands
+ * from the head, which later commands may have moved; the log has the original decision.
  */
 export class DecidedCommands {
   private readonly idsByScope = new Map<string, Promise<Set<string>>>();
@@ -23,7 +23,7 @@ export class DecidedCommands {
 
   constructor(private readonly context: WorkspaceContext) {}
 
-  /** The reply to a command that was decided before, from the event it left; null where there is none. */
+  /** The reply to an already decided command, rebuilt from its event; null if there is none. */
   async replyFor(command: InboxCommand): Promise<InboxReply | null> {
     const scope = historyScopeOf(command);
     if (scope === null || !(await this.idsOf(scope)).has(command.request_id)) return null;
@@ -33,11 +33,11 @@ export class DecidedCommands {
     const appended = command.kind === 'append' ? left.at(-1) : undefined;
     if (appended !== undefined) return { success: true, reason: 'APPENDED', event_id: appended.event_id };
     const granted = left.find(
-      // Others can choose the ids of their requests: a grant is told to its own session.
+      // Other agents can choose the same request id: a grant is returned only to its own session.
       ({ event_type, session_id }) => event_type === 'edge_started' && session_id === command.session_id,
     );
     if (granted !== undefined) return replayGrant(this.context, granted);
-    // A result that was accepted with a warning left both, and the warning last.
+    // A result accepted with a warning left two events, the warning last.
     const decisive = left.find(({ event_type }) => REPLY_BUILDERS.has(event_type));
     return decisive === undefined ? null : (REPLY_BUILDERS.get(decisive.event_type)?.(decisive) ?? null);
   }
@@ -49,7 +49,7 @@ export class DecidedCommands {
     this.ids += 1;
   }
 
-  /** Nobody knows whether it was decided: only the log does. */
+  /** Whether the command was decided is unknown, so the log must be read again. */
   invalidate(command: InboxCommand): void {
     const scope = historyScopeOf(command);
     if (scope !== null) this.idsByScope.delete(scopeKey(scope));
@@ -83,7 +83,7 @@ export class DecidedCommands {
   }
 }
 
-/** Where in the log a command has left its events: with the edge it is about, or else with who tells of none. */
+/** Where the log has a command's events: under its edge or, without one, under its session. */
 type HistoryScope = { readonly subject: string } | { readonly session_id: string };
 
 function historyScopeOf({ subject, session_id }: InboxCommand): HistoryScope | null {

@@ -22,7 +22,7 @@ import {
 import type { InboxCommand } from './command.js';
 import { inboxSessionOf, isInboxSession } from './names.js';
 
-/** Where the files of a grant are to lie. */
+/** A claim reply with the folders of the grant. */
 type ClaimReplyWithFolders = ClaimResult & { readonly work?: string; readonly scratch?: string };
 
 export type InboxReply =
@@ -33,17 +33,17 @@ export type InboxReply =
   | AppendResult
   | Problem;
 
-/** Who decides, and where the files of agents come from and go to. */
+/** The coordinator that decides, and the project whose files agents use. */
 export interface WorkspaceContext extends PromotionLog {
   readonly coordinator: Coordinator;
   readonly project: ProjectFolder;
-  /** Makes the folders of a grant. */
+  /** Creates the folders of a grant. */
   readonly createGrantFolders?: (grant: WorktreeScope) => Promise<GrantFolders | DraftRefusal>;
-  /** Clears them away where nothing is lost; a sentence: they are kept, and why. */
+  /** Removes them if nothing would be lost; otherwise returns why they are kept. */
   readonly cleanUpGrant?: (grant: WorktreeScope) => Promise<string | null>;
 }
 
-/** The same rules as over HTTP: the coordinator's own operations decide. */
+/** Runs a command through the coordinator's operations, so the same rules apply as over HTTP. */
 export async function executeCommand(context: WorkspaceContext, command: InboxCommand): Promise<InboxReply> {
   const { coordinator, key } = context;
   const { body } = command;
@@ -64,7 +64,7 @@ export async function executeCommand(context: WorkspaceContext, command: InboxCo
   }
 }
 
-/** A grant tells where its files are to lie. That they cannot be made there is no reason to take the grant back. */
+/** Adds the grant's folders to the reply. If they cannot be created, the grant stands. */
 async function withGrantFolders(
   context: WorkspaceContext,
   reply: ClaimResult | Problem,
@@ -76,7 +76,7 @@ async function withGrantFolders(
   return isDraftRefusal(folders) ? reply : { ...reply, work: folders.work, scratch: folders.scratch };
 }
 
-/** A grant that the log has already, told as it was when it was given. */
+/** Replies to a grant that the log already has, as it was first granted. */
 export const replayGrant = async (context: WorkspaceContext, granted: EventEnvelope): Promise<InboxReply> =>
   withGrantFolders(context, await context.coordinator.replayGrant(context.key, granted));
 
@@ -85,7 +85,7 @@ const submit = (context: WorkspaceContext, command: InboxCommand, caller: Caller
     ? context.coordinator.submitResult(context.key, command.body, caller)
     : submitDrafts(context, command, caller);
 
-/** The grant has ended, and with it the use of its worktree. */
+/** Removes the worktree of a grant that has ended. */
 async function withCleanup(
   context: WorkspaceContext,
   { agent_id, body }: InboxCommand,
@@ -102,7 +102,7 @@ async function withCleanup(
 const hasResult = (body: InboxCommand['body']): boolean =>
   body.result_data !== undefined || body.blob_sha256 !== undefined;
 
-/** A convergence that brings no result is about the agent's drafts. */
+/** A submission without a result submits the agent's drafts. */
 async function submitDrafts(
   context: WorkspaceContext,
   command: InboxCommand,
@@ -134,7 +134,7 @@ async function submitDrafts(
   };
 }
 
-/** Whoever can write into an inbox is its agent: for the session of that inbox this is proof enough, for others not. */
+/** The caller of a command. Write access to an inbox authenticates its agent for the inbox's own session only. */
 function callerOf({ agent_id, session_id }: InboxCommand): Caller {
   return {
     principal: inboxSessionOf(agent_id),

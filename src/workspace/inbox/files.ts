@@ -1,47 +1,47 @@
 import type { FileFault } from '../regular-file.js';
 
 /**
- * The only way the serialiser touches the folders of agents, so that a simulator can run this very code on a disk that
- * forgets. Whatever fails fails as Node's calls do, with a `code` and a `syscall`.
+ * The serialiser's only access to agents' folders, so that a simulator can run it on a disk that loses writes.
+ * Errors are like Node's, with a `code` and a `syscall`.
  */
 export interface InboxFiles {
-  /** The names in a folder; empty where there is none. */
+  /** The names in a folder; empty if it does not exist. */
   list(path: string): Promise<string[]>;
 
-  /** Null where there is no such folder, or a link or a file in its place. */
+  /** Null if there is no such folder, or a link or a file in its place. */
   open(path: string): Promise<AgentFolder | null>;
 
-  /** The same, made when it is not there. */
+  /** The same, but creates a missing folder. */
   make(path: string): Promise<AgentFolder>;
 }
 
-/** A link or a file lies where one agent's folder should be. */
+/** A link or a file is in the place of an agent's folder. */
 export class NotAFolderError extends Error {
   override readonly name = 'NotAFolder';
 }
 
-/** A folder that is held open: what is done by a name in it happens in it. Nothing in it is followed. */
+/** An open folder: operations on a name stay in this folder, and no link is followed. */
 export interface AgentFolder {
-  /** As bytes: what others put here need not be text. */
+  /** As bytes: names that others create need not be valid UTF-8. */
   names(): Promise<Buffer[]>;
 
   has(name: string): Promise<boolean>;
 
-  /** A file whole, if it is a plain file of at most so many bytes. */
+  /** Reads a whole file, if it is a regular file of at most `bytesMax` bytes. */
   read(name: string, bytesMax: number): Promise<Buffer | FileFault>;
 
-  /** Fails with `EEXIST` where the name is taken. Not synced: what is written here can be told again. */
+  /** Fails with `EEXIST` if the name is taken. Not synced: the content can be written again from the log. */
   write(name: string, text: string): Promise<void>;
 
   rename(from: string, to: string): Promise<void>;
 
-  /** Moves whatever it is, as it is, into another folder. */
+  /** Moves an entry of any type into another folder, unchanged. */
   moveInto(folder: AgentFolder, from: Buffer, to: string): Promise<void>;
 
-  /** Removes a file. Fails with `ENOENT` where there is none. */
+  /** Removes a file. Fails with `ENOENT` if it does not exist. */
   unlink(name: string): Promise<void>;
 
-  /** Removes whatever is there, with all that is in it. Quiet when there is nothing. */
+  /** Removes an entry recursively. Succeeds if it does not exist. */
   remove(name: string): Promise<void>;
 
   modifiedMs(name: string): Promise<number>;

@@ -36,7 +36,7 @@ async function scene(): Promise<{ workspace: Workspace; site: WorkspaceHarness; 
   return { workspace, site, inbox };
 }
 
-/** What came of a file that is no command: kept as it is, with the reason, and its agent told. */
+/** The reason why a file was quarantined; asserts that the file was kept and left the inbox. */
 async function keptFor(workspace: Workspace, name: string): Promise<string> {
   const reason = JSON.parse(
     await readFile(workspace.path('events', 'broken', 'eve', `${name}.reason.json`), 'utf8'),
@@ -186,7 +186,8 @@ it('looks into no folder that is a link, nor one that becomes a link while it is
   })();
   await dropCommand(workspace, 'bob', '1.json', { ...claim, feature: 'F-4' });
   await swapping.serialiser.pass();
-  // Its own file went, in the folder that was moved; the one of the same name behind the link was served for bob.
+  // The agent's own file was removed from the moved folder; the file of that name behind the link was served for
+  // bob.
   expect(await namesIn(workspace, 'inbox', 'eve-before')).toEqual([]);
   expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
 });

@@ -8,16 +8,16 @@ import type { AgentFolder, InboxFiles } from './files.js';
 import { isCommandFile, isTemporaryFile } from './names.js';
 import { Outcomes } from './outcomes.js';
 
-/** So many of one agent's commands are looked at before the others' are listed anew. */
+/** Maximum commands of one agent per scan, before all inboxes are listed again. */
 const NAMES_PER_SCAN_MAX = 1000;
 
-/** Why something in an inbox is no command. `file` is null where its name is none that an outcome could have. */
+/** Why an inbox file is not a valid command. `file` is null if its name cannot be used for an outcome. */
 export interface InvalidFile {
   readonly file: string | null;
   readonly reason: string;
 }
 
-/** One agent's folders, open for as long as a pass lasts: what it asks, what it is told, what it left broken. */
+/** One agent's folders, held open for one scan: inbox, outcomes and broken files. */
 export class AgentInbox {
   private waiting: Buffer[] = [];
   private outcomes: Outcomes | null = null;
@@ -29,7 +29,7 @@ export class AgentInbox {
     private readonly folder: AgentFolder,
   ) {}
 
-  /** Looked into once; null where the agent's folder is none. */
+  /** Opens and scans an inbox once; null if the agent's folder is missing or not a folder. */
   static async open(files: InboxFiles, events: string, agentId: string): Promise<AgentInbox | null> {
     const folder = await files.open(join(events, 'inbox', agentId));
     if (folder === null) return null;
@@ -47,15 +47,15 @@ export class AgentInbox {
     return this.waiting.length === 0;
   }
 
-  /** Looks which commands lie here, the first by name first. */
+  /** Lists the waiting commands in name order. */
   private async scan(): Promise<void> {
     const names = await this.folder.names();
     const commands = names.filter((name) => !isTemporaryFile(name.toString('utf8')));
-    // From the back, so that taking the next one moves nothing.
+    // Reversed, so that `pop` takes the next one in constant time.
     this.waiting = commands.sort(Buffer.compare).slice(0, NAMES_PER_SCAN_MAX).reverse();
   }
 
-  /** The next command; what is wrong with it, if it is none; null when it was taken back meanwhile. */
+  /** The next command, or why its file is invalid; null if the file was withdrawn meanwhile. */
   async next(): Promise<InboxCommand | InvalidFile | null> {
     const bytes = this.waiting.at(-1);
     if (bytes === undefined) return null;
@@ -75,7 +75,7 @@ export class AgentInbox {
     await (await this.openOutcomes()).put(name, outcome);
   }
 
-  /** The refusal that a command was told before a crash; null: it was told none. */
+  /** The refusal that was written for this command before a crash; null if there is none. */
   async earlierRefusal({ name, request_id }: InboxCommand): Promise<InboxReply | null> {
     return (await this.openOutcomes()).refusal(name, request_id);
   }
@@ -85,13 +85,13 @@ export class AgentInbox {
     return this.outcomes;
   }
 
-  /** The command that `next` gave has been answered. */
+  /** Removes the command that `next` returned, after its outcome is written. */
   async remove(name: string): Promise<void> {
     await this.folder.unlink(name).catch(ignoreRemoved);
     this.waiting.pop();
   }
 
-  /** Puts away what `next` found to be no command. False: too much of this agent's has been put away before. */
+  /** Moves the invalid file that `next` found to quarantine. False if the agent's quarantine is full. */
   async quarantine(reason: string, at: string): Promise<boolean> {
     const broken = await BrokenFiles.open(this.files, join(this.events, 'broken', this.agent_id));
     try {
@@ -111,7 +111,7 @@ export class AgentInbox {
   }
 }
 
-/** Its agent may have removed it meanwhile. */
+/** The agent may have removed the file meanwhile. */
 function ignoreRemoved(error: unknown): void {
   if (!isErrorCode(error, 'ENOENT')) throw error;
 }

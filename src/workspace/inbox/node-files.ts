@@ -5,7 +5,7 @@ import { OpenFolder } from '../open-folder.js';
 import { type FileFault, readRegularFile } from '../regular-file.js';
 import { type AgentFolder, type InboxFiles, NotAFolderError } from './files.js';
 
-/** The folders of agents on the disk of this machine. */
+/** Agents' folders on this machine's disk. */
 export const nodeInboxFiles: InboxFiles = {
   async list(path) {
     return readdir(path).catch((error) => {
@@ -20,7 +20,7 @@ export const nodeInboxFiles: InboxFiles = {
   },
 
   async make(path) {
-    // A link or a file in its place is said below, whatever it leads to.
+    // A link or a file in its place is reported below.
     await mkdir(path, { recursive: true }).catch(ignoreExisting);
     const held = await OpenFolder.openExact(path);
     if (typeof held !== 'string') return new NodeAgentFolder(held);
@@ -33,8 +33,8 @@ function ignoreExisting(error: unknown): void {
 }
 
 /**
- * What is done with every command is done at once: handing such small steps to other threads, and waiting for each, takes
- * several times as long as the steps.
+ * Uses synchronous calls for the operations of every command: dispatching such small calls to the thread pool takes
+ * several times as long as the calls themselves.
  */
 class NodeAgentFolder implements AgentFolder {
   constructor(private readonly folder: OpenFolder) {}

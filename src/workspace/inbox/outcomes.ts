@@ -3,18 +3,18 @@ import { isErrorCode } from '../../stores/file/disk.js';
 import type { InboxReply } from './execute-command.js';
 import type { AgentFolder, InboxFiles } from './files.js';
 
-/** How many outcomes an agent finds at most; the oldest go first. */
+/** Maximum outcomes kept per agent; the oldest are removed first. */
 export const OUTCOMES_MAX = 1000;
-/** Not every outcome is worth a look at all of them. */
+/** Prune only after this many new outcomes, because pruning lists the whole folder. */
 const PRUNE_EVERY = 100;
 const CONCURRENCY_MAX = 500;
 
-/** More than any refusal says. */
+/** Larger than any refusal. */
 const OUTCOME_BYTES_MAX = 64 * 1024;
 
-/** What agents are left: the outcomes of one agent's commands. */
+/** The outcomes of one agent's commands. */
 export class Outcomes {
-  /** How many there may be by now. */
+  /** Upper bound of the current count; null until the folder was listed. */
   private count: number | null = null;
 
   private constructor(private readonly folder: AgentFolder) {}
@@ -23,7 +23,7 @@ export class Outcomes {
     return new Outcomes(await files.make(path));
   }
 
-  /** Whole or not at all: whoever waits for the file can read it the moment it is there. */
+  /** Writes an outcome atomically, so that an agent that waits for the file never reads part of it. */
   async put(name: string, outcome: object): Promise<void> {
     await writeJsonAtomically(this.folder, name, outcome);
     this.count ??= (await this.folder.names()).length;
@@ -31,7 +31,10 @@ export class Outcomes {
     if (this.count > OUTCOMES_MAX + PRUNE_EVERY) await this.prune();
   }
 
-  /** What this very request was refused with, where that was told already; a loss of power leaves files not whole. */
+  /**
+   * The refusal already written for this request; null if there is none, or if a power loss left an incomplete
+   * file.
+   */
   async refusal(name: string, requestId: string): Promise<InboxReply | null> {
     const bytes = await this.folder.read(name, OUTCOME_BYTES_MAX);
     if (typeof bytes === 'string') return null;
@@ -56,20 +59,20 @@ export class Outcomes {
   }
 }
 
-/** Agents can write here too: of a hundred thousand files only some are under way at once. */
+/** Limits concurrency: agents can write here too, and may leave a hundred thousand files. */
 async function inBatches<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
   for (let at = 0; at < all.length; at += CONCURRENCY_MAX) {
     await Promise.all(all.slice(at, at + CONCURRENCY_MAX).map(work));
   }
 }
 
-/** Its agent has taken it away meanwhile: the first to go. */
+/** A file that its agent has removed meanwhile counts as the oldest. */
 function zeroIfRemoved(error: unknown): number {
   if (!isErrorCode(error, 'ENOENT')) throw error;
   return 0;
 }
 
-/** Agents can write here too: what is counted of it is a code, and nothing else. */
+/** Agents can write here too, so only a well-formed code is accepted and counted. */
 const codeSchema = z.string().regex(/^[A-Z_]{1,64}$/);
 const refusalOutcomeSchema = z.object({
   request_id: z.string(),
@@ -89,7 +92,7 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-/** Writes a small file under a name that is ignored, and moves it to its own. */
+/** Writes a small file under a temporary name, and renames it. */
 export async function writeJsonAtomically(folder: AgentFolder, name: string, content: object): Promise<void> {
   const temporary = `.${name}.tmp`;
   const text = `${JSON.stringify(content)}\n`;
@@ -97,7 +100,7 @@ export async function writeJsonAtomically(folder: AgentFolder, name: string, con
     await folder.write(temporary, text);
   } catch (error) {
     if (!isErrorCode(error, 'EEXIST')) throw error;
-    // A crash left it.
+    // Left over from a crash.
     await folder.remove(temporary);
     await folder.write(temporary, text);
   }

@@ -1,10 +1,10 @@
-/** What a pass has done, in numbers. */
+/** What one pass did, as counts. */
 export class PassCounts {
-  /** Silent claims that it wrote down. */
+  /** Expired claims that it recorded. */
   expired = 0;
-  /** Files that were no commands. */
+  /** Files that were not valid commands. */
   broken = 0;
-  /** How many commands ended in each code. */
+  /** Number of commands per outcome code. */
   readonly outcomes: Record<string, number> = {};
 
   get commands(): number {

@@ -13,7 +13,7 @@ import {
 import type { Workspace } from '../workspace.js';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 8);
-/** No measure of speed: it grows with the rounds, which may be many. */
+/** A hang detector, not a speed limit: it grows with the number of rounds. */
 const HANGS_AFTER_MS = (15 + ROUNDS) * 60_000;
 const ROUNDS_PER_WORKSPACE = 10;
 const AGENTS = ['a-01', 'b-01', 'c-01', 'd-01'];
@@ -21,7 +21,7 @@ const EDGE = 'code↔unit_tests';
 
 const serialiser = childProgram(join(import.meta.dirname, 'serialiser.child.ts'));
 
-/** Serves until it has taken so many steps, and is killed in the middle of what comes then. */
+/** Serves for this many steps, then is killed during the next. */
 async function serveAndDie({ root }: Workspace, steps: number): Promise<void> {
   const { process, lines, ended } = serialiser(root);
   let left = steps;
@@ -32,7 +32,7 @@ async function serveAndDie({ root }: Workspace, steps: number): Promise<void> {
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' });
 }
 
-/** What each agent asks in a round: its own edge from claim to end, and one edge that all of them want. */
+/** One agent's commands in a round: its own edge from claim to end, and one edge that all agents want. */
 function commandsOf(agentId: string, round: number): Record<string, object> {
   const number = String(round).padStart(4, '0');
   const own = { feature: `F-${agentId}-${number}`, edge: EDGE };
@@ -102,7 +102,7 @@ it(
       const rounds = Array.from({ length: Math.min(ROUNDS_PER_WORKSPACE, ROUNDS - begun) }, (_, at) => at);
       for (const round of rounds) {
         const dropped = dropRound(workspace, round);
-        // Each command takes four steps; some are always left to the next, or to the pass at the end.
+        // Each command takes four steps; some are always left to the next process, or to the final pass.
         await Promise.all([dropped, serveAndDie(workspace, 1 + Math.floor(random() * 76))]);
       }
       await inspect(workspace, rounds);

@@ -5,7 +5,7 @@ import { Workspace } from '../workspace.js';
 import { Serialiser } from './serialiser.js';
 import { watchInboxes } from './watch.js';
 
-/** A process to be killed: serves the inboxes of a workspace, and prints every step before it takes the next. */
+/** A child process to be killed: serves a workspace's inboxes, and prints every step before the next. */
 const [root = ''] = process.argv.slice(2);
 const workspace = new Workspace(root);
 const { store, blobs, key } = await openWorkspaceStore(workspace, () => {});

@@ -9,29 +9,29 @@ import { isAgentFolder } from './names.js';
 import { nodeInboxFiles } from './node-files.js';
 import { PassCounts } from './pass-counts.js';
 
-/** Agents whose folders are open at once. Where there are more, the others are served by the next look. */
+/** Maximum agents whose folders are open at once. The next scan serves the others. */
 const AGENTS_AT_ONCE_MAX = 500;
 
-/** Whoever makes a thousand wrong folders is not told of each. */
+/** Maximum distinct warnings, so that a thousand invalid folders do not flood the output. */
 const WARNINGS_MAX = 100;
 
 export const SERIALISER_STEPS = ['read', 'decided', 'told', 'removed'] as const;
 export type SerialiserStep = (typeof SERIALISER_STEPS)[number];
 
 export interface SerialiserOptions {
-  /** The folder with `inbox/`, `outcome/` and `broken/`: the one of the log. */
+  /** The log's folder, which contains `inbox/`, `outcome/` and `broken/`. */
   readonly events: string;
   readonly context: WorkspaceContext;
-  /** Where those folders are; left out: on the disk of this machine. */
+  /** Access to those folders; by default this machine's disk. */
   readonly files?: InboxFiles;
   readonly now: () => Date;
-  /** Something in an inbox needs a person. */
+  /** Reports something in an inbox that needs a person. */
   readonly warn: (sentence: string) => void;
-  /** Hears of every step of every command, so that a test can end the world between any two. */
+  /** Called at every step of every command, so that a test can crash between any two. */
   readonly onStep?: (step: SerialiserStep, command: InboxCommand) => void;
 }
 
-/** The store could not be reached: what is not answered yet stays where it is. */
+/** The store was unreachable: unanswered commands stay in their inboxes. */
 export class UndecidedError extends Error {
   override readonly name = 'Undecided';
 }
@@ -42,14 +42,14 @@ interface CommandTurn {
 }
 
 /**
- * Turns what agents drop into their inboxes into commands, one of each agent per round, a round committed together.
- * A file goes only when its outcome is there, and the outcome comes only when the log has it. So whatever a crash
- * cuts short is done again: the log tells whether it had been done, and nothing is done twice.
+ * Executes the commands that agents drop into their inboxes, one per agent and round; a round is committed
+ * together. An outcome is written only after the commit, and a file is removed only after its outcome is written.
+ * Work cut short by a crash is repeated: the log shows whether it was already done, so nothing is done twice.
  */
 export class Serialiser {
-  /** Whose turn it is to be first. */
+  /** Index of the agent that goes first in the next round. */
   private roundOffset = 0;
-  /** The agent at whom the last look ended: the next begins with who comes after. */
+  /** The last agent of the previous scan; the next scan starts after it. */
   private lastScanned = '';
   private readonly warned = new Set<string>();
 
@@ -61,12 +61,12 @@ export class Serialiser {
     this.decidedCommands = new DecidedCommands(options.context);
   }
 
-  /** Serves every inbox until all are empty, or until it is told to stop: some are never empty. */
+  /** Serves every inbox until all are empty or the signal aborts: busy inboxes may never be empty. */
   async pass(signal?: AbortSignal): Promise<PassCounts> {
     const counts = new PassCounts();
     const stuck = new Set<string>();
     for (;;) {
-      // Whoever is silent is written down however busy the others are.
+      // Record expired claims even while other agents keep the pass busy.
       counts.expired += await this.options.context.coordinator.sweep();
       if (signal?.aborted) return counts;
       const inboxes = await this.open(stuck);
@@ -145,7 +145,7 @@ export class Serialiser {
     if (undecided !== undefined) throw new UndecidedError(undecided.detail);
   }
 
-  /** What one agent's folders do to us stops that agent, and nobody else. */
+  /** A failure in one agent's folders stops that agent only. */
   private async isolateFailure<T>(
     agentId: string,
     stuck: Set<string>,
@@ -177,7 +177,7 @@ export class Serialiser {
     return null;
   }
 
-  /** Whoever waits for an outcome gets one, also for what is no command. */
+  /** Quarantines an invalid file. Also writes an outcome, because its agent waits for one. */
   private async quarantine(inbox: AgentInbox, { file, reason }: InvalidFile): Promise<boolean> {
     const { events, now } = this.options;
     const kept = join('events', 'broken', inbox.agent_id);
@@ -193,7 +193,7 @@ export class Serialiser {
     return false;
   }
 
-  /** Null: what the agent has drafted could not be read or brought over, and stops it alone. */
+  /** Decides one round. Null: the agent's drafts could not be read or promoted, which stops that agent only. */
   private async decide(turns: readonly CommandTurn[], stuck: Set<string>): Promise<(InboxReply | null)[]> {
     const { context } = this.options;
     const recalled = await Promise.all(turns.map((turn) => this.earlierReply(turn, stuck)));
@@ -204,7 +204,7 @@ export class Serialiser {
     return Promise.all(replies);
   }
 
-  /** What was decided before: by the log, or, where a refusal left nothing in it, by what its agent was told. */
+  /** An earlier reply to this command: from the log or, for a refusal that left no event, from its outcome file. */
   private async earlierReply(
     { inbox, command }: CommandTurn,
     stuck: Set<string>,
@@ -243,13 +243,13 @@ export class Serialiser {
 const isFolderError = (error: unknown): boolean =>
   error instanceof NotAFolderError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
-/** Waits for all of them, whatever happens to one: nobody is at work any more in folders that are then closed. */
+/** Waits for all promises before it throws, so that none still uses folders that are then closed. */
 async function settleAll<T>(works: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(works);
   return Promise.all(works);
 }
 
-/** The same list, begun further on. */
+/** The list rotated to start at `by`. */
 const rotated = <T>(list: readonly T[], by: number): T[] => {
   const cut = list.length === 0 ? 0 : by % list.length;
   return [...list.slice(cut), ...list.slice(0, cut)];

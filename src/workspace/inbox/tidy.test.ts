@@ -21,7 +21,7 @@ const converged = { event_type: 'edge_converged', ...about };
 
 interface Bench {
   readonly workspace: Workspace;
-  /** Where the agent works, from the root of the machine. */
+  /** The agent's work folder as an absolute path. */
   readonly work: string;
   readonly git: (...args: string[]) => string;
   send(name: string, command: object): Promise<{ reply: Record<string, unknown> }>;

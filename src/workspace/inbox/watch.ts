@@ -3,26 +3,26 @@ import { join } from 'node:path';
 import type { PassCounts } from './pass-counts.js';
 import { type Serialiser, UndecidedError } from './serialiser.js';
 
-/** The system may miss a change, and some disks tell of none: every inbox is looked into as often as this. */
+/** Interval of full scans: `fs.watch` may miss changes, and some file systems report none. */
 const SCAN_INTERVAL_MS = 2000;
 
 export interface WatchOptions {
   readonly events: string;
   readonly serialiser: Serialiser;
-  /** Aborted: what is being decided is answered, and nothing else begun. */
+  /** On abort, the current round is answered and no other starts. */
   readonly signal: AbortSignal;
   readonly warn: (sentence: string) => void;
   readonly onPass?: (tally: PassCounts) => void;
 }
 
-/** Serves the inboxes until it is told to stop. */
+/** Serves the inboxes until the signal aborts. */
 export async function watchInboxes(options: WatchOptions): Promise<void> {
   const { serialiser, signal, warn } = options;
   const wakeSignal = new WakeSignal(signal);
   const watchers = new FolderWatchers(join(options.events, 'inbox'), () => wakeSignal.notify());
   try {
     while (!signal.aborted) {
-      // Watched before it is looked into: what comes in between rings.
+      // Watch before scanning: a command that arrives in between triggers the next pass.
       watchers.watch(await serialiser.agents());
       try {
         const counts = await serialiser.pass(signal);
@@ -38,7 +38,7 @@ export async function watchInboxes(options: WatchOptions): Promise<void> {
   }
 }
 
-/** Rung any number of times, heard once. */
+/** Coalesces notifications: any number of them wake the loop once. */
 class WakeSignal {
   private isNotified = false;
   private wake: () => void = () => {};
@@ -66,7 +66,7 @@ class WakeSignal {
   }
 }
 
-/** Where nothing can be watched, looking now and then is all there is: nobody needs to be told. */
+/** Watches the inbox folders. Failures are silent, because the periodic scan covers them. */
 class FolderWatchers {
   private readonly open = new Map<string, FSWatcher>();
 
@@ -85,7 +85,7 @@ class FolderWatchers {
         watcher.on('error', () => this.unwatch(path));
         this.open.set(path, watcher);
       } catch {
-        // A folder that is gone again, or one too many to watch: what lies in it is found by the next look at all of them.
+        // The folder is gone, or the watch limit is reached: the periodic scan finds its commands.
       }
     }
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { INTENT_FILE, type Workspace } from '../workspace.js';
 
 const DEPTH_MAX = 8;
-/** Made by the work itself: none of it says how the project works. */
+/** Folders with work products, which contain no configuration. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   'events',
   'agents',
@@ -13,8 +13,8 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a file that says how the project works may have changed since. Times can mislead only towards yes, unless
- * somebody sets them back. At once: giving way for each of some hundred files takes ten times as long.
+ * Whether a configuration file may have changed since. File times err only towards true, unless someone sets them
+ * back. Synchronous: asynchronous calls for some hundred files take ten times as long.
  */
 export function mayHaveChanged(workspace: Workspace, sinceMs: number): boolean {
   if (isNewer(join(workspace.root, INTENT_FILE), sinceMs)) return true;
@@ -23,7 +23,7 @@ export function mayHaveChanged(workspace: Workspace, sinceMs: number): boolean {
 
 function hasFolderChanged(folder: string, sinceMs: number, depth: number): boolean {
   if (depth > DEPTH_MAX) return true;
-  // What comes and goes in the workspace's own folder are mostly folders of the work.
+  // Skip the workspace folder's own time: it changes mostly with folders of work products.
   if (depth > 0 && isNewer(folder, sinceMs)) return true;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 
-/** What an agent was given to work with: paths from one root, and what each file holds. */
+/** The files that an agent was given, by path relative to one root. */
 export type ContextFiles = ReadonlyMap<string, Uint8Array | string>;
 
 export interface ContextManifest {
@@ -10,9 +10,9 @@ export interface ContextManifest {
 }
 
 /**
- * One hash for a whole context, the same on every machine: entries in the order of their paths' UTF-8 bytes, texts in
- * NFC with LF, each by its SHA-256, the list as YAML with sorted keys, and the SHA-256 of that. What is no text is taken
- * as the bytes it is.
+ * One hash for a whole context, equal on every machine: entries sorted by their paths' UTF-8 bytes, texts
+ * normalized to NFC and LF, each file by its SHA-256, the list as YAML with sorted keys, and the SHA-256 of that.
+ * Binary files are hashed unchanged.
  */
 export function contextManifest(files: ContextFiles): ContextManifest {
   const entries = [...files]
@@ -24,7 +24,7 @@ export function contextManifest(files: ContextFiles): ContextManifest {
   return { aggregate_hash: `sha256:${sha256(serializeEntries(entries))}`, entries };
 }
 
-/** Block style, one entry after the other, and no line ever folded. */
+/** Block style, without line folding. */
 const serializeEntries = (entries: ContextManifest['entries']): string =>
   stringify(entries, { sortMapEntries: true, lineWidth: 0, version: '1.2' });
 

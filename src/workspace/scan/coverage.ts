@@ -1,7 +1,7 @@
 import { isReqKey, withoutVersion } from './req-key.js';
 import type { RequirementTag, TagKind, TagScan } from './tags.js';
 
-/** Tags in code, tests for every demand, what is measured where it runs. */
+/** 1: tags in code. 2: tests for every requirement. 3: telemetry. */
 export const COVERAGE_LAYERS = [1, 2, 3] as const;
 export type CoverageLayer = (typeof COVERAGE_LAYERS)[number];
 
@@ -16,7 +16,7 @@ export interface TagLocation {
   readonly line: number;
 }
 
-/** Where one key stands, from the demand to what is measured. */
+/** The coverage of one key, from its specification to telemetry. */
 export interface KeyCoverage {
   readonly key: string;
   readonly places: Readonly<Record<TagKind, readonly TagLocation[]>>;
@@ -26,22 +26,22 @@ export interface KeyCoverage {
 export interface Coverage {
   readonly layers: readonly CoverageLayer[];
   readonly keys: readonly KeyCoverage[];
-  /** Keys that are tagged and that nothing demands. */
+  /** Tagged keys that no specification or feature requires. */
   readonly orphans: readonly { readonly key: string; readonly places: readonly TagLocation[] }[];
-  /** Programs that say of no line what it is for. */
+  /** Code files without any tag. */
   readonly untagged_files: readonly string[];
 }
 
 export interface CoverageInput {
   readonly scan: TagScan;
-  /** Keys that features deliver: demanded as much as those of a specification. */
+  /** Keys that features deliver: required like those of a specification. */
   readonly feature_keys: readonly string[];
   readonly layers: readonly CoverageLayer[];
-  /** Given: of these keys alone. */
+  /** If given, only these keys. */
   readonly only?: ReadonlySet<string>;
 }
 
-/** Holds what is demanded against what is tagged. What the figures amount to is for the coordinator to say. */
+/** Compares required keys with tagged ones. The coordinator derives the verdict from the counts. */
 export function coverageOf({ scan, feature_keys, layers, only }: CoverageInput): Coverage {
   const byKey = locationsByKey(scan.tags);
   const fromFeatures = feature_keys.filter(isReqKey).map(withoutVersion);

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 
-/** What a file of the project is, as its path tells it. */
+/** The kind of a project file, derived from its path. */
 export type SourceFileKind = 'specification' | 'design' | 'test' | 'code' | 'prose' | 'other';
 
 const SPECIFICATION = /(^|\/)(specifications?|specs?|requirements)\//i;
@@ -14,7 +14,7 @@ const CODE = new Set(
    .ex .exs .erl .hs .ml .clj .lua .dart .sh .bash .ps1 .sql .tf .vue .svelte .feature`.split(/\s+/),
 );
 
-/** Tests before the rest: `spec/` holds tests in some languages, and a program in it is one. */
+/** Checks for tests first: in some languages `spec/` holds tests, so code in it is a test. */
 export function fileKind(path: string): SourceFileKind {
   const extension = extname(path).toLowerCase();
   const isCode = CODE.has(extension);

@@ -8,14 +8,14 @@ export interface TaggedCommit {
   readonly keys: readonly string[];
 }
 
-/** The commit that is checked out; null: no git here, or nothing committed yet. */
+/** The checked-out commit; null without git or without a commit. */
 export async function headCommit(root: string): Promise<string | null> {
   const output = await git(root, ['rev-parse', '--verify', '--quiet', 'HEAD']);
   const sha = output?.trim() ?? '';
   return /^[0-9a-f]{40,64}$/.test(sha) ? sha : null;
 }
 
-/** Why there is no commit to name. */
+/** Why there is no commit, as text. */
 export async function noCommitReason(root: string): Promise<string> {
   const isRepository = (await git(root, ['rev-parse', '--git-dir'])) !== null;
   return isRepository ? 'none: nothing has been committed yet' : 'none: this is no git repository';
@@ -30,7 +30,7 @@ const COMMITS_MAX = 2000;
 const FIELD = '\u001f';
 const RECORD = '\u001e';
 
-/** The commits that name a requirement, newest first: all of them, or those after a tag. */
+/** Commits that name a requirement, newest first: all of them, or those after a tag. */
 export async function commitsWithKeys(root: string, since: string | null): Promise<TaggedCommit[]> {
   const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
   const format = `--format=%H${FIELD}%cI${FIELD}%s${FIELD}%b${RECORD}`;
@@ -53,14 +53,14 @@ export const keysIn = (text: string): string[] => [
   ...new Set([...text.matchAll(new RegExp(KEY_IN_TEXT, 'g'))].map(([key]) => withoutVersion(key))),
 ];
 
-/** True: the tag was made. A tag that is there already is never moved. */
+/** Whether the tag was created. An existing tag is never moved. */
 export async function tagRelease(root: string, name: string, message: string): Promise<boolean> {
   return (await git(root, ['tag', '--annotate', '--no-sign', '-m', message, '--', name])) !== null;
 }
 
 /**
- * What a folder's own configuration could start is turned off: no hook, no pager, no watcher. No shell is between, and
- * nobody is asked for anything. Null: git is not there, or said no.
+ * Turns off what the repository's configuration could run: hooks, pager, fsmonitor. `git` uses no shell and never
+ * prompts; it returns null if git is missing or fails.
  */
 const SAFE_GIT_OPTIONS = [
   '-c',

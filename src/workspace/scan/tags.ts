@@ -2,7 +2,7 @@ import { fileKind, type SourceFileKind } from './file-kind.js';
 import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
 import { type TextFile, type WalkBounds, walkTextFiles } from './walk.js';
 
-/** What a key is doing where it stands: demanded, designed for, built, tested, measured. */
+/** What a key marks at its position: a specification, a design, code, a test, or telemetry. */
 export type TagKind = 'specified' | 'designed' | 'implements' | 'validates' | 'telemetry';
 
 export interface RequirementTag {
@@ -16,21 +16,21 @@ export interface RequirementTag {
 export interface ScannedFile {
   readonly path: string;
   readonly kind: SourceFileKind;
-  /** It carries a tag of its own, whatever key that names. */
+  /** Whether it contains a tag, for any key. */
   readonly is_tagged: boolean;
 }
 
 export interface TagScan {
   readonly tags: readonly RequirementTag[];
   readonly files: readonly ScannedFile[];
-  /** What was not looked at, and why. */
+  /** The files that were skipped, and why. */
   readonly left_out: readonly string[];
 }
 
 const TAGS_MAX = 100_000;
 const LEFT_OUT_MAX = 50;
 
-/** Looks through the text files of a project for requirement keys. */
+/** Scans a project's text files for requirement keys. */
 export async function scanTags(root: string, bounds?: WalkBounds): Promise<TagScan> {
   const tags: RequirementTag[] = [];
   const files: ScannedFile[] = [];
@@ -54,10 +54,10 @@ export async function scanTags(root: string, bounds?: WalkBounds): Promise<TagSc
 const ANY_KEY = new RegExp(KEY_IN_TEXT, 'g');
 const TAG = /\b(implements|validates)\b[*_`"' ]*:/gi;
 const TELEMETRY = new RegExp(`\\breq["']?\\s*[=:]\\s*["'\`](${KEY_IN_TEXT})["'\`]`, 'g');
-/** Between the keys of one tag, and before the first of them. */
+/** Matches the separators before the first key of a tag and between keys. */
 const NEXT_KEY = new RegExp(`[\\s,;*_\`"'&+\\[(]*(?:and\\s+)?(${KEY_IN_TEXT})`, 'y');
 
-/** In a specification or a design every key counts; in a program only what is written as a tag does. */
+/** In specifications and designs every key counts; in code only keys written as a tag. */
 export function tagsIn({ path, text }: TextFile, kind: SourceFileKind): RequirementTag[] {
   if (!text.includes('REQ-') || kind === 'prose') return [];
   const tags: RequirementTag[] = [];

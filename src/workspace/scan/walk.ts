@@ -17,12 +17,12 @@ export const WALK_BOUNDS: WalkBounds = {
 };
 
 export interface TextFile {
-  /** From the root, with `/` between its parts. */
+  /** Relative to the root, separated by `/`. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Folders that hold what others wrote, or what was made from what is here. Those with a dot before are out anyway. */
+/** Folders with third-party or generated files. Folders that start with a dot are skipped anyway. */
 const SKIPPED_FOLDERS = new Set([
   'node_modules',
   'bower_components',
@@ -36,7 +36,7 @@ const SKIPPED_FOLDERS = new Set([
   '__pycache__',
 ]);
 
-/** Every text file of a project, in the order of their paths. Follows no link, and ends where a bound is reached. */
+/** Every text file of a project in path order. Follows no link, and stops at the bounds. */
 export async function* walkTextFiles(
   root: string,
   onSkipped: (message: string) => void,
@@ -71,13 +71,13 @@ async function* paths(
   }
 }
 
-/** A folder that cannot be read is as good as empty: it is no part of what we may see. */
+/** An unreadable folder counts as empty. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Opened without following a link, and without waiting for one who writes into a pipe. */
+/** Do not follow links, and do not block on a pipe without a writer. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 async function readContent(
@@ -112,5 +112,5 @@ async function readWhole(
 
 const BINARY_CHECK_BYTES = 8000;
 
-/** As git tells it: a text has no zero byte in its beginning. */
+/** Like git: a file with a zero byte near its beginning is binary. */
 const isBinary = (content: Buffer): boolean => content.subarray(0, BINARY_CHECK_BYTES).includes(0);

@@ -13,7 +13,7 @@ export interface RemoteDependencies {
   readonly key: ProjectKey;
 }
 
-/** A remote in this process: a store that is opened here, and a coordinator over it. */
+/** A remote in this process: a store and a coordinator on it. */
 export function coordinatorRemote({ name, coordinator, store, blobs, key }: RemoteDependencies): SyncRemote {
   const { tenant_id } = key;
   return {

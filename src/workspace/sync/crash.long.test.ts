@@ -16,7 +16,7 @@ const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
-/** Until its end, or its death at a step. */
+/** Runs a sync to its end, or until it dies at a step. */
 async function syncAndDie(
   folder: string,
   office: string,
@@ -48,7 +48,7 @@ async function officeLog(office: string): Promise<EventEnvelope[]> {
   return events;
 }
 
-/** A laptop and an office where things happened while they could not reach each other. */
+/** A laptop and an office that both have events from while they were disconnected. */
 async function begin(): Promise<{ folder: string; office: string }> {
   const folder = await temporaryFolder('laptop', onTestFinished);
   const office = await temporaryFolder('office', onTestFinished);

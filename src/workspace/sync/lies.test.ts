@@ -38,7 +38,7 @@ const pulling = (at: SyncWorkspace, remote: SyncRemote, keep_aside = false) =>
 const pushing = (at: SyncWorkspace, remote: SyncRemote) =>
   withLocalLog(at, (local) => push(at, local, remote, new Map(), quietOptions));
 
-/** The same remote, with another word for its log. */
+/** The same remote, but its log is replaced by `tell`. */
 const telling = (
   remote: SyncRemote,
   tell: (events: readonly EventEnvelope[]) => readonly EventEnvelope[],
@@ -99,7 +99,7 @@ const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly Eve
   ],
 ];
 
-/** Four events and more: a claim, a release, a claim. */
+/** At least four events: claims and a release. */
 async function busy(harness: CoordinatorHarness): Promise<void> {
   unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
   unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
@@ -192,7 +192,7 @@ describe('a remote that', () => {
   });
 });
 
-/** Fails at the request of that number: before it is done, or after it was, unheard. */
+/** Fails at the request with this number, either before it is executed or after, losing the reply. */
 function breaking(remote: SyncRemote, at: number, when: 'before' | 'after'): SyncRemote {
   let request = 0;
   const guarded = Object.entries(remote).map(([name, call]) => {

@@ -26,23 +26,23 @@ const OFFLINE_FOLDER = 'offline';
 const PAGE_SIZE = 1000;
 
 export interface PullOptions extends SyncOptions {
-  /** Whatever was done offline and not told to the remote is put aside. */
+  /** Discards unpushed offline work from the log, and saves it to a file. */
   readonly keep_aside: boolean;
 }
 
 export interface PullReport {
   readonly position: number;
-  /** New here. */
+  /** Number of new events. */
   readonly received: number;
-  /** The log was built anew from the remote's. */
+  /** Whether the log was rebuilt from the remote's. */
   readonly rebuilt: boolean;
-  /** Where the events are that were done offline; null: there were none. */
+  /** The file with the offline events; null if there were none. */
   readonly aside: string | null;
 }
 
 /**
- * Makes the local log a replica of the remote's, at the same positions. What was done offline has been told to the
- * remote by then, and is in its log in the remote's order: the local tail is put aside and the log built anew.
+ * Makes the local log a replica of the remote's, at the same positions. Offline work must have been pushed before,
+ * so the remote's log has it in the remote's order: the local tail is saved to a file, and the log is rebuilt.
  */
 export async function pull(
   workspace: SyncWorkspace,
@@ -82,7 +82,7 @@ async function pullOpened(
     tail = await saveTail(workspace, local.store, state);
     await options.onStep('aside');
     position = state.remote_position;
-    // What both have is kept as it is here: a remote that tells it otherwise now does not replace it.
+    // Keep the local copy of the common part: a remote that now reports other events does not replace it.
     const archive = remoteArchive(remote, workspace.key, position, {
       store: local.store,
       until: state.common,
@@ -112,7 +112,7 @@ const notPushed = ({ common, local_position }: SyncState): SyncRefusal => ({
     'Or put them aside, unheard: gen sync pull --keep-aside.',
 });
 
-/** Nothing was done here meanwhile: what is new is added. */
+/** Appends the remote's new events. There is no local tail. */
 async function replicate(
   key: ProjectKey,
   { store, blobs }: LocalLog,
@@ -128,11 +128,11 @@ async function replicate(
 
 interface OfflineTail {
   readonly file: string;
-  /** Of the active file, when the tail was read: whoever writes after that is noticed. */
+  /** Size of the active file when the tail was read, to detect later writes. */
   readonly size_bytes: number;
 }
 
-/** The events that are only here, one a line, in a file that stays. */
+/** Saves the local-only events to a permanent file, one per line. */
 async function saveTail(
   { events, key }: SyncWorkspace,
   store: Store,
@@ -151,7 +151,7 @@ async function saveTail(
   return { file: join(folder, name), size_bytes: await sizeOf(join(events, ACTIVE_FILE)) };
 }
 
-/** The whole log, beside the one that is there. */
+/** Builds the whole log in a separate folder. */
 async function rebuildLog(
   { events, key }: SyncWorkspace,
   archive: ReturnType<typeof remoteArchive>,
@@ -167,7 +167,7 @@ async function rebuildLog(
   }
 }
 
-/** The log that was built takes the place of the one that is there. */
+/** Replaces the current log with the rebuilt one. */
 async function swapIn(
   { events }: SyncWorkspace,
   position: number,
@@ -200,7 +200,7 @@ async function importArchive(
   };
 }
 
-/** The log is not there, but what lies beside it says that there was one. */
+/** Whether the log is missing although its durable marker shows that it existed. */
 async function isLogLost({ events }: SyncWorkspace): Promise<boolean> {
   return (await sizeOf(join(events, ACTIVE_FILE))) === 0 && (await sizeOf(join(events, DURABLE_FILE))) > 0;
 }

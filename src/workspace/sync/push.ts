@@ -24,7 +24,7 @@ import { type RemoteCommand, type RemoteHandle, type TailAction, tailActionFor }
 const PAGE_SIZE = 1000;
 const IMPORT_CHARS = 384 * 1024;
 const IMPORT_EVENTS = 256;
-/** What is listed of a kind; all of it is counted. */
+/** Maximum listed events per kind; the counts include all. */
 const LISTED_MAX = 200;
 
 export interface UnsentEvent {
@@ -32,14 +32,14 @@ export interface UnsentEvent {
   readonly event_id: string;
   readonly event_type: string;
   readonly subject: string | null;
-  /** The remote's code, or in words why it was not sent. */
+  /** The remote's code, or a text that says why it was not sent. */
   readonly reason: string;
-  /** Who holds what was asked for. */
+  /** The current holder of the refused claim's subject. */
   readonly holder?: string;
   readonly next?: string;
 }
 
-/** A claim that was taken offline, and what it is called now. */
+/** A claim granted offline, and its generation and id at the remote. */
 export interface RemappedClaim {
   readonly subject: string;
   readonly agent_id: string;
@@ -50,7 +50,7 @@ export interface RemappedClaim {
 }
 
 export interface PushReport {
-  /** The tail: from the first position after what is shared to the last one here. */
+  /** The tail: from the first position after the common part to the last local one. */
   readonly from: number;
   readonly to: number;
   sent: number;
@@ -62,9 +62,9 @@ export interface PushReport {
 }
 
 /**
- * Tells the remote, in order, what was done without it. Every event is sent as the command that would have made it,
- * under its own id, so that told twice it takes effect once. A claim is a proposal: where it is refused, nothing that
- * rests on it is sent, and all of it stays here.
+ * Sends the offline events to the remote in order. Each is sent as the command that would have produced it, under
+ * its own id, so that sending it twice takes effect once. A claim is a proposal: if it is refused, nothing that
+ * depends on it is sent, and all of it stays local.
  */
 export async function push(
   workspace: SyncWorkspace,
@@ -92,7 +92,7 @@ export async function push(
   return run.report;
 }
 
-/** Features that no file speaks of, since they were spawned, go with those that have one. */
+/** Adds spawned features, which have no file. */
 async function withSpawnedFeatures(
   files: ReadonlyMap<string, string>,
   store: Store,
@@ -118,7 +118,7 @@ async function withSpawnedFeatures(
 
 class PushRun {
   readonly report: PushReport;
-  /** What each claim that was granted here is there; null: it was refused. */
+  /** The remote handle of each claim granted offline; null if it was refused. */
   private readonly handles = new Map<string, RemoteHandle | null>();
   private importing: NewEvent[] = [];
   private importingChars = 0;
@@ -141,7 +141,7 @@ class PushRun {
     };
   }
 
-  /** A project that was never configured here has no rules of its own there either. */
+  /** Sends the configuration. A project without local configuration needs none at the remote. */
   async configure(files: ReadonlyMap<string, string>): Promise<void> {
     const [configured] = await this.local.store.heads(this.workspace.key, [METHODOLOGY_SUBJECT]);
     if (configured == null) return;
@@ -173,13 +173,13 @@ class PushRun {
     if (action.kind === 'import') return this.queueImport(event);
     if (action.kind === 'not_sent') return this.addNotSent(event, action.because);
     if (action.kind === 'skip') return;
-    // The remote must have heard all that came before.
+    // The remote must have all earlier events first.
     await this.flushImports();
     await this.onStep(`send ${event.position}`);
     await this.send(event, action);
   }
 
-  /** A claim that was granted before the workspace went offline has there the generation that it has here. */
+  /** A claim granted before the workspace went offline has the same generation at the remote. */
   private handleOf(event: EventEnvelope): RemoteHandle | null {
     const generation = event.generation ?? 0;
     const known = this.handles.get(claimKey(event));
@@ -197,7 +197,7 @@ class PushRun {
     else this.addRefused(event, reply);
   }
 
-  /** What is gone here may be there: then the submission that names it will be taken. */
+  /** Skips blobs that are missing locally: the remote may have them, and then accepts the submission. */
   private async sendBlobs(event: EventEnvelope): Promise<Problem | null> {
     const { tenant_id } = this.workspace.key;
     const localBlob = (sha256: string) => this.local.blobs.get(tenant_id, sha256);
@@ -263,7 +263,7 @@ class PushRun {
 
 type RemoteReply = object | Problem;
 
-/** What the files say is no event of the tail, and stands before all of them. */
+/** Stands for the configuration in reports. It is not an event of the tail, and comes before all of them. */
 const CONFIGURATION = {
   position: 0,
   event_id: '',
@@ -280,7 +280,7 @@ const eventRef = ({ position, event_id, event_type, subject }: EventEnvelope) =>
   subject: subject ?? null,
 });
 
-/** What may yet happen, or may have happened, is no refusal: the push ends here, and is run again. */
+/** Throws on an undecided reply, which is not a refusal: the push stops here and can be repeated. */
 function assertAnswered<T extends RemoteReply>(reply: T): T {
   if (isUndecided(reply)) {
     throw new RemoteUnavailable(`${reply.detail} Run it again: it goes on where it was.`);
@@ -288,7 +288,7 @@ function assertAnswered<T extends RemoteReply>(reply: T): T {
   return reply;
 }
 
-/** A result that has to wait for a human has arrived. */
+/** An escalated result has been delivered; it waits for a human. */
 const DELIVERED_REASONS: ReadonlySet<unknown> = new Set(['ESCALATED']);
 
 function isDone(verb: RemoteCommand, reply: RemoteReply): boolean {

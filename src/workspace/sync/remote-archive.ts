@@ -6,8 +6,8 @@ import { RemoteUnavailable, type SyncRemote } from './remote.js';
 const PAGE_SIZE = 1000;
 
 /**
- * A remote's log as an archive, up to a position: what the workspace has of it already comes from `here`, the rest and
- * the blobs that it names from the remote.
+ * A remote's log as an archive up to a position. The part that the workspace already has comes from `local`; the
+ * rest, and the blobs it names, from the remote.
  */
 export async function* remoteArchive(
   remote: SyncRemote,
@@ -23,8 +23,8 @@ export async function* remoteArchive(
       ? await local.store.events(key, { after, until_position: until, limit: PAGE_SIZE })
       : await remote.events(after, Math.min(PAGE_SIZE, position - after));
     for (const event of events) {
-      // One that is gone there is gone here too: the event tells its digest and size all the same. And what is no event
-      // names none: whoever takes it in says so.
+      // A blob missing at the remote is skipped: the event still has its digest and size. An invalid event names no
+      // blobs; the import rejects it.
       if (!isHere && event?.payload)
         for await (const blob of blobsOf(event, (sha256) => remote.getBlob(sha256))) yield blobLine(blob);
       yield { event };

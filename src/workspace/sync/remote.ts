@@ -6,19 +6,19 @@ import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 type CommandBody = Readonly<Record<string, unknown>>;
 
 /**
- * The coordinator that a workspace is in step with, as far as that takes one: its log and its commands, in one project.
- * It is the authority; what a workspace did by itself reaches it as commands, and it decides.
+ * The coordinator that a workspace syncs with, reduced to what sync uses: the log and the commands of one project.
+ * It is the authority: offline work reaches it as commands, and it decides.
  *
- * A refusal is a value. Where the coordinator cannot be reached, a member rejects with `RemoteUnavailable`.
+ * A refusal is a return value. If the coordinator is unreachable, a method rejects with `RemoteUnavailable`.
  */
 export interface SyncRemote {
-  /** What people call it: never with a secret in it. */
+  /** Display name, never with a secret in it. */
   readonly name: string;
-  /** Of the last event; 0 where the project is not there yet. */
+  /** Position of the last event; 0 if the project does not exist yet. */
   position(): Promise<number>;
-  /** In order, at most `limit`, from the one after `after` on. */
+  /** At most `limit` events after position `after`, in order. */
   events(after: number, limit: number): Promise<readonly EventEnvelope[]>;
-  /** Null: it is not there. */
+  /** Null if it does not exist. */
   getBlob(sha256: string): Promise<Uint8Array | null>;
   putBlob(sha256: string, bytes: Uint8Array): Promise<Problem | null>;
   claim(body: CommandBody): Promise<wire.ClaimResult | Problem>;
@@ -30,11 +30,11 @@ export interface SyncRemote {
   note(body: CommandBody): Promise<wire.ReleaseResult | Problem>;
   append(body: CommandBody): Promise<wire.AppendResult | Problem>;
   importEvents(events: readonly NewEvent[]): Promise<ImportedCount | Problem>;
-  /** What the files of a workspace say of the project. */
+  /** Loads a workspace's configuration files. */
   configure(files: ReadonlyMap<string, string>): Promise<Problem | null>;
 }
 
-/** Nobody answered, or nobody who knows: run the same again, and it goes on where it was. */
+/** No definite reply. The same operation can be repeated, and continues where it stopped. */
 export class RemoteUnavailable extends Error {
   override readonly name = 'RemoteUnavailable';
 }

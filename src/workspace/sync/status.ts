@@ -9,20 +9,20 @@ export interface SyncStatus {
   readonly remote: string;
   readonly local_position: number;
   readonly remote_position: number;
-  /** Up to here both logs are the same. */
+  /** Both logs are equal up to this position. */
   readonly replicated_position: number;
-  /** Done here and not in the remote's log as it is here. */
+  /** Number of local events that are not in the remote's log in this form. */
   readonly tail: number;
-  /** All of it was told to the remote already: only a pull is missing. */
+  /** Whether the whole tail has been pushed, so that only a pull is missing. */
   readonly pushed: boolean;
-  /** In the remote's log and not here. */
+  /** Number of remote events that are missing locally. */
   readonly behind: number;
   readonly last_pull: string | null;
   readonly last_push: string | null;
   readonly warning: string | null;
 }
 
-/** How far apart the two logs are. What the remote would say to the tail is not foretold: only it decides. */
+/** How far the two logs differ. It does not predict what the remote would accept of the tail. */
 export async function syncStatus(
   workspace: SyncWorkspace,
   local: LocalLog,

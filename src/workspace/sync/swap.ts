@@ -13,22 +13,22 @@ import { nodeDisk } from '../../stores/file/node-disk.js';
 import { StoreUnavailable } from '../../stores/store.js';
 import type { SyncStepHook } from './sync-workspace.js';
 
-/** Beside the log: the new one while it is built, the old one while it is replaced, and how far that has come. */
+/** Files beside the log during a swap: the new log, the old log, and the stage marker. */
 export const REBUILT_FOLDER = '.rebuilt';
 const REPLACED_FOLDER = '.replaced';
 const MARKER_FILE = '.swap';
 
-/** What makes up a log. The store's own secret is none of it: handles that it gave out stay good. */
+/** The parts of a log. The store's secret is not one, so handles that it issued stay valid. */
 const LOG_PARTS = [ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, DURABLE_FILE];
 
-/** A log is replaced, and has come so far: the parts of the old one go out, or those of the new one come in. */
+/** The stage of a swap: old parts are moved out, or new parts are moved in. */
 type SwapStage = 'out' | 'in';
 
 export const isSwapInProgress = async (events: string): Promise<boolean> => (await stageOf(events)) !== null;
 
 /**
- * Puts the log that was built beside in the place of the one that is there. Whoever is interrupted goes on from the
- * marker; nobody may open the log before that. `unchanged`: looked at once the log is locked.
+ * Replaces the log with the rebuilt one. An interrupted swap continues from the marker; until it is finished the
+ * log must not be opened. `isUnchanged` is called while the log is locked.
  */
 export async function swapLog(
   events: string,
@@ -37,7 +37,7 @@ export async function swapLog(
 ): Promise<boolean> {
   return withLogLock(events, async () => {
     if ((await stageOf(events)) === null) {
-      // Another pull may have cleared it away: an old log is not replaced by nothing.
+      // Another pull may have removed the rebuilt log: never replace a log with nothing.
       if (!(await exists(join(events, REBUILT_FOLDER, STORE_FILE))) || !(await isUnchanged())) return false;
       await nodeDisk.removeFolder(join(events, REPLACED_FOLDER));
       await setStage(events, 'out');
@@ -47,7 +47,7 @@ export async function swapLog(
   });
 }
 
-/** Goes on with a swap that was cut short, and clears away what is left of one that was not begun or not cleared. */
+/** Completes an interrupted swap, or removes the leftovers of one that never started or was not cleaned up. */
 export async function finishSwap(events: string, onStep: SyncStepHook): Promise<void> {
   if (await isSwapInProgress(events)) await withLogLock(events, () => completeSwap(events, onStep));
   else await removeLeftovers(events);
@@ -74,7 +74,7 @@ async function completeSwap(events: string, onStep: SyncStepHook): Promise<void>
   await removeLeftovers(events);
 }
 
-/** Each part that is still there; what was moved before the interruption is not. */
+/** Moves the parts that still exist. Others were moved before the interruption. */
 async function moveParts(from: string, to: string, onPart: SyncStepHook): Promise<void> {
   for (const part of LOG_PARTS) {
     await onPart(part);

@@ -10,18 +10,18 @@ const cursorSchema = z.object({
   remote: z.string().max(2048),
   tenant_id: z.string(),
   project_id: z.string(),
-  /** Up to here the local log is the remote's, event for event. */
+  /** Up to this position the local log equals the remote's. */
   replicated_position: position,
-  /** Up to here what was done offline has been told to the remote. */
+  /** Up to this position local events have been pushed. */
   pushed_position: position,
   last_pull: z.string().nullable(),
   last_push: z.string().nullable(),
 });
 
-/** Where a workspace was with its remote. A cache: without it, the logs themselves are compared from the beginning. */
+/** The last known sync state with a remote. A cache: without it the logs are compared from the beginning. */
 export type SyncCursor = z.infer<typeof cursorSchema>;
 
-/** Null where there is none, where it cannot be read, or where it speaks of another remote or project. */
+/** Null if there is none, if it is unreadable, or if it belongs to another remote or project. */
 export async function readCursor(
   { sync_file, key }: SyncWorkspace,
   remote: string,

@@ -10,11 +10,11 @@ const PAGE_SIZE = 1000;
 export interface SyncState {
   readonly local_position: number;
   readonly remote_position: number;
-  /** Up to here both logs are the same; what the workspace has beyond it was done offline. */
+  /** Both logs are equal up to this position; later local events are offline work. */
   readonly common: number;
 }
 
-/** How far the local log is a replica. Compared event by event from where the cursor says that they last agreed. */
+/** Determines how far the local log is a replica, by comparing events from the cursor's position on. */
 export async function readSyncState(
   store: Store,
   key: ProjectKey,
@@ -53,7 +53,9 @@ async function commonPosition(
   }
 }
 
-/** What was pushed keeps its id there, but not its time and place: only what is the same throughout is a replica. */
+/**
+ * A pushed event keeps its id at the remote, but not its time and position. Only an identical event is a replica.
+ */
 const isSameEvent = (ours: EventEnvelope, theirs: EventEnvelope): boolean =>
   ours.event_id === theirs.event_id && canonicalJson(ours) === canonicalJson(theirs);
 

@@ -5,7 +5,7 @@ import type { SyncWorkspace } from './sync-workspace.js';
 
 const SYNC_FILE = 'sync.yml';
 
-/** The workspace, as sync sees it. */
+/** Adapts a workspace for sync. */
 export async function syncWorkspaceOf(
   workspace: Workspace,
   warn: (sentence: string) => void,

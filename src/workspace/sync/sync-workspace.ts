@@ -1,12 +1,12 @@
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 
-/** A workspace as far as sync is concerned. */
+/** The part of a workspace that sync uses. */
 export interface SyncWorkspace {
   readonly key: ProjectKey;
-  /** The folder of its log. */
+  /** The log's folder. */
   readonly events: string;
-  /** Where the cursor is kept: `sync.yml`. */
+  /** The path of `sync.yml`, which holds the cursor. */
   readonly sync_file: string;
   open(): Promise<LocalLog>;
 }
@@ -16,7 +16,7 @@ export interface LocalLog {
   readonly blobs: Blobs;
 }
 
-/** Hears of every step, by name: what is interrupted there is gone on with from there. */
+/** Called before every step. A sync interrupted there continues from there. */
 export type SyncStepHook = (step: string) => void | Promise<void>;
 
 export interface SyncOptions {
@@ -24,7 +24,7 @@ export interface SyncOptions {
   readonly onStep: SyncStepHook;
 }
 
-/** Why nothing was done, or nothing more, and what to do. */
+/** Why sync did nothing or stopped, and what to do next. */
 export interface SyncRefusal {
   readonly refused: 'REMOTE_DIFFERS' | 'TAIL_NOT_PUSHED' | 'REMOTE_BROKEN' | 'WRITTEN_MEANWHILE';
   readonly detail: string;

@@ -1,6 +1,6 @@
 import { syncOnce } from './testing/sync-once.js';
 
-/** Syncs once, and dies at the step of that number. */
+/** Syncs once, and kills itself at the step with the given number. */
 const [folder = '', office = '', diesAt = '0'] = process.argv.slice(2);
 let steps = 0;
 await syncOnce(folder, office, (step) => {

@@ -70,7 +70,7 @@ const iterated = (generation: number, agent: string) => ({
   payload: { iteration: 1, status: 'iterating', delta: 2 },
 });
 
-/** Both logs are the same, and sound. */
+/** Asserts that both logs are equal and valid. */
 async function inStep({ house: harness, place }: SyncScenario): Promise<void> {
   const log = await readLog(place);
   expect(log).toEqual(await harness.events(KEY));
@@ -138,7 +138,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
       unwrap(await here.submitResult(KEY, converged(1, 'ada', 'y'.repeat(100_000))));
     });
-    // Meanwhile the edge had a life of its own there: its next generation is another than here.
+    // Meanwhile the remote's edge was claimed and released, so its next generation differs from the local one.
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
     const release = { ...EDGE, session_id: 's-eve', expected_generation: 1 };
     unwrap(await harness.coordinator.releaseClaim(KEY, release));

@@ -4,7 +4,7 @@ import { isAgentReported } from '../../core/events/catalogue.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { isImported } from '../../core/events/imported-event.js';
 
-/** The commands by which a remote hears what was done without it. */
+/** The remote's commands by which offline work is pushed. */
 export type RemoteCommand =
   | 'claim'
   | 'submit'
@@ -17,14 +17,14 @@ export type RemoteCommand =
 
 export interface RemoteHandle {
   readonly generation: number;
-  /** Absent where the claim was granted by the remote itself, and its holder alone knows it. */
+  /** Absent if the remote granted the claim itself: then only its holder has the id. */
   readonly claim_id?: string;
 }
 
 export type TailAction =
   | { readonly kind: 'send'; readonly verb: RemoteCommand; readonly body: Record<string, unknown> }
   | { readonly kind: 'import' }
-  /** It follows from what is sent, or was of this place and this time alone. */
+  /** The event follows from others that are sent, or matters only locally. */
   | { readonly kind: 'skip' }
   | { readonly kind: 'not_sent'; readonly because: string };
 
@@ -32,7 +32,7 @@ const DECIDED_BY_PERSON = 'a person decided this here: decide it there too';
 const LOCAL_SETTING = 'a setting of this place: set it there too';
 const SKIP: TailAction = { kind: 'skip' };
 
-/** What the remote is to be told of an event, under the handle that it knows the claim by. */
+/** How an event is pushed, with the handle by which the remote knows its claim. */
 export function tailActionFor(event: EventEnvelope, handle: RemoteHandle): TailAction {
   const { event_type, subject, payload } = event;
   if (subject === undefined && isImported(payload)) return { kind: 'import' };
@@ -43,7 +43,7 @@ export function tailActionFor(event: EventEnvelope, handle: RemoteHandle): TailA
   return { kind: 'not_sent', because: subject === undefined ? `nobody tells ${event_type}` : LOCAL_SETTING };
 }
 
-/** The files of the workspace say the same, and are sent before everything else. */
+/** The workspace's files contain these, and are sent first. */
 const RECORDED_BY_FILES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
 type TailActionBuilder = (event: EventEnvelope, handle: RemoteHandle) => TailAction;
@@ -55,7 +55,7 @@ const skipAction: TailActionBuilder = () => SKIP;
 const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> = {
   granted: (event) => sendAction('claim', claimBody(event)),
   accepted: submission,
-  // Without a seq it is a warning that came with the result.
+  // Without a `seq` it is a warning that came with the result.
   escalated: (event, handle) => (event.seq === undefined ? SKIP : submission(event, handle)),
   released: (event, handle) => {
     const { reason, message } = event.payload as unknown as ClaimEventPayloads['released'];
@@ -143,7 +143,7 @@ function submission(event: EventEnvelope, handle: RemoteHandle): TailAction {
 function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle) {
   const { event_type, event_id, timestamp, task_id, feature_id, edge, agent_id, agent_role, session_id } =
     event;
-  // Where it is sent to, another credential sends it.
+  // The push authenticates with another credential, so these do not apply.
   const { signature: _, principal: __, occurred_at = timestamp, ...payload } = event.payload;
   const held = event.generation === undefined ? {} : { generation, claim_id };
   return {
@@ -163,7 +163,7 @@ const holderOf = (event: EventEnvelope, { claim_id }: RemoteHandle) => ({
   request_id: event.event_id,
 });
 
-/** Without what is not said. */
+/** A copy without undefined fields. */
 function withoutUndefined<T extends object>(
   fields: T,
 ): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {

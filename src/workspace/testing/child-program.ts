@@ -8,22 +8,22 @@ import type { Readable, Writable } from 'node:stream';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
-/** A process of a test's own, which prints a line for every step. */
+/** A child process of a test that prints a line for every step. */
 export interface TestProcess {
   readonly process: ChildProcessByStdio<Writable, Readable, null>;
   readonly lines: AsyncIterable<string>;
-  /** How it ended. */
+  /** Its exit code or signal. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
 const NODE_PATH = join(import.meta.dirname, '../../../node_modules');
-/** Libraries of the older kind ask for the parts of the system by name. */
+/** CommonJS dependencies call `require` for built-in modules, which an ESM bundle lacks. */
 const BANNER =
   'import { createRequire as asking } from "node:module"; const require = asking(import.meta.url);';
 
 /**
- * A program that the tests of a file start and kill. Bundled once: to start TypeScript anew every time would take longer
- * than all the rest.
+ * A program that a test file starts and kills. Bundled once, because loading TypeScript for every start would
+ * dominate the run time.
  */
 export function childProgram(source: string): (...args: string[]) => TestProcess {
   let bundles = '';
@@ -47,7 +47,7 @@ export function childProgram(source: string): (...args: string[]) => TestProcess
 function startProcess(argv: readonly string[]): TestProcess {
   const child = spawn(process.execPath, argv, {
     stdio: ['pipe', 'pipe', 'inherit'],
-    // The lock's native part cannot be bundled.
+    // The lock's native module cannot be bundled.
     env: { ...process.env, NODE_PATH },
   });
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -13,7 +13,7 @@ export const KEY = { tenant_id: 'default', project_id: 'shop' };
 export const FEATURE = 'REQ-F-AUTH-001';
 export const EDGE = 'design→code';
 
-/** A folder with a workspace that says nothing but which project it is. */
+/** A workspace that contains only its project's name and id. */
 export async function bareWorkspace(): Promise<Workspace> {
   const root = await mkdtemp(join(tmpdir(), 'workspace-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
@@ -23,7 +23,7 @@ export async function bareWorkspace(): Promise<Workspace> {
   return workspace;
 }
 
-/** What a process has open on a workspace while it serialises. */
+/** A store, coordinator and serialiser that are open on a workspace. */
 export class WorkspaceHarness {
   private constructor(
     readonly workspace: Workspace,
@@ -53,7 +53,7 @@ export class WorkspaceHarness {
     return this.store.events(KEY, { after: 0, limit: 100_000 });
   }
 
-  /** What happened to edges, in order: `edge_started a-01 1`. */
+  /** The events on edges, in order, as `edge_started a-01 1`. */
   async edgeHistory(): Promise<string[]> {
     const events = (await this.events()).filter(({ feature_id }) => feature_id !== undefined);
     return events.map(
@@ -67,7 +67,7 @@ export class WorkspaceHarness {
   }
 }
 
-/** As an agent does it: written under a name that is ignored, then moved. */
+/** Drops a command as an agent does: writes under a temporary name, then renames. */
 export async function dropCommand(
   workspace: Workspace,
   agentId: string,
@@ -94,7 +94,7 @@ export async function readOutcome(workspace: Workspace, agentId: string, name: s
   return JSON.parse(await readFile(workspace.path('events', 'outcome', agentId, name), 'utf8'));
 }
 
-/** The names in a folder of `events/`; empty where there is none. */
+/** The names in a folder of `events/`; empty if it does not exist. */
 export const namesIn = (workspace: Workspace, ...parts: string[]): Promise<string[]> =>
   readdir(workspace.path('events', ...parts)).then(
     (names) => names.sort(),

@@ -8,9 +8,9 @@ export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
 /** A token issuer with its own key set on disk. */
 export interface Issuer {
-  /** What a server needs in order to accept the tokens of this issuer. */
+  /** The options with which a server accepts the tokens of this issuer. */
   readonly jwt: JwtOptions;
-  /** A token with these claims. `undefined` removes a default claim. */
+  /** Signs a token with these claims. `undefined` removes a default claim. */
   sign(claims: JWTPayload): Promise<string>;
   remove(): Promise<void>;
 }

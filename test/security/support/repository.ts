@@ -8,7 +8,7 @@ import { type CommandResult, gen, start } from '../../../src/cli/testing/termina
 
 const run = promisify(execFile);
 
-/** Git without any configuration of the person who runs the tests. */
+/** An environment without the git configuration of the person who runs the tests. */
 const ENV = {
   PATH: process.env.PATH ?? '',
   HOME: '/nonexistent',
@@ -19,11 +19,11 @@ const ENV = {
   GIT_COMMITTER_EMAIL: 'a@example.com',
 };
 
-/** A clone of a repository, with a workspace in it or not. */
+/** A clone of a repository, with or without a workspace. */
 export class GitClone {
   private constructor(readonly root: string) {}
 
-  /** A new repository with a workspace, of which nothing is committed yet. */
+  /** A new repository with a workspace; nothing is committed yet. */
   static async create(): Promise<GitClone> {
     const clone = new GitClone(await folder());
     await clone.git('init', '--quiet', '--initial-branch=main');
@@ -31,7 +31,7 @@ export class GitClone {
     return clone;
   }
 
-  /** What git carries of this repository, and nothing else. */
+  /** Clones this repository: the clone has only what git carries. */
   async clone(): Promise<GitClone> {
     const clone = new GitClone(await folder());
     await clone.git('clone', '--quiet', this.root, '.');
@@ -49,7 +49,7 @@ export class GitClone {
     await this.git('commit', '--quiet', '--message', 'work');
   }
 
-  /** A command line as a person would type it, by the shell that they would type it into. */
+  /** Runs a command line in a shell, as a person would. */
   async shell(line: string): Promise<void> {
     await run('sh', ['-c', line], { cwd: this.root, env: ENV });
   }
@@ -64,7 +64,7 @@ export class GitClone {
     return result.out.trim();
   }
 
-  /** Runs `gen up` in this clone while `work` goes on, and returns what it wrote to standard error. */
+  /** Runs `gen up` in this clone while `work` runs, and returns its standard error. */
   async serveWhile(work: (url: string) => Promise<void>): Promise<string> {
     const server = start({ cwd: this.root }, 'up', '--port', '0', '--json');
     const text = await Promise.race([server.waitForOutput('\n'), server.ended.then(({ err }) => fail(err))]);

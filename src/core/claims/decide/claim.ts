@@ -21,14 +21,14 @@ import {
 
 type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
 
-/** First match wins; the order is that of `CLAIM_CODES`. */
+/** Decides a claim. The first matching denial wins, in the order of `CLAIM_CODES`. */
 export function decideClaim(head: Head, command: ClaimCommand, ctx: DecisionContext): Decision {
   const denial = claimDenialOf(head, command, ctx);
   if (denial !== null) return deny(head, command, ctx, denial);
   const builder = new DecisionBuilder(head, ctx);
   emitGrant(builder, command, ctx);
   const expires_at_ms = builder.head.claim?.expires_at_ms ?? null;
-  // A grant that would be over when it is committed was decided by a clock far behind the store's.
+  // `not_after_ms`: if the lease would be over at the commit, the deciding clock was far behind the store's.
   const warnings = command.facts.edge?.warnings ?? [];
   const details = warnings.length === 0 ? { expires_at_ms } : { expires_at_ms, warnings };
   return builder.build('GRANTED', details, { not_after_ms: expires_at_ms });
@@ -55,7 +55,7 @@ export function claimDenialOf(
   return readinessDenial(head, command, ctx);
 }
 
-/** Nobody holds it; it may still not be the time. */
+/** Reasons to deny a claim on a subject that nobody holds. */
 export function readinessDenial(
   head: Head,
   command: Omit<ClaimCommand, 'type'>,
@@ -89,7 +89,7 @@ export function isLeaseAllowed(leaseSeconds: number | null, rules: Rules): boole
   return leaseSeconds >= rules.min_lease_duration_seconds && leaseSeconds <= rules.max_lease_duration_seconds;
 }
 
-/** Codes about the request itself leave no trace; the rest are written down once per agent and generation. */
+/** Denials caused by the request itself are not recorded; all others are, once per agent and generation. */
 const UNRECORDED_CODES: ReadonlySet<DecisionCode> = new Set<DecisionCode>([
   'INVALID_LEASE',
   'UNKNOWN_TASK',
@@ -120,14 +120,14 @@ function deny(head: Head, command: ClaimCommand, ctx: DecisionContext, denial: C
   });
 }
 
-/** When a refusal ends by time alone; null where it does not. */
+/** Time at which a denial ends without any event; null if it does not. */
 function denialEndsAtMs(head: Head, { code, details }: ClaimDenial, rules: Rules): number | null {
   if (code === 'DENIED_BACKOFF') return details?.retry_at_ms ?? null;
   if (code !== 'DENIED_ACTIVE_CLAIM' || head.claim === null) return null;
   return finiteOrNull(lapsesAtMs(head.claim, rules) + rules.skew_margin_ms);
 }
 
-/** The only place where a generation grows. */
+/** Emits a grant. No other code increments a generation. */
 export function emitGrant(
   builder: DecisionBuilder,
   command: Omit<ClaimCommand, 'type'>,
@@ -135,7 +135,7 @@ export function emitGrant(
 ): void {
   const { head, at_ms } = builder;
   const actor = actorOf(command, head.generation + 1);
-  // A claim without a lease is held until somebody gives it back: no time ends it.
+  // A claim without a lease has no time limit: it is held until it is released.
   const { max_hold_seconds } = ctx.rules;
   const capMs =
     max_hold_seconds === null || command.lease_seconds === null ? null : at_ms + max_hold_seconds * 1000;

@@ -7,7 +7,7 @@ import type { Head } from '../head.js';
 import { canTakeOver, lapsesAtMs, poisonReason } from '../lease.js';
 import type { ClaimEventPayloads } from '../payloads.js';
 
-/** Who an event is about. */
+/** The agent and the generation that an event refers to. */
 export interface EventActor {
   readonly agent_id: string;
   readonly session_id: string;
@@ -16,12 +16,12 @@ export interface EventActor {
   readonly request_id?: string | null;
 }
 
-/** One decision in the telling: events in order, and the head as it stands after each. */
+/** Collects the events of one decision in order and folds each into the head. */
 export class DecisionBuilder {
   readonly events: EventDraft[] = [];
   readonly at_ms: number;
   head: Head;
-  /** An expiry is told only once the store's clock has reached it, whichever command tells it. */
+  /** Commit bound of an emitted expiry: whichever command emits it, the store's clock must have reached it. */
   private expiredFromMs: number | null = null;
 
   constructor(
@@ -29,14 +29,14 @@ export class DecisionBuilder {
     ctx: DecisionContext,
   ) {
     this.head = initialHead;
-    // A subject's time never runs back, whatever the clock does.
+    // The timestamps of a subject never decrease, even if the clock does.
     this.at_ms = Math.max(ctx.now_ms, initialHead.last_at_ms);
     this.emitExpiry(ctx);
   }
 
   /**
-   * What time has decided goes into the log before anything that follows it. So every command leaves
-   * the same history and the same head whether or not the sweeper came by first.
+   * Records an expiry before any event that follows it. Every command then leaves the same history and the same head,
+   * whether or not the sweeper ran first.
    */
   private emitExpiry(ctx: DecisionContext): void {
     const { claim } = this.head;
@@ -51,7 +51,7 @@ export class DecisionBuilder {
     this.emitPoisonHold(ctx);
   }
 
-  /** One failure too many: from here on the subject waits for a human. */
+  /** Holds the subject for a human once its failures reach `max_attempts`. */
   emitPoisonHold(ctx: DecisionContext): void {
     const { head } = this;
     if (head.hold !== null || head.failures < ctx.rules.max_attempts) return;
@@ -89,7 +89,7 @@ interface CommitBounds {
   not_after_ms: number | null;
 }
 
-/** A refusal: the head stays as it was, and the reply carries it. */
+/** A refusal: the head is unchanged and part of the reply. */
 export function refuse(
   head: Head,
   code: DecisionCode,
@@ -109,26 +109,29 @@ export function refuse(
   };
 }
 
-/** A refusal that time decides is true only while the store's clock agrees; else the command is decided again. */
+/**
+ * Adds commit bounds. A refusal that depends on time holds only if the store's clock agrees; if not, the command is
+ * decided again.
+ */
 export const withCommitBounds = (decision: Decision, bounds: Partial<CommitBounds>): Decision => ({
   ...decision,
   not_before_ms: bounds.not_before_ms ?? decision.not_before_ms,
   not_after_ms: bounds.not_after_ms ?? decision.not_after_ms,
 });
 
-/** The holder is too late: so the store's clock must say as well. */
+/** Bounds a refusal for lateness: the store's clock must also have passed the end of the lease. */
 export function withExpiryBound(refusal: Decision, ctx: DecisionContext): Decision {
   const { claim } = refusal.head;
   if (claim === null || claim.state === 'EXPIRED') return refusal;
   return withCommitBounds(refusal, { not_before_ms: lapsesAtMs(claim, ctx.rules) });
 }
 
-/** An answer that is yes, and needs nothing to happen: it has happened before. */
+/** A positive reply without events: the command took effect earlier. */
 export function replay(head: Head, code: DecisionCode, details: DecisionDetails = {}): Decision {
   return { ...refuse(head, code, { ...details, replayed: true }), ok: true };
 }
 
-/** An event that moves no head: what was refused, and to whom. */
+/** Drafts an event that moves no head, such as a refusal. */
 export function draftLooseEvent<F extends ClaimEventKind>(
   head: Head,
   kind: F,
@@ -164,7 +167,7 @@ function draftEvent<F extends ClaimEventKind>(
   return event;
 }
 
-/** The holder of the head's last claim, as the actor of an event about it. */
+/** The holder of the head's last claim, as the actor of an event. */
 export function holderActor(head: Head): EventActor {
   const claim = head.claim;
   if (claim === null) throw new Error(`${head.subject} has no claim to speak of`);
@@ -176,7 +179,7 @@ export function holderActor(head: Head): EventActor {
   };
 }
 
-/** A human's command over a subject, as the actor of the event. */
+/** The sender of an operator command, as the actor of an event. */
 export const operatorActor = (head: Head, by: string): EventActor => ({
   agent_id: by,
   session_id: head.claim?.session_id ?? '',

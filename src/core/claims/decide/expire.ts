@@ -4,7 +4,7 @@ import type { Head, HeldClaim } from '../head.js';
 import { canTakeOver, isStale, staleFromMs } from '../lease.js';
 import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
 
-/** What the sweeper does: writes down what time has decided. No command's answer depends on it. */
+/** Decides the sweeper's command: records an expiry that has taken effect. No other decision depends on it. */
 export function decideExpire(head: Head, ctx: DecisionContext): Decision {
   const claim = head.claim;
   if (claim === null || claim.state === 'EXPIRED') return refuse(head, 'NOT_EXPIRED');

@@ -4,7 +4,7 @@ import { isLive } from '../lease.js';
 
 export type HandleFault = 'NO_CLAIM' | 'GENERATION_MISMATCH' | 'SESSION_MISMATCH';
 
-/** The handle is the one of the head's last grant: same session, and the claim id where one is shown. */
+/** Whether the handle belongs to the head's last grant: same session, and same claim id if the handle has one. */
 export function isHolderHandle(head: Head, handle: ClaimHandle, ctx: DecisionContext): boolean {
   if (head.claim === null || head.claim.session_id !== handle.session_id) return false;
   if (handle.claim_id === null) return true;
@@ -13,7 +13,7 @@ export function isHolderHandle(head: Head, handle: ClaimHandle, ctx: DecisionCon
   );
 }
 
-/** The refusals that renew, release, suspend and resume share. Null: the handle opens this claim. */
+/** Refusals common to renew, release, suspend and resume. Null: the handle is valid for this claim. */
 export function handleFault(head: Head, handle: ClaimHandle, ctx: DecisionContext): HandleFault | null {
   if (head.generation === 0 || head.claim === null) return 'NO_CLAIM';
   if (handle.generation !== head.generation) return 'GENERATION_MISMATCH';
@@ -21,7 +21,7 @@ export function handleFault(head: Head, handle: ClaimHandle, ctx: DecisionContex
   return isHolderHandle(head, handle, ctx) ? null : 'SESSION_MISMATCH';
 }
 
-/** Whoever tells of work that is held must be the one who holds it; of what nobody holds anybody may tell. */
+/** Refusal for events reported about a subject: of a live claim only the holder may report, otherwise anybody may. */
 export function reporterFault(
   head: Head,
   handle: ClaimHandle | null,

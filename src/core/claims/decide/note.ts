@@ -3,7 +3,7 @@ import type { Head } from '../head.js';
 import { draftLooseEvent, holderActor, refuse } from './decision-builder.js';
 import { handleFault } from './handle.js';
 
-/** Only the holder speaks for the work. A remark moves no head, but it is fenced like everything else. */
+/** Decides a note: holder only. It moves no head, but the handle is checked like for every other command. */
 export function decideNote(head: Head, command: NoteCommand, ctx: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);

@@ -16,7 +16,7 @@ import { emitGrant, isLeaseAllowed, readinessDenial, unknownSubjectDenial } from
 import { DecisionBuilder, holderActor, operatorActor, refuse, replay } from './decision-builder.js';
 import { resultFields } from './submit.js';
 
-/** The human too must name the generation they saw, or they may undo what they never knew of. */
+/** Operators must name the generation they saw too: otherwise they could undo a change they did not know about. */
 const isGenerationStale = (head: Head, command: OperatorFields): boolean =>
   head.generation !== command.expected_generation;
 
@@ -31,7 +31,7 @@ export function decideForceRelease(head: Head, command: ForceReleaseCommand, ctx
     .build('FORCED');
 }
 
-/** A live claim is superseded and its successor granted in one commit. */
+/** Supersedes a live claim and grants its successor in one commit. */
 export function decideReassign(head: Head, command: ReassignCommand, ctx: DecisionContext): Decision {
   if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');
   if (!isLeaseAllowed(command.to.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');
@@ -62,7 +62,7 @@ function emitSupersede(builder: DecisionBuilder, command: OperatorFields): void 
   });
 }
 
-/** Opens a completed subject again. The generation stays: old handles must not come back to life. */
+/** Reopens a completed subject. The generation is kept, so that old handles stay invalid. */
 export function decideReset(head: Head, command: ResetCommand, ctx: DecisionContext): Decision {
   if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');
   if (head.phase !== 'COMPLETED') return refuse(head, 'NOT_COMPLETED');
@@ -97,7 +97,7 @@ function refuseFailingChecks(head: Head, failing: readonly FailingCheck[]): Deci
   return refuse(head, 'NOT_CONVERGED', { failing, says: message });
 }
 
-/** Parked work becomes the result, under a generation of its own: the adoption is granted and accepted at once. */
+/** Makes a parked result the accepted one. The adoption gets its own generation, granted and accepted in one commit. */
 export function decideAdopt(head: Head, command: AdoptCommand, ctx: DecisionContext): Decision {
   const { parked } = command;
   if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');

@@ -7,7 +7,7 @@ import { handleFault, isHolderHandle } from './handle.js';
 const BACKOFF_FIRST_MS = 5_000;
 const BACKOFF_MAX_MS = 15 * 60_000;
 
-/** The n-th failure in a row waits twice as long as the one before, up to a quarter of an hour. */
+/** Exponential backoff: the delay doubles with every consecutive failure, up to 15 minutes. */
 export function backoffMs(failures: number): number {
   return Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 20), BACKOFF_MAX_MS);
 }
@@ -18,7 +18,7 @@ export function decideRelease(head: Head, command: ReleaseCommand, ctx: Decision
   if (fault !== null) return refuse(head, fault);
   const builder = new DecisionBuilder(head, ctx);
   const isError = command.reason === 'ERROR';
-  // A generation fails once, however it fails: an expiry in the log already counted this one.
+  // Each generation counts as one failure at most: a recorded expiry has already counted this one.
   const failures = builder.head.failures + (builder.head.claim?.state === 'EXPIRED' ? 0 : 1);
   builder.emit('released', holderActor(head), {
     reason: command.reason,
@@ -29,7 +29,7 @@ export function decideRelease(head: Head, command: ReleaseCommand, ctx: Decision
   return builder.build('RELEASED');
 }
 
-/** A repeated release is the same release, as long as nobody was granted the subject since. */
+/** A repeated release replays the first one, as long as the subject was not granted again. */
 function isAlreadyReleased(head: Head, command: ReleaseCommand, ctx: DecisionContext): boolean {
   const { claim } = head;
   if (claim === null || claim.state !== 'RELEASED' || claim.release_reason === 'COMPLETED') return false;

@@ -12,7 +12,7 @@ export function decideRenew(head: Head, command: RenewCommand, ctx: DecisionCont
   if (fault !== null) return refuse(head, fault);
   const claim = head.claim as HeldClaim;
   if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
-  // The lease of a suspended claim stands still: there is nothing to renew, and nothing is wrong.
+  // The lease of a suspended claim does not run: there is nothing to renew, and the request is valid.
   if (claim.state === 'SUSPENDED') {
     return replay(head, 'RENEWED', { expires_at_ms: claim.suspended_until_ms });
   }
@@ -20,7 +20,7 @@ export function decideRenew(head: Head, command: RenewCommand, ctx: DecisionCont
   const builder = new DecisionBuilder(head, ctx);
   const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;
   const untilMs = leaseEndMs(builder.at_ms, leaseSeconds, claim.max_hold_until_ms);
-  // A renewal never shortens what was granted.
+  // A renewal never shortens the lease.
   const expires_at_ms = Math.max(claim.expires_at_ms, untilMs ?? claim.expires_at_ms);
   builder.emit('renewed', holderActor(head), {
     lease_duration_seconds: leaseSeconds,
@@ -33,7 +33,7 @@ export function decideRenew(head: Head, command: RenewCommand, ctx: DecisionCont
   );
 }
 
-/** A human is asked: the lease stops, and the gate's own deadline runs. */
+/** Suspends a claim for a human decision: the lease stops and the gate's own deadline starts. */
 export function decideSuspend(head: Head, command: SuspendCommand, ctx: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
@@ -51,7 +51,7 @@ export function decideSuspend(head: Head, command: SuspendCommand, ctx: Decision
   return builder.build('SUSPENDED', { expires_at_ms: untilMs }, { not_after_ms });
 }
 
-/** Back to work under the same generation, with a fresh lease. */
+/** Resumes a claim under the same generation, with a fresh lease. */
 export function decideResume(head: Head, command: ResumeCommand, ctx: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
@@ -69,7 +69,7 @@ export function decideResume(head: Head, command: ResumeCommand, ctx: DecisionCo
   );
 }
 
-/** The claim's own lease, counted from now. */
+/** A full lease of the claim's own duration, from now. */
 export function freshLease(claim: HeldClaim, atMs: number) {
   const endMs = leaseEndMs(atMs, claim.lease_seconds, claim.max_hold_until_ms);
   return {

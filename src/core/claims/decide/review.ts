@@ -12,7 +12,7 @@ import {
 import { freshLease } from './renew.js';
 import { resultFields } from './submit.js';
 
-/** A decision counts once, and only for the candidate that was looked at. */
+/** Decides a review. Each gate accepts one decision, and only for the candidate that was reviewed. */
 export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionContext): Decision {
   const { gate } = head;
   if (gate === null || !isGateOf(gate, command) || gate.generation !== head.generation) {
@@ -25,7 +25,7 @@ export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionCo
   if (head.claim?.state !== 'SUSPENDED' || canTakeOver(head, ctx.now_ms, ctx.rules)) {
     return refuse(head, 'STALE_REVIEW');
   }
-  // Approval makes a candidate the result: like any result, it must be built on what counts now.
+  // Approval accepts the candidate as the result, so its inputs must be current, as for every submission.
   const isAcceptance = command.decision === 'APPROVED' && gate.candidate !== null;
   if (isAcceptance && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
   const builder = new DecisionBuilder(head, ctx);
@@ -49,7 +49,7 @@ export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionCo
     builder.emit('released', holderActor(head), { reason: 'FORCED', by: command.reviewer });
     builder.emit('held', reviewer, { reason: rejectionReason(command), by: command.reviewer });
   } else {
-    // Approved without a candidate in hand, or changes wanted: the holder goes on with a fresh lease.
+    // Approved without a stored candidate, or changes requested: the holder continues with a fresh lease.
     builder.emit('reviewed', reviewer, {
       ...reviewPayload,
       ...freshLease(head.claim as HeldClaim, builder.at_ms),

@@ -15,7 +15,7 @@ import {
 } from './decision-builder.js';
 import { isHolderHandle } from './handle.js';
 
-/** First match wins: generation before phase, phase before holder. */
+/** Decides a submission. The first match wins: generation before phase, phase before holder. */
 export function decideSubmit(head: Head, command: SubmitCommand, ctx: DecisionContext): Decision {
   if (isAlreadyAccepted(head, command, ctx)) {
     return replay(head, 'ACCEPTED', { result: command.result, work_lost: false });
@@ -32,7 +32,7 @@ export function decideSubmit(head: Head, command: SubmitCommand, ctx: DecisionCo
     : accepted;
 }
 
-/** Beyond the role's authority, where the project only wants to know of it. */
+/** Warning event for a result beyond the role's authority, under a policy that only warns. */
 function authorityWarning(head: Head, command: SubmitCommand, ctx: DecisionContext): EventDraft {
   const payload: ClaimEventPayloads['warned'] = {
     action: 'warn',
@@ -46,13 +46,13 @@ function authorityWarning(head: Head, command: SubmitCommand, ctx: DecisionConte
 const authorityReason = ({ facts }: SubmitCommand): string =>
   facts.convergence?.authority_reason ?? 'outside_role_authority';
 
-/** Where late work is refused, the store must see to it that the commit is not late either. */
+/** Commit bound of a submission: if late results are refused, the commit must not be late either. */
 function leaseCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: number | null } {
   const isStrict = ctx.rules.late_submit === 'reject' && ctx.rules.stale_policy === 'takeover';
   return { not_after_ms: isStrict ? finiteOrNull(lapsesAtMs(head.claim as HeldClaim, ctx.rules)) : null };
 }
 
-/** The winner's repeated submission, its first reply lost, is success and nothing more. */
+/** Whether this repeats the accepted submission, for example after a lost reply: it succeeds without a new event. */
 function isAlreadyAccepted(head: Head, command: SubmitCommand, ctx: DecisionContext): boolean {
   return (
     head.phase === 'COMPLETED' &&
@@ -77,21 +77,21 @@ function refusalCodeOf(head: Head, command: SubmitCommand, ctx: DecisionContext)
   if (isTooLate(head, ctx)) return 'LEASE_EXPIRED';
   if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';
   if (facts.authority === 'reject' && !isApproved(head, command)) return 'OUTSIDE_AUTHORITY';
-  // Checks come before humans: nobody is asked to look at what a program refuses.
+  // Checks precede human review: a result that fails a check is not put before a human.
   if (facts.convergence !== undefined && facts.convergence.failing.length > 0) return 'NOT_CONVERGED';
   return null;
 }
 
-/** Under `hold` nobody else can have begun, so the holder's result always stands. */
+/** Under `hold` nobody else can have taken over, so the holder's result is never too late. */
 function isTooLate(head: Head, ctx: DecisionContext): boolean {
   if (ctx.rules.late_submit === 'accept' || ctx.rules.stale_policy === 'hold') return false;
   return isLapsed(head, ctx.now_ms, ctx.rules);
 }
 
 /**
- * A role without authority, and an edge that asks for a human, need the approval of exactly this candidate, under this
- * generation. So does everybody once a human was asked: whoever opens a gate cannot walk around it with another
- * candidate.
+ * Whether this submission must be reviewed. If the role lacks authority, or the edge requires a human, exactly this
+ * candidate must be approved under this generation. An open gate requires it of everybody, so that submitting a
+ * different candidate does not bypass the gate.
  */
 function needsHumanReview(head: Head, command: SubmitCommand): boolean {
   const { authority, convergence } = command.facts;
@@ -113,7 +113,7 @@ function escalationReason(command: SubmitCommand): string {
   return convergence?.needs_human === true ? 'human_review_required' : 'review_pending';
 }
 
-/** How many paths an event names; the result has all of them. */
+/** Maximum number of paths listed in an event; the result has all of them. */
 const PATHS_LISTED_MAX = 20;
 
 function escalationPaths(
@@ -131,10 +131,10 @@ function escalate(head: Head, command: SubmitCommand, ctx: DecisionContext): Dec
     paths === undefined ? {} : { says: `A human is asked: ${toolConfigMessage(paths, path_count)}.` };
   const details = { result: command.result, work_lost: false, ...explanation };
   if (isAwaitingReview(head, command, ctx)) return refuse(head, 'ESCALATED', details);
-  // To wait for a human is to hold the claim again, and nobody holds one beyond its `max_hold`.
+  // An escalation holds the claim again, so it must not exceed `max_hold`.
   const capMs = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (ctx.now_ms >= capMs) return refuseSubmission(head, command, ctx, 'LEASE_EXPIRED');
-  // Who comes late has lost its place, and to wait for a human takes one again.
+  // A late holder has lost its permit, and waiting for a human needs one again.
   const isLate = canTakeOver(head, ctx.now_ms, ctx.rules);
   if (isLate && command.facts.is_permit_limit_reached)
     return refuseSubmission(head, command, ctx, 'LEASE_EXPIRED');
@@ -154,7 +154,7 @@ function escalate(head: Head, command: SubmitCommand, ctx: DecisionContext): Dec
   return { ...decision, ok: false };
 }
 
-/** Who has its place when this is decided must still have it at the commit, or else ask for one. */
+/** Commit bound of an escalation: a holder that still has its permit must still have it at the commit, or acquire one. */
 function permitCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: number | null } {
   const leaseBound = leaseCommitBound(head, ctx);
   if (leaseBound.not_after_ms !== null) return leaseBound;
@@ -162,7 +162,7 @@ function permitCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: nu
   return { not_after_ms: finiteOrNull(lapsesAtMs(head.claim as HeldClaim, rules) + rules.skew_margin_ms) };
 }
 
-/** The same candidate is before a human already, and still in time. */
+/** The same candidate is already under review and its deadline has not passed. */
 function isAwaitingReview(head: Head, command: SubmitCommand, ctx: DecisionContext): boolean {
   const { gate, claim } = head;
   if (gate === null || gate.decision !== null || claim?.state !== 'SUSPENDED') return false;
@@ -178,7 +178,7 @@ const WORK_LOST_CODES: ReadonlySet<DecisionCode> = new Set<DecisionCode>([
   'TASK_ALREADY_COMPLETED',
 ]);
 
-/** Refused work that came under a handle once granted is parked: kept, named, and open to adoption. */
+/** Refuses a submission. Work submitted under a valid grant is parked: stored under its result id, for a later adoption. */
 function refuseSubmission(
   head: Head,
   command: SubmitCommand,
@@ -195,7 +195,7 @@ function refuseSubmission(
   const rejectionEvent = draftLooseEvent(
     head,
     'result_denied',
-    // The grant's request is not this submission's.
+    // The request id belongs to the grant, not to this submission.
     { ...grant, request_id: null },
     {
       submitted_generation: command.handle.generation,
@@ -218,7 +218,7 @@ function refuseSubmission(
   return code === 'LEASE_EXPIRED' ? withExpiryBound(refusal, ctx) : refusal;
 }
 
-/** Who was granted what the handle names, if the handle is really theirs. */
+/** The grant that the handle names; null if the handle does not match it. */
 function verifiedGrantOf(head: Head, command: SubmitCommand, ctx: DecisionContext): PastGrant | null {
   const { handle, facts } = command;
   const current = handle.generation === head.generation ? head.claim : null;

@@ -1,4 +1,4 @@
-/** Whether two JSON values are equal, in whatever order their keys were written. */
+/** Whether two JSON values are equal, regardless of key order. */
 export function isJsonEqual(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;

@@ -3,8 +3,9 @@ import type { Head } from '../head.js';
 import type { ReportViolation } from './transition.js';
 
 /**
- * A task with subtasks is their merge. It is granted when all of them are complete, and its result counts only if
- * they are then still what they were. Only subtasks that ever did something are known here; the plan is not.
+ * Checks tasks with subtasks, which merge the results of those. Such a task is granted only when all subtasks are
+ * complete, and its result is valid only if their results are still the same. Knows only subtasks with events: it does
+ * not see the plan.
  */
 export class MergeChecker {
   private readonly children = new Map<string, string[]>();
@@ -35,7 +36,7 @@ export class MergeChecker {
     else siblings.push(subject);
   }
 
-  /** Which result of each subtask; null while one of them has none. */
+  /** Identifies the current result of every subtask; null while one of them has none. */
   private resultVectorOf(parent: string): string | null {
     const parts: string[] = [];
     for (const child of this.children.get(parent) ?? []) {

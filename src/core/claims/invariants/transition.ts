@@ -5,19 +5,19 @@ import { lapsesAtMs } from '../lease.js';
 import type { ClaimEventPayloads, ResultFields } from '../payloads.js';
 import type { Rules } from '../policy.js';
 
-/** How a rule of this file reports: which invariant, and what it saw. */
+/** Reports a violated invariant with a description of what was found. */
 export type ReportViolation = (invariant: string, says: string) => void;
 
-/** One event and the head it found. */
+/** An event and the head before it. */
 export interface HeadTransition {
   readonly kind: ClaimEventKind | undefined;
   readonly event: EventDraft;
   readonly before: Head;
-  /** The rules in force then; null: not known, and what depends on them is not judged. */
+  /** Rules in force at the event; null if unknown: checks that need them are skipped. */
   readonly rules: Rules | null;
 }
 
-/** What must hold of one event, given the fold of all before it. */
+/** Checks the invariants of one event against the fold of all earlier ones. */
 export function checkTransition(transition: HeadTransition, report: ReportViolation): void {
   checkCompletion(transition, report);
   if (transition.kind === 'granted') checkGrant(transition, report);
@@ -27,7 +27,7 @@ export function checkTransition(transition: HeadTransition, report: ReportViolat
   if (transition.kind === 'accepted' || transition.kind === 'adopted') checkAcceptance(transition, report);
 }
 
-/** What may still happen to a subject that is complete. */
+/** Event kinds that may follow the completion of a subject. */
 const KINDS_AFTER_COMPLETION: ReadonlySet<ClaimEventKind> = new Set<ClaimEventKind>([
   'reset',
   'held',
@@ -61,7 +61,7 @@ function checkGrant({ event, before }: HeadTransition, report: ReportViolation):
 
 const isOpenState = (state: ClaimState): boolean => state === 'ACTIVE' || state === 'SUSPENDED';
 
-/** In which states of the claim its holder, or a word about the holder's claim, may still count. */
+/** Claim states in which each kind of event is valid. */
 const ALLOWED_CLAIM_STATES: Partial<Record<ClaimEventKind, readonly ClaimState[]>> = {
   renewed: ['ACTIVE'],
   resumed: ['SUSPENDED'],
@@ -74,7 +74,7 @@ const ALLOWED_CLAIM_STATES: Partial<Record<ClaimEventKind, readonly ClaimState[]
   accepted: ['ACTIVE', 'SUSPENDED', 'EXPIRED'],
   escalated: ['ACTIVE', 'SUSPENDED', 'EXPIRED'],
 };
-/** Told by a human or by us about a subject: they name its generation and act under no session. */
+/** Events from a human or from the coordinator: they name the generation, but need not match the holder's session. */
 const OPERATOR_KINDS: ReadonlySet<ClaimEventKind> = new Set<ClaimEventKind>([
   'reviewed',
   'held',
@@ -143,7 +143,7 @@ function checkAcceptance({ kind, event, before }: HeadTransition, report: Report
   const sourceGeneration = kind === 'adopted' ? adopted.adopted_from?.generation : event.generation;
   const refPrefix = `wp-${before.subject}-gen${sourceGeneration}-`;
   const hash = payload.work_product_ref.slice(refPrefix.length);
-  // The reference carries the generation the work was made under and the beginning of its digest.
+  // The reference contains the generation that produced the work and a prefix of the digest.
   if (
     !payload.work_product_ref.startsWith(refPrefix) ||
     hash === '' ||

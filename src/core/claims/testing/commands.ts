@@ -16,7 +16,7 @@ import type {
 import type { SubmittedResult } from '../head.js';
 import { claimIdOf, requestOf, TASK, type TestAgent } from './given.js';
 
-/** Commands as a well-behaved caller sends them; a test overrides what it is about. */
+/** Valid commands with default fields; a test overrides the fields it is about. */
 export const handleOf = (worker: TestAgent, generation: number): ClaimHandle => ({
   generation,
   session_id: worker.session_id,
@@ -121,7 +121,7 @@ export const review = (generation: number, fields: Partial<ReviewCommand> = {}):
   ...fields,
 });
 
-/** The human of these tests, who saw this generation. */
+/** Operator fields of a human who saw this generation. */
 export const operatorFields = (expected_generation: number, reason = 'because') => ({
   expected_generation,
   reason,

@@ -12,7 +12,7 @@ import { DEFAULT_LIMITS, DEFAULT_POLICY, type Rules, rulesFor } from '../policy.
 export const TASK = 'A-001-core';
 export const EDGE = 'REQ-F-AUTH-001#design_code';
 
-/** Tests speak in seconds after this moment. */
+/** Tests give times in seconds after this one. */
 export const T0_MS = Date.UTC(2026, 0, 1);
 export const msAt = (atSeconds: number): number => T0_MS + atSeconds * 1000;
 export const isoAt = (atSeconds: number): string => isoTime(msAt(atSeconds));
@@ -20,11 +20,11 @@ export const isoAt = (atSeconds: number): string => isoTime(msAt(atSeconds));
 export const TASK_RULES: Rules = rulesFor('task', DEFAULT_POLICY, DEFAULT_LIMITS, 0);
 export const EDGE_RULES: Rules = rulesFor('edge', DEFAULT_POLICY, DEFAULT_LIMITS, 0);
 
-/** Not secret, but as unlike for two grants as the real one. */
+/** Not secret, but as distinct per grant as a real claim id. */
 export const claimIdOf: DecisionContext['claimIdOf'] = ({ generation, request_id }) =>
   `claim-${generation}-${request_id}`;
 
-/** Somebody at work. Ada and Eve share a session; each grant has a request of its own. */
+/** An agent in a test. Ada and Eve share a session; each agent has a request id of its own. */
 export interface TestAgent {
   readonly agent_id: string;
   readonly session_id: string;
@@ -36,7 +36,7 @@ export const bob: TestAgent = { agent_id: 'bob', session_id: 's-2', agent_role: 
 
 export const requestOf = (worker: TestAgent): string => `request-of-${worker.agent_id}`;
 
-/** One fact of the past. It sees the head it happened to, so that a test names only what matters to it. */
+/** Builds one past event. It receives the head before the event, so that a test states only what matters. */
 export type PastEventBuilder = (head: Head) => EventDraft;
 
 export function pastEvent<F extends ClaimEventKind>(
@@ -144,7 +144,7 @@ export const headAfter = (subject: string, past: readonly PastEventBuilder[]): H
 export const given = (...past: PastEventBuilder[]): DecisionScenario =>
   new DecisionScenario(TASK, past, TASK_RULES);
 
-/** Given past facts, when a command comes at a time, then events or a refusal. */
+/** Given past events, when a command arrives at a time, then events or a refusal follow. */
 export class DecisionScenario {
   constructor(
     private readonly subject: string,
@@ -173,7 +173,7 @@ export class DecisionScenario {
 export class DecisionExpectation {
   constructor(readonly decision: Decision) {}
 
-  /** It took effect, with just these events and these payload fields among theirs. */
+  /** The command took effect with exactly these events; each payload contains at least the given fields. */
   thenEvents(code: string, ...events: readonly [name: string, payload?: object][]): Decision {
     expect(this.decision).toMatchObject({ ok: true, code });
     expect(this.decision.events.map((event) => event.event_type)).toEqual(events.map(([name]) => name));
@@ -184,14 +184,14 @@ export class DecisionExpectation {
     return this.decision;
   }
 
-  /** Refused: the code, the details, and a head that nothing touched. */
+  /** The command was refused with this code and these details, and the head is unchanged. */
   thenRefused(code: string, details: DecisionDetails = {}): Decision {
     expect({ ok: this.decision.ok, code: this.decision.code }).toEqual({ ok: false, code });
     expect(this.decision.details).toMatchObject(details);
     return this.thenNothingHappened();
   }
 
-  /** Yes, as before: the same answer again, and nothing new. */
+  /** The earlier reply is repeated without a new event. */
   thenReplayed(code: string): Decision {
     expect(this.decision).toMatchObject({ ok: true, code, details: { replayed: true } });
     return this.thenNothingHappened();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Logs as the tools of the family write them: every dialect, every way of going wrong, in any order. */
+/** Generates logs as other tools write them: all dialects and all kinds of defect, in any order. */
 export function foreignLogArbitrary(): fc.Arbitrary<string[]> {
   const line = fc.oneof(
     { weight: 4, arbitrary: flatLine().map((each) => JSON.stringify(each)) },
@@ -8,7 +8,7 @@ export function foreignLogArbitrary(): fc.Arbitrary<string[]> {
     { weight: 3, arbitrary: hybridLine().map((each) => JSON.stringify(each)) },
     { weight: 1, arbitrary: brokenLine },
   );
-  // Lines repeat themselves to the letter: tools write the same thing twice.
+  // Some lines are repeated exactly: tools write the same line twice.
   return fc
     .tuple(fc.array(line, { maxLength: 20 }), fc.array(fc.nat(19), { maxLength: 3 }))
     .map(([lines, repeatedIndexes]) => [...lines, ...repeatedIndexes.map((at) => lines[at] ?? '')]);
@@ -120,7 +120,7 @@ const brokenLine = fc.constantFrom(
   '\uFFFD\u0000',
 );
 
-/** Every value in a JSON value, as text; what an envelope calls otherwise is compared without its name. */
+/** Every leaf of a JSON value, as text. Names are ignored, since the envelope renames some fields. */
 export function leafValuesOf(value: unknown): Set<string> {
   const found = new Set<string>();
   const visit = (each: unknown): void => {

@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 
 export type EventOverrides = Partial<Omit<EventEnvelope, 'event_type' | 'position'>>;
 
-/** Events one minute apart, each at the next position. */
+/** Builds a log: events one minute apart, at consecutive positions. */
 export class EventLogBuilder {
   readonly events: EventEnvelope[] = [];
 
@@ -35,7 +35,7 @@ export class EventLogBuilder {
     return this;
   }
 
-  /** Begins and ends an edge. */
+  /** Starts and converges each edge. */
   converge(featureId: string, ...edges: readonly string[]): this {
     for (const edge of edges) {
       this.append('edge_started', featureId, edge).append('edge_converged', featureId, edge);
@@ -43,7 +43,7 @@ export class EventLogBuilder {
     return this;
   }
 
-  /** Begins an edge and iterates it, once for each delta. */
+  /** Starts an edge and completes one iteration per delta. */
   iterate(featureId: string, edge: string, ...deltas: readonly number[]): this {
     this.append('edge_started', featureId, edge);
     deltas.forEach((delta, at) => {

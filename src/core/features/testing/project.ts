@@ -127,7 +127,7 @@ export interface TestProject {
   readonly now_ms?: number;
 }
 
-/** A question about a project, of which a test says only what matters to it. */
+/** Builds a route input from the parts that matter to a test. */
 export function routeInputOf(project: TestProject): RouteInput {
   const state = (project.events ?? new EventLogBuilder()).fold();
   const { modules = null, enforce = false, claims = {} } = project;

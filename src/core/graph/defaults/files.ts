@@ -19,7 +19,10 @@ import { STANDARD_PROFILE } from './profiles/standard.js';
 import { ROLES } from './roles.js';
 import { TOPOLOGY } from './topology.js';
 
-/** The built-ins: what `gen init` writes, and what stands where a workspace says nothing. By path from `.ai-workspace/`. */
+/**
+ * Built-in files: written by `gen init`, and used for every file that a workspace lacks. By path relative to
+ * `.ai-workspace/`.
+ */
 export const DEFAULT_FILES: ReadonlyMap<string, string> = new Map([
   ['graph/graph_topology.yml', TOPOLOGY],
   ['graph/edges/intent_requirements.yml', INTENT_REQUIREMENTS_EDGE],

@@ -6,7 +6,7 @@ import { openYamlFile, type YamlFile } from './yaml-file.js';
 
 const builtInCache = new Map<string, YamlFile>();
 
-/** A built-in file, parsed once in the life of the process, and only when a workspace has none of its own. */
+/** Returns a built-in file. Each is parsed once per process, and only if a workspace does not have it. */
 export function builtInFile(path: string): YamlFile {
   const cached = builtInCache.get(path);
   if (cached !== undefined) return cached;
@@ -19,7 +19,7 @@ export function builtInFile(path: string): YamlFile {
 export const builtInProfiles = (): YamlFile[] =>
   [...DEFAULT_FILES.keys()].filter((path) => path.startsWith('profiles/')).map(builtInFile);
 
-/** By the file that the transition names, else by the edge itself. */
+/** Finds the built-in file of an edge: the one its transition names, otherwise the one named after the edge. */
 export function builtInEdgeFile(edge: string, names: EdgeNameIndex): YamlFile | null {
   const paths = [...DEFAULT_FILES.keys()].filter((path) => path.startsWith('graph/edges/'));
   const named = paths.find((path) => fileStem(path) === names.config_stems.get(edge));

@@ -31,11 +31,11 @@ export interface ParsedConstraints {
   readonly file: YamlFile;
   readonly constraints: ProjectConstraints;
   readonly default_profile: string | null;
-  /** What the project asks of edges besides what their files do. */
+  /** Adds the project's own requirements to those of the edge files. */
   readonly applyOverrides: (edges: Methodology['edges'], names: EdgeNameIndex) => Record<string, EdgeConfig>;
 }
 
-/** Tools and thresholds that the file does not name stay as they are built in. */
+/** Parses the project's constraints. Tools and thresholds that the file does not name keep their built-in values. */
 export function parseConstraints(
   file: YamlFile,
   builtIn: ProjectConstraints | null,
@@ -57,7 +57,7 @@ export function parseConstraints(
   return { file, constraints, default_profile: project?.default_profile ?? null, applyOverrides };
 }
 
-/** A dimension of which every part is empty, or still waits to be filled in, is undecided. */
+/** A dimension is undecided if every part of it is empty or a placeholder. */
 function decidedDimensions(parsed: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(parsed).map(([name, value]) => [name, hasDecision(value) ? value : null]),

@@ -18,14 +18,14 @@ const schema = z.looseObject({
     .nullish(),
 });
 
-/** What else a file says (guidance, templates) is kept up to here, in characters of JSON. */
+/** Maximum length of other file content that is kept (guidance, templates), in characters of JSON. */
 const EXTRA_LENGTH_MAX = 32 * 1024;
 
-/** A file about edges, before it is known which of them it serves. */
+/** A parsed edge file, before it is assigned to edges. */
 export interface ParsedEdgeFile {
   readonly file: YamlFile;
   readonly stem: string;
-  /** Null: it is about no edge of its own. */
+  /** Null if the file belongs to no specific edge. */
   readonly edge: string | null;
   readonly config: Omit<EdgeConfig, 'edge'>;
 }
@@ -51,7 +51,7 @@ export function parseEdgeFile(file: YamlFile, names: EdgeNameIndex): ParsedEdgeF
   return { file, stem, edge, config };
 }
 
-/** A name stands for one check: reports are matched by it. */
+/** Check names must be unique: reports are matched by name. */
 export function parseChecks(
   parsed: z.infer<typeof checksSchema>,
   path: DocumentPath,
@@ -73,7 +73,7 @@ function limitExtra(extra: Record<string, unknown>, file: YamlFile): Record<stri
   return {};
 }
 
-/** Where nobody says what an edge asks: one check for each kind of evaluator that its transition names. */
+/** Config of an edge without a file: one check per evaluator type that its transition names. */
 export function defaultEdgeConfig({ edge, name, evaluators }: Transition): EdgeConfig {
   const types = evaluators.length > 0 ? evaluators : (['agent', 'human'] as const);
   const checklist = types.map((type): CheckDefinition => {

@@ -5,15 +5,15 @@ import type { EdgeNameIndex } from './edge-names.js';
 import { checksSchema, parseCheck } from './fields.js';
 import type { ParsedTopology } from './topology.js';
 
-/** Files that only add to an edge which has a file of its own. */
+/** Files that only add to an edge with a file of its own. */
 const SUPPLEMENTARY_STEMS: ReadonlySet<string> = new Set(['adr']);
-/** About no edge: composed into those that make code or tests. */
+/** Belongs to no edge: merged into the edges that produce code or tests. */
 const TAGGING_STEM = 'code_tagging';
 const TAGGED_ASSETS: ReadonlySet<string> = new Set(['code', 'unit_tests']);
-/** About no edge: where checks of the source `traceability` have their commands. */
+/** Belongs to no edge: has the commands of checks with the source `traceability`. */
 const TRACEABILITY_STEM = 'traceability';
 
-/** What each edge of the topology asks: by its own file, else by the built-in one, else by its transition alone. */
+/** Builds the config of each edge: from its own file, otherwise from the built-in one, otherwise from its transition. */
 export function composeEdgeConfigs(
   { file: topologyFile, topology, names }: ParsedTopology,
   fromFiles: readonly ParsedEdgeFile[],
@@ -72,7 +72,7 @@ const uniqueByName = (checks: readonly CheckDefinition[]): CheckDefinition[] => 
   return [...byName.values()];
 };
 
-/** Its checks stand in lists by layer: `layer_1_req_coverage`, and so on. */
+/** The checks of the traceability file, which lists them by layer: `layer_1_req_coverage`, and so on. */
 function traceabilityChecks(files: readonly ParsedEdgeFile[]): ReadonlyMap<string, CheckDefinition> {
   const checks = new Map<string, CheckDefinition>();
   const extra = files.find(({ stem }) => stem === TRACEABILITY_STEM)?.config.extra ?? {};

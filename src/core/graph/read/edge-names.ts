@@ -1,13 +1,13 @@
 import { canonicalEdge } from '../edge-name.js';
 import type { Topology } from '../methodology.js';
 
-/** The edges of a topology by every name they have: canonical id, the transition's own name, its file. */
+/** Finds the edges of a topology by any name: canonical id, transition name, file name. */
 export class EdgeNameIndex {
   readonly #byName = new Map<string, string>();
 
   constructor(
     topology: Topology,
-    /** By edge: the stem of the file that its transition names. */
+    /** By edge: stem of the file that its transition names. */
     readonly config_stems: ReadonlyMap<string, string>,
   ) {
     const { transitions } = topology;
@@ -16,7 +16,7 @@ export class EdgeNameIndex {
     for (const [edge, stem] of config_stems) this.#add(stem, edge);
   }
 
-  /** Null: the topology has no such edge. */
+  /** Null if the topology has no such edge. */
   find(name: string): string | null {
     return this.#byName.get(canonicalEdge(name)) ?? null;
   }

@@ -22,7 +22,10 @@ import {
 import { parseTimeBoxRule } from './profile.js';
 import type { YamlFile } from './yaml-file.js';
 
-/** Like every other id; `#` would end it in the subject of an edge, and `~` begins the project's own records. */
+/**
+ * Same grammar as other ids: `#` would end the id in the subject of an edge, and a leading `~` marks the project's own
+ * records.
+ */
 const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9._~@+-]*$/;
 const CONVENTIONAL_FEATURE_ID = /^REQ-F-[A-Z0-9]+(-[A-Z0-9]+)*-\d{3,}$/;
 const featureId = z
@@ -78,7 +81,7 @@ const schema = z.object({
 });
 type ParsedFeatureFile = z.infer<typeof schema>;
 
-/** A vector as its file says it; its profile is empty where the file names none. */
+/** Parses a vector file; the profile is empty if the file names none. */
 export function parseFeature(file: YamlFile): FeatureVector | null {
   const parsed = file.parse(schema);
   if (parsed === null) return null;
@@ -121,7 +124,7 @@ function idOf({ feature }: ParsedFeatureFile, file: YamlFile): string | null {
   return id;
 }
 
-/** A template's trajectory says nothing yet. */
+/** A trajectory from a template has no progress. */
 function hasTrajectoryProgress(trajectory: unknown): boolean {
   if (typeof trajectory !== 'object' || trajectory === null) return false;
   return Object.values(trajectory).some(
@@ -176,7 +179,7 @@ function constraintFields({ constraints }: ParsedFeatureFile, file: YamlFile) {
   };
 }
 
-/** A criterion that is only a sentence is judged by an agent, and named by its place. */
+/** A criterion that is a plain sentence is evaluated by an agent and named after its index. */
 function criterionOf(parsed: string | z.infer<typeof criterion>, at: number): AcceptanceCriterion {
   if (typeof parsed === 'string') {
     return { id: `AC-${at + 1}`, description: parsed, evaluator: 'agent', required: true };

@@ -9,7 +9,7 @@ interface LoadedFeature {
   readonly file: YamlFile;
 }
 
-/** All vectors of a workspace, and what is wrong between them. */
+/** Parses all vectors of a workspace and checks them against each other. */
 export function parseFeatures(
   files: readonly YamlFile[],
   profiles: Readonly<Record<string, Profile>>,
@@ -62,11 +62,11 @@ const dependenciesPath = ({ value }: YamlFile): DocumentPath => [
   Object.hasOwn(value as object, 'dependencies') ? 'dependencies' : 'depends_on',
 ];
 
-/** One circle of dependencies, its first feature named again at its end. Walks without recursion: chains may be long. */
+/** Finds one dependency cycle, with its first feature repeated at the end. Iterative: chains may be long. */
 function findCycle(loaded: ReadonlyMap<string, LoadedFeature>): string[] | null {
   const done = new Set<string>();
   for (const start of loaded.keys()) {
-    /** In the order in which they were entered. */
+    /** In order of entry. */
     const visiting = new Set<string>();
     const open = [{ id: start, leaving: false }];
     for (let step = open.pop(); step !== undefined; step = open.pop()) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CHECK_TYPES, type CheckDefinition, EXPIRY_ACTIONS } from '../methodology.js';
 import { isVariable } from '../variables.js';
 
-/** Fields of files are open: what we do not know is nobody's fault. What we know has its type, or may be left empty. */
+/** Field types of workspace files. Unknown fields are allowed; known fields have the right type or are empty. */
 export const shortText = z.string().min(1).max(256);
 export const longText = z.string().max(16 * 1024);
 export const booleanField = z.boolean();
@@ -50,7 +50,7 @@ export const timeBoxSchema = z.object({
   on_expiry: z.enum(EXPIRY_ACTIONS).nullish(),
 });
 
-/** A text that somebody filled in: not empty, and not `{something to replace}`. */
+/** The trimmed text; null if it is empty or a `{placeholder}`. */
 export function textOrNull(text: string | null | undefined): string | null {
   const trimmed = text?.trim() ?? '';
   return trimmed === '' || /^\{[^{}]*\}$/.test(trimmed) ? null : trimmed;

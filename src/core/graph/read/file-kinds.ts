@@ -1,8 +1,7 @@
 export const FILES_MAX = 5000;
-/** In characters. What is read takes many times its length in memory. */
+/** In characters. Parsed files take many times their length in memory. */
 export const ALL_FILES_LENGTH_MAX = 4 * 1024 * 1024;
 
-/** What a file of a workspace is about. */
 export type WorkspaceFileKind =
   | 'topology'
   | 'edge'
@@ -16,7 +15,7 @@ export type WorkspaceFileKind =
   | 'intent'
   | 'other';
 
-/** By kind: where its files lie, the places that come first counting most. From `.ai-workspace/`. */
+/** Location of each kind of file, relative to `.ai-workspace/`. Earlier entries take precedence. */
 const FILE_PATTERNS: readonly (readonly [WorkspaceFileKind, RegExp])[] = [
   ['topology', /^graph\/graph_topology\.ya?ml$/],
   ['topology', /^config\/graph_topology\.ya?ml$/],
@@ -40,7 +39,7 @@ const FILE_PATTERNS: readonly (readonly [WorkspaceFileKind, RegExp])[] = [
   ['other', /^(graph|config)\/evaluator_defaults\.ya?ml$/],
 ];
 
-/** The files of each kind, those that count most first, and among equals by name. What is of no kind is left out. */
+/** Groups files by kind, in order of precedence and then by name. Files of no kind are omitted. */
 export function filesByKind(paths: Iterable<string>): Map<WorkspaceFileKind, string[]> {
   const ranked = [...paths]
     .map((path) => ({ path, rank: FILE_PATTERNS.findIndex(([, pattern]) => pattern.test(path)) }))

@@ -2,7 +2,7 @@ import type { ConfigFault } from '../methodology.js';
 
 const FINDINGS_MAX = 100;
 
-/** What is wrong with the files of a workspace, and what was read otherwise than it is written. Bounded. */
+/** Collects faults and warnings about workspace files, up to a limit. */
 export class ConfigFindings {
   readonly faults: ConfigFault[] = [];
   readonly warnings: ConfigFault[] = [];

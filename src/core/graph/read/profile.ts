@@ -39,11 +39,11 @@ const schema = z.object({
 });
 type ParsedProfileFile = z.infer<typeof schema>;
 
-/** Iterations before a human is asked, and equal deltas before work is stuck, where neither file says them. */
+/** Iterations before a human is asked, and equal deltas before work is stuck; used if neither file sets them. */
 export type IterationThresholds = Pick<Profile, 'max_iterations' | 'stuck_threshold'>;
 export const DEFAULT_THRESHOLDS: IterationThresholds = { max_iterations: 5, stuck_threshold: 3 };
 
-/** Null where it cannot be used: with its faults told, or, of a built-in, because none of its edges exist. */
+/** Parses a profile. Null if it is unusable: its faults are reported, or, if built in, none of its edges exist. */
 export function parseProfile(
   file: YamlFile,
   names: EdgeNameIndex,
@@ -101,7 +101,7 @@ function vectorTypesOf({ vector_types }: ParsedProfileFile): readonly string[] |
   return Array.isArray(vector_types) ? vector_types : 'any';
 }
 
-/** Null: there is none. `check_in: none` is none as well. */
+/** Null if there is no time box. `check_in: none` means no check-in. */
 export function parseTimeBoxRule(
   parsed: z.infer<typeof timeBoxSchema> | null | undefined,
   file: YamlFile,
@@ -129,7 +129,7 @@ function parseSeconds(text: string, file: YamlFile, path: DocumentPath): number 
   return seconds;
 }
 
-/** Names of edges in a file; one that the topology does not have is a fault where it stands. */
+/** Resolves the edge names in a file; an edge that the topology does not have is reported as a fault. */
 export class EdgeListResolver {
   constructor(
     private readonly file: YamlFile,

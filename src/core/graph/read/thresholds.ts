@@ -23,7 +23,7 @@ const schema = z.object({
     .nullish(),
 });
 
-/** `intentengine_config.yml` of the family: when an agent's work goes to a human, by profile. */
+/** Parses `intentengine_config.yml` of this family of tools: when an agent's work goes to a human, by profile. */
 export function parseThresholds(file: YamlFile): (profile: string) => IterationThresholds {
   const triggers = file.parse(schema)?.escalation?.probabilistic_to_human?.triggers ?? [];
   const thresholdFor = (name: keyof IterationThresholds, profile: string): number => {

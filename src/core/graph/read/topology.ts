@@ -116,7 +116,7 @@ function transitionOf(
   };
 }
 
-/** Some topologies write the edge's own name where its type belongs. */
+/** Some topologies have the edge's own name in `edge_type`. */
 function edgeTypeOf(
   { edge_type, bidirectional }: ParsedTopologyFile['transitions'][number],
   edge: string,

@@ -2,7 +2,6 @@ import { ALL_FILES_LENGTH_MAX, FILES_MAX, filesByKind, type WorkspaceFileKind } 
 import type { ConfigFindings } from './findings.js';
 import { openYamlFile, type YamlFile } from './yaml-file.js';
 
-/** The files of a workspace by what they are about. */
 export class WorkspaceFiles {
   readonly #byKind: ReadonlyMap<WorkspaceFileKind, readonly string[]>;
   readonly #opened = new Map<string, YamlFile | null>();
@@ -14,7 +13,7 @@ export class WorkspaceFiles {
     this.#byKind = filesByKind(texts.keys());
   }
 
-  /** Opens every file of these kinds, one at each step. Of some nothing is needed, save that they can be read. */
+  /** Opens every file of these kinds, one per step. Some kinds are opened only to check that they can be parsed. */
   *openSteps(kinds: readonly WorkspaceFileKind[]): Generator<void, void> {
     for (const kind of kinds) {
       for (const path of this.#byKind.get(kind) ?? []) {
@@ -24,13 +23,13 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Those that can be read at all; the faults of the others are told. */
+  /** The files that can be parsed; the faults of the others are reported. */
   filesOf(kind: WorkspaceFileKind): YamlFile[] {
     const paths = this.#byKind.get(kind) ?? [];
     return paths.map((path) => this.#open(path)).filter((file) => file !== null);
   }
 
-  /** Of a kind that a workspace has once. Null: there is none, or its faults are told. */
+  /** The file of a kind that a workspace has once. Null if there is none, or if it has faults, which are reported. */
   fileOf(kind: WorkspaceFileKind): YamlFile | null {
     const [first, ...others] = this.#byKind.get(kind) ?? [];
     if (first === undefined) return null;
@@ -61,7 +60,7 @@ export class WorkspaceFiles {
   }
 }
 
-/** What is wrong with the files as a whole; null: they may be looked at. */
+/** What is wrong with the total size of the files; null if they are within the limits. */
 export function sizeLimitError(texts: ReadonlyMap<string, string>): string | null {
   if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are read.`;
   let length = 0;

@@ -13,10 +13,10 @@ import type { ConfigFindings } from './findings.js';
 /** In characters. */
 export const FILE_LENGTH_MAX = 256 * 1024;
 
-/** Transitions have a `constructor` in this family; nothing here looks a name up but among an object's own. */
+/** `constructor` is allowed, since transitions have such a field; all lookups check for own properties. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'prototype']);
 
-/** A file of the workspace, read: its values, and a place for everything that is said about them. */
+/** A parsed workspace file: its value, and methods that report findings with their position. */
 export class YamlFile implements ShapeFaultSink {
   readonly documentName = 'The file';
   readonly forbiddenNames = FORBIDDEN_NAMES;
@@ -26,7 +26,7 @@ export class YamlFile implements ShapeFaultSink {
     readonly value: unknown,
     private readonly locate: LocatePath,
     private readonly findings: ConfigFindings,
-    /** Nobody wrote it: what it says of edges that the topology does not have is left out. */
+    /** Built-in files may name edges that the topology does not have; these are ignored. */
     readonly is_built_in: boolean,
   ) {}
 
@@ -52,7 +52,10 @@ export class YamlFile implements ShapeFaultSink {
   }
 }
 
-/** Null, with its faults told, where the text cannot be used. Several documents are one by their top-level keys. */
+/**
+ * Parses a file; null, with its faults reported, if it is unusable. Several documents are merged by their top-level
+ * keys.
+ */
 export function openYamlFile(
   name: string,
   text: string,

@@ -46,7 +46,7 @@ export const VERBS = [
   'expire',
 ] as const;
 
-/** What has happened so far, as far as the next command depends on it. */
+/** The history that the next command depends on. */
 interface HistorySoFar {
   head(subject: string): Head;
   waitingFor(subject: string): string[];
@@ -54,7 +54,7 @@ interface HistorySoFar {
   parkedOf(subject: string): TaskResult[];
 }
 
-/** One thing that somebody tries. `choice` picks among the ways to do it. */
+/** One attempted command. `choice` selects a variant of it. */
 export interface CommandStep {
   readonly subject: string;
   readonly verb: (typeof VERBS)[number];
@@ -107,7 +107,7 @@ export function submitBy(
   };
 }
 
-/** The holder's handle of this or, now and then, of the generation before. */
+/** The holder's handle of the current generation or, occasionally, of the previous one. */
 function handleOf(history: HistorySoFar, { subject, worker, choice }: CommandStep): ClaimHandle {
   const generation = Math.max(0, history.head(subject).generation - (choice % 4 === 0 ? 1 : 0));
   const grant = history.grantOf(subject, generation);

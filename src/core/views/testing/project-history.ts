@@ -21,7 +21,7 @@ export const rulesOf: FoldContext['rulesOf'] = (subject) =>
 
 const claimIdOf: DecisionContext['claimIdOf'] = ({ generation }) => `claim-${generation}`;
 
-/** A project at work, decided by the real rules: what it writes is a history that can happen. */
+/** A project whose commands are decided by the real rules, so that its history is a possible one. */
 export class ProjectHistory {
   readonly events: EventEnvelope[] = [];
   readonly heads = new Map<string, Head>();
@@ -73,7 +73,7 @@ export class ProjectHistory {
     return code;
   }
 
-  /** The coordinator's rule for refusals: the same one is written once. */
+  /** Writes identical refusals once, as the coordinator does. */
   private appendOnce(looseEvent: EventDraft): void {
     const { event_type, subject, generation, agent_id, payload } = looseEvent;
     const key = [event_type, subject, generation, agent_id, payload.result_sha256].join();
@@ -100,7 +100,7 @@ export class ProjectHistory {
     evolveProject(this.state, event);
   }
 
-  /** Who the handle of a generation belongs to, as a store's history would tell. */
+  /** The grant of a generation, from the history. */
   grantOf(subject: string, generation: number) {
     return pastGrant(this.eventsOf(subject), generation);
   }

@@ -30,7 +30,7 @@ export function createHarness(url: string): DynamodbHarness {
   };
 }
 
-/** A group of tests on the engine of this process, in tables that hold what other tests have written. */
+/** Registers tests on the shared engine of this process, whose tables contain data of other tests. */
 export const describeOnDynamodb = (name: string, tests: (harness: DynamodbHarness) => void): Promise<void> =>
   onSharedEngine('dynamodb', ({ url }) => {
     describe(name, () => tests(createHarness(url)));

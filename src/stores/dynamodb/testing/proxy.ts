@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { DynamodbOptions } from '../options.js';
 
 /**
- * What is to become of one call. `lose_reply`: the engine acts, and nobody hears of it. `cut`: the connection breaks
- * before the call gets there. `hold`: it never gets there, and nobody says so.
+ * What happens to one call. `lose_reply`: the engine executes it, but the reply is lost. `cut`: the connection breaks
+ * before the call arrives. `hold`: the call never arrives, and no error is reported.
  */
 export type CallFate =
   | 'pass'
@@ -14,7 +14,7 @@ export type CallFate =
   | { readonly answer: unknown }
   | ReplyEdit;
 
-/** The engine acts, and what it answers is changed. */
+/** The engine executes the call, and its reply is changed. */
 export interface ReplyEdit {
   readonly edit: (answer: { Items?: Record<string, { N?: string }>[] }) => unknown;
 }
@@ -28,12 +28,12 @@ export interface ProxiedCall {
 export interface DynamodbProxy {
   readonly options: DynamodbOptions;
   readonly calls: ProxiedCall[];
-  /** Decides on every call from now on; it may change what the call says. */
+  /** Decides the fate of every call from now on; it may change the call's body. */
   fate: (call: ProxiedCall) => CallFate;
   close(): Promise<void>;
 }
 
-/** An HTTP server in front of the engine, for what an emulator does not do by itself: throttle, conflict, fall silent. */
+/** An HTTP proxy in front of the engine, for faults an emulator does not produce: throttling, conflicts, missing replies. */
 export async function startProxy(engine: DynamodbOptions): Promise<DynamodbProxy> {
   const calls: ProxiedCall[] = [];
   const server = createServer(async (incoming, outgoing) => {
@@ -61,7 +61,7 @@ export async function startProxy(engine: DynamodbOptions): Promise<DynamodbProxy
   return proxy;
 }
 
-/** The first `times` calls of an operation have this fate, and all others pass. */
+/** The first `times` calls of an operation have this fate; all others pass. */
 export function firstCalls(
   times: number,
   operation: string,

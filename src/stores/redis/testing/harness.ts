@@ -6,7 +6,7 @@ import type { RedisOptions } from '../options.js';
 import { openRedisMigrator, openRedisStore, type RedisStore } from '../redis-store.js';
 import { optionsWithoutTimeouts, startOwnRedis } from '../testing.js';
 
-/** Registers tests on a Redis of their own, which they may end, freeze and set up at will. */
+/** Registers tests on an exclusive Redis, which they may kill, freeze and configure. */
 export const onOwnRedis = (
   settings: readonly string[] | undefined,
   tests: (redis: RedisHarness) => void,
@@ -36,7 +36,7 @@ export class RedisHarness {
     await migrator.close();
   }
 
-  /** Opens a store that is closed with the test, on a schema that is made if need be. */
+  /** Opens a store that is closed with the test; creates the schema if needed. */
   async open(): Promise<RedisStore> {
     await this.migrate();
     return this.reopen();
@@ -48,7 +48,7 @@ export class RedisHarness {
     return store;
   }
 
-  /** Says something to the engine that a store would not. */
+  /** Sends the engine a command that a store would not send. */
   async command<T = unknown>(...args: string[]): Promise<T> {
     const { host, port } = this.options;
     const client = createClient({ socket: { host, port }, RESP: 2 });

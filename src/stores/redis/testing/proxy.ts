@@ -1,8 +1,8 @@
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 
-/** Stands between a store and its engine, and can cut the line at the worst moment. */
+/** A proxy between a store and its engine that can cut the connection at the worst moment. */
 export class FaultyRedisProxy {
-  /** How many answers to come are thrown away together with their connection: what was asked has happened. */
+  /** The number of replies to drop, together with their connection: the commands have been executed. */
   repliesToDrop = 0;
   private readonly sockets = new Set<Socket>();
 

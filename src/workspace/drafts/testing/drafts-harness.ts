@@ -15,7 +15,7 @@ import { KEY } from './project-folder.js';
 export const EDGE = `REQ-F-PAY-1#${canonicalEdge('code ↔ unit_tests')}`;
 export const ALPHA: DraftScope = { agent_id: 'alpha', subject: EDGE };
 
-/** A project on a real disk, with a workspace in it. */
+/** A project with a workspace on a real disk. */
 export class DraftsHarness {
   readonly blobs: FolderBlobs;
   readonly key = KEY;
@@ -35,7 +35,7 @@ export class DraftsHarness {
     return join(this.root, '.ai-workspace', ...parts);
   }
 
-  /** Where the draft of a path lies. */
+  /** The absolute path of a draft. */
   draftPath(path = '', scope = ALPHA): string {
     const folders = draftFoldersOf(this, scope);
     if (isDraftRefusal(folders)) throw new Error(folders.says);
@@ -46,7 +46,7 @@ export class DraftsHarness {
     await write(this.draftPath(path, scope), text);
   }
 
-  /** A person writes a file of the project. */
+  /** Writes a project file, as a person would. */
   async writeShared(path: string, text: string): Promise<void> {
     await write(join(this.root, path), text);
   }

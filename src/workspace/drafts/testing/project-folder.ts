@@ -3,7 +3,7 @@ import { FolderBlobs } from '../../../stores/file/folder-blobs.js';
 
 export const KEY = { tenant_id: 'local', project_id: 'shop' };
 
-/** What a process of its own can have of a yard. */
+/** The part of a `DraftsHarness` that a child process can open. */
 export function openProjectFolder(root: string) {
   const path = (...parts: string[]) => join(root, '.ai-workspace', ...parts);
   return { root, key: KEY, blobs: new FolderBlobs(path('blobs')), path };

@@ -4,7 +4,7 @@ import { openFileStore } from '../../../stores/file/file-store.js';
 import { promoteAccepted } from '../promote-accepted.js';
 import { KEY, openProjectFolder } from './project-folder.js';
 
-/** A process to be killed: promotes, and at each step says so and waits to be told to go on. */
+/** A child process to be killed: promotes, prints each step, and waits for a line before it continues. */
 const [root = ''] = process.argv.slice(2);
 const project = openProjectFolder(root);
 const store = await openFileStore({ root: project.path('store') });

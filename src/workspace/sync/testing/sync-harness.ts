@@ -12,7 +12,7 @@ export const KEY: ProjectKey = { tenant_id: 'acme', project_id: 'shop' };
 
 export const quietOptions = { now_ms: Date.parse('2026-01-04T06:00:00Z'), onStep: () => {} };
 
-/** A workspace's log in a folder, as a process finds it. */
+/** A workspace's log in a folder, opened as a new process would. */
 export function syncWorkspaceIn(folder: string): SyncWorkspace {
   const events = join(folder, 'events');
   return {
@@ -35,7 +35,7 @@ export async function temporaryFolder(
   return folder;
 }
 
-/** Work in a workspace while nobody else can be reached. */
+/** Works on a workspace while the remote is unreachable. */
 export async function workOffline<T>(
   workspace: SyncWorkspace,
   work: (coordinator: Coordinator) => Promise<T>,

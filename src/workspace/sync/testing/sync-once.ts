@@ -8,7 +8,7 @@ import { push } from '../push.js';
 import { isSyncRefusal } from '../sync-workspace.js';
 import { KEY, syncWorkspaceIn, withLocalLog } from './sync-harness.js';
 
-/** Tells the office what was done offline, and takes over its log. */
+/** Pushes offline work to the remote, and pulls its log. */
 export async function syncOnce(
   folder: string,
   remoteRoot: string,
@@ -21,7 +21,7 @@ export async function syncOnce(
   const workspace = syncWorkspaceIn(folder);
   const options = { now_ms: Date.now(), onStep, keep_aside: false };
   const first = await pull(workspace, remote, options);
-  // Whoever died between the two had pushed nothing, or all of it: a pull alone says which.
+  // After a crash between push and pull, either nothing or everything was pushed: the first pull shows which.
   if (isSyncRefusal(first)) {
     const pushed = await withLocalLog(workspace, (local) =>
       push(workspace, local, remote, new Map(), options),

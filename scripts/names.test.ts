@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { nameFaults } from './names.js';
+
+const messages = (...texts: string[]): string[] =>
+  nameFaults(texts.map((text, at) => ({ file: `${at}.ts`, text }))).map(({ message }) => message);
+
+it('refuses two exported types of one name', () => {
+  expect(messages('export interface Part {}', 'export type Part = 1;')).toEqual([
+    'the type Part is exported by 0.ts too',
+  ]);
+  expect(messages('export interface Part {}', 'type Part = 1;')).toEqual([]);
+});
+
+it.each([
+  'const lease_ms = 1;',
+  'function f(lease_ms: number) {}',
+  'class A { private lease_ms = 1; }',
+  'class A { #lease_ms = 1; }',
+  'class A { constructor(private readonly lease_ms: number) {} }',
+  'const { lease: lease_ms } = record;',
+])('refuses snake_case in %s', (text) => {
+  expect(messages(text)).toEqual([expect.stringContaining('camelCase')]);
+});
+
+it.each([
+  'const { lease_ms } = record;',
+  'const lease_ms = 1; export const record = { lease_ms };',
+  'interface Row { lease_ms: number }',
+  'class A { readonly lease_ms = 1; }',
+])('allows the snake_case of records in %s', (text) => {
+  expect(messages(text)).toEqual([]);
+});
+
+it('refuses a retired word, and says what to write', () => {
+  expect(messages('class Desk {}')).toEqual(['Desk is a retired word: say DecisionView']);
+  expect(messages('interface Row { desk: string }')).toEqual([]);
+});

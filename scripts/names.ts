@@ -1,0 +1,131 @@
+import ts from 'typescript';
+
+/** Words of the first months that nobody outside this repository would understand. Prefer what the glossary says. */
+export const RETIRED_WORDS: Readonly<Record<string, string>> = {
+  Asked: 'Request',
+  Ask: 'RequestContext',
+  Chores: 'Maintenance',
+  Desk: 'DecisionView',
+  Door: 'AppDependencies, or what it is',
+  Gatekeeper: 'Authenticator',
+  Glance: 'StatusProjection',
+  House: 'ServerContext, StoreRuntime or TestHarness',
+  Onlooker: 'EventVisitor',
+  Said: 'the parsed input, by its own name',
+  Slot: 'Permit',
+  Tangle: 'AliasGuard',
+  Told: 'Reply',
+  Trouble: 'Problem',
+  Unit: 'Transaction',
+  Vantage: 'FoldContext',
+  Witness: 'Observer',
+  breathe: 'yieldToEventLoop',
+  desk: 'view',
+  fitness: 'preflight',
+  glimpse: 'peekHead',
+  ripened: 'dueTimers',
+  saidAnew: 'diffConfig',
+  stoodOn: 'readSet',
+  strangerRefused: 'originGuard',
+};
+
+export interface NameFault {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface SourceText {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** What is wrong with the names in these files: two exported types of one name, snake_case, retired words. */
+export function nameFaults(sources: readonly SourceText[]): NameFault[] {
+  const types = new Map<string, string>();
+  return sources.flatMap(({ file, text }) => {
+    const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+    const shorthand = shorthandNames(source);
+    const faults: NameFault[] = [];
+    const report = (node: ts.Node, message: string): void => {
+      faults.push({ file, line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1, message });
+    };
+    const visit = (node: ts.Node): void => {
+      const name = declaredName(node);
+      if (name !== null) {
+        const word = name.text.replace(/^#/, '');
+        if (isExportedType(node)) {
+          const other = types.get(word);
+          if (other !== undefined) report(name, `the type ${word} is exported by ${other} too`);
+          types.set(word, file);
+        }
+        if (isSnakeCase(word) && mustBeCamelCase(node) && !shorthand.has(word)) {
+          report(name, `${word} is a local, a parameter or a private field: write it in camelCase`);
+        }
+        const plain = Object.hasOwn(RETIRED_WORDS, word) ? RETIRED_WORDS[word] : undefined;
+        if (plain !== undefined && !isRecordField(node))
+          report(name, `${word} is a retired word: say ${plain}`);
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+    return faults;
+  });
+}
+
+function declaredName(node: ts.Node): ts.Identifier | ts.PrivateIdentifier | null {
+  const { name } = node as { name?: ts.Node };
+  if (name === undefined || !isDeclaration(node)) return null;
+  return ts.isIdentifier(name) || ts.isPrivateIdentifier(name) ? name : null;
+}
+
+const isDeclaration = (node: ts.Node): boolean =>
+  ts.isVariableDeclaration(node) ||
+  ts.isParameter(node) ||
+  ts.isBindingElement(node) ||
+  ts.isFunctionDeclaration(node) ||
+  ts.isInterfaceDeclaration(node) ||
+  ts.isTypeAliasDeclaration(node) ||
+  ts.isClassDeclaration(node) ||
+  ts.isPropertyDeclaration(node) ||
+  ts.isPropertySignature(node) ||
+  ts.isMethodDeclaration(node) ||
+  ts.isMethodSignature(node) ||
+  ts.isAccessor(node);
+
+const modifiersOf = (node: ts.Node): readonly ts.ModifierLike[] =>
+  ts.canHaveModifiers(node) ? (ts.getModifiers(node) ?? []) : [];
+
+const hasModifier = (node: ts.Node, kind: ts.SyntaxKind): boolean =>
+  modifiersOf(node).some((modifier) => modifier.kind === kind);
+
+const isExportedType = (node: ts.Node): boolean =>
+  (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)) &&
+  hasModifier(node, ts.SyntaxKind.ExportKeyword);
+
+const isSnakeCase = (name: string): boolean => /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(name);
+
+/** Fields of records that are written down keep their snake_case, and so does what is destructured from them. */
+function mustBeCamelCase(node: ts.Node): boolean {
+  if (ts.isBindingElement(node))
+    return node.propertyName !== undefined || ts.isArrayBindingPattern(node.parent);
+  if (ts.isVariableDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isParameter(node)) return true;
+  const { name } = node as { name?: ts.Node };
+  return (
+    name !== undefined && (ts.isPrivateIdentifier(name) || hasModifier(node, ts.SyntaxKind.PrivateKeyword))
+  );
+}
+
+/** A field of an interface, or of an object that is one, may be a wire field. */
+const isRecordField = (node: ts.Node): boolean => ts.isPropertySignature(node) || ts.isBindingElement(node);
+
+/** Names that stand for a record's field where they are used: `{ agent_id }`. */
+function shorthandNames(source: ts.SourceFile): ReadonlySet<string> {
+  const names = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isShorthandPropertyAssignment(node)) names.add(node.name.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return names;
+}
