@@ -109,7 +109,8 @@ const isSnakeCase = (name: string): boolean => /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.t
 function mustBeCamelCase(node: ts.Node): boolean {
   if (ts.isBindingElement(node))
     return node.propertyName !== undefined || ts.isArrayBindingPattern(node.parent);
-  if (ts.isVariableDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isParameter(node)) return true;
+  if (ts.isVariableDeclaration(node) || ts.isFunctionDeclaration(node)) return true;
+  if (ts.isParameter(node) && modifiersOf(node).length === 0) return true;
   const { name } = node as { name?: ts.Node };
   return (
     name !== undefined && (ts.isPrivateIdentifier(name) || hasModifier(node, ts.SyntaxKind.PrivateKeyword))

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 const SCRIPT = fileURLToPath(new URL('./worker.ts', import.meta.url));
 
 /** Runs a part of the load in its own process, so that it shares no thread with what it measures. */
-export function inOwnProcess<Result>(job: string, given: object): Promise<Result> {
+export function inOwnProcess<Result>(job: string, input: object): Promise<Result> {
   const child = fork(SCRIPT, [job], {
     execArgv: ['--max-semi-space-size=64', '--import', 'tsx'],
     serialization: 'advanced',
@@ -14,6 +14,6 @@ export function inOwnProcess<Result>(job: string, given: object): Promise<Result
     child.once('message', (result) => resolve(result as Result));
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`${job} ended with ${code} and told nothing`)));
-    child.send(given);
+    child.send(input);
   });
 }

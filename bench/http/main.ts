@@ -1,7 +1,7 @@
 import { cpus, loadavg } from 'node:os';
 import { table } from '../table.js';
 import { readOptions } from './options.js';
-import { HEAD, PART_ROWS } from './rows.js';
+import { PART_ROWS, TABLE_HEAD } from './rows.js';
 
 /** Prints the measurements. Fails only if the log and the replies that the agents received disagree. */
 const options = readOptions(process.argv.slice(2));
@@ -20,7 +20,9 @@ for (const part of options.parts) {
   remarks.push(...(shown.remarks ?? []));
   faults.push(...shown.faults.map((fault) => `${part}: ${fault}`));
 }
-console.log(`\nTaking and completing work, milliseconds from when a request was due\n\n${table(HEAD, rows)}`);
+console.log(
+  `\nTaking and completing work, milliseconds from when a request was due\n\n${table(TABLE_HEAD, rows)}`,
+);
 if (remarks.length > 0) console.log(`\n${remarks.join('\n')}`);
 if (options.parts.some((part) => part === 'paced' || part === 'flat-out' || part === 'batched')) {
   const verdict = faults.length === 0 ? 'they agree' : `${faults.length} faults`;

@@ -2,35 +2,35 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { millis, whole } from '../table.js';
-import { bestOf, type Operation, P99_MS_MAX } from './best.js';
+import { bestOf, P99_MS_MAX, type TimedOperation } from './best.js';
 import { inOwnProcess } from './child.js';
 import type { BatchRun } from './fleet/batched.js';
-import { verdict } from './fleet/compare-with-log.js';
-import type { Told } from './fleet/fleet-replies.js';
-import { startServer } from './fleet/server.js';
-import type { Measured, Timed } from './measurement.js';
-import type { Options, Part } from './options.js';
+import { compareWithLog } from './fleet/compare-with-log.js';
+import type { FleetReplies } from './fleet/fleet-replies.js';
+import { startBenchServer } from './fleet/server.js';
+import type { LatencySummary, RunMeasurement } from './measurement.js';
+import type { BenchOptions, BenchPart } from './options.js';
 import { BATCH_JOBS } from './queues/load.js';
 import { type PrivateServer, startPostgres, startRedis } from './queues/private-servers.js';
 
-export const HEAD = [
+export const TABLE_HEAD = [
   ...['who', 'what was done', 'durable', 'jobs/s', 'requests/s'],
   ...['take p50', 'p99', 'complete p50', 'p99', 'remarks'],
 ];
-type Row = readonly string[];
+type TableRow = readonly string[];
 
 /** The result of a part: its rows of the table, and the faults that were found. */
-export interface Shown {
-  readonly rows: readonly Row[];
+export interface PartReport {
+  readonly rows: readonly TableRow[];
   /** Lines printed below the table. */
   readonly remarks?: readonly string[];
   readonly faults: readonly string[];
 }
 
-export const PART_ROWS: Readonly<Record<Part, (options: Options) => Promise<Shown>>> = {
+export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Promise<PartReport>>> = {
   paced: (options) =>
-    onServer<OneByOne>('paced', options, ({ measured, told }) => [
-      ours(
+    onServer<SingleRunResult>('paced', options, ({ measured, told }) => [
+      ourRow(
         `claim, renew, submit at ${whole(options.rate)} requests/s, ${whole(options.agents)} agents`,
         measured,
         `renew p50 ${ms(measured.operations.renew, 'p50_ms')}, p99 ${ms(measured.operations.renew, 'p99_ms')}; ` +
@@ -38,25 +38,25 @@ export const PART_ROWS: Readonly<Record<Part, (options: Options) => Promise<Show
       ),
     ]),
   'flat-out': (options) =>
-    onServer<OneByOne>('flat-out', options, ({ measured, told }) => [
-      ours(
+    onServer<SingleRunResult>('flat-out', options, ({ measured, told }) => [
+      ourRow(
         `claim, submit, ${whole(options.agents)} agents flat out`,
         measured,
         `${told.unanswered} unanswered; ${cpu(measured)}`,
       ),
     ]),
   batched: (options) =>
-    onServer<InBatches>(
+    onServer<BatchRunResult>(
       'batched',
       options,
       ({ runs }) =>
         runs.flatMap(({ items, claims, submits }) => [
-          ours(`claims, ${items} a request`, claims, cpu(claims, 'claim')),
-          ours(`results, ${items} a request`, submits, cpu(submits, 'result')),
+          ourRow(`claims, ${items} a request`, claims, cpu(claims, 'claim')),
+          ourRow(`results, ${items} a request`, submits, cpu(submits, 'result')),
         ]),
       ({ runs }) => [
-        best('claims', 'take', runs, ({ claims }) => claims),
-        best('results', 'complete', runs, ({ submits }) => submits),
+        bestRemark('claims', 'take', runs, ({ claims }) => claims),
+        bestRemark('results', 'complete', runs, ({ submits }) => submits),
       ],
     ),
   bullmq: (options) =>
@@ -76,28 +76,28 @@ export const PART_ROWS: Readonly<Record<Part, (options: Options) => Promise<Show
     }),
 };
 
-interface OneByOne {
-  readonly measured: Measured;
-  readonly told: Told;
+interface SingleRunResult {
+  readonly measured: RunMeasurement;
+  readonly told: FleetReplies;
 }
-interface InBatches {
+interface BatchRunResult {
   readonly runs: readonly BatchRun[];
-  readonly told: Told;
+  readonly told: FleetReplies;
 }
 
 /** Measures our server: starts it on a new log, runs the fleet in another process, and reads the log afterwards. */
-async function onServer<Result extends { readonly told: Told }>(
-  part: Part,
-  options: Options,
-  rowsOf: (result: Result) => readonly Row[],
+async function onServer<Result extends { readonly told: FleetReplies }>(
+  part: BenchPart,
+  options: BenchOptions,
+  rowsOf: (result: Result) => readonly TableRow[],
   remarksOf: (result: Result) => readonly string[] = () => [],
-): Promise<Shown> {
+): Promise<PartReport> {
   const root = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
   try {
-    const server = await startServer(root);
-    const given = { ...options, url: server.url, pid: server.pid };
-    const result = await inOwnProcess<Result>(part, given).finally(() => server.stop());
-    const faults = await verdict(root, result.told);
+    const server = await startBenchServer(root);
+    const input = { ...options, url: server.url, pid: server.pid };
+    const result = await inOwnProcess<Result>(part, input).finally(() => server.stop());
+    const faults = await compareWithLog(root, result.told);
     return { rows: rowsOf(result), remarks: remarksOf(result), faults };
   } finally {
     await rm(root, { recursive: true, force: true });
@@ -107,18 +107,18 @@ async function onServer<Result extends { readonly told: Told }>(
 /** Measures a job queue on a server of its own. Its results are not verified: only figures are shown. */
 async function onQueue(
   name: string,
-  part: Part,
-  options: Options,
+  part: BenchPart,
+  options: BenchOptions,
   start: () => Promise<PrivateServer | null>,
   durable: string,
-  what: Readonly<Record<string, string>>,
-): Promise<Shown> {
+  workOfRuns: Readonly<Record<string, string>>,
+): Promise<PartReport> {
   const server = await start();
   if (server === null) return { rows: [[name, 'not installed']], faults: [] };
   try {
-    const runs = await inOwnProcess<Record<string, Measured>>(part, { ...options, port: server.port });
-    const rows = Object.entries(what).map(([run, did]) =>
-      row(`${name}, ${server.version}`, did, durable, runs[run]!, ''),
+    const runs = await inOwnProcess<Record<string, RunMeasurement>>(part, { ...options, port: server.port });
+    const rows = Object.entries(workOfRuns).map(([run, work]) =>
+      row(`${name}, ${server.version}`, work, durable, runs[run]!, ''),
     );
     return { rows, faults: [] };
   } finally {
@@ -126,21 +126,27 @@ async function onQueue(
   }
 }
 
-const ours = (did: string, measured: Measured, remarks: string): Row =>
-  row('Genesis Fleet', did, 'fdatasync before the reply', measured, remarks);
+const ourRow = (work: string, measured: RunMeasurement, remarks: string): TableRow =>
+  row('Genesis Fleet', work, 'fdatasync before the reply', measured, remarks);
 
-function row(who: string, did: string, durable: string, measured: Measured, remarks: string): Row {
+function row(
+  who: string,
+  work: string,
+  durable: string,
+  measured: RunMeasurement,
+  remarks: string,
+): TableRow {
   const { take, complete } = measured.operations;
   const times = [ms(take, 'p50_ms'), ms(take, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
   const rates = [measured.jobs, measured.requests].map((count) => whole(count / measured.seconds));
-  return [who, did, durable, ...rates, ...times, remarks];
+  return [who, work, durable, ...rates, ...times, remarks];
 }
 
-function best(
+function bestRemark(
   what: string,
-  operation: Operation,
+  operation: TimedOperation,
   runs: readonly BatchRun[],
-  measuredOf: (run: BatchRun) => Measured,
+  measuredOf: (run: BatchRun) => RunMeasurement,
 ): string {
   const found = bestOf(runs, operation, measuredOf);
   if (found === null) return `${what}: nothing was measured`;
@@ -150,10 +156,10 @@ function best(
   return `best: ${rate}, p99 ${ms(operations[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
 }
 
-const ms = (times: Timed | undefined, which: 'p50_ms' | 'p99_ms'): string =>
+const ms = (times: LatencySummary | undefined, which: 'p50_ms' | 'p99_ms'): string =>
   times === undefined ? '-' : millis(times[which]);
 
-function cpu({ server_cpu_seconds, requests, jobs }: Measured, per?: string): string {
+function cpu({ server_cpu_seconds, requests, jobs }: RunMeasurement, per?: string): string {
   if (server_cpu_seconds == null) return 'server CPU unknown';
   const each = server_cpu_seconds / (per === undefined ? requests : jobs);
   return `server CPU ${whole(each * 1e6)} µs/${per ?? 'request'}`;

@@ -1,4 +1,4 @@
-import type { ClaimGranted, ClaimRefused, ClaimReply, HeldClaim } from '../client/index.js';
+import type { ClaimGranted, ClaimRefused, ClaimReply, OwnedClaim } from '../client/index.js';
 import type { Briefing } from '../coordinator/wire.js';
 import type { CommandContext } from './context.js';
 import { type EdgeGrant, edgeGrant, edgeGrantLines } from './edge/edge-grant.js';
@@ -17,7 +17,7 @@ export async function showClaimReply(context: CommandContext, reply: ClaimReply)
   reportRefusal(context, reply, claimRefusalText(reply));
 }
 
-export async function rememberClaim(context: CommandContext, claim: HeldClaim): Promise<void> {
+export async function rememberClaim(context: CommandContext, claim: OwnedClaim): Promise<void> {
   const { id, task_id, generation, session_id, agent_id, lease_duration_seconds } = claim;
   await context.state.saveHandle(await context.target(), {
     task_id,

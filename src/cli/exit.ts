@@ -26,11 +26,11 @@ export class CommandFailure extends Error {
 
   constructor(
     message: string,
-    readonly exit_code: ExitCode = EXIT.refused,
+    readonly exitCode: ExitCode = EXIT.refused,
     body?: unknown,
   ) {
     super(message);
-    this.body = body ?? localProblem(exit_code === EXIT.usage ? 'WRONG_USAGE' : 'FAILED', message);
+    this.body = body ?? localProblem(exitCode === EXIT.usage ? 'WRONG_USAGE' : 'FAILED', message);
   }
 }
 

@@ -54,10 +54,10 @@ export function buildProgram(
         await action(context, ...args);
         onExit(context.exit_code);
       } catch (error) {
-        const { message, exit_code, body } = failureOf(error);
+        const { message, exitCode, body } = failureOf(error);
         if (context.is_json) context.printJson(body);
         context.printNotice(wrapNotice(message, io));
-        onExit(exit_code);
+        onExit(exitCode);
       } finally {
         await context.close();
       }

@@ -1,20 +1,20 @@
-import { isProblem, type Problem } from '../client/replies.js';
+import { type ApiProblem, isProblem } from '../client/replies.js';
 import type { CommandContext } from './context.js';
 import { CommandFailure, exitFor } from './exit.js';
 import { singleLine } from './output/text.js';
 import { wrapNotice } from './output/wrap.js';
 
 /** Returns the reply, or throws a problem as a failure. */
-export function unwrapReply<T>(reply: T | Problem): T {
+export function unwrapReply<T>(reply: T | ApiProblem): T {
   if (isProblem(reply)) throw problemFailure(reply);
   return reply;
 }
 
-export const problemFailure = (problem: Problem): CommandFailure =>
+export const problemFailure = (problem: ApiProblem): CommandFailure =>
   new CommandFailure(problemText(problem), exitFor(problem.code), problem);
 
 /** A problem as text, with the position of each fault. */
-export function problemText({ code, detail, faults = [] }: Problem): string {
+export function problemText({ code, detail, faults = [] }: ApiProblem): string {
   const faultLines = faults.map(({ line, column, path, message }) => {
     const position = line === undefined ? path : `line ${line}${column === undefined ? '' : `:${column}`}`;
     return `  ${position}: ${singleLine(message)}`;

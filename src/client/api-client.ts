@@ -24,11 +24,11 @@ import { newRequestId } from './http.js';
 import { MethodologyClient } from './methodology.js';
 import type { RenewalAttempt } from './renewer.js';
 import type {
+  ApiProblem,
   ClaimReply,
   GateReply,
   NextReply,
   NoteReply,
-  Problem,
   ReleaseReply,
   RenewalReply,
   SubmissionReply,
@@ -84,7 +84,7 @@ export class ApiClient extends ProjectEndpoint {
   batchClaim(
     claims: readonly ClaimTaskRequest[],
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},
-  ): CallReply<{ results: readonly (ClaimReply | Problem)[] }> {
+  ): CallReply<{ results: readonly (ClaimReply | ApiProblem)[] }> {
     const one = (claim: ClaimTaskRequest) =>
       this.public_key === null
         ? omitUndefined(withEnvAgent(claim))
@@ -148,7 +148,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/tasks'), { ...filter });
   }
 
-  taskStates(task_ids: readonly string[]): CallReply<{ tasks: readonly (TaskState | Problem)[] }> {
+  taskStates(task_ids: readonly string[]): CallReply<{ tasks: readonly (TaskState | ApiProblem)[] }> {
     return this.http.json({ method: 'POST', path: this.path('/tasks/batch_get'), body: { task_ids } });
   }
 

@@ -1,4 +1,4 @@
-import { isProblem, type Problem } from './replies.js';
+import { type ApiProblem, isProblem } from './replies.js';
 
 const ITEMS_MAX = 500;
 /** Below the 1 MiB limit of a command, leaving space for what surrounds the items. */
@@ -9,14 +9,14 @@ const IN_FLIGHT_MAX = 4;
 interface PendingCall<Body, Reply> {
   readonly body: Body;
   readonly size_bytes: number;
-  readonly settle: (reply: Reply | Problem) => void;
+  readonly settle: (reply: Reply | ApiProblem) => void;
 }
 
 export interface BatchTransport<Body, Reply> {
-  readonly sendOne: (body: Body) => Promise<Reply | Problem>;
+  readonly sendOne: (body: Body) => Promise<Reply | ApiProblem>;
   readonly sendBatch: (
     bodies: readonly Body[],
-  ) => Promise<{ results: readonly (Reply | Problem)[] } | Problem>;
+  ) => Promise<{ results: readonly (Reply | ApiProblem)[] } | ApiProblem>;
 }
 
 /**
@@ -30,7 +30,7 @@ export class CallBatcher<Body extends object, Reply> {
 
   constructor(private readonly transport: BatchTransport<Body, Reply>) {}
 
-  call(body: Body): Promise<Reply | Problem> {
+  call(body: Body): Promise<Reply | ApiProblem> {
     if (this.inFlight === 0 && this.pending.length === 0)
       return this.trackInFlight(this.transport.sendOne(body));
     return new Promise((settle) => {
@@ -75,7 +75,10 @@ export class CallBatcher<Body extends object, Reply> {
   }
 
   /** One malformed call, or a batch that is too large, fails all of it: each call is then sent alone to get its own reply. */
-  private async sendSeparately(calls: readonly PendingCall<Body, Reply>[], problem: Problem): Promise<void> {
+  private async sendSeparately(
+    calls: readonly PendingCall<Body, Reply>[],
+    problem: ApiProblem,
+  ): Promise<void> {
     if (problem.status !== 400 && problem.status !== 413) {
       for (const { settle } of calls) settle(problem);
       return;
@@ -99,4 +102,8 @@ export class CallBatcher<Body extends object, Reply> {
 }
 
 /** The transport returns problems as values; if it ever throws, no caller is left waiting. */
-const clientError = (error: unknown): Problem => ({ code: 'CLIENT_ERROR', detail: String(error), status: 0 });
+const clientError = (error: unknown): ApiProblem => ({
+  code: 'CLIENT_ERROR',
+  detail: String(error),
+  status: 0,
+});

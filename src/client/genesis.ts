@@ -3,7 +3,7 @@ import { ApiClient } from './api-client.js';
 import type { ApiClientOptions } from './endpoint.js';
 import { defaultOutbox, type FinishedResult, Outbox, outboxFolder, type SubmitOutcome } from './outbox.js';
 import { LeaseRenewals } from './renewals.js';
-import { isProblem, type Problem, type SubmissionReply } from './replies.js';
+import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
 import { WorkLoop } from './work-loop.js';
 import type { WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
 
@@ -47,7 +47,7 @@ export class Genesis extends ApiClient {
     return this.outbox.outcomes();
   }
 
-  private async submitFinished(finished: FinishedResult): Promise<SubmissionReply | Problem> {
+  private async submitFinished(finished: FinishedResult): Promise<SubmissionReply | ApiProblem> {
     const { task_id, session_id, claim_id, generation, request_id, result_data } = finished;
     const handle = { task_id, session_id, claim_id, generation, request_id };
     const bytes = Buffer.from(JSON.stringify(result_data));

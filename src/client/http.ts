@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Problem } from './replies.js';
+import type { ApiProblem } from './replies.js';
 import { BLOB_BYTES_MAX, bytesOf, jsonOf, ReplyTooLarge } from './reply-bytes.js';
 import { sharedSignal } from './shared-signal.js';
 
@@ -35,7 +35,7 @@ export interface HttpRequest {
 }
 
 interface AttemptFailure {
-  readonly problem: Problem;
+  readonly problem: ApiProblem;
   /** False if no server was reached, so nothing happened. */
   readonly may_have_happened: boolean;
   readonly retry_after_ms?: number;
@@ -56,11 +56,11 @@ export const newRequestId = (): string => randomUUID();
 export class Http {
   constructor(readonly options: HttpOptions) {}
 
-  json<T>(request: HttpRequest): Promise<T | Problem> {
+  json<T>(request: HttpRequest): Promise<T | ApiProblem> {
     return this.send(request, async (response) => (await jsonOf(response)) as T);
   }
 
-  bytes(request: HttpRequest): Promise<Uint8Array | Problem> {
+  bytes(request: HttpRequest): Promise<Uint8Array | ApiProblem> {
     return this.send(request, async (response) => new Uint8Array(await bytesOf(response, BLOB_BYTES_MAX)));
   }
 
@@ -72,7 +72,7 @@ export class Http {
   private async send<T>(
     request: HttpRequest,
     read: (response: Response) => Promise<T>,
-  ): Promise<T | Problem> {
+  ): Promise<T | ApiProblem> {
     const { within_seconds = DEFAULT_WITHIN_SECONDS } = this.options.retry ?? {};
     const tries = request.tries ?? this.options.retry?.tries ?? DEFAULT_TRIES;
     const endMs = performance.now() + within_seconds * 1000;
@@ -92,7 +92,7 @@ export class Http {
   private async attempt<T>(
     request: HttpRequest,
     read: (response: Response) => Promise<T>,
-  ): Promise<AttemptOutcome<T | Problem>> {
+  ): Promise<AttemptOutcome<T | ApiProblem>> {
     const trySeconds = request.timeout_seconds ?? this.options.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS;
     const timeoutMs = (trySeconds + (request.wait_seconds ?? 0)) * 1000;
     const limit = new AbortController();
@@ -146,10 +146,10 @@ const isProblemResponse = (response: Response): boolean =>
   contentType(response).startsWith('application/problem+json');
 const isJson = (response: Response): boolean => contentType(response).startsWith('application/json');
 
-export async function problemOf(response: Response): Promise<Problem> {
+export async function problemOf(response: Response): Promise<ApiProblem> {
   const { status } = response;
   try {
-    const body = (await jsonOf(response)) as Partial<Problem>;
+    const body = (await jsonOf(response)) as Partial<ApiProblem>;
     const code = body.code ?? `HTTP_${status}`;
     return { ...body, code, detail: body.detail ?? response.statusText, status };
   } catch (error) {
@@ -159,9 +159,9 @@ export async function problemOf(response: Response): Promise<Problem> {
 }
 
 /** Whether retrying is useless until an operator has repaired the log. */
-export const isPermanent = ({ code }: Problem): boolean => code === 'LOG_DAMAGED';
+export const isPermanent = ({ code }: ApiProblem): boolean => code === 'LOG_DAMAGED';
 
-async function refusedOutcome(response: Response): Promise<AttemptOutcome<Problem>> {
+async function refusedOutcome(response: Response): Promise<AttemptOutcome<ApiProblem>> {
   const problem = await problemOf(response);
   if (!TRANSIENT_STATUSES.has(response.status) || isPermanent(problem)) return { reply: problem };
   const retry_after_ms = retryAfterMs(response.headers.get('retry-after'));
@@ -185,7 +185,7 @@ function noAnswerFailure(url: string, error: unknown, isTimedOut: boolean): Atte
   return { problem: { code: 'UNKNOWN', detail, status: 0 }, may_have_happened };
 }
 
-function unreachable(url: string, problem: Problem): Problem {
+function unreachable(url: string, problem: ApiProblem): ApiProblem {
   const detail = `No server answers at ${url}: nothing happened. Start one with \`gen up\`, or set GENESIS_URL.`;
   return { ...problem, code: 'UNREACHABLE', detail };
 }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
-import { isProblem, type Problem, type SubmissionReply } from './replies.js';
+import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
 
 /** A finished result to submit, identified by its request_id. */
 export interface FinishedResult {
@@ -35,7 +35,7 @@ export interface SubmitOutcome {
   readonly answered_at: string;
 }
 
-export type SubmitFinished = (finished: FinishedResult) => Promise<SubmissionReply | Problem>;
+export type SubmitFinished = (finished: FinishedResult) => Promise<SubmissionReply | ApiProblem>;
 
 export const PENDING_MAX = 1000;
 const REFUSED_MAX = 1000;
@@ -103,7 +103,7 @@ export class Outbox {
   }
 
   /** A transient problem is not an answer: the file stays, still owned by this process. */
-  async send(path: string, submit: SubmitFinished): Promise<SubmitOutcome | Problem> {
+  async send(path: string, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
     const finished = await readFinished(path);
     if (isProblem(finished)) return finished;
     const reply = await submit(finished);
@@ -121,7 +121,7 @@ export class Outbox {
   }
 
   /** Sends a result that could not be written to disk. Its outcome is recorded if possible. */
-  async sendUnwritten(finished: FinishedResult, submit: SubmitFinished): Promise<SubmitOutcome | Problem> {
+  async sendUnwritten(finished: FinishedResult, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
     const reply = await submit(finished);
     if (isProblem(reply) && !isFinalProblem(reply)) return reply;
     const outcome = { ...outcomeOf(finished, reply, ''), kept: null };
@@ -219,17 +219,21 @@ export class Outbox {
 }
 
 /** Whether the result itself was refused, so that a retry is pointless. A wrong key or address can still be corrected. */
-const isFinalProblem = ({ status, code }: Problem): boolean =>
+const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
   (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
 
 /** If the file is gone, another process took this one for dead and sends it. */
-async function readFinished(path: string): Promise<FinishedResult | Problem> {
+async function readFinished(path: string): Promise<FinishedResult | ApiProblem> {
   const text = await readFile(path, 'utf8').catch(() => null);
   if (text !== null) return JSON.parse(text) as FinishedResult;
   return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
 }
 
-function outcomeOf(finished: FinishedResult, reply: SubmissionReply | Problem, kept: string): SubmitOutcome {
+function outcomeOf(
+  finished: FinishedResult,
+  reply: SubmissionReply | ApiProblem,
+  kept: string,
+): SubmitOutcome {
   const { request_id, task_id, agent_id, generation, finished_at } = finished;
   const common = {
     request_id,

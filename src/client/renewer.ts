@@ -1,6 +1,6 @@
 import { newRequestId, retryDelayMs } from './http.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
-import { isProblem, type Problem, type RenewalReply } from './replies.js';
+import { type ApiProblem, isProblem, type RenewalReply } from './replies.js';
 
 /** A claim to renew, as plain data that can be sent to another thread. */
 export interface LeaseToRenew {
@@ -23,7 +23,7 @@ export interface RenewalAttempt {
   readonly request_id: string;
   readonly timeout_seconds: number;
 }
-export type SendRenewal = (renewal: RenewalAttempt) => Promise<RenewalReply | Problem>;
+export type SendRenewal = (renewal: RenewalAttempt) => Promise<RenewalReply | ApiProblem>;
 
 /** Messages to and from a renewer in another thread. */
 export type RenewerCommand = { keep: LeaseToRenew } | { drop: number };
@@ -109,7 +109,7 @@ class LeaseRenewal {
     this.expiresAtMs = expiresAtMs;
   }
 
-  private retryOrEnd(requestId: string, attempt: number, { code }: Problem): void {
+  private retryOrEnd(requestId: string, attempt: number, { code }: ApiProblem): void {
     const pauseMs = Math.min(retryDelayMs(attempt), this.leaseMs / 10);
     if (monotonicMs() + pauseMs >= this.cell.ends_ms) this.end(code);
     else this.schedule(pauseMs, () => this.renewOnce(requestId, attempt + 1));

@@ -1,7 +1,7 @@
 import type * as wire from '../coordinator/wire.js';
 
 /** A fault of the request, the credential or the connection, as opposed to a decided refusal. */
-export interface Problem {
+export interface ApiProblem {
   /** Stable code from the server, or `UNREACHABLE` if no server answered. */
   readonly code: string;
   readonly detail: string;
@@ -18,16 +18,16 @@ export interface Problem {
   readonly request_id?: string;
 }
 
-export const isProblem = (reply: unknown): reply is Problem =>
+export const isProblem = (reply: unknown): reply is ApiProblem =>
   typeof reply === 'object' && reply !== null && 'code' in reply && 'detail' in reply && 'status' in reply;
 
 /** Whether the problem may pass by itself: no server, a busy one, or an unknown outcome. */
-export const isTransient = ({ status }: Problem): boolean =>
+export const isTransient = ({ status }: ApiProblem): boolean =>
   status === 0 || status === 408 || status === 429 || status >= 500;
 
 /** Thrown only where no value can be returned: by an event stream, or by a worker that cannot continue. */
 export class GenesisError extends Error {
-  constructor(readonly problem: Problem) {
+  constructor(readonly problem: ApiProblem) {
     super(`${problem.code}: ${problem.detail}`);
     this.name = 'GenesisError';
   }
@@ -50,13 +50,13 @@ export type ClaimRefusal = ExtensibleCode<
   | 'SESSION_CLOSED'
 >;
 /** A claim with its id. In single-agent mode an edge's claim has no lease and never expires. */
-export type HeldClaim = wire.GrantedClaim & { id: string };
+export type OwnedClaim = wire.GrantedClaim & { id: string };
 /** A claim with a lease, as every task's claim has. */
-export type LeasedClaim = HeldClaim & { lease_duration_seconds: number; expires_at: string };
+export type LeasedClaim = OwnedClaim & { lease_duration_seconds: number; expires_at: string };
 export type ClaimGranted = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
   success: true;
   reason: 'GRANTED';
-  claim: HeldClaim;
+  claim: OwnedClaim;
 };
 export type ClaimRefused = Omit<wire.ClaimResult, 'success' | 'reason' | 'claim'> & {
   success: false;

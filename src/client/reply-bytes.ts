@@ -1,4 +1,4 @@
-import type { Problem } from './replies.js';
+import type { ApiProblem } from './replies.js';
 
 /** Far above any genuine reply: a page has at most a thousand entries. */
 export const JSON_BYTES_MAX = 64 * 1024 * 1024;
@@ -18,7 +18,7 @@ export class ReplyTooLarge extends Error {
     super('the reply is too large');
   }
 
-  get problem(): Problem {
+  get problem(): ApiProblem {
     const detail = `The reply has more than ${this.bytesMax} bytes and was not read to its end. Is this address a coordinator's?`;
     return { code: 'REPLY_TOO_LARGE', detail, status: this.status };
   }

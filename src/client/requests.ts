@@ -1,9 +1,9 @@
 import type * as wire from '../coordinator/wire.js';
-import type { Problem } from './replies.js';
+import type { ApiProblem } from './replies.js';
 
 /** Request and reply types of the calls. */
 
-export type CallReply<T> = Promise<T | Problem>;
+export type CallReply<T> = Promise<T | ApiProblem>;
 export type UnsignedBody<T> = Omit<T, 'signature'>;
 /** Makes fields optional that default to GENESIS_AGENT and GENESIS_SESSION. */
 type WithEnvDefaults<T, Left extends string> = UnsignedBody<Omit<T, Left>> & { [Name in Left]?: string };

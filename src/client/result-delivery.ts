@@ -8,7 +8,7 @@ import {
   type SubmitOutcome,
 } from './outbox.js';
 import type { LeaseMonitor } from './renewals.js';
-import { isProblem, isTransient, type Problem } from './replies.js';
+import { type ApiProblem, isProblem, isTransient } from './replies.js';
 
 /**
  * Delivers finished results: writes each to the outbox, then sends it until it is answered, as long as the claim can
@@ -65,7 +65,7 @@ submitted all the same, and lost if this process ends before the server answers.
     return (await this.pending()) < PENDING_MAX;
   }
 
-  private async send(finished: FinishedResult, path: string | null): Promise<SubmitOutcome | Problem> {
+  private async send(finished: FinishedResult, path: string | null): Promise<SubmitOutcome | ApiProblem> {
     const { outbox, submit } = this;
     const outcome =
       path === null ? await outbox.sendUnwritten(finished, submit) : await outbox.send(path, submit);

@@ -3,12 +3,12 @@ import { monotonicMs } from './lease-cell.js';
 import type { LeaseProposals } from './lease-proposals.js';
 import type { LeaseMonitor } from './renewals.js';
 import {
+  type ApiProblem,
   type ClaimRefused,
   GenesisError,
   isProblem,
   isTransient,
   type LeasedClaim,
-  type Problem,
 } from './replies.js';
 import type { NextTaskRequest } from './requests.js';
 import type { Work, WorkDependencies, WorkOptions } from './work-options.js';
@@ -71,7 +71,7 @@ export class WorkClaimer {
   }
 
   /** Keeps a request without an answer, which may have been granted, to repeat it until it is answered. */
-  private retryLater(problem: Problem, request: PendingNextRequest): 'later' {
+  private retryLater(problem: ApiProblem, request: PendingNextRequest): 'later' {
     if (!isTransient(problem)) throw new GenesisError(problem);
     this.unanswered.push(request);
     return 'later';

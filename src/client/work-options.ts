@@ -2,7 +2,7 @@ import type { Briefing } from '../coordinator/wire.js';
 import type { ApiClient } from './api-client.js';
 import type { Outbox, SubmitFinished, SubmitOutcome } from './outbox.js';
 import type { LeaseRenewals } from './renewals.js';
-import type { LeasedClaim, NoteReply, Problem } from './replies.js';
+import type { ApiProblem, LeasedClaim, NoteReply } from './replies.js';
 
 export interface WorkOptions {
   /** Default: GENESIS_AGENT. */
@@ -33,7 +33,7 @@ export interface WorkContext {
   readonly signal: AbortSignal;
   /** Whether the claim is certainly held now. Correct even within a long synchronous turn, in which no signal fires. */
   readonly held: () => boolean;
-  readonly note: (text: string) => Promise<NoteReply | Problem>;
+  readonly note: (text: string) => Promise<NoteReply | ApiProblem>;
   /** Stops claiming; the loop ends once the work under way is done. */
   readonly stop: () => void;
 }

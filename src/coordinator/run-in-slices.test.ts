@@ -15,9 +15,9 @@ it('lets others run whenever a slice is over, and not before', async () => {
     return nowMs;
   };
   const clock = { monotonicMs } as Parameters<typeof runInSlices>[1]['clock'];
-  const breathe = async () => {
+  const yieldToEventLoop = async () => {
     breaths += 1;
   };
-  expect(await runInSlices(steps(10), { clock, yieldToEventLoop: breathe })).toBe('done');
+  expect(await runInSlices(steps(10), { clock, yieldToEventLoop: yieldToEventLoop })).toBe('done');
   expect(breaths).toBe(5);
 });

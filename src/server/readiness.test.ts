@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { StoreBroken, StoreUnavailable } from '../stores/store.js';
-import { Readiness } from './readiness.js';
+import { ReadinessProbe } from './readiness.js';
 
 it.each([
   new StoreUnavailable('No engine answers at db.internal:5432.'),
   new StoreBroken('The store at /srv/fleet has stopped.'),
 ])('a store that tells the time from its own clock and cannot read is not ready: %s', async (error) => {
   const store = openMemoryStore();
-  const readiness = new Readiness(store, new AbortController().signal);
+  const readiness = new ReadinessProbe(store, new AbortController().signal);
   expect(await readiness.check()).toEqual({ status: 'ready' });
   Object.assign(store, { project: () => Promise.reject(error) });
   expect(await readiness.check()).toBe('The store does not answer. The server keeps asking it.');

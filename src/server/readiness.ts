@@ -8,7 +8,7 @@ export interface ReadyStatus {
 }
 
 /** Whether requests can be served: the store answers, and the logs of at least one tenant are readable. */
-export class Readiness {
+export class ReadinessProbe {
   private readonly logsOpened: Promise<void>;
 
   constructor(

@@ -5,7 +5,7 @@ import type { Coordinator } from '../coordinator/coordinator.js';
 import type { ProjectKey, Store } from '../stores/store.js';
 import type { Authorization } from './auth/authorization.js';
 import type { Action, Principal } from './auth/principal.js';
-import type { Readiness } from './readiness.js';
+import type { ReadinessProbe } from './readiness.js';
 import type { HttpResponse } from './response.js';
 import type { ProjectFeeds } from './stream.js';
 
@@ -14,7 +14,7 @@ export interface ServerContext {
   readonly coordinator: Coordinator;
   readonly store: Store;
   readonly feeds: ProjectFeeds;
-  readonly readiness: Readiness;
+  readonly readiness: ReadinessProbe;
   /** The metrics in Prometheus text format. */
   readonly metrics: () => Promise<string>;
   /** Aborted when the server stops, which ends waiting calls. */

@@ -9,15 +9,15 @@ import type { AuthOptions } from './auth/options.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { type HttpListener, listen } from './listen.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
-import { type LogOptions, ServerLogs } from './log/logs.js';
+import { type ServerLogOptions, ServerLogs } from './log/logs.js';
 import { Metrics } from './metrics/metrics.js';
-import { Readiness } from './readiness.js';
+import { ReadinessProbe } from './readiness.js';
 import { ROUTES } from './routes.js';
 import { ProjectFeeds } from './stream.js';
 
 export const DEFAULT_PORT = 4680;
 
-export interface ServerOptions extends LogOptions {
+export interface ServerOptions extends ServerLogOptions {
   /** Closed by the server when it stops. */
   readonly store: Store;
   readonly blobs?: Blobs;
@@ -93,7 +93,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     const { jwt, private_token } = options.auth ?? {};
     const authenticator = await openAuthenticator({ keys, host, jwt, private_token });
     const rateLimiter = new RateLimiter(options.auth?.rate_limits);
-    const readiness = new Readiness(store, stopping.signal);
+    const readiness = new ReadinessProbe(store, stopping.signal);
     const context = {
       coordinator,
       store,

@@ -209,8 +209,7 @@ describe('lines of a running server', () => {
 function swapped(text: string): string {
   const lines = text.split('\n');
   const [first = '', second = ''] = lines;
-  const widened = first.length === second.length ? first : second;
-  return [widened, second, ...lines.slice(2)].join('\n');
+  return [second, first, ...lines.slice(2)].join('\n');
 }
 
 describe('a cursor beyond the end of the log', () => {

@@ -1,70 +1,75 @@
-import { type Measured, timed } from '../measurement.js';
+import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 import { Connection } from './connection.js';
 import { countCpu } from './cpu.js';
-import { Told, type Word } from './fleet-replies.js';
-import { type Pace, WARM_UP_SECONDS } from './paced.js';
-import { plannedTasks, type Task } from './plan.js';
+import { FleetReplies, type ReplyRecord } from './fleet-replies.js';
+import { type LoadOptions, WARM_UP_SECONDS } from './paced.js';
+import { type BenchTask, plannedTasks } from './plan.js';
 
 /** Items in flight at a time, spread over as many requests as needed. */
 const ITEMS_IN_FLIGHT = 1_000;
 const REQUESTS_IN_FLIGHT_MIN = 2;
 const TASKS_PER_SECOND = 6_000;
 
-export interface BatchedPace extends Pace {
+export interface BatchedLoadOptions extends LoadOptions {
   /** Items per request; one run for each value. */
   readonly batch: readonly number[];
 }
 
 export interface BatchRun {
   readonly items: number;
-  readonly claims: Measured;
-  readonly submits: Measured;
+  readonly claims: RunMeasurement;
+  readonly submits: RunMeasurement;
 }
 
 /** Sends batches of claims, then batches of results for them; all batch sizes run on the same warm server. */
-export async function batched({ url, pid, agents, seconds, batch }: BatchedPace) {
+export async function batched({ url, pid, agents, seconds, batch }: BatchedLoadOptions) {
   const warming = await plannedTasks(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
-  const told = new Told();
+  const told = new FleetReplies();
   const crew = { url, pid, agents, told };
   const [first = ITEMS_IN_FLIGHT] = batch;
-  await runOf(crew, warming, first);
+  await runBatches(crew, warming, first);
   const runs: BatchRun[] = [];
   for (const items of batch) {
     const tasks = await plannedTasks(url, TASKS_PER_SECOND * seconds, `batches-of-${items}`);
-    runs.push(await runOf(crew, tasks, items));
+    runs.push(await runBatches(crew, tasks, items));
   }
   return { runs, told };
 }
 
-interface Crew {
+interface BatchClients {
   readonly url: string;
   readonly pid: number;
   readonly agents: number;
-  readonly told: Told;
+  readonly told: FleetReplies;
 }
 
-async function runOf(
-  { url, pid, agents, told }: Crew,
-  tasks: readonly Task[],
+async function runBatches(
+  { url, pid, agents, told }: BatchClients,
+  tasks: readonly BenchTask[],
   items: number,
 ): Promise<BatchRun> {
-  const in_flight = Math.max(REQUESTS_IN_FLIGHT_MIN, Math.ceil(ITEMS_IN_FLIGHT / items));
-  const connections = Array.from({ length: in_flight }, () => new Connection(url));
-  const told_before = told.granted.length;
+  const inFlight = Math.max(REQUESTS_IN_FLIGHT_MIN, Math.ceil(ITEMS_IN_FLIGHT / items));
+  const connections = Array.from({ length: inFlight }, () => new Connection(url));
+  const grantedBefore = told.granted.length;
   const batches = inBatches(tasks, items);
-  const claims = await drive('take', batches, { pid, connections }, async (batch, connection, number) => {
-    const claims = batch.map(({ task_id }, at) => {
-      const agent = (number * items + at) % agents;
-      return { task_id, agent_id: `agent-${agent}`, session_id: `session-${agent}` };
-    });
-    const { results } = await ask(connection, `${batch[0]!.path}/claims/batch`, { claims });
-    results.forEach((result: { success: boolean; claim: Word }, at: number) => {
-      if (!result.success) told.refused += 1;
-      else told.granted.push({ ...result.claim, project_id: batch[at]!.project_id });
-    });
-  });
-  const held = heldOf(tasks, told.granted.slice(told_before));
-  const submits = await drive(
+  const claims = await driveBatches(
+    'take',
+    batches,
+    { pid, connections },
+    async (batch, connection, number) => {
+      const claims = batch.map(({ task_id }, at) => {
+        const agent = (number * items + at) % agents;
+        return { task_id, agent_id: `agent-${agent}`, session_id: `session-${agent}` };
+      });
+      const { results } = await postOrThrow(connection, `${batch[0]!.path}/claims/batch`, { claims });
+      results.forEach((result: { success: boolean; claim: ReplyRecord }, at: number) => {
+        if (!result.success) told.refused += 1;
+        else told.granted.push({ ...result.claim, project_id: batch[at]!.project_id });
+      });
+    },
+  );
+  const held = heldTasksOf(tasks, told.granted.slice(grantedBefore));
+  const submits = await driveBatches(
     'complete',
     inBatches(held, items),
     { pid, connections },
@@ -73,7 +78,7 @@ async function runOf(
         ...{ task_id, session_id, generation },
         result_data: { summary: 'done', by: session_id },
       }));
-      const { results } = await ask(connection, `${batch[0]!.path}/results/batch`, { items });
+      const { results } = await postOrThrow(connection, `${batch[0]!.path}/results/batch`, { items });
       results.forEach((result: { accepted: boolean }, at: number) => {
         if (result.accepted) told.completed.push(batch[at]!);
         else told.refused += 1;
@@ -84,9 +89,9 @@ async function runOf(
   return { items, claims, submits };
 }
 
-type Held = Word & Pick<Task, 'path'>;
+type HeldTask = ReplyRecord & Pick<BenchTask, 'path'>;
 
-function heldOf(tasks: readonly Task[], granted: readonly Word[]): Held[] {
+function heldTasksOf(tasks: readonly BenchTask[], granted: readonly ReplyRecord[]): HeldTask[] {
   const paths = new Map(tasks.map(({ project_id, path }) => [project_id, path]));
   return granted.map(({ project_id, task_id, session_id, generation }) => ({
     ...{ project_id, task_id, session_id, generation },
@@ -105,38 +110,38 @@ function inBatches<Item extends { readonly path: string }>(items: readonly Item[
   return batches;
 }
 
-async function drive<Item>(
+async function driveBatches<Item>(
   operation: 'take' | 'complete',
   batches: readonly (readonly Item[])[],
   { pid, connections }: { pid: number; connections: readonly Connection[] },
   send: (batch: readonly Item[], connection: Connection, number: number) => Promise<void>,
-): Promise<Measured> {
-  const took_ms: number[] = [];
+): Promise<RunMeasurement> {
+  const tookMs: number[] = [];
   let next = 0;
   let items = 0;
   const cpuSince = countCpu(pid);
-  const began_ms = performance.now();
-  const one = async (connection: Connection): Promise<void> => {
+  const beganMs = performance.now();
+  const drain = async (connection: Connection): Promise<void> => {
     while (next < batches.length) {
       const number = next++;
       const batch = batches[number]!;
-      const asked_ms = performance.now();
+      const startedMs = performance.now();
       await send(batch, connection, number);
-      took_ms.push(performance.now() - asked_ms);
+      tookMs.push(performance.now() - startedMs);
       items += batch.length;
     }
   };
-  await Promise.all(connections.map(one));
+  await Promise.all(connections.map(drain));
   return {
-    seconds: (performance.now() - began_ms) / 1000,
+    seconds: (performance.now() - beganMs) / 1000,
     jobs: items,
     requests: batches.length,
     server_cpu_seconds: cpuSince(),
-    operations: { [operation]: timed(took_ms) },
+    operations: { [operation]: summarizeLatencies(tookMs) },
   };
 }
 
-async function ask(connection: Connection, path: string, body: object) {
+async function postOrThrow(connection: Connection, path: string, body: object) {
   const reply = await connection.post(path, { ...body, request_id: crypto.randomUUID() });
   if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));
   return reply.body;

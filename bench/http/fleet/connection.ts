@@ -1,6 +1,6 @@
 import { Client } from 'undici';
 
-export interface Reply {
+export interface HttpReply {
   readonly status: number;
   // The shape is defined by the wire contract; what the benchmark reads is checked against the log, not by types.
   // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
@@ -17,7 +17,7 @@ export class Connection {
     this.client = new Client(url, { pipelining, keepAliveTimeout: 60_000 });
   }
 
-  post(path: string, body: object): Promise<Reply> {
+  post(path: string, body: object): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let status = 0;

@@ -1,5 +1,5 @@
 /** The reply to one command, kept for comparison with the log. */
-export interface Word {
+export interface ReplyRecord {
   readonly project_id: string;
   readonly task_id: string;
   readonly session_id: string;
@@ -7,9 +7,9 @@ export interface Word {
 }
 
 /** All replies that the fleet received, by kind. */
-export class Told {
-  readonly granted: Word[] = [];
-  readonly completed: Word[] = [];
+export class FleetReplies {
+  readonly granted: ReplyRecord[] = [];
+  readonly completed: ReplyRecord[] = [];
   refused = 0;
   /** Requests without a reply: only the log shows whether they took effect. */
   unanswered = 0;

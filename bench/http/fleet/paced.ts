@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Measured, timed } from '../measurement.js';
-import { Agent, type Operation } from './agent.js';
+import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
+import { type AgentOperation, BenchAgent } from './agent.js';
 import { countCpu } from './cpu.js';
-import { Told } from './fleet-replies.js';
-import { plannedTasks, type Task } from './plan.js';
+import { FleetReplies } from './fleet-replies.js';
+import { type BenchTask, plannedTasks } from './plan.js';
 
-export interface Pace {
+export interface LoadOptions {
   readonly url: string;
   /** Process id of the server. */
   readonly pid: number;
@@ -24,33 +24,33 @@ const CONTESTED_EVERY = 5;
  * Open-loop load: requests are sent when they are due, whether or not the server keeps up. Each agent has a turn every
  * agents/rate seconds, and latency counts from that turn.
  */
-export async function paced({ url, pid, agents: count, rate, seconds }: Pace) {
-  const total_seconds = WARM_UP_SECONDS + seconds;
-  const tasks = await plannedTasks(url, Math.ceil((rate * total_seconds) / OPERATIONS_PER_TASK) + 2 * count);
-  const told = new Told();
-  const agents = Array.from({ length: count }, (_, number) => new Agent(url, number, told, true));
-  const took_ms: Record<Operation, number[]> = { claim: [], renew: [], submit: [] };
-  let next_task = 0;
-  const wanted = new Map<number, Task>();
-  const choose = (agent: number, turn: number): Task => {
-    const neighbours_choice = wanted.get(agent ^ 1);
-    wanted.delete(agent ^ 1);
-    if (turn % CONTESTED_EVERY === 0 && neighbours_choice !== undefined) return neighbours_choice;
-    const task = tasks[next_task++]!;
-    wanted.set(agent, task);
+export async function paced({ url, pid, agents: count, rate, seconds }: LoadOptions) {
+  const totalSeconds = WARM_UP_SECONDS + seconds;
+  const tasks = await plannedTasks(url, Math.ceil((rate * totalSeconds) / OPERATIONS_PER_TASK) + 2 * count);
+  const told = new FleetReplies();
+  const agents = Array.from({ length: count }, (_, number) => new BenchAgent(url, number, told, true));
+  const tookMs: Record<AgentOperation, number[]> = { claim: [], renew: [], submit: [] };
+  let nextTask = 0;
+  const recentChoices = new Map<number, BenchTask>();
+  const choose = (agent: number, turn: number): BenchTask => {
+    const neighboursChoice = recentChoices.get(agent ^ 1);
+    recentChoices.delete(agent ^ 1);
+    if (turn % CONTESTED_EVERY === 0 && neighboursChoice !== undefined) return neighboursChoice;
+    const task = tasks[nextTask++]!;
+    recentChoices.set(agent, task);
     return task;
   };
-  const began_ms = performance.now();
-  const measured_from_ms = began_ms + WARM_UP_SECONDS * 1000;
-  const oneAgent = async (agent: Agent, number: number): Promise<void> => {
+  const beganMs = performance.now();
+  const measuredFromMs = beganMs + WARM_UP_SECONDS * 1000;
+  const oneAgent = async (agent: BenchAgent, number: number): Promise<void> => {
     for (let turn = 0; ; turn += 1) {
-      const due_ms = began_ms + ((turn * count + number) * 1000) / rate;
-      if (due_ms >= began_ms + total_seconds * 1000) return;
-      const early_ms = due_ms - performance.now();
-      if (early_ms > 0) await sleep(Math.ceil(early_ms));
+      const dueMs = beganMs + ((turn * count + number) * 1000) / rate;
+      if (dueMs >= beganMs + totalSeconds * 1000) return;
+      const earlyMs = dueMs - performance.now();
+      if (earlyMs > 0) await sleep(Math.ceil(earlyMs));
       const operation = agent.next;
       await (operation === 'claim' ? agent.claim(choose(number, turn)) : agent[operation]());
-      if (due_ms >= measured_from_ms) took_ms[operation].push(performance.now() - due_ms);
+      if (dueMs >= measuredFromMs) tookMs[operation].push(performance.now() - dueMs);
     }
   };
   const working = agents.map(oneAgent);
@@ -58,15 +58,19 @@ export async function paced({ url, pid, agents: count, rate, seconds }: Pace) {
   const cpuSince = countCpu(pid);
   await Promise.all(working);
   const server_cpu_seconds = cpuSince();
-  const measured_seconds = (performance.now() - measured_from_ms) / 1000;
+  const measuredSeconds = (performance.now() - measuredFromMs) / 1000;
   await Promise.all(agents.map((agent) => agent.close()));
-  const { claim, renew, submit } = took_ms;
-  const measured: Measured = {
-    seconds: measured_seconds,
+  const { claim, renew, submit } = tookMs;
+  const measured: RunMeasurement = {
+    seconds: measuredSeconds,
     server_cpu_seconds,
     jobs: submit.length,
     requests: claim.length + renew.length + submit.length,
-    operations: { take: timed(claim), renew: timed(renew), complete: timed(submit) },
+    operations: {
+      take: summarizeLatencies(claim),
+      renew: summarizeLatencies(renew),
+      complete: summarizeLatencies(submit),
+    },
   };
   return { measured, told };
 }

@@ -2,7 +2,7 @@ import { tracksOf } from '../../harness.js';
 
 const TASKS_PER_PROJECT = 20_000;
 
-export interface Task {
+export interface BenchTask {
   /** Path of the project: `/api/tenants/…/projects/…`. */
   readonly path: string;
   readonly project_id: string;
@@ -10,8 +10,8 @@ export interface Task {
 }
 
 /** Uploads plans with this many tasks, all without dependencies. */
-export async function plannedTasks(url: string, count: number, name = 'project'): Promise<Task[]> {
-  const tasks: Task[] = [];
+export async function plannedTasks(url: string, count: number, name = 'project'): Promise<BenchTask[]> {
+  const tasks: BenchTask[] = [];
   for (let project = 0; tasks.length < count; project += 1) {
     const project_id = `${name}-${project}`;
     const path = `/api/tenants/bench/projects/${project_id}`;

@@ -5,29 +5,29 @@ import { fileURLToPath } from 'node:url';
 
 const GEN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
 /** A thousand agents exceed the default limits of `gen up`; nothing else differs from the defaults. */
-const WIDE = ['max_concurrent_claims=10000000', 'max_active_sessions=1000000'];
+const WIDE_LIMITS = ['max_concurrent_claims=10000000', 'max_active_sessions=1000000'];
 
-export interface Server {
+export interface BenchServer {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
 }
 
 /** Starts the built server on the file store. BENCH_NODE_FLAGS is passed to its Node, for a profiler. */
-export async function startServer(root: string): Promise<Server> {
-  const limits = WIDE.flatMap((limit) => ['--limit', limit]);
+export async function startBenchServer(root: string): Promise<BenchServer> {
+  const limits = WIDE_LIMITS.flatMap((limit) => ['--limit', limit]);
   const flags = (process.env.BENCH_NODE_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
-  const asked = ['up', '--store', `file:${root}`, '--port', '0', '--json', ...limits];
-  const child = spawn(process.execPath, [...flags, GEN, ...asked], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = ['up', '--store', `file:${root}`, '--port', '0', '--json', ...limits];
+  const child = spawn(process.execPath, [...flags, GEN, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });
-  let said = '';
+  let output = '';
   for await (const line of lines) {
-    said += line;
+    output += line;
     if (line.endsWith('}')) break;
   }
-  if (said === '') throw new Error('the server did not start');
-  const { url, pid } = JSON.parse(said) as { url: string; pid: number };
+  if (output === '') throw new Error('the server did not start');
+  const { url, pid } = JSON.parse(output) as { url: string; pid: number };
   return {
     url,
     pid,

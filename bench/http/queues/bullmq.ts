@@ -1,5 +1,5 @@
 import { type Job, Queue, Worker } from 'bullmq';
-import { type Measured, timed } from '../measurement.js';
+import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 import { JOBS_PER_INSERT, jobsFor, type QueueLoad, resultOf, takeAndComplete } from './load.js';
 
 const NAME = 'bench';
@@ -7,7 +7,7 @@ const NAME = 'bench';
 /**
  * Measures BullMQ twice: one job per agent and call, as in our runs, and then with its own worker, its fastest mode.
  */
-export async function bullmq(load: QueueLoad): Promise<Record<'agents' | 'worker', Measured>> {
+export async function bullmq(load: QueueLoad): Promise<Record<'agents' | 'worker', RunMeasurement>> {
   const connection = { host: '127.0.0.1', port: load.port, maxRetriesPerRequest: null };
   const queue = new Queue(NAME, { connection });
   // Enough for two runs, since BullMQ finishes more jobs than the other queues.
@@ -28,7 +28,7 @@ async function enqueue(queue: Queue, count: number): Promise<void> {
   }
 }
 
-async function agents(connection: object, load: QueueLoad): Promise<Measured> {
+async function agents(connection: object, load: QueueLoad): Promise<RunMeasurement> {
   const taker = new Worker(NAME, null, { connection });
   await taker.waitUntilReady();
   const done = await takeAndComplete<Job>(
@@ -38,7 +38,10 @@ async function agents(connection: object, load: QueueLoad): Promise<Measured> {
   );
   await taker.close();
   const jobs = done.complete_ms.length;
-  const operations = { take: timed(done.take_ms), complete: timed(done.complete_ms) };
+  const operations = {
+    take: summarizeLatencies(done.take_ms),
+    complete: summarizeLatencies(done.complete_ms),
+  };
   return { seconds: done.seconds, jobs, requests: 2 * jobs, operations };
 }
 
@@ -47,9 +50,9 @@ async function worker(
   connection: object,
   { agents, seconds }: QueueLoad,
   waiting: number,
-): Promise<Measured> {
+): Promise<RunMeasurement> {
   let jobs = 0;
-  const began_ms = performance.now();
+  const beganMs = performance.now();
   const worker = new Worker(NAME, async () => resultOf(0), { connection, concurrency: agents });
   await new Promise<void>((resolve) => {
     setTimeout(resolve, seconds * 1000);
@@ -58,7 +61,7 @@ async function worker(
       if (jobs === waiting) resolve();
     });
   });
-  const measured = { seconds: (performance.now() - began_ms) / 1000, jobs, requests: jobs, operations: {} };
+  const measured = { seconds: (performance.now() - beganMs) / 1000, jobs, requests: jobs, operations: {} };
   await worker.close();
   return measured;
 }

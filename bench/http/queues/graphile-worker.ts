@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { Logger, run, runMigrations, type WorkerEvents } from 'graphile-worker';
 import pg from 'pg';
-import { type Measured, timed } from '../measurement.js';
+import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 import { jobsFor, POOL_CONNECTIONS, type QueueLoad } from './load.js';
 
 const NAME = 'bench';
@@ -11,7 +11,9 @@ const logger = new Logger(() => () => {});
  * Measures its workers with one job at a time each, and then with the local queue and batched completion that it
  * recommends.
  */
-export async function graphileWorker(load: QueueLoad): Promise<Record<'workers' | 'batches', Measured>> {
+export async function graphileWorker(
+  load: QueueLoad,
+): Promise<Record<'workers' | 'batches', RunMeasurement>> {
   const pgPool = new pg.Pool({
     ...{ host: '127.0.0.1', port: load.port, user: 'postgres', database: 'postgres' },
     max: POOL_CONNECTIONS,
@@ -30,26 +32,26 @@ export async function graphileWorker(load: QueueLoad): Promise<Record<'workers' 
   return { workers, batches };
 }
 
-async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promise<Measured> {
+async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promise<RunMeasurement> {
   const events = new EventEmitter() as WorkerEvents;
-  const asked_ms = new Map<object, number>();
-  const take_ms: number[] = [];
-  events.on('worker:getJob:start', ({ worker }) => asked_ms.set(worker, performance.now()));
-  events.on('job:start', ({ worker }) => take_ms.push(performance.now() - (asked_ms.get(worker) ?? 0)));
+  const startedAtMs = new Map<object, number>();
+  const takeMs: number[] = [];
+  events.on('worker:getJob:start', ({ worker }) => startedAtMs.set(worker, performance.now()));
+  events.on('job:start', ({ worker }) => takeMs.push(performance.now() - (startedAtMs.get(worker) ?? 0)));
   const before = await jobsLeft(pgPool);
-  const began_ms = performance.now();
+  const beganMs = performance.now();
   const runner = await run({
     ...{ pgPool, logger, events, noHandleSignals: true },
     taskList: { [NAME]: async () => {} },
     preset: { worker: { concurrentJobs: load.agents, ...settings } },
   });
-  const time_up = new Promise((resolve) => setTimeout(resolve, load.seconds * 1000));
-  await Promise.race([time_up, once(events, 'worker:getJob:empty')]);
+  const timeUp = new Promise((resolve) => setTimeout(resolve, load.seconds * 1000));
+  await Promise.race([timeUp, once(events, 'worker:getJob:empty')]);
   // It starts the next job before the last one is completed, so only the end of the run shows how many were completed.
   await runner.stop();
-  const seconds = (performance.now() - began_ms) / 1000;
+  const seconds = (performance.now() - beganMs) / 1000;
   const jobs = before - (await jobsLeft(pgPool));
-  return { seconds, jobs, requests: 2 * jobs, operations: { take: timed(take_ms) } };
+  return { seconds, jobs, requests: 2 * jobs, operations: { take: summarizeLatencies(takeMs) } };
 }
 
 async function jobsLeft(pgPool: pg.Pool): Promise<number> {

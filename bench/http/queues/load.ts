@@ -27,18 +27,18 @@ export async function takeAndComplete<Job>(
 ): Promise<{ seconds: number; take_ms: number[]; complete_ms: number[] }> {
   const take_ms: number[] = [];
   const complete_ms: number[] = [];
-  const began_ms = performance.now();
+  const beganMs = performance.now();
   const oneAgent = async (_: unknown, agent: number): Promise<void> => {
-    while (performance.now() < began_ms + seconds * 1000) {
-      const asked_ms = performance.now();
+    while (performance.now() < beganMs + seconds * 1000) {
+      const startedMs = performance.now();
       const job = await take(agent);
       if (job === undefined) return;
-      const taken_ms = performance.now();
+      const takenMs = performance.now();
       await complete(job, agent);
-      take_ms.push(taken_ms - asked_ms);
-      complete_ms.push(performance.now() - taken_ms);
+      take_ms.push(takenMs - startedMs);
+      complete_ms.push(performance.now() - takenMs);
     }
   };
   await Promise.all(Array.from({ length: agents }, oneAgent));
-  return { seconds: (performance.now() - began_ms) / 1000, take_ms, complete_ms };
+  return { seconds: (performance.now() - beganMs) / 1000, take_ms, complete_ms };
 }

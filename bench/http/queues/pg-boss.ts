@@ -1,5 +1,5 @@
 import PgBoss from 'pg-boss';
-import { type Measured, timed } from '../measurement.js';
+import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 import {
   BATCH_JOBS,
   JOBS_PER_INSERT,
@@ -14,7 +14,7 @@ const NAME = 'bench';
 const BATCHES_IN_FLIGHT = 2;
 
 /** Measures pg-boss with one job per agent and call, and then in batches. */
-export async function pgBoss(load: QueueLoad): Promise<Record<'agents' | 'batches', Measured>> {
+export async function pgBoss(load: QueueLoad): Promise<Record<'agents' | 'batches', RunMeasurement>> {
   const boss = new PgBoss({
     ...{ host: '127.0.0.1', port: load.port, user: 'postgres', database: 'postgres' },
     ...{ max: POOL_CONNECTIONS, supervise: false, schedule: false },
@@ -58,9 +58,9 @@ export async function pgBoss(load: QueueLoad): Promise<Record<'agents' | 'batche
 const measuredOf = (
   { seconds, take_ms, complete_ms }: Awaited<ReturnType<typeof takeAndComplete>>,
   jobs: number,
-): Measured => ({
+): RunMeasurement => ({
   seconds,
   jobs,
   requests: take_ms.length + complete_ms.length,
-  operations: { take: timed(take_ms), complete: timed(complete_ms) },
+  operations: { take: summarizeLatencies(take_ms), complete: summarizeLatencies(complete_ms) },
 });

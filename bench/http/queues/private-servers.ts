@@ -94,8 +94,8 @@ async function freePort(): Promise<number> {
 }
 
 async function answers(port: number, child: ChildProcess): Promise<void> {
-  const deadline_ms = performance.now() + 20_000;
-  while (performance.now() < deadline_ms && child.exitCode === null) {
+  const deadlineMs = performance.now() + 20_000;
+  while (performance.now() < deadlineMs && child.exitCode === null) {
     const socket = connect(port, '127.0.0.1');
     const [open] = await Promise.race([
       once(socket, 'connect').then(() => [true]),

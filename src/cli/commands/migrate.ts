@@ -128,9 +128,9 @@ async function migrateWorkspace(
 async function urlsOf({ tenant }: CommandContext, url: string): Promise<string[]> {
   const { isRoutesUrl: isRoutes, readRoutesUrl: routesOf } = await import('../../server/store-url.js');
   if (!isRoutes(url)) return [url];
-  const { defaultUrl: main_url, tenantIds: named, urlOf } = await routesOf(url).catch(throwUserError);
+  const { defaultUrl: mainUrl, tenantIds: named, urlOf } = await routesOf(url).catch(throwUserError);
   const tenants = [...named, ...tenant.split(',')];
-  return [...new Set([main_url, ...tenants.map(urlOf)])];
+  return [...new Set([mainUrl, ...tenants.map(urlOf)])];
 }
 
 async function migratorOf(url: string): Promise<Migrator | null> {

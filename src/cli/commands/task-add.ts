@@ -38,12 +38,12 @@ export function addTaskAdd(task: Command, wrapAction: ActionWrapper): void {
 
 async function add(context: CommandContext, id: string, options: AddOptions): Promise<void> {
   const { description, instructions, dependsOn, independent, priority, subtasks } = options;
-  const depends_on = independent === true ? [] : dependsOn;
+  const dependencyIds = independent === true ? [] : dependsOn;
   const task: TaskInput = {
     id,
     description,
     ...(instructions === undefined ? {} : { instructions }),
-    ...(depends_on === undefined ? {} : { depends_on: [...depends_on] }),
+    ...(dependencyIds === undefined ? {} : { depends_on: [...dependencyIds] }),
     ...(priority === undefined ? {} : { priority }),
     ...(subtasks === undefined ? {} : { subtasks }),
   };

@@ -3,7 +3,7 @@ import { limitsBody } from '../../coordinator/wire.js';
 import type { Limits } from '../../core/claims/policy.js';
 import type { AuthOptions } from '../../server/auth/options.js';
 import { addressList } from '../../server/connection-limits.js';
-import type { LogOptions } from '../../server/log/logs.js';
+import type { ServerLogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
 import type { AddCommands } from '../command-action.js';
 import type { CommandContext } from '../context.js';
@@ -154,7 +154,7 @@ function proxiesOf(addresses: readonly string[]): readonly string[] {
 }
 
 interface AccessLog {
-  readonly options: LogOptions;
+  readonly options: ServerLogOptions;
   close(): Promise<void>;
 }
 

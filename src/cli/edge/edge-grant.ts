@@ -1,4 +1,4 @@
-import type { HeldClaim } from '../../client/index.js';
+import type { OwnedClaim } from '../../client/index.js';
 import type { EffectiveCheck } from '../../core/graph/checklist.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -20,14 +20,14 @@ export interface EdgeGrant {
 }
 
 /** Returns null if the claim is on a task. */
-export async function edgeGrant(context: CommandContext, claim: HeldClaim): Promise<EdgeGrant | null> {
+export async function edgeGrant(context: CommandContext, claim: OwnedClaim): Promise<EdgeGrant | null> {
   if (subjectKindOf(claim.task_id) !== 'edge') return null;
   const genesis = await context.genesis();
   const { title = null, checks = [] } = unwrapReply(await genesis.task(claim.task_id));
   return { work: await createDraftFolder(context, claim), title, checks };
 }
 
-async function createDraftFolder(context: CommandContext, claim: HeldClaim): Promise<string | null> {
+async function createDraftFolder(context: CommandContext, claim: OwnedClaim): Promise<string | null> {
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return null;
   // Lazy import: claims on tasks do not pay its load time.

@@ -1,4 +1,4 @@
-import { type Genesis, isProblem, type Problem } from '../../client/index.js';
+import { type ApiProblem, type Genesis, isProblem } from '../../client/index.js';
 import type {
   Claimant,
   McpBackend,
@@ -65,7 +65,9 @@ const withExpectedGeneration = ({ generation, ...rest }: McpHandle) => ({
   expected_generation: generation,
 });
 
-async function toFleetReply<T extends object>(pendingReply: Promise<T | Problem>): Promise<T | McpProblem> {
+async function toFleetReply<T extends object>(
+  pendingReply: Promise<T | ApiProblem>,
+): Promise<T | McpProblem> {
   const reply = await pendingReply;
   return isProblem(reply) ? { problem: reply.code, detail: reply.detail, faults: reply.faults } : reply;
 }

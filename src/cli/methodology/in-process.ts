@@ -1,4 +1,4 @@
-import type { Problem as ClientProblem } from '../../client/index.js';
+import type { ApiProblem as ClientProblem } from '../../client/index.js';
 import type { Caller } from '../../coordinator/caller.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem, type Problem } from '../../coordinator/problem.js';

@@ -1,4 +1,4 @@
-import { type Genesis, isProblem, isTransient, type Problem } from '../../client/index.js';
+import { type ApiProblem, type Genesis, isProblem, isTransient } from '../../client/index.js';
 import { cursorAt } from '../../coordinator/cursor.js';
 import { type ProblemCode, problem, type Problem as Refused } from '../../coordinator/problem.js';
 import { isPlainData } from '../../coordinator/wire.js';
@@ -57,14 +57,14 @@ function throwNotACoordinator(name: string): never {
   throw new RemoteUnavailable(`What ${name} answers is no log. Is this the address of a coordinator?`);
 }
 
-function requireReply<T>(reply: T | Problem): T {
+function requireReply<T>(reply: T | ApiProblem): T {
   const remoteReply = toRemoteReply(reply);
   if (remoteReply !== reply) throw new RemoteUnavailable((remoteReply as Refused).detail);
   return reply as T;
 }
 
 /** Throws on a transient problem, so that callers see only final replies. */
-function toRemoteReply<T>(reply: T | Problem): T | Refused {
+function toRemoteReply<T>(reply: T | ApiProblem): T | Refused {
   if (typeof reply !== 'object' || reply === null) return throwNotACoordinator('the remote');
   if (!isProblem(reply)) return reply;
   if (isTransient(reply)) throw new RemoteUnavailable(reply.detail);

@@ -8,7 +8,7 @@ import { inject, onTestFinished } from 'vitest';
 import { type RunningServer, startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import type { Genesis, GenesisOptions } from '../genesis.js';
-import { isProblem, type Problem } from '../replies.js';
+import { type ApiProblem, isProblem } from '../replies.js';
 import { type FaultyProxy, startProxy } from './proxy.js';
 
 export const PROJECT_KEY = { tenant_id: 'default', project_id: 'shop' };
@@ -86,7 +86,7 @@ export function planOf(tracks: Readonly<Record<string, number>>): string {
   return lines.join('\n');
 }
 
-export function expectNoProblem<T>(reply: T | Problem): T {
+export function expectNoProblem<T>(reply: T | ApiProblem): T {
   if (isProblem(reply))
     throw new Error(`${reply.code}: ${reply.detail} ${JSON.stringify(reply.faults ?? '')}`);
   return reply;

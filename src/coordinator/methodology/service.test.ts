@@ -142,6 +142,7 @@ forEachStore('a spawn', (open) => {
     expect(await refused({}, { ...P, project_id: 'other' })).toBe('NOT_INITIALISED');
     expect(await refused({ parent: 'REQ-F-NONE-001' })).toBe('UNKNOWN_FEATURE');
     expect(await refused({ profile: 'none' })).toBe('UNKNOWN_PROFILE');
+    expect(await refused({ profile: 'constructor' })).toBe('UNKNOWN_PROFILE');
     expect(await refused({ edge: 'uat_tests_cicd' })).toBe('UNKNOWN_EDGE');
     expect(await refused({ duration: 'a while' })).toBe('INVALID_DURATION');
     expect(await refused({ duration: '90m' })).toBe('PARENT_TIME_BOX');

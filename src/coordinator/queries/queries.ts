@@ -152,7 +152,7 @@ export class Queries {
 
   getClaimHistory(key: ProjectKey, taskId: string, query: PageQuery = {}): AsyncReply<Lineage> {
     const max = limitOf(query);
-    return this.scheduleSubjectRead(key, taskId, async (_desk, subject) => {
+    return this.scheduleSubjectRead(key, taskId, async (_view, subject) => {
       const lineageEvents = new LatestItems<EventEnvelope>(LINEAGE_EVENTS_MAX);
       const refused = new LatestItems<EventEnvelope>(max);
       await this.history.forEach(key, { subject }, (event) => {
@@ -184,7 +184,7 @@ export class Queries {
   ): AsyncReply<{ results: TaskResult[]; next: string | null }> {
     const after = positionOfCursor(query.after ?? '');
     if (after === null) return Promise.resolve(invalidCursorProblem());
-    return this.scheduleSubjectRead(key, taskId, async (_desk, subject) => {
+    return this.scheduleSubjectRead(key, taskId, async (_view, subject) => {
       const results: TaskResult[] = [];
       let chars = 0;
       let next: string | null = null;
@@ -203,7 +203,7 @@ export class Queries {
 
   /** One result with its data, including refused and parked ones. Large data is read from its blob. */
   getResult(key: ProjectKey, taskId: string, resultId: string): AsyncReply<TaskResult> {
-    return this.scheduleSubjectRead(key, taskId, async (_desk, subject) => {
+    return this.scheduleSubjectRead(key, taskId, async (_view, subject) => {
       let found: TaskResult | undefined;
       await this.history.forEach(key, { subject }, (event) => {
         const [result] = resultsOf([event]);

@@ -121,7 +121,7 @@ const evaluators = z
       .max(500),
   })
   .refine(
-    (value) => JSON.stringify(value).length <= EVALUATORS_BYTES_MAX,
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= EVALUATORS_BYTES_MAX,
     `at most ${EVALUATORS_BYTES_MAX} bytes`,
   )
   .refine(({ passed, failed, total, details }) => {
@@ -208,7 +208,7 @@ export const appendBody = z.strictObject({
   /** When it happened, if not now. */
   occurred_at: isoTimestamp.optional(),
   payload: plainObject.refine(
-    (value) => JSON.stringify(value).length <= PAYLOAD_BYTES_MAX,
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= PAYLOAD_BYTES_MAX,
     `at most ${PAYLOAD_BYTES_MAX} bytes`,
   ),
   ...mutationFields,

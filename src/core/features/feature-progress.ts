@@ -1,6 +1,7 @@
 import type { Methodology, Profile } from '../graph/methodology.js';
 import { defaultProfileFor, profileOf } from '../graph/profile.js';
 import { type TimeBoxStatus, timeBoxStatus } from '../graph/time-box.js';
+import { ownValue } from '../own-value.js';
 import type { PathStep } from './edge-path.js';
 import { DELTAS_MAX } from './evolve-iteration.js';
 import type { EdgeClaim, EdgeState, EdgeStatus, FeatureRow } from './feature-state.js';
@@ -86,7 +87,7 @@ function featureStep(
 }
 
 const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string): number =>
-  edges[edge]?.stuck_threshold ?? profile.stuck_threshold;
+  ownValue(edges, edge)?.stuck_threshold ?? profile.stuck_threshold;
 
 /** Whether the last `threshold` deltas are equal and not zero. */
 export function isStuck({ status, deltas }: EdgeState, threshold: number): boolean {

@@ -8,8 +8,9 @@ import type {
   TimeBoxRule,
   VectorType,
 } from '../graph/methodology.js';
-import { profileEdges } from '../graph/profile.js';
+import { defaultProfileFor, profileEdges } from '../graph/profile.js';
 import { parseDuration, timeBoxStatus } from '../graph/time-box.js';
+import { ownValue } from '../own-value.js';
 
 export const SPAWN_DEPTH_MAX = 3;
 const DAY_SECONDS = 24 * 3600;
@@ -50,7 +51,11 @@ export type SpawnDecision =
 /** Decides whether a child may be spawned, and builds its vector. */
 export function decideSpawn(request: SpawnRequest, facts: SpawnFacts): SpawnDecision {
   const { methodology, now_ms } = facts;
-  const profile = methodology.profiles[request.profile ?? profileForType(request.vector_type, methodology)];
+  const { profiles, default_profile } = methodology;
+  const profile = ownValue(
+    profiles,
+    request.profile ?? defaultProfileFor(request.vector_type, profiles, default_profile),
+  );
   if (profile === undefined) {
     const known = Object.keys(methodology.profiles).join(', ');
     return refusedSpawn('UNKNOWN_PROFILE', `There is no profile ${request.profile}. Known are: ${known}.`);
@@ -86,7 +91,7 @@ function parentRefusal(
 }
 
 function isEdgeOf(vector: FeatureVector, edge: string, { profiles, topology }: Methodology): boolean {
-  const profile = profiles[vector.profile];
+  const profile = ownValue(profiles, vector.profile);
   return (
     profile === undefined ||
     profileEdges(profile, topology).some((known) => known.edge === canonicalEdge(edge))
@@ -102,19 +107,7 @@ function spawnDepth(vector: FeatureVector, { vectorOf: find }: SpawnFacts): numb
   return depth;
 }
 
-const PROFILE_BY_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
-  discovery: 'minimal',
-  spike: 'spike',
-  poc: 'poc',
-  hotfix: 'hotfix',
-};
-
 /** The project's default profile if the preferred one does not exist. */
-function profileForType(vectorType: VectorType, { profiles, default_profile }: Methodology): string {
-  const preferred = PROFILE_BY_TYPE[vectorType];
-  return preferred !== undefined && preferred in profiles ? preferred : default_profile;
-}
-
 /** The minimal profile is for minutes of work; a discovery takes a day. */
 const DISCOVERY_TIME_BOX: TimeBoxRule = {
   duration_seconds: DAY_SECONDS,

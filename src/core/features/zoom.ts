@@ -1,6 +1,7 @@
 import { canonicalEdge } from '../graph/edge-name.js';
 import type { Methodology, Topology, Transition } from '../graph/methodology.js';
 import type { RouteInput } from '../graph/route.js';
+import { ownValue } from '../own-value.js';
 import { isCountedStep, type StepStatus } from './feature-progress.js';
 import { type ProjectProgress, projectProgressOf } from './project-progress.js';
 import { percentOf } from './status.js';
@@ -99,7 +100,7 @@ function edgeView(
   transition: Transition,
 ): EdgeView {
   const { edge, name, source, target, edge_type, evaluators } = transition;
-  const sub_steps = (methodology.edges[edge]?.checklist ?? []).map((check) => ({
+  const sub_steps = (ownValue(methodology.edges, edge)?.checklist ?? []).map((check) => ({
     name: check.name,
     type: check.type,
     criterion: check.criterion,

@@ -1,3 +1,4 @@
+import { ownValue } from '../own-value.js';
 import { canonicalEdge } from './edge-name.js';
 import { isSpecification, toolConfigPaths } from './guarded-paths.js';
 import type { Methodology } from './methodology.js';
@@ -33,10 +34,7 @@ export function checkAuthority(methodology: Methodology | null, request: Authori
   if (spec_mutation_requires_human && request.files.some(isSpecification)) {
     return { verdict: 'escalate', reason: 'spec_mutation' };
   }
-  const role =
-    request.agent_role !== null && Object.hasOwn(roles, request.agent_role)
-      ? roles[request.agent_role]
-      : null;
+  const role = request.agent_role === null ? undefined : ownValue(roles, request.agent_role);
   const edges = role?.converge_edges ?? [];
   if (edges === 'all' || edges.includes(canonicalEdge(request.edge))) return GRANTED;
   return { verdict: outside_authority_action, reason: 'outside_role_authority' };

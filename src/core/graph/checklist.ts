@@ -1,3 +1,4 @@
+import { ownValue } from '../own-value.js';
 import { canonicalEdge } from './edge-name.js';
 import {
   CHECK_TYPES,
@@ -31,14 +32,14 @@ export function effectiveChecklist(
   edge: string,
 ): readonly EffectiveCheck[] {
   const id = canonicalEdge(edge);
-  const config = Object.hasOwn(methodology.edges, id) ? methodology.edges[id] : undefined;
+  const config = ownValue(methodology.edges, id);
   if (config === undefined) return [];
   const profile = profileOf(methodology, vector);
   const constraints = {
     ...methodology.constraints,
     thresholds: thresholdsOf(methodology.constraints, vector),
   };
-  const types = Object.hasOwn(profile.evaluators_by_edge, id) ? profile.evaluators_by_edge[id] : undefined;
+  const types = ownValue(profile.evaluators_by_edge, id);
   const checks = [
     ...config.checklist.filter(({ type }) => (types ?? profile.evaluators).includes(type)),
     ...vector.acceptance_criteria.map(checkOfCriterion),
@@ -135,7 +136,7 @@ function undecidedDimensionReason(name: string, methodology: Methodology): strin
   const dimension = methodology.topology.constraint_dimensions.find((one) => `${one.name}_resolved` === name);
   if (dimension === undefined || !dimension.mandatory) return null;
   const { constraint_dimensions: decisions } = methodology.constraints;
-  const isDecided = Object.hasOwn(decisions, dimension.name) && decisions[dimension.name];
+  const isDecided = ownValue(decisions, dimension.name);
   return isDecided ? null : `${dimension.name} is undecided in ${CONSTRAINTS_FILE}.`;
 }
 

@@ -1,3 +1,4 @@
+import { ownValue } from '../own-value.js';
 import type { ModuleMap } from './methodology.js';
 
 export interface InnerProduct {
@@ -22,14 +23,14 @@ export function innerProduct(modules: ModuleMap | null, a: string, b: string): I
 
 /** The modules of a feature with all their dependencies. Each module is visited once, so cycles are harmless. */
 export function touchedModules(modules: ModuleMap | null, featureId: string): ReadonlySet<string> | null {
-  const direct = ownEntry(modules?.feature_module_map, featureId);
+  const direct = ownValue(modules?.feature_module_map, featureId);
   if (modules === null || direct === undefined) return null;
   const touched = new Set<string>();
   const pending = [...direct];
   for (let module = pending.pop(); module !== undefined; module = pending.pop()) {
     if (touched.has(module)) continue;
     touched.add(module);
-    pending.push(...(ownEntry(modules.dependency_dag, module) ?? []));
+    pending.push(...(ownValue(modules.dependency_dag, module) ?? []));
   }
   return touched;
 }
@@ -67,7 +68,7 @@ function dependenciesFirst(modules: ModuleMap | null, requested: readonly string
   const seen = new Set<string>();
   const stack = [...requested].reverse();
   for (let module = stack.at(-1); module !== undefined; module = stack.at(-1)) {
-    const dependencies = seen.has(module) ? [] : (ownEntry(modules?.dependency_dag, module) ?? []);
+    const dependencies = seen.has(module) ? [] : (ownValue(modules?.dependency_dag, module) ?? []);
     seen.add(module);
     const unseen = dependencies.filter((dependency) => !seen.has(dependency));
     if (unseen.length > 0) stack.push(...unseen.reverse());
@@ -75,9 +76,4 @@ function dependenciesFirst(modules: ModuleMap | null, requested: readonly string
   }
   const requestedSet = new Set(requested);
   return [...order].filter((module) => requestedSet.has(module));
-}
-
-/** The maps come from a file, and a feature may be called `constructor`. */
-function ownEntry(map: Readonly<Record<string, readonly string[]>> | undefined, key: string) {
-  return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }

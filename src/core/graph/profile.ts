@@ -1,3 +1,4 @@
+import { ownValue } from '../own-value.js';
 import type { FeatureVector, Methodology, Profile, Topology, VectorType } from './methodology.js';
 
 const PROFILE_BY_VECTOR_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
@@ -13,15 +14,15 @@ export function defaultProfileFor(
   profiles: Readonly<Record<string, Profile>>,
   defaultProfile: string,
 ): string {
-  const preferred = PROFILE_BY_VECTOR_TYPE[vectorType];
+  const preferred = ownValue(PROFILE_BY_VECTOR_TYPE, vectorType);
   return preferred !== undefined && Object.hasOwn(profiles, preferred) ? preferred : defaultProfile;
 }
 
 /** Profile of a vector; the project's default if the named profile no longer exists. */
 export function profileOf(methodology: Methodology, { profile }: Pick<FeatureVector, 'profile'>): Profile {
-  const name = Object.hasOwn(methodology.profiles, profile) ? profile : methodology.default_profile;
-  const found = methodology.profiles[name];
-  if (found === undefined) throw new Error(`a methodology without its default profile ${name}`);
+  const { profiles, default_profile } = methodology;
+  const found = ownValue(profiles, profile) ?? ownValue(profiles, default_profile);
+  if (found === undefined) throw new Error(`a methodology without its default profile ${default_profile}`);
   return found;
 }
 

@@ -1,3 +1,4 @@
+import { ownValue } from '../own-value.js';
 import { runAllSteps, type StepGenerator } from '../steps.js';
 import { hasIntent } from './intent.js';
 import type { ConfigFault, EdgeConfig, Methodology, ParsedMethodology, Profile } from './methodology.js';
@@ -128,8 +129,7 @@ class MethodologyParser {
   private thresholds(builtIn: Readonly<Record<string, Profile>>): (profile: string) => IterationThresholds {
     const file = this.files.fileOf('thresholds');
     if (file !== null) return parseThresholds(file);
-    return (profile) =>
-      (Object.hasOwn(builtIn, profile) ? builtIn[profile] : undefined) ?? DEFAULT_THRESHOLDS;
+    return (profile) => ownValue(builtIn, profile) ?? DEFAULT_THRESHOLDS;
   }
 
   private edges(graph: ParsedTopology): Record<string, EdgeConfig> {

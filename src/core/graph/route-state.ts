@@ -1,5 +1,6 @@
 import { type FeatureProgress, unconvergedSteps } from '../features/feature-progress.js';
 import type { ProjectProgress } from '../features/project-progress.js';
+import { ownValue } from '../own-value.js';
 import type { Methodology } from './methodology.js';
 import type { RouteInput, WorkspaceState } from './route.js';
 
@@ -49,7 +50,7 @@ export function undecidedDimensions({ topology, constraints }: Methodology): str
 }
 
 export function isDecided(dimensions: Readonly<Record<string, unknown>>, name: string): boolean {
-  return Object.hasOwn(dimensions, name) && hasContent(dimensions[name]);
+  return hasContent(ownValue(dimensions, name));
 }
 
 /** Whether a value is, or contains, a non-empty text or a number. */

@@ -35,6 +35,8 @@ describe('a duration', () => {
     '100 years',
     '1x2h',
     '9'.repeat(80),
+    'constructor',
+    '__proto__',
   ])('%j is none', (text) => {
     expect(parseDuration(text)).toBeNull();
   });

@@ -1,3 +1,5 @@
+import { ownValue } from '../own-value.js';
+
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 const NAMED_INTERVALS: Readonly<Record<string, string>> = { hourly: '1h', daily: '1d', weekly: '1w' };
 const DURATION_PART =
@@ -11,7 +13,7 @@ const DURATION_SECONDS_MAX = 10 * 366 * 86_400;
 export function parseDuration(text: string): number | null {
   if (text.length > DURATION_LENGTH_MAX) return null;
   const normalized = text.trim().toLowerCase();
-  const expanded = NAMED_INTERVALS[normalized] ?? normalized;
+  const expanded = ownValue(NAMED_INTERVALS, normalized) ?? normalized;
   // Separates parts without a space between them: `1h30m`.
   const spaced = expanded.replace(/([a-z])(\d)/g, '$1 $2');
   let seconds = 0;

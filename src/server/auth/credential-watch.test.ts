@@ -28,11 +28,11 @@ function begin(expiresAtMs: number | null = null) {
     return () => {};
   };
   const watch = new CredentialWatch({ onChange }, validity);
-  const gatekeeper = {
+  const authenticator = {
     isValid: validity.isValid,
     watch: (principal: Principal, end: () => void) => watch.watch(principal, end),
   };
-  return { keys, credential, watch, gatekeeper };
+  return { keys, credential, watch, gatekeeper: authenticator };
 }
 
 test('a change of the keys tells whoever watches a credential that is no longer valid, once', () => {
@@ -83,9 +83,9 @@ test('an expiry by a clock that is behind this machine is waited for', () => {
 });
 
 test('an authorization ends when a recheck is refused, although the credential itself has not changed', async () => {
-  const { gatekeeper } = begin();
+  const { gatekeeper: authenticator } = begin();
   let isSigningKeyKnown = true;
-  const authorization = new Authorization(gatekeeper, ALICE, async () => isSigningKeyKnown);
+  const authorization = new Authorization(authenticator, ALICE, async () => isSigningKeyKnown);
   const end = vi.fn();
   authorization.onEnd(end);
   await authorization.recheck();
@@ -97,8 +97,10 @@ test('an authorization ends when a recheck is refused, although the credential i
 });
 
 test('an authorization goes on when a recheck cannot find out', async () => {
-  const { gatekeeper } = begin();
-  const authorization = new Authorization(gatekeeper, ALICE, () => Promise.reject(new Error('no network')));
+  const { gatekeeper: authenticator } = begin();
+  const authorization = new Authorization(authenticator, ALICE, () =>
+    Promise.reject(new Error('no network')),
+  );
   await authorization.recheck();
   expect(authorization.isStillAuthorized()).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { jsonLineSink, type LogSink } from '../auth/access-log.js';
 import { type LogFile, standardErrorLog } from './log-file.js';
 
-export interface LogOptions {
+export interface ServerLogOptions {
   /** Receives a line per request, and one per error. */
   readonly log?: LogSink;
   /** Receives a line per error, also without `log`. Default: standard error. */
@@ -17,7 +17,7 @@ export class ServerLogs {
   private lostInSinks = 0;
   private readonly standardError: LogFile | null;
 
-  constructor(private readonly options: LogOptions) {
+  constructor(private readonly options: ServerLogOptions) {
     this.standardError = options.errorLog === undefined ? standardErrorLog() : null;
     const errorLog = options.errorLog ?? jsonLineSink(this.standardError?.writer);
     this.errorLog = this.neverThrowing(errorLog);

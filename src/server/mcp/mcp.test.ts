@@ -14,7 +14,7 @@ import type { Authenticator } from '../auth/authenticator.js';
 import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
 import { RateLimiter } from '../auth/rate-limit.js';
 import { listen } from '../listen.js';
-import { Readiness } from '../readiness.js';
+import { ReadinessProbe } from '../readiness.js';
 import { ROUTES } from '../routes.js';
 import { ProjectFeeds } from '../stream.js';
 import { LASTING_CREDENTIALS } from '../testing/credentials.js';
@@ -38,7 +38,7 @@ const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principa
 });
 
 /** Accepts tokens that state their own tenant and role. */
-const gatekeeper: Authenticator = {
+const authenticator: Authenticator = {
   isOpen: true,
   async authenticate({ authorization }) {
     if (authorization === undefined) return OPEN_PRINCIPAL;
@@ -55,12 +55,12 @@ async function begin() {
   const { coordinator, store } = harness;
   const feeds = new ProjectFeeds(coordinator.feed, store);
   const stopping = new AbortController().signal;
-  const readiness = new Readiness(store, stopping);
-  const permitLimits = { coordinator, store, feeds, readiness, metrics: async () => '', stopping };
+  const readiness = new ReadinessProbe(store, stopping);
+  const context = { coordinator, store, feeds, readiness, metrics: async () => '', stopping };
   const app = createApp({
-    context: permitLimits,
+    context: context,
     routes: ROUTES,
-    authenticator: gatekeeper,
+    authenticator: authenticator,
     rateLimiter: new RateLimiter(),
     log: () => {},
     errorLog: () => {},

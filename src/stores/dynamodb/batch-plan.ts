@@ -10,7 +10,7 @@ import type {
   Transaction,
 } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
-import { memberName, type ProjectCache, type ProjectState } from './project-cache.js';
+import { type CachedProject, memberName, type ProjectCache } from './project-cache.js';
 
 /** A DynamoDB transaction takes 100 items and 4 MB; the limit leaves some space for what every transaction writes. */
 export const ITEMS_MAX = 100;
@@ -76,7 +76,7 @@ export class BatchPlan {
   /** From this time on, the DynamoDB transaction must not happen. */
   not_after_ms = Number.POSITIVE_INFINITY;
   hasWrites = false;
-  private projectAfter: ProjectState;
+  private projectAfter: CachedProject;
   private bytes = 0;
 
   constructor(
@@ -87,7 +87,7 @@ export class BatchPlan {
   }
 
   /** The project after the batch. */
-  get project(): ProjectState {
+  get project(): CachedProject {
     return this.projectAfter;
   }
 

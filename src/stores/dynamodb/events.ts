@@ -18,7 +18,7 @@ import {
   S,
 } from './keys.js';
 import { mergeSorted } from './merge-sorted.js';
-import type { ProjectState } from './project-cache.js';
+import type { CachedProject } from './project-cache.js';
 import { INDEXED_FIELDS, type IndexedField, indexOf, TIME_INDEX } from './schema.js';
 
 /** Number of buckets read concurrently when a reader wants many events. */
@@ -58,7 +58,7 @@ export class DynamodbEventReader {
     return (await this.fromIndex(query, index, range, nowMs - INDEX_LAG_MS)).map(withoutTime);
   }
 
-  async state(): Promise<ProjectState | null> {
+  async state(): Promise<CachedProject | null> {
     const item = await this.dynamo.get(this.dynamo.tables.state, rowKey(this.project));
     return item === undefined ? null : projectFromItem(item);
   }
@@ -215,7 +215,7 @@ export class DynamodbEventReader {
    */
   private async timeRange(
     query: EventQuery,
-    state: ProjectState,
+    state: CachedProject,
     { after, until }: PositionRange,
   ): Promise<PositionRange> {
     const [from, to] = await Promise.all([

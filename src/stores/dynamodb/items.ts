@@ -4,7 +4,7 @@ import { type ProjectKey, REQUEST_WINDOW_MS, type StoredHead } from '../store.js
 import type { PositionedEvent } from './batch-plan.js';
 import type { DynamodbBlobs } from './blobs.js';
 import { type DynamoItem, indexKey, N, numberOf, projectPartition, S, textOf } from './keys.js';
-import type { PermitShare, ProjectState } from './project-cache.js';
+import type { CachedProject, PermitShare } from './project-cache.js';
 import { INDEXED_FIELDS, indexOf, TIME_INDEX, TTL_ATTRIBUTE } from './schema.js';
 import { readText } from './stored-text.js';
 
@@ -19,13 +19,13 @@ const STATE_FIELDS = [
   'now_ms',
   'time_high_ms',
   'late_max_ms',
-] as const satisfies readonly (keyof ProjectState)[];
+] as const satisfies readonly (keyof CachedProject)[];
 
-export const projectItem = (state: ProjectState): DynamoItem =>
+export const projectItem = (state: CachedProject): DynamoItem =>
   Object.fromEntries(STATE_FIELDS.map((field) => [field, N(state[field])]));
 
-export const projectFromItem = (item: DynamoItem): ProjectState =>
-  Object.fromEntries(STATE_FIELDS.map((field) => [field, numberOf(item[field])])) as unknown as ProjectState;
+export const projectFromItem = (item: DynamoItem): CachedProject =>
+  Object.fromEntries(STATE_FIELDS.map((field) => [field, numberOf(item[field])])) as unknown as CachedProject;
 
 export const headFromItem = (item: DynamoItem, blobs: DynamodbBlobs, tenantId: string): Promise<StoredHead> =>
   readText(item, 'head', blobs, tenantId) as Promise<StoredHead>;
@@ -76,7 +76,7 @@ export function indexAttributes(project: ProjectKey, { event, position }: Positi
  * The attributes of a transaction's first event in the time index: the latest timestamp before it. They bound a search
  * by time, whatever the order of the timestamps.
  */
-export const timeAttributes = (project: ProjectKey, before: ProjectState): DynamoItem => ({
+export const timeAttributes = (project: ProjectKey, before: CachedProject): DynamoItem => ({
   [TIME_INDEX]: S(projectPartition(project)),
   time_high_ms: N(before.time_high_ms),
 });

@@ -2,7 +2,7 @@ import type { CachedRequest } from '../request-cache.js';
 import { REQUEST_WINDOW_MS, type StoredHead } from '../store.js';
 
 /** The state that every transaction of a project updates, which serialises them. */
-export interface ProjectState {
+export interface CachedProject {
   /** Incremented by every transaction, including those without events. */
   readonly version: number;
   readonly position: number;
@@ -15,7 +15,7 @@ export interface ProjectState {
   readonly late_max_ms: number;
 }
 
-export const EMPTY_PROJECT: ProjectState = {
+export const EMPTY_PROJECT: CachedProject = {
   version: 0,
   position: 0,
   rules_seq: 0,
@@ -46,7 +46,7 @@ const MEMBERS_MAX = 50_000;
  * condition, and a failed condition returns the existing item. `undefined`: unknown; `null`: known not to exist.
  */
 export class ProjectCache {
-  private state: ProjectState = EMPTY_PROJECT;
+  private state: CachedProject = EMPTY_PROJECT;
   /** Whether the state was read or confirmed since the commit began. */
   isFresh = false;
   readonly heads = new Map<string, StoredHead | null>();
@@ -58,7 +58,7 @@ export class ProjectCache {
   readonly shares = new Map<string, PermitShare | null>();
   readonly permitCounts = new Map<string, PermitCount>();
 
-  get project(): ProjectState {
+  get project(): CachedProject {
     return this.state;
   }
 
@@ -73,7 +73,7 @@ export class ProjectCache {
   }
 
   /** Sets the state read from the engine. If another process has changed it, heads and requests may be stale. */
-  setProject(state: ProjectState): void {
+  setProject(state: CachedProject): void {
     if (state.version !== this.state.version) {
       this.heads.clear();
       this.requests.clear();
@@ -83,7 +83,7 @@ export class ProjectCache {
   }
 
   /** Sets the state after our own transaction; everything else cached still holds. */
-  setOwnProject(state: ProjectState): void {
+  setOwnProject(state: CachedProject): void {
     this.state = state;
     this.isFresh = true;
   }

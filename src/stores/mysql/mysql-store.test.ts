@@ -248,7 +248,7 @@ const positionsOf = (outcome: CommitOutcome): number[] =>
 class EventFollower {
   readonly positions: number[] = [];
   readonly contested_seqs: number[] = [];
-  private stop_at = Number.POSITIVE_INFINITY;
+  private lastPosition = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly store: Store,
@@ -256,7 +256,7 @@ class EventFollower {
   ) {}
 
   async run(): Promise<void> {
-    while (this.positions.length < this.stop_at) {
+    while (this.positions.length < this.lastPosition) {
       const events = await this.store.events(this.project, { after: this.positions.at(-1) ?? 0, limit: 7 });
       for (const { position, subject, seq } of events) {
         this.positions.push(position);
@@ -266,6 +266,6 @@ class EventFollower {
   }
 
   stopAt(position: number): void {
-    this.stop_at = position;
+    this.lastPosition = position;
   }
 }

@@ -165,11 +165,11 @@ export async function changedPaths(
   where: string,
   baseCommit: string,
 ): Promise<string[] | DraftRefusal> {
-  const git_folder = await gitFolder(project);
-  if (git_folder === null) return noWorktreeRefusal(where, 'the project is no git repository');
+  const gitFolderPath = await gitFolder(project);
+  if (gitFolderPath === null) return noWorktreeRefusal(where, 'the project is no git repository');
   const scratch = await mkdtemp(join(tmpdir(), 'gen-index-'));
   const worktree = join(project.root, where);
-  const env = { GIT_DIR: git_folder, GIT_WORK_TREE: worktree, GIT_INDEX_FILE: join(scratch, 'index') };
+  const env = { GIT_DIR: gitFolderPath, GIT_WORK_TREE: worktree, GIT_INDEX_FILE: join(scratch, 'index') };
   try {
     const read = await runGit(worktree, ['read-tree', baseCommit], { env });
     if (!read.ok) return noWorktreeRefusal(where, read.message);
@@ -258,11 +258,11 @@ export async function baseDigestsAt(
   commit: string,
   paths: readonly string[],
 ): Promise<BaseDigests | DraftRefusal> {
-  const git_folder = await gitFolder(project);
-  if (git_folder === null) return noWorktreeRefusal(commit, 'the project is no git repository');
+  const gitFolderPath = await gitFolder(project);
+  if (gitFolderPath === null) return noWorktreeRefusal(commit, 'the project is no git repository');
   const scratch = await mkdtemp(join(tmpdir(), 'gen-base-'));
   const files = join(scratch, 'files');
-  const env = { GIT_DIR: git_folder, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(scratch, 'index') };
+  const env = { GIT_DIR: gitFolderPath, GIT_WORK_TREE: files, GIT_INDEX_FILE: join(scratch, 'index') };
   try {
     await mkdir(files);
     const read = await runGit(files, ['read-tree', commit], { env });

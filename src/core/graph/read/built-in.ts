@@ -22,7 +22,7 @@ export const builtInProfiles = (): YamlFile[] =>
 /** Finds the built-in file of an edge: the one its transition names, otherwise the one named after the edge. */
 export function builtInEdgeFile(edge: string, names: EdgeNameIndex): YamlFile | null {
   const paths = [...DEFAULT_FILES.keys()].filter((path) => path.startsWith('graph/edges/'));
-  const named = paths.find((path) => fileStem(path) === names.config_stems.get(edge));
+  const named = paths.find((path) => fileStem(path) === names.configStems.get(edge));
   const path = named ?? paths.find((one) => canonicalEdge(fileStem(one)) === edge);
   return path === undefined ? null : builtInFile(path);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ownValue } from '../../own-value.js';
 import type { EdgeConfig, Methodology, ProjectConstraints } from '../methodology.js';
 import { parseChecks } from './edge-config.js';
 import type { EdgeNameIndex } from './edge-names.js';
@@ -80,7 +81,7 @@ function applyEdgeOverrides(
   const path = ['evaluator_overrides', 'edges'];
   for (const [name, override] of Object.entries(parsed.evaluator_overrides?.edges ?? {})) {
     const edge = new EdgeListResolver(file, names).resolve(name, [...path, name]);
-    const config = edge === null ? undefined : changed[edge];
+    const config = edge === null ? undefined : ownValue(changed, edge);
     if (edge === null || config === undefined) continue;
     const extraChecks = parseChecks(
       override.additional_checks ?? [],

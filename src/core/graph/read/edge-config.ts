@@ -36,7 +36,7 @@ export function parseEdgeFile(file: YamlFile, names: EdgeNameIndex): ParsedEdgeF
   const { edge: name, description, checklist, convergence, ...rest } = parsed;
   const stem = fileStem(file.name);
   const edge = name ? names.find(name) : names.find(stem);
-  if (name && edge === null && !file.is_built_in) {
+  if (name && edge === null && !file.isBuiltIn) {
     file.warn(['edge'], `The topology has no edge ${JSON.stringify(name)}: the file is left out.`);
     return null;
   }

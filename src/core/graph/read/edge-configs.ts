@@ -52,7 +52,7 @@ function mainFile(
   files: readonly ParsedEdgeFile[],
 ): ParsedEdgeFile | null {
   const candidates = files.filter(({ stem }) => !SUPPLEMENTARY_STEMS.has(stem));
-  const named = names.config_stems.get(edge);
+  const named = names.configStems.get(edge);
   return (
     candidates.find(({ stem }) => stem === named) ??
     candidates.find((one) => one.edge === edge && canonicalEdge(one.stem) === edge) ??

@@ -8,12 +8,12 @@ export class EdgeNameIndex {
   constructor(
     topology: Topology,
     /** By edge: stem of the file that its transition names. */
-    readonly config_stems: ReadonlyMap<string, string>,
+    readonly configStems: ReadonlyMap<string, string>,
   ) {
     const { transitions } = topology;
     for (const { edge } of transitions) this.#byName.set(edge, edge);
     for (const { edge, name } of transitions) this.#add(name, edge);
-    for (const [edge, stem] of config_stems) this.#add(stem, edge);
+    for (const [edge, stem] of configStems) this.#add(stem, edge);
   }
 
   /** Null if the topology has no such edge. */

@@ -1,3 +1,4 @@
+import { ownValue } from '../../own-value.js';
 import type { DocumentPath } from '../../yaml/source-position.js';
 import type { FeatureVector, Profile } from '../methodology.js';
 import { defaultProfileFor } from '../profile.js';
@@ -35,7 +36,7 @@ function withProfile(
   defaultProfile: string,
 ): FeatureVector {
   const name = parsed.profile || defaultProfileFor(parsed.vector_type, profiles, defaultProfile);
-  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  const profile = ownValue(profiles, name);
   if (profile === undefined) {
     const known = Object.keys(profiles).join(', ');
     file.fault(['profile'], `There is no profile ${JSON.stringify(name)}; there are ${known}.`);

@@ -143,7 +143,7 @@ export class EdgeListResolver {
 
   resolve(name: string, path: DocumentPath): string | null {
     const edge = this.names.find(name);
-    if (edge === null && !this.file.is_built_in) {
+    if (edge === null && !this.file.isBuiltIn) {
       const known = this.names.all.join(', ');
       this.file.fault(path, `The topology has no edge ${JSON.stringify(name)}; it has ${known}.`);
     }

@@ -27,7 +27,7 @@ export class YamlFile implements ShapeFaultSink {
     private readonly locate: LocatePath,
     private readonly findings: ConfigFindings,
     /** Built-in files may name edges that the topology does not have; these are ignored. */
-    readonly is_built_in: boolean,
+    readonly isBuiltIn: boolean,
   ) {}
 
   parse<T>(schema: z.ZodType<T>): T | null {
