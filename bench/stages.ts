@@ -1,9 +1,9 @@
-import { OPEN_CALLER } from '../src/coordinator/caller.js';
-import { type DecisionSource, DecisionView, Overlay } from '../src/coordinator/decision-view.js';
-import { systemEnvironment } from '../src/coordinator/environment.js';
+import { OPEN_CALLER } from '../src/coordinator/authentication/caller.js';
 import { ClaimOperation, type ClaimRequest } from '../src/coordinator/operations/claim.js';
 import { parseClaim } from '../src/coordinator/operations/parse-body.js';
-import { SESSIONS_SCOPE } from '../src/coordinator/permit-limits.js';
+import { type DecisionSource, DecisionView, Overlay } from '../src/coordinator/queue/decision-view.js';
+import { SESSIONS_SCOPE } from '../src/coordinator/queue/permit-limits.js';
+import { systemEnvironment } from '../src/coordinator/runtime/environment.js';
 import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
 import { applyCommit, emptyWork, evolveWork } from '../src/core/views/index.js';
 import { EventIndex } from '../src/stores/event-index.js';

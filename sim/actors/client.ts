@@ -1,5 +1,5 @@
 import { isProblem } from '../../src/coordinator/index.js';
-import { unauthorizedProblem } from '../../src/coordinator/problem.js';
+import { unauthorizedProblem } from '../../src/coordinator/wire/problem.js';
 import type { CallHistory, CommandRecord } from '../checks/call-history.js';
 import type { CoverageCounter } from '../checks/coverage.js';
 import type { SimFleet } from '../fleet/coordinator-instance.js';

@@ -1,5 +1,5 @@
 import { isProblem } from '../../src/coordinator/index.js';
-import { isUndecided } from '../../src/coordinator/problem.js';
+import { isUndecided } from '../../src/coordinator/wire/problem.js';
 import { type ClaimEventKind, claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { StoreBroken, StoreUnavailable } from '../../src/stores/store.js';

@@ -1,4 +1,4 @@
-import type { Project } from '../../src/coordinator/project.js';
+import type { Project } from '../../src/coordinator/queue/project.js';
 import { canonicalJson } from '../../src/core/canonical-json.js';
 import { taskInput } from '../../src/core/plan/task.js';
 import { claimedSubjectsOf, foldProject, type WorkState } from '../../src/core/views/index.js';

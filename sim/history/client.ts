@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sha256Hex } from '../../src/coordinator/identity.js';
+import { sha256Hex } from '../../src/coordinator/runtime/identity.js';
 import { canonicalJson } from '../../src/core/canonical-json.js';
 import type { Rng } from '../world/rng.js';
 import { type CoordinatorEndpoint, resultData } from './coordinator-endpoint.js';

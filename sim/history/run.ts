@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { skewMarginMs } from '../../src/coordinator/store-time.js';
+import { skewMarginMs } from '../../src/coordinator/queue/store-time.js';
 import { ENTERPRISE_LIMITS, type Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';

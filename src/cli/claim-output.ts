@@ -1,5 +1,5 @@
 import type { ClaimGranted, ClaimRefused, ClaimReply, OwnedClaim } from '../client/index.js';
-import type { Briefing } from '../coordinator/wire.js';
+import type { Briefing } from '../coordinator/wire/index.js';
 import type { CommandContext } from './context.js';
 import { type EdgeGrant, edgeGrant, edgeGrantLines } from './edge/edge-grant.js';
 import { clockTime, countText, relativeTime, singleLine } from './output/text.js';

@@ -1,10 +1,10 @@
-import type { Explanation } from '../coordinator/explain.js';
 import type { OperatorResult } from '../coordinator/operations/operate.js';
 import type { PlanResult } from '../coordinator/operations/plan.js';
 import type { SessionRecord, SessionResult } from '../coordinator/operations/session.js';
+import type { Explanation } from '../coordinator/queries/explain.js';
 import type { EventFilter } from '../coordinator/queries/feed.js';
 import type { TaskFilter } from '../coordinator/queries/queries.js';
-import type * as wire from '../coordinator/wire.js';
+import type * as wire from '../coordinator/wire/index.js';
 import type { Limits, Policy } from '../core/claims/policy.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import type { PlanInput, TaskInput } from '../core/plan/index.js';

@@ -1,5 +1,5 @@
 import type * as wire from '../coordinator/methodology/wire.js';
-import type { ConfigureResult } from '../coordinator/wire.js';
+import type { ConfigureResult } from '../coordinator/wire/index.js';
 import type { FeatureView } from '../core/features/feature-view.js';
 import type { HealthReport } from '../core/features/health.js';
 import type { MethodologyStatus } from '../core/features/status.js';

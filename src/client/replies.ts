@@ -1,4 +1,4 @@
-import type * as wire from '../coordinator/wire.js';
+import type * as wire from '../coordinator/wire/index.js';
 
 /** A fault of the request, the credential or the connection, as opposed to a decided refusal. */
 export interface ApiProblem {

@@ -1,4 +1,4 @@
-import type * as wire from '../coordinator/wire.js';
+import type * as wire from '../coordinator/wire/index.js';
 import type { ApiProblem } from './replies.js';
 
 /** Request and reply types of the calls. */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { LARGE_JSON_CHARS } from '../coordinator/documents/documents.js';
 import { JsonText } from '../coordinator/documents/json-text.js';
-import { isProblem, type Problem } from '../coordinator/problem.js';
+import { isProblem, type Problem } from '../coordinator/wire/problem.js';
 import { PLAN_TEXT_LENGTH_MAX } from '../core/plan/index.js';
 import { readStrictJson } from '../core/strict-json.js';
 import { type HttpResponse, problemResponse, toResponse } from './response.js';

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { type FieldFault, isProblem, type Problem } from '../coordinator/problem.js';
+import { type FieldFault, isProblem, type Problem } from '../coordinator/wire/problem.js';
 import { type AnyProblemCode, PROBLEM_STATUS, RETRY_AFTER_SECONDS, statusOf } from './status.js';
 
 /** A complete HTTP response. */

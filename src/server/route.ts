@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
-import type { Caller } from '../coordinator/caller.js';
+import type { Caller } from '../coordinator/authentication/caller.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { ProjectKey, Store } from '../stores/store.js';
 import type { Authorization } from './auth/authorization.js';

@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../coordinator/problem.js';
+import type { ProblemCode } from '../coordinator/wire/problem.js';
 import type { DecisionCode } from '../core/claims/commands.js';
 
 /** Problem codes of the HTTP layer, in addition to the coordinator's. */

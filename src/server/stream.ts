@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { backoffMs } from '../coordinator/backoff.js';
-import { cursorAt } from '../coordinator/cursor.js';
-import { isProblem } from '../coordinator/problem.js';
+import { cursorAt } from '../coordinator/queries/cursor.js';
 import type { EventFeed, EventFilter } from '../coordinator/queries/feed.js';
+import { backoffMs } from '../coordinator/queue/backoff.js';
+import { isProblem } from '../coordinator/wire/problem.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { matcher } from '../stores/event-matcher.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';

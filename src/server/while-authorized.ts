@@ -1,4 +1,4 @@
-import { unauthorizedProblem } from '../coordinator/problem.js';
+import { unauthorizedProblem } from '../coordinator/wire/problem.js';
 import { type HttpResponse, toResponse } from './response.js';
 import type { RequestContext } from './route.js';
 

@@ -1,4 +1,4 @@
-import { cursorAt } from '../coordinator/cursor.js';
+import { cursorAt } from '../coordinator/queries/cursor.js';
 import { cleanUpWorktree, createGrantFolders, promoteAccepted } from './drafts/index.js';
 import type { WorkspaceContext } from './inbox/execute-command.js';
 import type { PassCounts } from './inbox/pass-counts.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { Coordinator, type Environment, systemEnvironment } from '../../src/coordinator/index.js';
-import { skewMarginMs } from '../../src/coordinator/store-time.js';
+import { skewMarginMs } from '../../src/coordinator/queue/store-time.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { EngineStore } from '../../src/stores/engines.js';

@@ -14,10 +14,10 @@
  */
 import { describe, expect, test } from 'vitest';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
-import { systemEnvironment } from '../../src/coordinator/environment.js';
-import { isProblem } from '../../src/coordinator/problem.js';
 import { LatestItems, PAGE_CHARS_MAX, PAGE_MAX } from '../../src/coordinator/queries/page.js';
 import { ReadScheduler } from '../../src/coordinator/queries/read-scheduler.js';
+import { systemEnvironment } from '../../src/coordinator/runtime/environment.js';
+import { isProblem } from '../../src/coordinator/wire/problem.js';
 import { ROUTES } from '../../src/server/routes.js';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';

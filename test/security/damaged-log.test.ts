@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
-import { cursorAt } from '../../src/coordinator/cursor.js';
+import { cursorAt } from '../../src/coordinator/queries/cursor.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';

@@ -17,8 +17,8 @@ import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { type DocumentReader, ThreadedDocumentReader } from '../../src/coordinator/documents/documents.js';
 import type { DocumentJob, ParsedDocument } from '../../src/coordinator/documents/job.js';
 import { JsonText } from '../../src/coordinator/documents/json-text.js';
-import { systemEnvironment } from '../../src/coordinator/environment.js';
-import { isProblem, type Problem } from '../../src/coordinator/problem.js';
+import { systemEnvironment } from '../../src/coordinator/runtime/environment.js';
+import { isProblem, type Problem } from '../../src/coordinator/wire/problem.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 
 const CALLS = 5;

@@ -11,7 +11,7 @@ import { planOf } from '../support/coordinator-harness.js';
  * What they want: coordinators that burn processor time in retries, that stay in rotation although they cannot serve,
  * or that need a person to restart them.
  *
- * What stops them: background work backs off (`src/coordinator/backoff.ts`, counted in `backoff.test.ts`, measured by
+ * What stops them: background work backs off (`src/coordinator/queue/backoff.ts`, counted in `backoff.test.ts`, measured by
  * `npm run bench -- --outage all`). Commands are 503 and have no effect, `/readyz` is 503 until the engine answers, and
  * the next attempt after that succeeds.
  */

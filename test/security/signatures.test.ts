@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { publicKeyText, signCommand } from '../../src/client/sign-command.js';
-import { isPublicKey } from '../../src/coordinator/public-key.js';
+import { isPublicKey } from '../../src/coordinator/authentication/public-key.js';
 import { openTokenVerifier } from '../../src/server/auth/jwt.js';
 import { CoordinatorHarness, P, planOf } from '../support/coordinator-harness.js';
 

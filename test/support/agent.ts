@@ -4,7 +4,7 @@ import type {
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../src/coordinator/wire.js';
+} from '../../src/coordinator/wire/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { type CoordinatorHarness, P, unwrap } from './coordinator-harness.js';
 

@@ -1,8 +1,8 @@
 import type { Mutant } from '../mutant.js';
 
 const AUTHORIZE = 'src/server/auth/authorize.ts';
-const KEY_RING = 'src/coordinator/key-ring.ts';
-const KEY_TESTS = ['src/coordinator/key-binding.test.ts'];
+const KEY_RING = 'src/coordinator/authentication/key-ring.ts';
+const KEY_TESTS = ['src/coordinator/authentication/key-binding.test.ts'];
 const SESSIONS = 'src/core/sessions.ts';
 const SESSION_TESTS = ['test/security/sessions.test.ts'];
 
@@ -82,7 +82,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'key-grants-more-than-it-was-bound-for',
-    file: 'src/coordinator/key-binding.ts',
+    file: 'src/coordinator/authentication/key-binding.ts',
     find: `['key', keyId, tenant_id, role, user_id,`,
     replace: `['key', keyId, tenant_id, user_id,`,
     why: 'A changed record turns a key of an agent into one of an operator.',

@@ -1,8 +1,8 @@
 import type { Mutant } from '../mutant.js';
 
-const PROJECT = 'src/coordinator/project.ts';
-const UNIT = 'src/coordinator/transaction-builder.ts';
-const FACTS = 'src/coordinator/facts.ts';
+const PROJECT = 'src/coordinator/queue/project.ts';
+const UNIT = 'src/coordinator/queue/transaction-builder.ts';
+const FACTS = 'src/coordinator/operations/facts.ts';
 const FEED = 'src/coordinator/queries/feed.ts';
 
 /** Faults in how decisions are turned into transactions and replies. */
@@ -100,7 +100,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'handles-survive-lost-history',
-    file: 'src/coordinator/identity.ts',
+    file: 'src/coordinator/runtime/identity.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is looked for as it stands in the source.
     find: '\\n${meta.incarnation}',
     replace: '',
@@ -152,11 +152,11 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'slices-never-end',
-    file: 'src/coordinator/run-in-slices.ts',
+    file: 'src/coordinator/runtime/run-in-slices.ts',
     find: 'if (clock.monotonicMs() - beganMs < SLICE_MS) continue;',
     replace: 'if (clock.monotonicMs() - beganMs >= 0) continue;',
     why: 'A view of a large plan holds the event loop until it is complete, and renewals wait.',
-    tests: ['src/coordinator/run-in-slices.test.ts'],
+    tests: ['src/coordinator/runtime/run-in-slices.test.ts'],
   },
   {
     name: 'documents-queued-without-bound',
@@ -168,7 +168,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'first-tenant-first',
-    file: 'src/coordinator/tenant-queue.ts',
+    file: 'src/coordinator/queue/tenant-queue.ts',
     find: '    this.queues.delete(tenantId);\n',
     replace: '    if (queue.length === 0) this.queues.delete(tenantId);\n',
     why: 'A tenant that sends large documents without end keeps all others waiting.',

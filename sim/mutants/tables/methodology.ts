@@ -2,12 +2,12 @@ import type { Mutant } from '../mutant.js';
 
 const SUBMIT = 'src/core/claims/decide/submit.ts';
 const CLAIM = 'src/core/claims/decide/claim.ts';
-const EDGE_FACTS = 'src/coordinator/edge-facts.ts';
-const CONVERGENCE_FACTS = 'src/coordinator/convergence-facts.ts';
+const EDGE_FACTS = 'src/coordinator/operations/edge-facts.ts';
+const CONVERGENCE_FACTS = 'src/coordinator/operations/convergence-facts.ts';
 const CONFIGURE = 'src/coordinator/operations/configure.ts';
 
-const CONVERGE_TESTS = ['src/core/claims/converge.test.ts', 'src/coordinator/converge.test.ts'];
-const EDGE_TESTS = ['src/coordinator/edges.test.ts'];
+const CONVERGE_TESTS = ['src/core/claims/converge.test.ts', 'src/coordinator/tests/converge.test.ts'];
+const EDGE_TESTS = ['src/coordinator/tests/edges.test.ts'];
 
 /**
  * Faults in the rules of a configured project. The simulated projects have no configuration, so tests must find them.
@@ -47,7 +47,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'files-of-a-blob-not-seen',
-    file: 'src/coordinator/result-files.ts',
+    file: 'src/coordinator/operations/result-files.ts',
     find: 'return bytes === null ? null : parseResultBlob(bytes);',
     replace: 'return null;',
     why: 'The specification is changed without a human, by sending the manifest as a blob.',
@@ -67,7 +67,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     find: 'if (touchedModules(methodology.modules, feature_id) !== null) transaction.markRulesChanged();',
     replace: '',
     why: 'Two coordinators grant work on the same modules in the same moment.',
-    tests: ['src/coordinator/two-coordinators.test.ts'],
+    tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
   {
     name: 'configured-under-the-old-rules',
@@ -75,6 +75,6 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     find: 'else transaction.markRulesChanged();',
     replace: 'else void 0;',
     why: 'Another coordinator goes on granting what the project no longer has.',
-    tests: ['src/coordinator/two-coordinators.test.ts'],
+    tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
 ];

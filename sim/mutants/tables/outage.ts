@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.js';
 
-const BACKOFF_TESTS = ['src/coordinator/backoff.test.ts'];
+const BACKOFF_TESTS = ['src/coordinator/queue/backoff.test.ts'];
 const DISK_TESTS = ['test/security/full-disk.test.ts'];
 const FOLDER_BLOBS = 'src/stores/file/folder-blobs.ts';
 
@@ -8,7 +8,7 @@ const FOLDER_BLOBS = 'src/stores/file/folder-blobs.ts';
 export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'gone-store-polled',
-    file: 'src/coordinator/commit-poller.ts',
+    file: 'src/coordinator/background/commit-poller.ts',
     find: 'if (backoff.isPausing) return;',
     replace: 'if (projects.length === 0) return;',
     why: 'Every coordinator asks four times a second for every project, for as long as the engine is gone.',
@@ -16,7 +16,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'gone-store-asked-for-all',
-    file: 'src/coordinator/commit-poller.ts',
+    file: 'src/coordinator/background/commit-poller.ts',
     find: 'backoff.isFailing ? projects.slice(0, 1) : projects',
     replace: 'projects.length < 0 ? projects.slice(0, 1) : projects',
     why: 'What an outage costs grows with the number of projects.',
@@ -24,7 +24,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'backoff-without-bound',
-    file: 'src/coordinator/backoff.ts',
+    file: 'src/coordinator/queue/backoff.ts',
     find: 'DOUBLINGS_MAX), LONGEST_MS)',
     replace: 'DOUBLINGS_MAX), 10 * LONGEST_MS)',
     why: 'An engine that is back is not asked for a long time.',
@@ -64,7 +64,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'survey-at-once',
-    file: 'src/coordinator/project.ts',
+    file: 'src/coordinator/queue/project.ts',
     find: 'runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment)',
     replace: 'Promise.resolve([...this.state.frontier.rebuildSteps(this.state)].forEach(() => {}))',
     why: 'The first `next` after a change of a large plan keeps every renewal waiting.',

@@ -4,7 +4,7 @@ import type { Mutant } from '../mutant.js';
 export const REVOCATION_MUTANTS: readonly Mutant[] = [
   {
     name: 'decided-after-revocation',
-    file: 'src/coordinator/project.ts',
+    file: 'src/coordinator/queue/project.ts',
     find: 'if (!isStillAuthorized(job.caller)) {',
     replace: 'if (job.tries < 0) {',
     why: 'A waiting caller is granted work after its key was revoked.',

@@ -42,7 +42,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'unconfigured-project-asks-nobody',
-    file: 'src/coordinator/convergence-facts.ts',
+    file: 'src/coordinator/operations/convergence-facts.ts',
     find: "if (authority.verdict === 'granted') return { authority: 'granted' };",
     replace: "return { authority: 'granted' };",
     why: 'Where the files of a workspace cannot be read, an agent commands other programs.',

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { CreatedApiKey } from '../../coordinator/wire.js';
+import type { CreatedApiKey } from '../../coordinator/wire/index.js';
 import { ROLES, type Role } from '../../core/roles.js';
 import type { AddCommands } from '../command-action.js';
 import type { CommandContext } from '../context.js';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiKey } from '../../coordinator/wire.js';
+import type { ApiKey } from '../../coordinator/wire/index.js';
 import { STORE_FILE } from '../../stores/file/layout.js';
 import type { Migrator } from '../../stores/migrator.js';
 import type { Workspace } from '../../workspace/workspace.js';

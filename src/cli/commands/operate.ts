@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Genesis, OperateTaskRequest } from '../../client/index.js';
-import type { OperatorVerb } from '../../coordinator/wire.js';
+import type { OperatorVerb } from '../../coordinator/wire/index.js';
 import type { ActionWrapper } from '../command-action.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';

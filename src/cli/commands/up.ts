@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { limitsBody } from '../../coordinator/wire.js';
+import { limitsBody } from '../../coordinator/wire/index.js';
 import type { Limits } from '../../core/claims/policy.js';
 import type { AuthOptions } from '../../server/auth/options.js';
 import { addressList } from '../../server/connection-limits.js';

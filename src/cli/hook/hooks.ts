@@ -1,4 +1,4 @@
-import type { RenewalResult } from '../../coordinator/wire.js';
+import type { RenewalResult } from '../../coordinator/wire/index.js';
 import { isMcpProblem, type McpHandle, type McpProblem } from '../../server/mcp/backend.js';
 import { findHandles } from './find-handles.js';
 import type { HeldHandle, HookState } from './hook-state.js';

@@ -1,4 +1,4 @@
-import type { ClaimResult } from '../../coordinator/wire.js';
+import type { ClaimResult } from '../../coordinator/wire/index.js';
 import {
   type Claimant,
   isMcpProblem,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
-import { OPEN_CALLER } from '../../coordinator/caller.js';
+import { OPEN_CALLER } from '../../coordinator/authentication/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { foreignEvents } from '../../core/events/foreign-log.js';
 import { LINE_PREFIX } from '../../stores/file/line.js';

@@ -1,7 +1,7 @@
 import type { ApiProblem as ClientProblem } from '../../client/index.js';
-import type { Caller } from '../../coordinator/caller.js';
+import type { Caller } from '../../coordinator/authentication/caller.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
-import { isProblem, type Problem } from '../../coordinator/problem.js';
+import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';

@@ -1,4 +1,4 @@
-import { type Caller, OPEN_CALLER } from '../../coordinator/caller.js';
+import { type Caller, OPEN_CALLER } from '../../coordinator/authentication/caller.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import type { ServerAddress } from '../../workspace/address.js';
 import { Workspace } from '../../workspace/workspace.js';

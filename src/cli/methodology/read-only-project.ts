@@ -1,4 +1,4 @@
-import type { Caller } from '../../coordinator/caller.js';
+import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../../coordinator/wire.js';
+import type { ApiKey } from '../../coordinator/wire/index.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode } from '../exit.js';
 import { withStore } from '../open-store.js';

@@ -1,7 +1,7 @@
 import { type ApiProblem, type Genesis, isProblem, isTransient } from '../../client/index.js';
-import { cursorAt } from '../../coordinator/cursor.js';
-import { type ProblemCode, problem, type Problem as Refused } from '../../coordinator/problem.js';
-import { isPlainData } from '../../coordinator/wire.js';
+import { cursorAt } from '../../coordinator/queries/cursor.js';
+import { isPlainData } from '../../coordinator/wire/index.js';
+import { type ProblemCode, problem, type Problem as Refused } from '../../coordinator/wire/problem.js';
 import type { NewEvent } from '../../core/events/envelope.js';
 import { RemoteUnavailable, type SyncRemote } from '../../workspace/sync/remote.js';
 

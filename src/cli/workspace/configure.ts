@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../coordinator/coordinator.js';
-import { isProblem } from '../../coordinator/problem.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
 import { loadWorkspace } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import { Coordinator } from '../coordinator.js';
-import { systemEnvironment } from '../environment.js';
+import { systemEnvironment } from '../runtime/environment.js';
 
 it('serves others between any two files of a workspace', async () => {
   let yields = 0;

@@ -1,6 +1,6 @@
-import { type Environment, systemEnvironment } from '../environment.js';
-import { type Problem, problem } from '../problem.js';
-import { TenantQueue } from '../tenant-queue.js';
+import { TenantQueue } from '../queue/tenant-queue.js';
+import { type Environment, systemEnvironment } from '../runtime/environment.js';
+import { type Problem, problem } from '../wire/problem.js';
 import { DocumentThread, ThreadStartError } from './document-thread.js';
 import { type DocumentJob, documentSteps, type ParsedDocument, readDocument } from './job.js';
 

@@ -15,7 +15,7 @@ import {
 } from '../../core/plan/index.js';
 import { runAllSteps, type StepGenerator } from '../../core/steps.js';
 import { readStrictJson } from '../../core/strict-json.js';
-import { sha256Hex } from '../identity.js';
+import { sha256Hex } from '../runtime/identity.js';
 
 /** A client document to parse, too large for the event loop. */
 export type DocumentJob =

@@ -2,12 +2,12 @@ import type { z } from 'zod';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { findGaps, type GapCluster, type GapReport, hasNoGaps } from '../../core/features/gaps.js';
 import { genCommand, newFeatureCommand } from '../../core/graph/command.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import { foreignEventIdFor, newEventId, sha256Hex } from '../identity.js';
-import type { Attempt, Operation } from '../operation.js';
+import type { Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';
-import { TransactionBuilder } from '../transaction-builder.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { foreignEventIdFor, newEventId, sha256Hex } from '../runtime/identity.js';
 import { actorOf, stepEvent } from './step-event.js';
 import type { GapsReply, gapsBody, IdentifiedGapCluster, LogPosition } from './wire.js';
 

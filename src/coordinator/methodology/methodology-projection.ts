@@ -2,8 +2,8 @@ import { evolveMethodology } from '../../core/features/evolve.js';
 import { emptyMethodologyState, type MethodologyState } from '../../core/features/feature-state.js';
 import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import type { Environment } from '../environment.js';
-import { ProjectEventReader } from '../project-event-reader.js';
+import { ProjectEventReader } from '../queue/project-event-reader.js';
+import type { Environment } from '../runtime/environment.js';
 
 const PAGE_EVENTS = 500;
 

@@ -7,7 +7,7 @@ import {
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
-import { OPEN_CALLER } from '../caller.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
 
 const F = 'REQ-F-AUTH-001';
 const spike = { vector_type: 'spike', parent: F, reason: 'which library', agent_id: 'alpha' } as const;

@@ -1,6 +1,6 @@
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
 
 /** The acting agent: the one named in the body, otherwise the caller's user or principal. */
 export const actorOf = (body: { agent_id?: string | undefined }, caller: Caller): string =>

@@ -9,7 +9,7 @@ import type { ManifestFile } from '../../core/graph/manifest.js';
 import { type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../../core/graph/methodology.js';
 import type { Escalation, OverlappingWork, RouteAdvice, WorkspaceState } from '../../core/graph/route.js';
 import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
-import { mutationFields } from '../wire.js';
+import { mutationFields } from '../wire/index.js';
 
 /** Request bodies of the methodology commands: strict, bounded, and named as in the wire contract. */
 

@@ -9,15 +9,15 @@ import {
 import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/graph/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
-import { adviceFor } from '../advice.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import { unknownReason } from '../facts.js';
-import { newEventId, textDigest } from '../identity.js';
-import type { Attempt, Operation } from '../operation.js';
-import { type Problem, problem } from '../problem.js';
-import { TransactionBuilder } from '../transaction-builder.js';
-import type { AppendBody, AppendResult } from '../wire.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { newEventId, textDigest } from '../runtime/identity.js';
+import { adviceFor } from '../wire/advice.js';
+import type { AppendBody, AppendResult } from '../wire/index.js';
+import { type Problem, problem } from '../wire/problem.js';
+import { unknownReason } from './facts.js';
 import { requestKeyOf } from './shared.js';
 
 /**

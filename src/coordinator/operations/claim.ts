@@ -7,15 +7,15 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { RecordHead } from '../../core/record.js';
 import { controlsSession, type SessionOwner } from '../../core/sessions.js';
 import { subjectKindOf } from '../../core/subject.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import { fenceSharedModules, isSingleAgentProject, SINGLE_AGENT } from '../edge-facts.js';
-import { claimFacts } from '../facts.js';
-import type { Attempt, Operation } from '../operation.js';
-import type { Problem } from '../problem.js';
-import { claimResult, deniedClaimResult, grantResult } from '../render.js';
-import { TransactionBuilder } from '../transaction-builder.js';
-import type { ClaimBody, ClaimResult } from '../wire.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import type { ClaimBody, ClaimResult } from '../wire/index.js';
+import type { Problem } from '../wire/problem.js';
+import { fenceSharedModules, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
+import { claimFacts } from './facts.js';
+import { claimResult, deniedClaimResult, grantResult } from './render.js';
 import { extendSessionPermit, requestKeyFromText, requestKeyOf, updateTrackPermits } from './shared.js';
 
 export interface ClaimRequest {

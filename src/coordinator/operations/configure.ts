@@ -3,13 +3,13 @@ import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import { hasFeatureChanged, hasMethodologyChanged } from '../../core/graph/config-diff.js';
 import type { ConfigFault, FeatureVector, Methodology } from '../../core/graph/methodology.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
-import type { Caller } from '../caller.js';
-import { type DecisionView, policyFromRecord } from '../decision-view.js';
-import { newEventId } from '../identity.js';
-import type { Attempt, Operation } from '../operation.js';
-import { type Problem, problem } from '../problem.js';
-import { TransactionBuilder } from '../transaction-builder.js';
-import type { ConfigureResult } from '../wire.js';
+import type { Caller } from '../authentication/caller.js';
+import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { newEventId } from '../runtime/identity.js';
+import type { ConfigureResult } from '../wire/index.js';
+import { type Problem, problem } from '../wire/problem.js';
 import { requestKeyOf } from './shared.js';
 
 /** Engines limit the records per transaction; further features go into further transactions. */

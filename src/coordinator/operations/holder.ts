@@ -1,8 +1,8 @@
 import type { ClaimsCommand, Decision } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
-import type { DecisionView } from '../decision-view.js';
-import type { Attempt, Operation } from '../operation.js';
-import { TransactionBuilder } from '../transaction-builder.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
 import {
   extendSessionPermit,
   type RequestFields,

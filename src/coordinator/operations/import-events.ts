@@ -1,8 +1,8 @@
 import { isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { importedEventFault } from '../../core/events/imported-event.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { type Problem, problem } from '../problem.js';
-import type { ImportBody } from '../wire.js';
+import type { ImportBody } from '../wire/index.js';
+import { type Problem, problem } from '../wire/problem.js';
 
 /** Validates imported events and assigns them to this project. One invalid event rejects all. */
 export function parseImportedEvents(

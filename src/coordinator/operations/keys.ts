@@ -2,15 +2,15 @@ import { isoTime, msOf } from '../../core/events/envelope.js';
 import type { KeyRecord } from '../../core/events/record-events.js';
 import { KEY_BINDING_SUBJECT, keySubject } from '../../core/subject.js';
 import type { StoreMeta } from '../../stores/store.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import type { Environment } from '../environment.js';
-import { sha256Hex } from '../identity.js';
-import { bindingOf } from '../key-binding.js';
-import type { Attempt, Operation } from '../operation.js';
-import { type Problem, problem } from '../problem.js';
-import { TransactionBuilder } from '../transaction-builder.js';
-import type { ApiKey, CreatedApiKey, KeyBody } from '../wire.js';
+import type { Caller } from '../authentication/caller.js';
+import { bindingOf } from '../authentication/key-binding.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import type { Environment } from '../runtime/environment.js';
+import { sha256Hex } from '../runtime/identity.js';
+import type { ApiKey, CreatedApiKey, KeyBody } from '../wire/index.js';
+import { type Problem, problem } from '../wire/problem.js';
 import { requestKeyOf } from './shared.js';
 
 /** Which keys a call covers: the tenant's, and with `platform` also the operators' keys, which have no tenant. */

@@ -1,15 +1,15 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import { isSessionClosed, openDependencies } from '../facts.js';
-import type { Attempt, NeedsFetch, Operation } from '../operation.js';
-import type { Problem } from '../problem.js';
-import type { Project } from '../project.js';
-import { readyWork } from '../ready.js';
-import { deniedClaimResult } from '../render.js';
-import { TransactionBuilder } from '../transaction-builder.js';
-import type { ClaimResult, NextBody } from '../wire.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
+import type { Project } from '../queue/project.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import type { ClaimResult, NextBody } from '../wire/index.js';
+import type { Problem } from '../wire/problem.js';
 import { attemptClaim, replayClaim } from './claim.js';
+import { isSessionClosed, openDependencies } from './facts.js';
+import { readyWork } from './ready.js';
+import { deniedClaimResult } from './render.js';
 import { requestKeyOf } from './shared.js';
 
 const BLOCKERS_LISTED_MAX = 20;

@@ -3,9 +3,9 @@ import type { ClaimHandle } from '../../core/claims/commands.js';
 import { edgeSubject } from '../../core/graph/edge-name.js';
 import { isTaskId, parseTaskId } from '../../core/plan/index.js';
 import { subjectKindOf } from '../../core/subject.js';
-import type { Caller } from '../caller.js';
-import { isProblem, type Problem, problem } from '../problem.js';
-import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../wire.js';
+import type { Caller } from '../authentication/caller.js';
+import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../wire/index.js';
+import { isProblem, type Problem, problem } from '../wire/problem.js';
 import type { ClaimRequest } from './claim.js';
 
 /** Matches the schema library's message for a missing field, which is replaced by a readable one. */

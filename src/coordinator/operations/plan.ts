@@ -9,11 +9,11 @@ import {
   subtaskId,
 } from '../../core/plan/index.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import type { Attempt, NeedsFetch, Operation } from '../operation.js';
-import { type Problem, problem } from '../problem.js';
-import { TransactionBuilder } from '../transaction-builder.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { type Problem, problem } from '../wire/problem.js';
 import { requestKeyOf } from './shared.js';
 
 /** Deeper than any valid plan. */

@@ -3,13 +3,13 @@ import type { RecordHead } from '../../core/record.js';
 import { controlsSession, type SessionOwner } from '../../core/sessions.js';
 import { sessionSubject } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { adviceFor } from '../advice.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import type { Attempt, Operation } from '../operation.js';
-import { SESSIONS_SCOPE } from '../permit-limits.js';
-import { type Problem, problem } from '../problem.js';
-import { sessionOpenedEvent, TransactionBuilder } from '../transaction-builder.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { SESSIONS_SCOPE } from '../queue/permit-limits.js';
+import { sessionOpenedEvent, TransactionBuilder } from '../queue/transaction-builder.js';
+import { adviceFor } from '../wire/advice.js';
+import { type Problem, problem } from '../wire/problem.js';
 
 export interface SessionRecord {
   session_id: string;

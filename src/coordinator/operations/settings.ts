@@ -1,8 +1,8 @@
 import { isoTime } from '../../core/events/envelope.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import type { Attempt, Operation } from '../operation.js';
-import { TransactionBuilder } from '../transaction-builder.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { requestKeyOf } from './shared.js';
 
 /** Changes a settings record: a project's policy or a tenant's limits. */

@@ -1,12 +1,12 @@
 import type { Decision } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
 import { permitHeldUntilMs } from '../../core/claims/lease.js';
-import type { Caller } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import { isSessionClosed } from '../facts.js';
-import { textDigest } from '../identity.js';
-import { SESSIONS_SCOPE, trackScope } from '../permit-limits.js';
-import type { TransactionBuilder } from '../transaction-builder.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import { SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
+import type { TransactionBuilder } from '../queue/transaction-builder.js';
+import { textDigest } from '../runtime/identity.js';
+import { isSessionClosed } from './facts.js';
 
 /** Optional fields of every command. */
 export interface RequestFields {

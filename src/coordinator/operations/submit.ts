@@ -4,14 +4,14 @@ import type { SubmittedResult } from '../../core/claims/head.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { parkedResults, pastGrant } from '../../core/views/index.js';
-import type { Caller } from '../caller.js';
-import { convergenceFacts, evidenceFrom } from '../convergence-facts.js';
-import type { DecisionView } from '../decision-view.js';
-import { inputsDigest } from '../facts.js';
-import type { Attempt, NeedsFetch, Operation } from '../operation.js';
-import { submissionResult } from '../render.js';
-import { TransactionBuilder } from '../transaction-builder.js';
-import type { SubmissionResult, SubmitBody } from '../wire.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import type { SubmissionResult, SubmitBody } from '../wire/index.js';
+import { convergenceFacts, evidenceFrom } from './convergence-facts.js';
+import { inputsDigest } from './facts.js';
+import { submissionResult } from './render.js';
 import { extendSessionPermit, updateTrackPermits } from './shared.js';
 
 /** Maximum number of parked results per subject and agent. */

@@ -1,12 +1,12 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
-import { cursorAheadProblem, cursorAt, positionOfCursor } from '../cursor.js';
-import type { Environment } from '../environment.js';
-import { type AsyncReply, problem } from '../problem.js';
-import type { Project } from '../project.js';
-import { catchStoreErrors, type Projects } from '../projects.js';
-import { scopeProblem } from '../scope.js';
+import type { Project } from '../queue/project.js';
+import { catchStoreErrors, type Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { type AsyncReply, problem } from '../wire/problem.js';
+import { scopeProblem } from '../wire/scope.js';
 import { canonicalFilter } from './canonical-filter.js';
+import { cursorAheadProblem, cursorAt, positionOfCursor } from './cursor.js';
 import { PAGE_CHARS_MAX } from './page.js';
 import type { ReadScheduler } from './read-scheduler.js';
 

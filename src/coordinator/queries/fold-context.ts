@@ -2,8 +2,8 @@ import { rulesFor } from '../../core/claims/policy.js';
 import { isoTime, msOf } from '../../core/events/envelope.js';
 import { POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
 import type { FoldContext, ProjectState } from '../../core/views/index.js';
-import { policyFromRecord } from '../decision-view.js';
-import type { Project } from '../project.js';
+import { policyFromRecord } from '../queue/decision-view.js';
+import type { Project } from '../queue/project.js';
 
 /** Fold context of the present: current time and rules. */
 export function foldContext(project: Project): FoldContext {

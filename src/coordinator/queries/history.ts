@@ -2,8 +2,8 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { StepGenerator } from '../../core/steps.js';
 import { emptyProject, evolveProject, type ProjectState } from '../../core/views/index.js';
 import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
-import type { Environment } from '../environment.js';
-import { runInSlices } from '../run-in-slices.js';
+import type { Environment } from '../runtime/environment.js';
+import { runInSlices } from '../runtime/run-in-slices.js';
 
 const PAGE_EVENTS = 1000;
 const EVENTS_MAX = 100_000;

@@ -1,6 +1,6 @@
-import type { Environment } from '../environment.js';
-import { type AsyncReply, problem } from '../problem.js';
-import { TenantQueue } from '../tenant-queue.js';
+import { TenantQueue } from '../queue/tenant-queue.js';
+import type { Environment } from '../runtime/environment.js';
+import { type AsyncReply, problem } from '../wire/problem.js';
 
 export interface ReadLimits {
   /** Maximum number of concurrent slow reads. Each holds the event loop for at most a slice. */

@@ -1,5 +1,5 @@
 import { type AgentStats, type ParkedIds, updateAgentStats, updateParked } from '../../core/views/index.js';
-import { ProjectEventReader } from '../project-event-reader.js';
+import { ProjectEventReader } from '../queue/project-event-reader.js';
 
 /** Aggregates that only events have, not heads: statistics per agent, and parked results per subject. */
 export class ProjectTallies {

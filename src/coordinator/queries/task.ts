@@ -2,8 +2,8 @@ import type { Head } from '../../core/claims/head.js';
 import { effectiveChecklist } from '../../core/graph/checklist.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { type TaskState, taskState } from '../../core/views/index.js';
-import type { DecisionView } from '../decision-view.js';
-import { openDependencies } from '../facts.js';
+import { openDependencies } from '../operations/facts.js';
+import type { DecisionView } from '../queue/decision-view.js';
 
 /** A task's state, from its head and its dependencies. */
 export function taskStateOf(view: DecisionView, head: Head, parked: number): TaskState {

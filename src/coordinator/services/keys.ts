@@ -1,7 +1,6 @@
 import { keyIdSchema } from '../../core/ids.js';
-import { OPEN_CALLER } from '../caller.js';
-import type { Environment } from '../environment.js';
-import { KeyRing } from '../key-ring.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+import { KeyRing } from '../authentication/key-ring.js';
 import {
   BindKeyOperation,
   CreateKeyOperation,
@@ -11,11 +10,12 @@ import {
   unknownKeyProblem,
 } from '../operations/keys.js';
 import { parseBody } from '../operations/parse-body.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
-import { catchStoreErrors, type Projects } from '../projects.js';
 import { type PageQuery, pageOf } from '../queries/page.js';
-import { tenantProblem } from '../scope.js';
-import * as wire from '../wire.js';
+import { catchStoreErrors, type Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import * as wire from '../wire/index.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { tenantProblem } from '../wire/scope.js';
 
 /** Manages API keys, of tenants and of the platform's operators. */
 export class KeyService {

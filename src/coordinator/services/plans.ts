@@ -10,12 +10,10 @@ import {
   validTaskItems,
 } from '../../core/plan/index.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { type Caller, OPEN_CALLER } from '../caller.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { type DocumentReader, LARGE_YAML_CHARS } from '../documents/documents.js';
 import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
 import { JsonText } from '../documents/json-text.js';
-import type { Environment } from '../environment.js';
-import { sha256Hex } from '../identity.js';
 import { parseBody } from '../operations/parse-body.js';
 import {
   PlanOperation,
@@ -24,14 +22,16 @@ import {
   type PlanResult,
   planVersionOf,
 } from '../operations/plan.js';
-import { InvalidPlanProposal, PlanAdditions, PlanReplacement } from '../plan-proposals.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
-import type { Project } from '../project.js';
-import type { Projects } from '../projects.js';
+import { InvalidPlanProposal, PlanAdditions, PlanReplacement } from '../operations/plan-proposals.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
-import { runInSlices } from '../run-in-slices.js';
-import { scopeProblem } from '../scope.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { sha256Hex } from '../runtime/identity.js';
+import { runInSlices } from '../runtime/run-in-slices.js';
 import { mutationFields } from '../wire/bodies.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { scopeProblem } from '../wire/scope.js';
 
 /** A proposal with its request: `body` distinguishes requests, `request_id` comes from the document. */
 interface ParsedPlanRequest {

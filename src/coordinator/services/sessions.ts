@@ -9,11 +9,10 @@ import {
   sessionMemory,
   type TaskClaim,
 } from '../../core/views/index.js';
-import { type Caller, OPEN_CALLER } from '../caller.js';
-import type { DecisionView } from '../decision-view.js';
-import type { Environment } from '../environment.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { HolderOperation } from '../operations/holder.js';
 import { parseBody } from '../operations/parse-body.js';
+import { releaseResult } from '../operations/render.js';
 import {
   CloseSessionOperation,
   OpenSessionOperation,
@@ -22,17 +21,18 @@ import {
   sessionRecord,
 } from '../operations/session.js';
 import { requestKeyOf } from '../operations/shared.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
-import type { Project } from '../project.js';
-import { catchStoreErrors, type Projects } from '../projects.js';
 import { foldContext } from '../queries/fold-context.js';
 import type { EventHistory } from '../queries/history.js';
 import { firstNames, limitOf, type PageQuery } from '../queries/page.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import { taskStateOf } from '../queries/task.js';
-import { releaseResult } from '../render.js';
-import { runInSlices } from '../run-in-slices.js';
-import * as wire from '../wire.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Project } from '../queue/project.js';
+import { catchStoreErrors, type Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { runInSlices } from '../runtime/run-in-slices.js';
+import * as wire from '../wire/index.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
 
 /** Opens, closes and lists sessions, and reads their memory. One session may work in many projects. */
 export class SessionService {

@@ -4,12 +4,10 @@ import type { FeatureVector } from '../../core/graph/methodology.js';
 import { projectIdSchema } from '../../core/ids.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { type Caller, OPEN_CALLER } from '../caller.js';
-import { policyFromRecord } from '../decision-view.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import type { DocumentReader } from '../documents/documents.js';
 import { type DocumentJob, listFromChunks, type ParsedDocument } from '../documents/job.js';
 import type { JsonText } from '../documents/json-text.js';
-import type { Environment } from '../environment.js';
 import {
   ConfigureOperation,
   type ConfigureRequest,
@@ -17,12 +15,14 @@ import {
 } from '../operations/configure.js';
 import { parseBody } from '../operations/parse-body.js';
 import { SettingsOperation } from '../operations/settings.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../problem.js';
-import type { Project } from '../project.js';
-import { catchStoreErrors, type Projects } from '../projects.js';
-import { runInSlices } from '../run-in-slices.js';
-import { tenantProblem } from '../scope.js';
-import * as wire from '../wire.js';
+import { policyFromRecord } from '../queue/decision-view.js';
+import type { Project } from '../queue/project.js';
+import { catchStoreErrors, type Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { runInSlices } from '../runtime/run-in-slices.js';
+import * as wire from '../wire/index.js';
+import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { tenantProblem } from '../wire/scope.js';
 
 /** A project's policy and methodology, and its tenant's limits. */
 export class SettingsService {

@@ -13,7 +13,7 @@ import { emptyWork, evolveWork } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
-import { scopeProblem } from '../scope.js';
+import { scopeProblem } from '../wire/scope.js';
 import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.js';
 import { permitsOf } from './permits.js';
 

@@ -4,8 +4,8 @@ import { DEFAULT_LIMITS, rulesFor } from '../../core/claims/policy.js';
 import { POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 import type { Permit } from '../../stores/store.js';
-import { policyFromRecord } from '../decision-view.js';
-import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../permit-limits.js';
+import { policyFromRecord } from '../queue/decision-view.js';
+import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
 
 /** The permits that a project's claims hold, as its commits would have set them. */
 export function permitsOf(state: WorkState): Permit[] {

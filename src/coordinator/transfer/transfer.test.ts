@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/coordinator-harness.js';
 import { MemoryBlobs } from '../../stores/blobs.js';
 import type { Store } from '../../stores/store.js';
-import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../permit-limits.js';
+import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
 import type { ArchiveLine } from './archive.js';
 import { exportProject } from './export-project.js';
 import { importProject } from './import-project.js';

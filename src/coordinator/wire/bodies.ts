@@ -4,7 +4,7 @@ import { isoTimestamp } from '../../core/events/fields.js';
 import { CHECK_RESULTS } from '../../core/graph/convergence.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../../core/ids.js';
 import { ROLES } from '../../core/roles.js';
-import { isPublicKey } from '../public-key.js';
+import { isPublicKey } from '../authentication/public-key.js';
 
 /** Request bodies of the commands: strict, bounded, and named as in the wire contract. */
 

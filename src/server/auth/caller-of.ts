@@ -1,4 +1,4 @@
-import type { Caller } from '../../coordinator/caller.js';
+import type { Caller } from '../../coordinator/authentication/caller.js';
 import { roleAllows } from './authorize.js';
 import type { Principal } from './principal.js';
 

@@ -1,12 +1,12 @@
-import type { Explanation } from '../../coordinator/explain.js';
-import type { FieldFault } from '../../coordinator/problem.js';
+import type { Explanation } from '../../coordinator/queries/explain.js';
 import type {
   ClaimResult,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
   SubmitBody,
-} from '../../coordinator/wire.js';
+} from '../../coordinator/wire/index.js';
+import type { FieldFault } from '../../coordinator/wire/problem.js';
 import type { ProjectStatus, TaskState } from '../../core/views/index.js';
 
 /** A holder's proof of its claim. The model passes it with each call, because no protocol session keeps it. */

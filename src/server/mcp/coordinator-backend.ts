@@ -1,4 +1,4 @@
-import type { Caller } from '../../coordinator/caller.js';
+import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import type { ProjectKey } from '../../stores/store.js';
 import type {

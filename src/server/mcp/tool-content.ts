@@ -1,5 +1,10 @@
-import type { Explanation } from '../../coordinator/explain.js';
-import type { ClaimResult, ReleaseResult, RenewalResult, SubmissionResult } from '../../coordinator/wire.js';
+import type { Explanation } from '../../coordinator/queries/explain.js';
+import type {
+  ClaimResult,
+  ReleaseResult,
+  RenewalResult,
+  SubmissionResult,
+} from '../../coordinator/wire/index.js';
 import type { EffectiveCheck } from '../../core/graph/checklist.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import type { Claimant, McpHandle, McpProblem } from './backend.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { ClaimResult } from '../../coordinator/wire.js';
+import type { ClaimResult } from '../../coordinator/wire/index.js';
 import type { EffectiveCheck } from '../../core/graph/checklist.js';
 import { CHECK_RESULTS, withResultCounts } from '../../core/graph/convergence.js';
 import { subjectKindOf } from '../../core/subject.js';

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm';
 import { expect, test } from 'vitest';
-import { positionOfCursor } from '../../coordinator/cursor.js';
+import { positionOfCursor } from '../../coordinator/queries/cursor.js';
 import { PAGE_HTML } from './html.js';
 import { PAGE_SCRIPT } from './script.js';
 

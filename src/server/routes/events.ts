@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { positionOfCursor } from '../../coordinator/cursor.js';
-import { isProblem } from '../../coordinator/problem.js';
 import { canonicalFilter } from '../../coordinator/queries/canonical-filter.js';
-import { appendBody, importBody } from '../../coordinator/wire.js';
+import { positionOfCursor } from '../../coordinator/queries/cursor.js';
+import { appendBody, importBody } from '../../coordinator/wire/index.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
 import { STREAM_HEADERS, toResponse } from '../response.js';
 import {
   defineRoute,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isProblem } from '../../coordinator/problem.js';
-import { type ApiKey, type CreatedApiKey, keyBody } from '../../coordinator/wire.js';
+import { type ApiKey, type CreatedApiKey, keyBody } from '../../coordinator/wire/index.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
 import { ROLES } from '../../core/roles.js';
 import { authorize } from '../auth/authorize.js';
 import { nextPage, pageQuery } from '../page-query.js';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Caller } from '../../coordinator/caller.js';
+import type { Caller } from '../../coordinator/authentication/caller.js';
 import { JsonText } from '../../coordinator/documents/json-text.js';
 import type { MethodologyService } from '../../coordinator/methodology/service.js';
 import * as wire from '../../coordinator/methodology/wire.js';
 import { parseBody } from '../../coordinator/operations/parse-body.js';
-import { isProblem, type Problem } from '../../coordinator/problem.js';
-import { configureBody } from '../../coordinator/wire.js';
+import { configureBody } from '../../coordinator/wire/index.js';
+import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import { ALL_FILES_LENGTH_MAX } from '../../core/graph/read/file-kinds.js';
 import { projectIdSchema } from '../../core/ids.js';
 import type { ProjectKey } from '../../stores/store.js';

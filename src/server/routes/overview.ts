@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { limitsBody, policyBody, sessionBody } from '../../coordinator/wire.js';
+import { limitsBody, policyBody, sessionBody } from '../../coordinator/wire/index.js';
 import { latestQuery, nextPage, pageQuery } from '../page-query.js';
 import { toResponse } from '../response.js';
 import {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { JsonText } from '../../coordinator/documents/json-text.js';
 import { parseBody } from '../../coordinator/operations/parse-body.js';
-import { isProblem, type Problem, problem } from '../../coordinator/problem.js';
+import { isProblem, type Problem, problem } from '../../coordinator/wire/problem.js';
 import { requestIdSchema } from '../../core/ids.js';
 import { toResponse } from '../response.js';
 import { defineRoute, PROJECT_PATH, projectKeyOf, type RequestContext, type Route } from '../route.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseBody } from '../../coordinator/operations/parse-body.js';
-import { isProblem, problem } from '../../coordinator/problem.js';
-import * as wire from '../../coordinator/wire.js';
+import * as wire from '../../coordinator/wire/index.js';
+import { isProblem, problem } from '../../coordinator/wire/problem.js';
 import { READINESS } from '../../core/views/index.js';
 import { latestQuery, nextPage, pageQuery } from '../page-query.js';
 import { bytesResponse, toListResponse, toOkResponse, toResponse } from '../response.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Caller } from '../../coordinator/caller.js';
-import type { Problem } from '../../coordinator/problem.js';
-import * as wire from '../../coordinator/wire.js';
+import type { Caller } from '../../coordinator/authentication/caller.js';
+import * as wire from '../../coordinator/wire/index.js';
+import type { Problem } from '../../coordinator/wire/problem.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { toListResponse, toResponse } from '../response.js';
 import {

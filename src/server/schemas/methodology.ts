@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type * as wire from '../../coordinator/methodology/wire.js';
-import type { ConfigureResult } from '../../coordinator/wire.js';
+import type { ConfigureResult } from '../../coordinator/wire/index.js';
 import type { MethodologySignal } from '../../core/features/feature-state.js';
 import { GAP_LAYERS } from '../../core/features/gaps.js';
 import { FEATURE_STATUSES } from '../../core/features/project-progress.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PROBLEM_CODES } from '../../coordinator/problem.js';
+import { PROBLEM_CODES } from '../../coordinator/wire/problem.js';
 import type { ProblemDocument } from '../response.js';
 import { HTTP_PROBLEM_CODES } from '../status.js';
 import { registerSchema } from './common.js';

@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../coordinator/identity.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { pathFault } from '../../core/graph/asset-path.js';
 import { type BaseDigests, readBases, writeBases } from './base-record.js';
 import { type DraftFolders, type DraftScope, draftFoldersOf, type ProjectFolder } from './draft-folders.js';

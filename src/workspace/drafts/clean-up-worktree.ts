@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../coordinator/identity.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { draftFoldersOf, type ProjectFolder } from './draft-folders.js';
 import { nullSeparated, runGit } from './git.js';
 import { isDraftRefusal } from './refusal.js';

@@ -1,7 +1,7 @@
-import type { Caller } from '../../coordinator/caller.js';
+import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
-import { isProblem, type Problem } from '../../coordinator/problem.js';
-import type { SubmissionResult } from '../../coordinator/wire.js';
+import type { SubmissionResult } from '../../coordinator/wire/index.js';
+import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import { collectDrafts } from './collect.js';
 import type { ProjectFolder } from './draft-folders.js';
 import type { Promotion } from './promote.js';

@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../coordinator/identity.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import {
   MANIFEST_FILES_MAX,
   type ManifestFile,

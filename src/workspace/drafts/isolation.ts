@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { parse } from 'yaml';
-import { sha256Hex } from '../../coordinator/identity.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { OpenFolder } from '../open-folder.js';
 import { readBases, writeBases } from './base-record.js';
 import { type DraftFolders, draftFoldersOf, type ProjectFolder, workspaceSegments } from './draft-folders.js';

@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../coordinator/identity.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { isToolConfig } from '../../core/graph/guarded-paths.js';
 import type { ManifestFile, ResultManifest } from '../../core/graph/manifest.js';
 import { OpenFolder } from '../open-folder.js';

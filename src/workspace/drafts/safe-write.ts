@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { sha256Hex } from '../../coordinator/identity.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { OpenFolder } from '../open-folder.js';
 

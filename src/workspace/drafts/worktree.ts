@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { sha256Hex } from '../../coordinator/identity.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { pathFault } from '../../core/graph/asset-path.js';
 import { MANIFEST_FILES_MAX, type ResultManifest } from '../../core/graph/manifest.js';
 import { OpenFolder } from '../open-folder.js';

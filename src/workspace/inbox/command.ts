@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../coordinator/identity.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { isAgentReported } from '../../core/events/catalogue.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { inboxSessionOf } from './names.js';

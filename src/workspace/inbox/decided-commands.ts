@@ -1,7 +1,7 @@
-import { adviceFor } from '../../coordinator/advice.js';
 import { parseSubject } from '../../coordinator/operations/parse-body.js';
-import { isProblem } from '../../coordinator/problem.js';
-import type { ClaimResult, RenewalResult, SubmissionResult } from '../../coordinator/wire.js';
+import { adviceFor } from '../../coordinator/wire/advice.js';
+import type { ClaimResult, RenewalResult, SubmissionResult } from '../../coordinator/wire/index.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { InboxCommand } from './command.js';
 import { type InboxReply, replayGrant, type WorkspaceContext } from './execute-command.js';

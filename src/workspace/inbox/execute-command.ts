@@ -1,14 +1,14 @@
-import type { Caller } from '../../coordinator/caller.js';
+import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { parseSubject } from '../../coordinator/operations/parse-body.js';
-import { isProblem, type Problem, problem } from '../../coordinator/problem.js';
 import type {
   AppendResult,
   ClaimResult,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../coordinator/wire.js';
+} from '../../coordinator/wire/index.js';
+import { isProblem, type Problem, problem } from '../../coordinator/wire/problem.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import {
   convergeFromDrafts,

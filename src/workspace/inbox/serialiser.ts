@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isProblem, isUndecided, type Problem, problem } from '../../coordinator/problem.js';
+import { isProblem, isUndecided, type Problem, problem } from '../../coordinator/wire/problem.js';
 import type { InboxCommand } from './command.js';
 import { DecidedCommands } from './decided-commands.js';
 import { executeCommand, type InboxReply, isSuccess, type WorkspaceContext } from './execute-command.js';

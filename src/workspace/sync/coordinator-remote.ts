@@ -1,6 +1,6 @@
-import { OPEN_CALLER } from '../../coordinator/caller.js';
+import { OPEN_CALLER } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
-import { isProblem } from '../../coordinator/problem.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import type { SyncRemote } from './remote.js';

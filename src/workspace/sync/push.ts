@@ -1,6 +1,6 @@
-import { isProblem, isUndecided, type Problem } from '../../coordinator/problem.js';
 import { blobsOf } from '../../coordinator/transfer/archive.js';
-import type * as wire from '../../coordinator/wire.js';
+import type * as wire from '../../coordinator/wire/index.js';
+import { isProblem, isUndecided, type Problem } from '../../coordinator/wire/problem.js';
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
 import type { FeatureVector } from '../../core/graph/methodology.js';

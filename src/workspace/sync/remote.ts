@@ -1,6 +1,6 @@
-import type { Problem } from '../../coordinator/problem.js';
 import type { ImportedCount } from '../../coordinator/transfer/imported-events.js';
-import type * as wire from '../../coordinator/wire.js';
+import type * as wire from '../../coordinator/wire/index.js';
+import type { Problem } from '../../coordinator/wire/problem.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 
 type CommandBody = Readonly<Record<string, unknown>>;

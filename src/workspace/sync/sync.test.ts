@@ -7,8 +7,8 @@ import {
   type TestStoreName,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
-import { sha256Hex } from '../../coordinator/identity.js';
-import { CLAIMS_SCOPE } from '../../coordinator/permit-limits.js';
+import { CLAIMS_SCOPE } from '../../coordinator/queue/permit-limits.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { importForeign } from '../../coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../coordinator/transfer/imported-events.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';

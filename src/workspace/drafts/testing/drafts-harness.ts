@@ -2,7 +2,7 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { sha256Hex } from '../../../coordinator/identity.js';
+import { sha256Hex } from '../../../coordinator/runtime/identity.js';
 import { canonicalEdge } from '../../../core/graph/edge-name.js';
 import type { ResultManifest } from '../../../core/graph/manifest.js';
 import { FolderBlobs } from '../../../stores/file/folder-blobs.js';

@@ -1,0 +1,20 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { KeyRecord } from '../../core/events/record-events.js';
+import type { StoreMeta } from '../../stores/store.js';
+
+/**
+ * Binds a key to the store that made it: an HMAC with the store's secret over everything the key grants. Records
+ * travel with a repository and the secret does not, so a record written elsewhere or changed has no valid binding.
+ */
+export function bindingOf({ secret }: StoreMeta, keyId: string, record: KeyRecord): string {
+  const { tenant_id, role, user_id, secret_sha256, created_at, expires_at } = record;
+  const granted = ['key', keyId, tenant_id, role, user_id, secret_sha256, created_at, expires_at];
+  return createHmac('sha256', Buffer.from(secret, 'hex')).update(JSON.stringify(granted)).digest('hex');
+}
+
+export function isBound(meta: StoreMeta, keyId: string, record: KeyRecord): boolean {
+  // A record that came through git can have any shape.
+  const given = Buffer.from(String(record.binding));
+  const expected = Buffer.from(bindingOf(meta, keyId, record));
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

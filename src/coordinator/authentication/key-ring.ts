@@ -1,0 +1,100 @@
+import { msOf } from '../../core/events/envelope.js';
+import type { KeyRecord } from '../../core/events/record-events.js';
+import { KEY_BINDING_SUBJECT, keySubject, PLATFORM_TENANT } from '../../core/subject.js';
+import { apiKeyOf, isInScope, type KeyScope, type KeyTrustCheck } from '../operations/keys.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import type { ApiKey } from '../wire/index.js';
+import { isBound } from './key-binding.js';
+
+const KEY_SUBJECT_PREFIX = keySubject('');
+
+/** The platform's API keys as known to this coordinator: its own changes at once, others' as it polls the store. */
+export class KeyRing {
+  private constructor(readonly project: Project) {}
+
+  static async open(projects: Projects): Promise<KeyRing> {
+    const { project } = await projects.tenantLimits(PLATFORM_TENANT);
+    return new KeyRing(project);
+  }
+
+  /**
+   * Whether any key record exists. Expired, revoked and unbound ones count: neither time nor a foreign record may
+   * turn a closed server into an open one.
+   */
+  get hasAnyKey(): boolean {
+    return !this.records().next().done;
+  }
+
+  /** The key, and the expected SHA-256 of its secret. */
+  find(keyId: string): { key: ApiKey; secret_sha256: string } | null {
+    const record = this.project.state.records.get(keySubject(keyId))?.value as KeyRecord | undefined;
+    if (record === undefined) return null;
+    return { key: this.toApiKey(keyId, record), secret_sha256: record.secret_sha256 };
+  }
+
+  isActive(keyId: string): boolean {
+    return this.find(keyId)?.key.state === 'active';
+  }
+
+  /** Milliseconds until the key expires by the store's clock; null if it never expires or does not exist. */
+  expiresInMs(keyId: string): number | null {
+    const expiresAt = this.find(keyId)?.key.expires_at ?? null;
+    return expiresAt === null ? null : msOf(expiresAt) - this.project.now();
+  }
+
+  /** Calls `listener` when the platform's project changes, here or elsewhere. Returns a function that removes it. */
+  onChange(listener: () => void): () => void {
+    let stop: () => void;
+    const onNotify = (): void => {
+      stop = this.project.changeNotifier.once(onNotify);
+      listener();
+    };
+    stop = this.project.changeNotifier.once(onNotify);
+    return () => stop();
+  }
+
+  /** Keys within the scope, in order of creation. */
+  list(scope: KeyScope): ApiKey[] {
+    return this.filterKeys((_, record) => isInScope(record, scope));
+  }
+
+  /** Keys that do not work only because they are not bound to this store. */
+  rejectedKeys(): ApiKey[] {
+    return this.filterKeys((keyId, record) => this.toApiKey(keyId, record).state === 'unbound');
+  }
+
+  /** Keys from before key binding, which work until `gen migrate` has run. */
+  legacyUnboundKeys(): ApiKey[] {
+    return this.filterKeys(
+      (keyId, record) => record.binding === undefined && this.toApiKey(keyId, record).state === 'active',
+    );
+  }
+
+  /** The only place that decides whether a key record grants anything in this store. */
+  readonly isTrusted: KeyTrustCheck = (keyId, record) => {
+    const { untrusted_files } = this.project.store.capabilities;
+    if (untrusted_files === 'secret') return false;
+    if (record.binding !== undefined) return isBound(this.project.meta, keyId, record);
+    return untrusted_files === undefined && !this.project.state.records.has(KEY_BINDING_SUBJECT);
+  };
+
+  private toApiKey(keyId: string, record: KeyRecord): ApiKey {
+    return apiKeyOf(keyId, record, this.project.now(), this.isTrusted(keyId, record));
+  }
+
+  private filterKeys(matches: (keyId: string, record: KeyRecord) => boolean): ApiKey[] {
+    const keys: ApiKey[] = [];
+    for (const [keyId, record] of this.records()) {
+      if (matches(keyId, record)) keys.push(this.toApiKey(keyId, record));
+    }
+    return keys.sort((a, b) => (a.created_at + a.key_id < b.created_at + b.key_id ? -1 : 1));
+  }
+
+  private *records(): Generator<[string, KeyRecord]> {
+    for (const [subject, { value }] of this.project.state.records) {
+      if (subject.startsWith(KEY_SUBJECT_PREFIX))
+        yield [subject.slice(KEY_SUBJECT_PREFIX.length), value as KeyRecord];
+    }
+  }
+}

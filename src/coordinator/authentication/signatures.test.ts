@@ -1,0 +1,206 @@
+import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
+import { expect, test } from 'vitest';
+import {
+  CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { publicKeyText, signCommand } from '../../client/sign-command.js';
+import { checkNewEvent } from '../../core/events/index.js';
+import { bodyText, readSignature, type SignedCommand, signedText } from '../../core/signing.js';
+import { sha256Hex } from '../runtime/identity.js';
+
+const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
+const ours = generateKeyPairSync('ed25519');
+const others = generateKeyPairSync('ed25519');
+const WHO = { agent_id: 'alpha', session_id: 's1' };
+
+async function signing(harness: CoordinatorHarness, require_signatures = true) {
+  await harness.plan(planOf(A, B, C));
+  const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
+  await harness.coordinator.sessions.open('acme', { ...session, public_key: publicKeyText(ours.publicKey) });
+  await harness.coordinator.settings.putLimits('acme', { require_signatures });
+  let count = 0;
+  return (
+    command: SignedCommand,
+    body: object,
+    key: KeyObject = ours.privateKey,
+    atMs = harness.environment.clock.wallMs(),
+  ) => {
+    count += 1;
+    const whole = { request_id: `r${count}`, ...body };
+    const signature = signCommand({ ...P, command, body: whole }, key, new Date(atMs));
+    return { ...whole, signature };
+  };
+}
+
+forEachStore('signatures', (open) => {
+  test('every command of a session is taken when it is signed, and its event keeps the signature', async () => {
+    const harness = await open();
+    const { coordinator } = harness;
+    const sign = await signing(harness);
+    const claim = sign('claim_task', { task_id: A, ...WHO });
+    expect(await coordinator.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
+    const held = { task_id: A, session_id: 's1', expected_generation: 1 };
+    const renew = sign('renew_lease', held);
+    expect(await coordinator.renewLease(P, renew)).toMatchObject({ reason: 'RENEWED' });
+    const suspend = sign('suspend_claim', held);
+    expect(await coordinator.suspendClaim(P, suspend)).toMatchObject({ reason: 'SUSPENDED' });
+    const resume = sign('resume_claim', held);
+    expect(await coordinator.resumeClaim(P, resume)).toMatchObject({ reason: 'RESUMED' });
+    const { expected_generation: generation, ...handle } = held;
+    const note = sign('note', { ...handle, generation, text: 'hello' });
+    expect(await coordinator.note(P, note)).toMatchObject({ reason: 'NOTED' });
+    const submit = sign('submit_result', { ...handle, generation, result_data: { b: 1, a: 2 } });
+    expect(await coordinator.submitResult(P, submit)).toMatchObject({ accepted: true });
+    const next = sign('next', WHO);
+    expect(await coordinator.next(P, next)).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
+    const release = sign('release_claim', { ...held, task_id: B });
+    expect(await coordinator.releaseClaim(P, release)).toMatchObject({ reason: 'RELEASED' });
+
+    const events = await harness.events();
+    const kept = events.filter(({ payload }) => payload.signature !== undefined);
+    const commands = [claim, renew, suspend, resume, note, submit, next, release];
+    expect(kept.map(({ payload }) => payload.signature)).toEqual(commands.map(({ signature }) => signature));
+    for (const { position: _, ...event } of events) expect(checkNewEvent(event)).toEqual({ ok: true });
+    const claims = { ...P, command: 'claim_task', body: claim } as const;
+    const { issued_at, value } = readSignature(String(kept[0]?.payload.signature))!;
+    const text = Buffer.from(signedText(claims, sha256Hex(bodyText(claims)), issued_at));
+    expect(verify(null, text, ours.publicKey, Buffer.from(value, 'base64url'))).toBe(true);
+  });
+
+  test('a batch is signed claim by claim, whether each has its own fate or all share one', async () => {
+    const harness = await open();
+    const sign = await signing(harness);
+    const good = sign('claim_task', { task_id: A, ...WHO });
+    const claims = [good, { task_id: B, ...WHO }];
+    const both = unwrap(await harness.coordinator.batchClaim(P, { claims }));
+    expect(both.results).toMatchObject([{ reason: 'GRANTED' }, { problem: 'SIGNATURE_REQUIRED' }]);
+    const rest = [sign('claim_task', { task_id: B, ...WHO }), { task_id: C, ...WHO, request_id: 'r9' }];
+    const mode = 'all_or_nothing';
+    expect(await harness.coordinator.batchClaim(P, { claims: rest, mode })).toMatchObject({
+      problem: 'SIGNATURE_REQUIRED',
+    });
+    const signed = [rest[0], sign('claim_task', { task_id: C, ...WHO })];
+    const all = unwrap(await harness.coordinator.batchClaim(P, { claims: signed, mode }));
+    expect(all.results).toMatchObject([{ reason: 'GRANTED' }, { reason: 'GRANTED' }]);
+  });
+
+  test('a refused result is kept with the signature of whoever handed it in', async () => {
+    const harness = await open();
+    const sign = await signing(harness);
+    await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+    await harness.coordinator.operate(P, A, 'force_release', { expected_generation: 1, reason: 'gone' });
+    await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+    const late = sign('submit_result', { task_id: A, session_id: 's1', generation: 1, result_data: 1 });
+    expect(await harness.coordinator.submitResult(P, late)).toMatchObject({ reason: 'STALE_GENERATION' });
+    const refused = (await harness.events()).find(({ event_type }) => event_type === 'RESULT_REJECTED');
+    expect(refused?.payload.signature).toBe(late.signature);
+  });
+
+  test('signed again after a while, it is the same request', async () => {
+    const harness = await open();
+    const sign = await signing(harness);
+    const body = { task_id: A, ...WHO, request_id: 'same' };
+    const first = await harness.coordinator.claimTask(P, sign('claim_task', body));
+    const request = { ...WHO, request_id: 'next' };
+    const second = await harness.coordinator.next(P, sign('next', request));
+    harness.advance(60);
+    expect(await harness.coordinator.claimTask(P, sign('claim_task', body))).toEqual(first);
+    expect(await harness.coordinator.next(P, sign('next', request))).toMatchObject({
+      claim: unwrap(second).claim,
+    });
+  });
+});
+
+const held = { task_id: A, session_id: 's1', expected_generation: 1 };
+type Sign = Awaited<ReturnType<typeof signing>>;
+const WRONG: [string, string, (sign: Sign, harness: CoordinatorHarness) => object][] = [
+  ['no signature', 'SIGNATURE_REQUIRED', () => ({ ...held, request_id: 'r' })],
+  [
+    'a session without a key',
+    'SIGNATURE_REQUIRED',
+    (sign) => sign('renew_lease', { ...held, session_id: 's2' }),
+  ],
+  ['another key', 'SIGNATURE_INVALID', (sign) => sign('renew_lease', held, others.privateKey)],
+  ['another command', 'SIGNATURE_INVALID', (sign) => sign('release_claim', held)],
+  [
+    'a changed body',
+    'SIGNATURE_INVALID',
+    (sign) => ({ ...sign('renew_lease', held), lease_duration_seconds: 90 }),
+  ],
+  ['a changed subject', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), task_id: B })],
+  ['a changed request', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), request_id: 'r0' })],
+  ['no request_id', 'SIGNATURE_INVALID', (sign) => sign('renew_lease', { ...held, request_id: undefined })],
+  ['something else', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), signature: 'me' })],
+  [
+    'a signature of yesterday',
+    'SIGNATURE_INVALID',
+    (sign, harness) =>
+      sign('renew_lease', held, ours.privateKey, harness.environment.clock.wallMs() - 300_001),
+  ],
+  [
+    'a signature of tomorrow',
+    'SIGNATURE_INVALID',
+    (sign, harness) =>
+      sign('renew_lease', held, ours.privateKey, harness.environment.clock.wallMs() + 300_001),
+  ],
+];
+test.each(WRONG)('a command with %s is refused, and nothing happens', async (_, code, make) => {
+  const harness = await CoordinatorHarness.open('memory');
+  const sign = await signing(harness);
+  await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+  const position = await harness.position();
+  expect(await harness.coordinator.renewLease(P, make(sign, harness))).toMatchObject({ problem: code });
+  expect(await harness.position()).toBe(position);
+});
+
+test('signed for one project, it says nothing in another', async () => {
+  const harness = await CoordinatorHarness.open('memory');
+  const sign = await signing(harness);
+  const elsewhere = { tenant_id: 'acme', project_id: 'bank' };
+  await harness.coordinator.plans.put(elsewhere, planOf(A));
+  const public_key = publicKeyText(ours.publicKey);
+  const session = { session_id: 's1', user_id: 'alice', project_id: 'bank', public_key };
+  await harness.coordinator.sessions.open('acme', session);
+  const claim = sign('claim_task', { task_id: A, ...WHO });
+  expect(await harness.coordinator.claimTask(elsewhere, claim)).toMatchObject({
+    problem: 'SIGNATURE_INVALID',
+  });
+});
+
+test('where nobody asks for signatures, none is needed, and one that is given must be right', async () => {
+  const harness = await CoordinatorHarness.open('memory');
+  const sign = await signing(harness, false);
+  const signed = sign('claim_task', { task_id: A, ...WHO });
+  expect(await harness.coordinator.claimTask(P, { ...signed, agent_id: 'beta' })).toMatchObject({
+    problem: 'SIGNATURE_INVALID',
+  });
+  expect(await harness.coordinator.claimTask(P, signed)).toMatchObject({ reason: 'GRANTED' });
+  expect(await harness.coordinator.claimTask(P, { task_id: B, ...WHO })).toMatchObject({ reason: 'GRANTED' });
+});
+
+test('a session opened through one coordinator signs to another', async () => {
+  const harness = await CoordinatorHarness.open('memory');
+  const second = await harness.openAnother();
+  await second.plans.get(P);
+  const sign = await signing(harness);
+  const claim = sign('claim_task', { task_id: A, ...WHO });
+  expect(await second.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
+});
+
+test('the key of a session stays the one it was opened with, and is an Ed25519 key', async () => {
+  const harness = await CoordinatorHarness.open('memory');
+  await signing(harness);
+  const session = { session_id: 's1', user_id: 'mallory', project_id: 'shop' };
+  const again = { ...session, public_key: publicKeyText(others.publicKey) };
+  expect(await harness.coordinator.sessions.open('acme', again)).toMatchObject({
+    reason: 'PUBLIC_KEY_CONFLICT',
+    session: { public_key: publicKeyText(ours.publicKey) },
+  });
+  expect(await harness.coordinator.sessions.open('acme', { ...session, public_key: 'short' })).toMatchObject({
+    problem: 'INVALID_REQUEST',
+  });
+});

@@ -1,0 +1,88 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { msOf } from '../../core/events/envelope.js';
+import {
+  bodyText,
+  type CommandToSign,
+  readSignature,
+  type SignedCommand,
+  signedText,
+} from '../../core/signing.js';
+import { sessionSubject } from '../../core/subject.js';
+import type { Project } from '../queue/project.js';
+import { sha256Hex } from '../runtime/identity.js';
+import { type Problem, problem } from '../wire/problem.js';
+
+/** Maximum age of a signature on arrival, and maximum lead of its clock. */
+const SIGNATURE_AGE_MS_MAX = 5 * 60 * 1000;
+
+/** A session's command as received. */
+export interface SessionCommand {
+  readonly command: SignedCommand;
+  readonly body: unknown;
+}
+
+interface SignedBody {
+  readonly session_id: string;
+  readonly signature?: string;
+  readonly request_id?: string;
+}
+
+/** Whether to check a signature: if one is given, or if the tenant requires it. */
+export const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolean =>
+  project.limits.require_signatures || (body as SignedBody).signature !== undefined;
+
+/**
+ * Verifies the session's signature; null if it is valid. Runs before the
+ * command is queued, and the verification is off the main thread.
+ */
+export async function signatureProblem(
+  project: Project,
+  sessionCommand: SessionCommand,
+): Promise<Problem | null> {
+  const { signature, session_id, request_id } = sessionCommand.body as SignedBody;
+  if (signature === undefined) return signatureRequired('This tenant takes signed commands alone. Sign it.');
+  const key = await publicKeyOf(project, session_id);
+  if (key === null) return signatureRequired('The session has no public_key. Open one with it, then sign.');
+  const parsedSignature = readSignature(signature);
+  if (parsedSignature === null)
+    return signatureInvalid('expected v1;<issued_at>;<64 bytes in canonical base64url, 86 characters>');
+  if (request_id === undefined) return signatureInvalid('a signed command names its request_id');
+  const ageMs = project.view().now_ms - msOf(parsedSignature.issued_at);
+  if (!(Math.abs(ageMs) <= SIGNATURE_AGE_MS_MAX)) {
+    return signatureInvalid(
+      'issued_at is more than five minutes from now: sign it again, under the same request_id',
+    );
+  }
+  const command = {
+    ...project.key,
+    command: sessionCommand.command,
+    body: sessionCommand.body,
+  } as CommandToSign;
+  const text = signedText(command, sha256Hex(bodyText(command)), parsedSignature.issued_at);
+  return (await isSignedBy(key, text, parsedSignature.value))
+    ? null
+    : signatureInvalid('it is not the session’s over this command');
+}
+
+/** The session may have been opened through another coordinator and not be known here yet. */
+async function publicKeyOf(project: Project, sessionId: string): Promise<string | null> {
+  const subject = sessionSubject(sessionId);
+  if (!project.state.records.has(subject)) await project.refresh();
+  return (project.state.records.get(subject)?.value.public_key as string | undefined) ?? null;
+}
+
+function isSignedBy(publicKey: string, text: string, value: string): Promise<boolean> {
+  const key: KeyObject = createPublicKey({
+    format: 'jwk',
+    key: { kty: 'OKP', crv: 'Ed25519', x: publicKey },
+  });
+  return new Promise((resolve, reject) => {
+    verify(null, Buffer.from(text), key, Buffer.from(value, 'base64url'), (error, isValid) =>
+      error === null ? resolve(isValid) : reject(error),
+    );
+  });
+}
+
+const signatureRequired = (detail: string): Problem => problem('SIGNATURE_REQUIRED', detail);
+const signatureInvalid = (message: string): Problem =>
+  problem('SIGNATURE_INVALID', `signature: ${message}`, [{ path: 'signature', message }]);

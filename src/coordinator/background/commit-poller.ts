@@ -1,0 +1,42 @@
+import { StoreBroken, StoreUnavailable } from '../../stores/store.js';
+import type { Backoff } from '../queue/backoff.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { repeatEvery } from './repeat.js';
+
+const POLL_MS = 250;
+
+/**
+ * Polls the store for commits of other coordinators, so that waiters and event streams here see them. Correctness
+ * does not depend on it: the store rejects a commit that was decided on stale state.
+ */
+export const pollCommits = (projects: Projects, environment: Environment): (() => void) =>
+  repeatEvery(environment, POLL_MS, () =>
+    [...groupByStore(projects.all())].map(([backoff, storeProjects]) => pollStore(backoff, storeProjects)),
+  );
+
+/** Groups by store, because tenants may have their own stores: an outage slows down only the projects of that store. */
+function groupByStore(projects: Iterable<Project>): Map<Backoff, Project[]> {
+  const stores = new Map<Backoff, Project[]>();
+  for (const project of projects) {
+    const storeProjects = stores.get(project.backoff) ?? [];
+    storeProjects.push(project);
+    stores.set(project.backoff, storeProjects);
+  }
+  return stores;
+}
+
+/** While the store is failing, polls one of its projects only. */
+async function pollStore(backoff: Backoff, projects: readonly Project[]): Promise<void> {
+  if (backoff.isPausing) return;
+  const polled = backoff.isFailing ? projects.slice(0, 1) : projects;
+  const results = await Promise.allSettled(polled.map((project) => project.refresh()));
+  if (results.some(isOutage)) backoff.failed();
+  else backoff.succeeded();
+}
+
+/** A damaged log or a bug affects one project; only these two errors concern the whole store. */
+const isOutage = (settled: PromiseSettledResult<void>): boolean =>
+  settled.status === 'rejected' &&
+  (settled.reason instanceof StoreUnavailable || settled.reason instanceof StoreBroken);

@@ -1,0 +1,20 @@
+import type { Environment } from '../runtime/environment.js';
+
+/** Runs rounds with a fixed pause after each. A failed round is left to the next. Returns a function that stops it. */
+export function repeatEvery(
+  environment: Environment,
+  everyMs: number,
+  runRound: () => Promise<unknown>[],
+): () => void {
+  let cancel: () => void = () => {};
+  let isStopped = false;
+  const scheduleNext = (): void => {
+    if (isStopped) return;
+    cancel = environment.setTimer(everyMs, () => void Promise.allSettled(runRound()).then(scheduleNext));
+  };
+  scheduleNext();
+  return () => {
+    isStopped = true;
+    cancel();
+  };
+}

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { AnyHead } from '../../core/fold.js';
+
+const A = 'A-001-core';
+const DAY_S = 24 * 3600;
+
+/** Generation 1 fails with a message, a late result is refused, generation 2 is accepted, generation 3 never submits. */
+async function runThreeGenerations(harness: CoordinatorHarness): Promise<void> {
+  await harness.plan(planOf(A));
+  const first = new HarnessAgent(harness, 'first', 'session-1');
+  const second = new HarnessAgent(harness, 'second', 'session-2');
+  await first.claims(A, { metadata: { secret: 'of the first' } });
+  await first.notes(A, 'a remark of the first');
+  await first.releases(A, { reason: 'ERROR', message: 'secret error' });
+  harness.advance(3600);
+  await second.claims(A, { metadata: { secret: 'of the second' } });
+  expect(await first.submits(A, { secret: 'of the zombie' })).toMatchObject({ accepted: false });
+  expect(await second.submits(A, { kept: 'for ever' })).toMatchObject({ accepted: true });
+}
+
+const jsonOf = (events: readonly EventEnvelope[]) => JSON.stringify(events);
+
+async function violations(harness: CoordinatorHarness): Promise<unknown[]> {
+  const judge = new PolicyAwareLogChecker();
+  const found = (await harness.events()).flatMap((event) => judge.checkEvent(event));
+  const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
+  return [...found, ...judge.checkHeads(heads)];
+}
+
+forEachStore('retention', (open) => {
+  test('takes out what was said in the past, and keeps what happened, what counts and every head', async () => {
+    const harness = await open();
+    await runThreeGenerations(harness);
+    const heads = await harness.store.scanHeads(P, { after: null, limit: 1000 });
+    const before = await harness.events();
+    harness.advance(90 * DAY_S - 3700);
+    expect(await harness.coordinator.redactHistory()).toBe(0);
+    harness.advance(DAY_S);
+    expect(await harness.coordinator.redactHistory()).toBe(4);
+    const after = await harness.events();
+    for (const gone of ['of the first', 'a remark', 'secret error', 'of the zombie']) {
+      expect(jsonOf(before)).toContain(gone);
+      expect(jsonOf(after)).not.toContain(gone);
+    }
+    expect(jsonOf(after)).toContain('for ever');
+    expect(jsonOf(after)).toContain('of the second');
+    expect(after.slice(0, -1).map(({ payload: _, ...envelope }) => envelope)).toEqual(
+      before.map(({ payload: _, ...envelope }) => envelope),
+    );
+    expect(await harness.store.scanHeads(P, { after: null, limit: 1000 })).toEqual(heads);
+    expect(await violations(harness)).toEqual([]);
+  });
+
+  test('tells of itself once, and a second round finds nothing', async () => {
+    const harness = await open();
+    await runThreeGenerations(harness);
+    harness.advance(91 * DAY_S);
+    expect(await harness.coordinator.redactHistory()).toBe(4);
+    expect(await harness.coordinator.redactHistory()).toBe(0);
+    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
+    expect(reply).toHaveLength(1);
+    expect(reply[0]?.payload).toMatchObject({ retention_days: 90 });
+    await harness.restart();
+    expect(await harness.coordinator.queries.getTaskState(P, A)).toMatchObject({
+      phase: 'COMPLETED',
+      parked: 0,
+    });
+    expect(await harness.coordinator.queries.agents(P)).toMatchObject({
+      agents: [{ agent_id: 'first' }, { agent_id: 'second' }],
+    });
+  });
+
+  test('finishes what was cut short between the telling and the forgetting', async () => {
+    const harness = await open();
+    await runThreeGenerations(harness);
+    harness.advance(91 * DAY_S);
+    const { redact: forget } = harness.store;
+    harness.store.redact = async () => {
+      throw new Error('cut short');
+    };
+    await expect(harness.coordinator.redactHistory()).rejects.toThrow('cut short');
+    harness.store.redact = forget;
+    expect(jsonOf(await harness.events())).toContain('of the zombie');
+    expect(await harness.coordinator.redactHistory()).toBe(4);
+    expect(jsonOf(await harness.events())).not.toContain('of the zombie');
+    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
+    expect(reply).toHaveLength(1);
+  });
+
+  test('leaves refused work to be adopted until its time has come, and nobody can adopt it after', async () => {
+    const adopted = async (afterDays: number) => {
+      const harness = await open();
+      await harness.plan(planOf(A));
+      const [zombie, successor] = [
+        new HarnessAgent(harness, 'first', 's1'),
+        new HarnessAgent(harness, 'second', 's2'),
+      ];
+      await zombie.claims(A);
+      await zombie.releases(A);
+      await successor.claims(A);
+      await successor.releases(A);
+      const { parked } = await zombie.submits(A, { worth: 'keeping' });
+      harness.advance(afterDays * DAY_S);
+      await harness.coordinator.redactHistory();
+      const body = { expected_generation: 2, reason: 'want it', result_id: parked };
+      return unwrap(await harness.coordinator.operate(P, A, 'adopt', body, human('admin')));
+    };
+    expect(await adopted(89)).toMatchObject({ success: true, reason: 'ADOPTED' });
+    expect(await adopted(91)).toMatchObject({ success: false, reason: 'UNKNOWN_RESULT' });
+  });
+
+  test.each([
+    ['hipaa', 6 * 365 + 2],
+    ['soc2', 365],
+    ['pci', 365],
+  ] as const)('is outranked by the compliance profile %s: %i days', async (compliance_profile, days) => {
+    const harness = await open();
+    await runThreeGenerations(harness);
+    unwrap(await harness.coordinator.settings.putPolicy(P, { compliance_profile }, human('admin')));
+    harness.advance((days - 1) * DAY_S);
+    expect(await harness.coordinator.redactHistory()).toBe(0);
+    harness.advance(2 * DAY_S);
+    expect(await harness.coordinator.redactHistory()).toBe(4);
+  });
+
+  test('comes by itself, an hour after the project came to work and every day after that', async () => {
+    const harness = await open();
+    await runThreeGenerations(harness);
+    const forgets: number[] = [];
+    const { redact: forget } = harness.store;
+    const done = new Promise<void>((resolve) => {
+      harness.store.redact = async (project, events) => {
+        await forget.call(harness.store, project, events);
+        forgets.push(events.length);
+        resolve();
+      };
+    });
+    harness.advance(91 * DAY_S);
+    // The sweeper's first round registers the project, a later one finds it due after an hour.
+    for (let round = 0; round < 50 && forgets.length === 0; round += 1) {
+      harness.advance(2 * 3600);
+      harness.environment.runDueTimers();
+      await harness.environment.yieldToEventLoop();
+    }
+    await done;
+    expect(forgets).toEqual([4]);
+  });
+});

@@ -1,0 +1,89 @@
+import { redactedEvent, retentionDays } from '../../core/claims/retention.js';
+import { type EventEnvelope, isoTime } from '../../core/events/envelope.js';
+import { type HistoryRedacted, REDACTED_PER_EVENT_MAX } from '../../core/events/record-events.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import type { Project } from '../queue/project.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { contentEventId, sha256Hex } from '../runtime/identity.js';
+import { isProblem } from '../wire/problem.js';
+
+const HOUR_MS = 3600 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * Redacts the payloads of old events, once a day per project. The log first records which events and what remains of
+ * each, then the store redacts them; an interrupted run is repeated a day later.
+ */
+export class Retention {
+  private readonly dueMs = new WeakMap<Project, number>();
+
+  /** Due one hour after the project was loaded, then every day. */
+  isDue(project: Project): boolean {
+    const nowMs = project.now();
+    const dueMs = this.dueMs.get(project) ?? nowMs + HOUR_MS;
+    this.dueMs.set(project, dueMs);
+    return nowMs >= dueMs;
+  }
+
+  /** Returns the number of redacted events. */
+  async run(project: Project): Promise<number> {
+    const view = project.view();
+    this.dueMs.set(project, view.now_ms + DAY_MS);
+    const days = retentionDays(view.policy, view.limits);
+    const until = isoTime(Math.max(0, view.now_ms - days * DAY_MS));
+    let count = 0;
+    for (let after = 0; ; ) {
+      const page = await project.store.events(project.key, { after, until, limit: REDACTED_PER_EVENT_MAX });
+      const last = page.at(-1);
+      if (last === undefined) return count;
+      after = last.position;
+      const events = page.flatMap((event) => redactedEvents(project.view(), event));
+      if (events.length === 0) continue;
+      const recorded = await project.run(
+        new RecordRedactionOperation({ before: until, retention_days: days }, events),
+      );
+      if (isProblem(recorded)) return count;
+      await project.store.redact(project.key, events);
+      count += events.length;
+    }
+  }
+}
+
+function redactedEvents(view: DecisionView, event: EventEnvelope): EventEnvelope[] {
+  const head = event.subject === undefined ? null : view.peekHead(event.subject);
+  const redacted = redactedEvent(event, head);
+  return redacted === null ? [] : [redacted];
+}
+
+/** Records a redaction. The event's id derives from its content, so a repeat adds nothing. */
+class RecordRedactionOperation implements Operation<true> {
+  readonly kind = 'forget_history';
+  readonly request = null;
+
+  constructor(
+    private readonly retention: Omit<HistoryRedacted, 'events'>,
+    private readonly events: readonly EventEnvelope[],
+  ) {}
+
+  attempt(view: DecisionView): Attempt<true> {
+    const remaining = this.events.map(({ position, payload }) => ({
+      position,
+      payload_sha256: sha256Hex(JSON.stringify(payload)),
+    }));
+    const event_type = 'HISTORY_FORGOTTEN';
+    const eventId = contentEventId([event_type, view.key.project_id, JSON.stringify(remaining)]);
+    const payload: HistoryRedacted = { ...this.retention, events: remaining };
+    const timestamp = isoTime(view.now_ms);
+    const draft = { event_type, timestamp, subject: HISTORY_SUBJECT, agent_id: 'retention', payload };
+    return {
+      transaction: new TransactionBuilder(view).addLooseEvent(draft, eventId).build(null),
+      reply: true,
+    };
+  }
+
+  replay(): true {
+    throw new Error('what is forgotten is told without a request');
+  }
+}

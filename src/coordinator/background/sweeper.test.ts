@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+
+const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
+
+forEachStore('the sweeper', (open) => {
+  /** The same sequence with and without the sweeper: the agents' replies and the final log. */
+  async function story(sweeps: boolean) {
+    const harness = await open({ limits: { max_concurrent_claims: 2, max_active_sessions: 3 } });
+    await harness.plan(planOf(A, B, C));
+    const agents = ['s1', 's2', 's3', 's4'].map(
+      (session) => new HarnessAgent(harness, `agent-${session}`, session),
+    );
+    const [one, two, three, four] = agents as [HarnessAgent, HarnessAgent, HarnessAgent, HarnessAgent];
+    const replies: unknown[] = [];
+    const later = async (seconds: number) => {
+      harness.advance(seconds);
+      if (sweeps) await harness.coordinator.sweep();
+    };
+    replies.push(await one.claims(A, { lease_duration_seconds: 60 }), await two.claims(B));
+    replies.push(await three.claims(C));
+    await later(60);
+    replies.push(await three.claims(C), await one.renews(A), await one.submits(A));
+    await later(600);
+    replies.push(await two.submits(B), await three.releases(C, { reason: 'ERROR', message: 'no' }));
+    replies.push(await four.claims(C));
+    await later(500);
+    replies.push(await four.claims(C), await four.next());
+    const log = (await harness.events()).map(({ event_type, subject, generation, payload }) => ({
+      event_type,
+      subject,
+      generation,
+      expired_at: payload.expired_at,
+    }));
+    const states = unwrap(await harness.coordinator.queries.batchGetStates(P, [A, B, C])).tasks;
+    return { replies, log, states };
+  }
+
+  test('changes no reply, no event and no state: it only writes down sooner', async () => {
+    const [swept, unswept] = [await story(true), await story(false)];
+    expect(swept.replies).toEqual(unswept.replies);
+    expect(swept.states).toEqual(unswept.states);
+    const sorted = (log: typeof swept.log) => log.map((event) => JSON.stringify(event)).sort();
+    expect(sorted(swept.log)).toEqual(sorted(unswept.log));
+  });
+
+  test('comes by itself every sweep_interval_seconds and writes an expiry once', async () => {
+    const harness = await open();
+    await harness.plan(planOf(A));
+    await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 30 });
+    const lost = new AbortController();
+    const feed = harness.coordinator.feed.follow(P, '', lost.signal);
+    harness.advance(31);
+    harness.environment.runDueTimers();
+    const seen: string[] = [];
+    for await (const { event } of feed) {
+      seen.push(event.event_type);
+      if (event.event_type === 'CLAIM_LOST') lost.abort();
+    }
+    expect(seen).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED', 'CLAIM_LOST']);
+    expect(await harness.coordinator.sweep()).toBe(0);
+  });
+});

@@ -1,0 +1,67 @@
+import { canTakeOver, isStale } from '../../core/claims/lease.js';
+import { HolderOperation } from '../operations/holder.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { repeatEvery } from './repeat.js';
+import { Retention } from './retention.js';
+
+const SWEEP_MAX = 1000;
+const TICK_MS = 1000;
+
+/**
+ * Records what time has decided, such as expiries, for observers. No
+ * command waits for it or is decided differently because of it.
+ */
+export class Sweeper {
+  readonly stop: () => void;
+  private readonly lastSweepMs = new WeakMap<Project, number>();
+
+  private readonly retention = new Retention();
+
+  constructor(
+    private readonly projects: Projects,
+    environment: Environment,
+  ) {
+    this.stop = repeatEvery(environment, TICK_MS, () => {
+      const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
+      // Not awaited, because it may take long. A failed run is repeated a day later.
+      for (const project of all)
+        if (this.retention.isDue(project)) this.retention.run(project).catch(() => {});
+      return all.filter((project) => this.isDue(project)).map((project) => this.sweepProject(project));
+    });
+  }
+
+  /** Returns the number of redacted events. */
+  async redactHistory(): Promise<number> {
+    const counts = await Promise.all([...this.projects.all()].map((project) => this.retention.run(project)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  async sweep(): Promise<number> {
+    const counts = await Promise.all([...this.projects.all()].map((project) => this.sweepProject(project)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  private isDue(project: Project): boolean {
+    const { now_ms, policy } = project.view();
+    return now_ms - (this.lastSweepMs.get(project) ?? 0) >= policy.sweep_interval_seconds * 1000;
+  }
+
+  private async sweepProject(project: Project): Promise<number> {
+    const view = project.view();
+    this.lastSweepMs.set(project, view.now_ms);
+    const due: string[] = [];
+    for (const subject of project.state.live) {
+      if (due.length >= SWEEP_MAX) break;
+      const head = view.head(subject);
+      const rules = view.rulesOf(subject);
+      const isNewlyStale = isStale(head, view.now_ms, rules) && !head.claim?.stale;
+      if (isNewlyStale || canTakeOver(head, view.now_ms, rules)) due.push(subject);
+    }
+    const expiries = due.map((subject) =>
+      project.run(new HolderOperation(subject, { type: 'expire' }, (decision) => decision.ok)),
+    );
+    return (await Promise.all(expiries)).filter((expired) => expired === true).length;
+  }
+}

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+
+forEachStore('the briefing', (open) => {
+  async function begin(task: Record<string, unknown> = {}) {
+    const harness = await open();
+    await harness.plan(planOf(A, { id: B, depends_on: [A], description: 'the data', ...task }));
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    const { work_product_ref } = await alpha.claims(A).then(() => alpha.submits(A));
+    return { house: harness, alpha, beta, work_product_ref };
+  }
+
+  test('says what the work is, what it builds on, and the handle', async () => {
+    const { alpha, work_product_ref } = await begin({ instructions: 'use postgres' });
+    const { briefing, claim } = await alpha.next();
+    expect(briefing).toEqual({
+      description: 'the data',
+      instructions: 'use postgres',
+      dependencies: [{ task_id: A, work_product_ref }],
+      notes: [],
+      predecessors: [],
+      handle: { task_id: B, generation: 1, claim_id: claim?.id, session_id: 's1' },
+    });
+    expect((await alpha.renews(B)).success).toBe(true);
+  });
+
+  test('names who tried before, what became of it, where their work is kept, and what they noted', async () => {
+    const { house: harness, alpha, beta } = await begin();
+    await alpha.claims(B);
+    expect(await alpha.notes(B, 'the schema is in v2')).toEqual({ success: true, reason: 'NOTED' });
+    harness.advance(301);
+    await beta.claims(B);
+    const { parked } = await alpha.submits(B, 'half of it');
+    await beta.releases(B, { reason: 'ERROR', message: 'no idea' });
+    harness.advance(10);
+    const { briefing } = await beta.next();
+    expect(briefing?.predecessors).toEqual([
+      { generation: 1, agent_id: 'alpha', outcome: 'EXPIRED', parked },
+      { generation: 2, agent_id: 'beta', outcome: 'ERROR', parked: null },
+    ]);
+    expect(parked).toMatch(/^res_/);
+    expect(briefing?.notes).toEqual([
+      { at: '2026-01-04T06:00:00.000Z', agent_id: 'alpha', generation: 1, text: 'the schema is in v2' },
+    ]);
+  });
+
+  test('of a subtask describes the part', async () => {
+    const harness = await open();
+    await harness.plan(planOf({ id: A, description: 'all', subtasks: [{ description: 'the first half' }] }));
+    const { claim, briefing } = await new HarnessAgent(harness, 'alpha', 's1').next();
+    expect([claim?.task_id, briefing?.description]).toEqual([`${A}::1`, 'the first half']);
+  });
+
+  test('is at most 8 KiB, whatever there is to say, and the latest is kept', async () => {
+    const { alpha } = await begin({ instructions: '€'.repeat(32_000), description: 'ä'.repeat(2_000) });
+    await alpha.claims(B);
+    for (let turn = 0; turn < 10; turn += 1) await alpha.notes(B, `${turn} ${'n'.repeat(4_000)}`);
+    await alpha.releases(B);
+    const { briefing } = await alpha.next();
+    expect(Buffer.byteLength(JSON.stringify(briefing))).toBeLessThanOrEqual(8 * 1024);
+    expect(briefing?.handle.generation).toBe(2);
+    expect(briefing?.predecessors).toHaveLength(1);
+  });
+
+  test('keeps the latest notes when not all of them fit', async () => {
+    const { alpha } = await begin();
+    await alpha.claims(B);
+    for (let turn = 0; turn < 5; turn += 1) await alpha.notes(B, `${turn} ${'n'.repeat(3_000)}`);
+    await alpha.releases(B);
+    const { briefing } = await alpha.next();
+    expect(briefing?.notes.map((note) => note.text[0])).toEqual(['3', '4']);
+  });
+
+  test('notes are fenced: only who holds the work speaks for it', async () => {
+    const { house: harness, alpha, beta } = await begin();
+    await alpha.claims(B);
+    const zombie = { ...alpha.handle(B) };
+    harness.advance(301);
+    await beta.claims(B);
+    const position = await harness.position();
+    expect(await alpha.notes(B, 'still here')).toMatchObject({
+      success: false,
+      reason: 'GENERATION_MISMATCH',
+    });
+    const forged = { ...zombie, generation: 2, text: 'it is me' };
+    expect(await harness.coordinator.note(P, forged)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await harness.position()).toBe(position);
+    await beta.notes(B, 'mine');
+    await beta.notes(B, 'mine');
+    expect(unwrap(await harness.coordinator.feed.page(P, { type: 'NOTE_ADDED' })).events).toHaveLength(1);
+    await beta.submits(B);
+    expect(await beta.notes(B, 'too late')).toMatchObject({ reason: 'NO_CLAIM' });
+  });
+});

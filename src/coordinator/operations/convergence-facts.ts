@@ -1,0 +1,135 @@
+import type { ConvergenceFacts, FailingCheck, SubmitFacts } from '../../core/claims/commands.js';
+import type { CheckCounts, ConvergenceEvidence, Head } from '../../core/claims/head.js';
+import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
+import { checkAuthority } from '../../core/graph/authority.js';
+import { type EffectiveCheck, effectiveChecklist } from '../../core/graph/checklist.js';
+import { judgeConvergence } from '../../core/graph/convergence.js';
+import type { Methodology } from '../../core/graph/methodology.js';
+import { subjectKeys, subjectKindOf } from '../../core/subject.js';
+import type { Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Project } from '../queue/project.js';
+import type { SubmitBody } from '../wire/index.js';
+import { type Problem, problem } from '../wire/problem.js';
+
+/** What a submission reports about its own convergence. */
+export interface ReportedConvergence {
+  readonly evidence: ConvergenceEvidence | undefined;
+  /** Paths that the result changes, relative to the project's root. */
+  readonly files: readonly string[];
+  readonly caller: Caller;
+}
+
+/** The methodology's requirements for this result. The role comes from the grant, not from the submission. */
+export function convergenceFacts(
+  view: DecisionView,
+  head: Head,
+  reported: ReportedConvergence,
+): Pick<SubmitFacts, 'authority' | 'convergence'> {
+  const { methodology } = view;
+  if (subjectKindOf(head.subject) !== 'edge') return { authority: 'granted' };
+  const { edge = '' } = subjectKeys(head.subject);
+  const claimedRole = head.claim?.agent_role ?? null;
+  const is_human = claimedRole === HUMAN_ROLE && reported.caller.may_review;
+  // In an unconfigured project any agent can claim the role `human`,
+  // so the role counts only for a caller who may review.
+  const agent_role = claimedRole === HUMAN_ROLE && !is_human ? null : claimedRole;
+  const authority = checkAuthority(methodology, { edge, agent_role, files: reported.files, is_human });
+  const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
+  if (methodology === null) {
+    if (authority.verdict === 'granted') return { authority: 'granted' };
+    return {
+      authority: authority.verdict,
+      convergence: { failing: [], needs_human: false, ...authorityDetails },
+    };
+  }
+  const { failing, needs_human } = evaluateConvergence(
+    view,
+    methodology,
+    head.subject,
+    reported.evidence?.evaluators,
+  );
+  return {
+    authority: authority.verdict,
+    convergence: {
+      // A human may override every failing check except those that a program decides.
+      failing: (is_human ? failing.filter(isProgramCheck) : failing).map(({ name, says }) => ({
+        name,
+        says,
+      })),
+      needs_human: needs_human && !is_human,
+      ...authorityDetails,
+    },
+  };
+}
+
+/** Failing checks that a human cannot override, by the reported evaluators. Empty if the project is not configured. */
+export function failingProgramChecks(
+  view: DecisionView,
+  subject: string,
+  evaluators?: CheckCounts,
+): FailingCheck[] {
+  const { methodology } = view;
+  if (methodology === null || subjectKindOf(subject) !== 'edge') return [];
+  const { failing } = evaluateConvergence(view, methodology, subject, evaluators);
+  return failing.filter(isProgramCheck).map(({ name, says }) => ({ name, says }));
+}
+
+const isProgramCheck = ({ type }: ConvergenceEvaluation['failing'][number]): boolean =>
+  type === 'deterministic';
+
+interface ConvergenceEvaluation extends Pick<ConvergenceFacts, 'needs_human'> {
+  readonly failing: readonly { name: string; says: string; type: EffectiveCheck['type'] | null }[];
+}
+
+function evaluateConvergence(
+  view: DecisionView,
+  methodology: Methodology,
+  subject: string,
+  evaluators?: CheckCounts,
+): ConvergenceEvaluation {
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const vector = view.feature(feature_id);
+  if (vector === null) {
+    const says = `There is no vector of ${feature_id}, so nobody knows what its result must pass. Write features/active/${feature_id}.yml, and run gen init again.`;
+    return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
+  }
+  const checks = effectiveChecklist(methodology, vector, edge);
+  const details = (evaluators?.details ?? []) as unknown as Parameters<typeof judgeConvergence>[1];
+  const { failing, human } = judgeConvergence(checks, details);
+  const typeOf = (name: string) => checks.find((check) => check.name === name)?.type ?? null;
+  return {
+    failing: failing.map((check) => ({ ...check, type: typeOf(check.name) })),
+    needs_human: human.length > 0,
+  };
+}
+
+/** Evidence stored with the result: always in a configured project, otherwise only if the submission reports some. */
+export function evidenceFrom(body: SubmitBody, configured: boolean): ConvergenceEvidence | null {
+  const { evaluators, convergence_type, context_hash } = body;
+  const reported = {
+    ...(evaluators === undefined ? {} : { evaluators }),
+    ...(convergence_type === undefined ? {} : { convergence_type }),
+    ...(context_hash === undefined ? {} : { context_hash }),
+  };
+  if (!configured && Object.keys(reported).length === 0) return null;
+  return { iteration: body.iteration ?? 1, convergence_type: 'standard', ...reported };
+}
+
+export function evidenceProblem(body: SubmitBody, subject: string): Problem | null {
+  if (subjectKindOf(subject) === 'edge' || evidenceFrom(body, false) === null) return null;
+  const message = 'expected only with the result of an edge, as convergence_type and context_hash are';
+  return problem('INVALID_REQUEST', `evaluators: ${message}`, [{ path: 'evaluators', message }]);
+}
+
+/** Rejects the role `human` for a caller who may not review. */
+export function roleProblem(
+  project: Project,
+  requests: readonly { readonly body: { readonly agent_role?: string | undefined } }[],
+  caller: Caller,
+): Problem | null {
+  if (caller.may_review || !requests.some(({ body }) => body.agent_role === HUMAN_ROLE)) return null;
+  if (project.view().methodology === null) return null;
+  const message = 'the role human is for those who may review: take the role of an agent';
+  return problem('FORBIDDEN', `agent_role: ${message}`, [{ path: 'agent_role', message }]);
+}

@@ -1,0 +1,145 @@
+import type { Decision, EdgeFacts, SharedClaim } from '../../core/claims/commands.js';
+import type { Head } from '../../core/claims/head.js';
+import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
+import { edgePathOf } from '../../core/features/edge-path.js';
+import type { Methodology } from '../../core/graph/methodology.js';
+import { innerProduct, touchedModules } from '../../core/graph/modules.js';
+import { profileEdges, profileOf } from '../../core/graph/profile.js';
+import { subjectKeys, subjectKindOf } from '../../core/subject.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { TransactionBuilder } from '../queue/transaction-builder.js';
+
+/** The agent id and default role in single-agent mode. */
+export const SINGLE_AGENT = { agent_id: 'primary', agent_role: 'full_stack' } as const;
+
+/** Maximum number of names listed in a message. */
+const SHARED_NAMED_MAX = 20;
+const EDGE_SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
+
+/**
+ * Why nobody can claim this edge, as a sentence; null if it can be claimed. An unconfigured project accepts any
+ * well-formed edge, because its features are not recorded.
+ */
+export function unknownEdgeReason(view: DecisionView, subject: string): string | null {
+  if (!EDGE_SUBJECT.test(subject))
+    return `${subject} is no edge of a feature: expected as REQ-F-AUTH-001#design_code.`;
+  const { methodology } = view;
+  if (methodology === null) return null;
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const { topology } = methodology;
+  if (!topology.transitions.some((transition) => transition.edge === edge)) {
+    const known = topology.transitions.map((transition) => transition.edge).join(', ');
+    return `The topology of this project has no edge ${edge}. It has ${known}.`;
+  }
+  const vector = view.feature(feature_id);
+  if (vector === null) {
+    return `There is no feature ${feature_id}. Begin it: gen spawn --type feature --id ${feature_id} --reason WHY. Or write features/active/${feature_id}.yml, and run gen init again.`;
+  }
+  const profile = profileOf(methodology, vector);
+  if (profileEdges(profile, topology).some((included) => included.edge === edge)) return null;
+  return `The profile ${profile.name} of ${feature_id} leaves ${edge} out. Work on another edge, or give the feature another profile.`;
+}
+
+/** Facts about this agent's claim to an edge; undefined if the project is not configured. */
+export function edgeFacts(
+  view: DecisionView,
+  subject: string,
+  { agent_id, agent_role }: { readonly agent_id: string; readonly agent_role: string | null },
+): EdgeFacts | undefined {
+  if (subjectKindOf(subject) !== 'edge') return undefined;
+  const { methodology } = view;
+  if (methodology === null) return undefined;
+  const others = view.heldEdges().filter(isOther(subject, agent_id));
+  const overlaps = others.map((head) => moduleOverlap(methodology, subject, head));
+  const shared = overlaps.flatMap(({ claim }) => (claim === null ? [] : [claim]));
+  const { enforce } = methodology.parallelism;
+  return {
+    unknown_message: unknownEdgeReason(view, subject),
+    second_agent: isSingleAgentProject(methodology) && agent_id !== SINGLE_AGENT.agent_id,
+    shared: shared.slice(0, SHARED_NAMED_MAX),
+    enforced: enforce,
+    warnings: [
+      roleWarning(methodology, agent_role),
+      orderWarning(view, methodology, subject),
+      ...overlaps.map(({ warning }) => warning),
+    ]
+      .filter((warning) => warning !== null)
+      .slice(0, SHARED_NAMED_MAX),
+  };
+}
+
+/** Edge order is advisory: a claim out of order is granted with a warning. */
+function orderWarning(view: DecisionView, methodology: Methodology, subject: string): string | null {
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const vector = view.feature(feature_id);
+  if (vector === null) return null;
+  const edgePath = edgePathOf(profileOf(methodology, vector), methodology.topology);
+  const needs = edgePath.find((stage) => stage.edge === edge)?.needs ?? [];
+  const unfinished = needs.filter(
+    (earlierEdge) => view.peekHead(`${feature_id}#${earlierEdge}`).phase !== 'COMPLETED',
+  );
+  if (unfinished.length === 0) return null;
+  return `${edge} builds on ${unfinished.join(', ')}, of which ${feature_id} has no accepted result yet. What comes first: gen start --feature ${feature_id}`;
+}
+
+/** Authority is checked when the edge converges. An agent with an unknown role has none, so it is warned at the claim. */
+function roleWarning({ roles: { roles } }: Methodology, agentRole: string | null): string | null {
+  if (agentRole === null || agentRole === HUMAN_ROLE || Object.hasOwn(roles, agentRole)) return null;
+  const known = Object.keys(roles).slice(0, SHARED_NAMED_MAX).join(', ');
+  return `agent_roles.yml has no role ${JSON.stringify(agentRole)}: it has authority over no edge. Known are ${known}.`;
+}
+
+export const isSingleAgentProject = (methodology: Methodology | null): boolean =>
+  methodology?.mode === 'single';
+
+const isOther =
+  (subject: string, agentId: string) =>
+  (head: Head): boolean =>
+    head.subject !== subject && head.claim !== null && head.claim.agent_id !== agentId;
+
+interface ModuleOverlap {
+  readonly claim: SharedClaim | null;
+  readonly warning: string | null;
+}
+
+/** No shared module means no conflict. Unknown modules are not the same as none, and give a warning. */
+function moduleOverlap({ modules }: Methodology, subject: string, head: Head): ModuleOverlap {
+  const { feature_id = '' } = subjectKeys(subject);
+  const { feature_id: other = '' } = subjectKeys(head.subject);
+  const agent_id = head.claim?.agent_id ?? '';
+  const { count, shared } = innerProduct(modules, feature_id, other);
+  const holderText = `${agent_id} holds ${head.subject}`;
+  if (count === 0) return { claim: null, warning: null };
+  if (count === null) {
+    const warning = `${holderText}, and nobody knows whether it shares modules with ${feature_id}: see graph/modules.yml.`;
+    return { claim: null, warning };
+  }
+  const warning = `${holderText}, which touches ${shared.slice(0, SHARED_NAMED_MAX).join(', ')} too. Do one after the other.`;
+  return { claim: { subject: head.subject, agent_id, shared_modules: shared }, warning };
+}
+
+/**
+ * Fences grants of edges that may share modules. Two coordinators could grant such edges at the same moment: neither
+ * has seen the other's grant, and no head is in both transactions. So each such grant changes the rules: of two
+ * transactions decided under one `rules_seq` the store commits one, and the other is decided again after reading
+ * every event up to that change, including the first claim. Claims from before enforcement are seen too, because the
+ * configuration itself changed the rules.
+ */
+export function fenceSharedModules(
+  transaction: TransactionBuilder,
+  view: DecisionView,
+  decision: Decision,
+): void {
+  const { subject } = decision.next;
+  if (subjectKindOf(subject) !== 'edge') return;
+  const { methodology } = view;
+  if (methodology === null || !methodology.parallelism.enforce) return;
+  if (decision.code === 'DENIED_PARALLEL') {
+    // The refusal holds only while these claims do.
+    for (const held of decision.details.shared ?? [])
+      transaction.check(held.subject, view.head(held.subject).seq);
+  }
+  if (decision.code !== 'GRANTED' && decision.code !== 'REASSIGNED') return;
+  const { feature_id = '' } = subjectKeys(subject);
+  if (touchedModules(methodology.modules, feature_id) !== null) transaction.markRulesChanged();
+}

@@ -1,0 +1,59 @@
+import type { ClaimFacts } from '../../core/claims/commands.js';
+import type { Head } from '../../core/claims/head.js';
+import { dependenciesOf, inputsOf, openDependenciesOf } from '../../core/plan/index.js';
+import type { RecordHead } from '../../core/record.js';
+import { subjectKindOf } from '../../core/subject.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import { sha256Hex } from '../runtime/identity.js';
+import { type Problem, problem } from '../wire/problem.js';
+import { edgeFacts, unknownEdgeReason } from './edge-facts.js';
+
+const INPUTS_CHARS_MAX = 64;
+
+/** The facts that the claim rules need from the plan, the methodology and the sessions. */
+export function claimFacts(
+  view: DecisionView,
+  subject: string,
+  agent: { readonly agent_id: string; readonly agent_role: string | null },
+  session: RecordHead | null,
+): ClaimFacts {
+  const dependencies = dependenciesOf(view.state.plan, subject);
+  const edge = edgeFacts(view, subject, agent);
+  return {
+    known: edge === undefined ? isKnownSubject(view, subject) : edge.unknown_message === null,
+    session_closed: session?.value.state === 'closed',
+    waiting_for: dependencies.filter((id) => view.head(id).phase !== 'COMPLETED'),
+    inputs: dependencies.length === 0 ? null : inputsDigest(view, subject),
+    reached_limit: view.exhaustedLimit,
+    ...(edge === undefined ? {} : { edge }),
+  };
+}
+
+export const isSessionClosed = (view: DecisionView, sessionId: string): boolean =>
+  view.lookUpSession(sessionId).record?.value.state === 'closed';
+
+export const isKnownSubject = (view: DecisionView, subject: string): boolean =>
+  unknownReason(view, subject) === null;
+
+/** Why the subject is unknown: a task to the plan, an edge to the methodology. Null if it is known. */
+export function unknownReason(view: DecisionView, subject: string): string | null {
+  if (subjectKindOf(subject) === 'edge') return unknownEdgeReason(view, subject);
+  return view.state.plan.get(subject) === undefined ? `${subject} is not in the plan of this project.` : null;
+}
+
+export const unknownSubjectProblem = (view: DecisionView, subject: string): Problem =>
+  problem('NOT_FOUND', unknownReason(view, subject) ?? `${subject} has no history yet.`);
+
+export function openDependencies(view: DecisionView, subject: string): readonly string[] {
+  return openDependenciesOf(view.state.plan, subject, (id) => view.peekHead(id).phase === 'COMPLETED');
+}
+
+/** Digest of the results this work builds on. It changes when one of them does. */
+export function inputsDigest(view: DecisionView, subject: string): string | null {
+  const inputs = inputsOf(view.state.plan, subject, (id) => resultVersion(view.head(id)));
+  if (inputs === null || inputs.length <= INPUTS_CHARS_MAX) return inputs;
+  return sha256Hex(inputs).slice(0, 32);
+}
+
+const resultVersion = (head: Head) =>
+  head.result === null ? null : { generation: head.result.generation, epoch: head.epoch };

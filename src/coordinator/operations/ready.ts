@@ -1,0 +1,125 @@
+import { canTakeOver, isLive, permitHeldUntilMs } from '../../core/claims/lease.js';
+import { agentsByTrack, compareRank, type Rank, trackCapacity } from '../../core/plan/index.js';
+import { readinessOf } from '../../core/views/index.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import { openDependencies } from './facts.js';
+
+/**
+ * Claimable work, best first: the agent's own tracks, then tracks with capacity, then the rest. Advisory: the work
+ * still has to be claimed.
+ */
+export function* readyWork(
+  view: DecisionView,
+  agentId: string,
+  track: string | undefined,
+): Generator<string> {
+  const capacityOf = trackCapacities(view, agentId);
+  const own = ownTracks(view, agentId);
+  const preference = (name: string): number => {
+    const capacity = capacityOf(name);
+    if (capacity === 'full') return 3;
+    if (own.has(name)) return 0;
+    return capacity === 'free' ? 1 : 2;
+  };
+  const candidates = candidatesByTrack(view, track);
+  for (const level of [0, 1, 2]) {
+    const lists = [...candidates]
+      .filter(([name]) => preference(name) === level)
+      .flatMap(([, trackLists]) => trackLists);
+    for (const { id } of mergeBestFirst(lists)) if (isReadyNow(view, id)) yield id;
+  }
+}
+
+/** Number of ready subjects per track, for any agent, counted up to `countMax`. */
+export function readyByTrack(view: DecisionView, countMax: number): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const [track, lists] of candidatesByTrack(view, undefined)) {
+    let count = 0;
+    for (const { id } of mergeBestFirst(lists)) {
+      if (count >= countMax) break;
+      if (isReadyNow(view, id)) count += 1;
+    }
+    if (count > 0) counts.set(track, count);
+  }
+  return counts;
+}
+
+/** Candidates per track as sorted lists, best first: unclaimed work, and claimed work that may be taken over. */
+function candidatesByTrack(view: DecisionView, track: string | undefined): Map<string, (readonly Rank[])[]> {
+  const { state } = view;
+  const lists = new Map<string, (readonly Rank[])[]>();
+  for (const [name, free] of state.frontier.byTrack) lists.set(name, [free]);
+  const held = [...takeableRanks(view)].sort(compareRank);
+  for (const name of new Set(held.map((rank) => rank.track))) {
+    lists.set(name, [...(lists.get(name) ?? []), held.filter((rank) => rank.track === name)]);
+  }
+  return track === undefined ? lists : new Map([[track, lists.get(track) ?? []]]);
+}
+
+function* takeableRanks(view: DecisionView): Generator<Rank> {
+  const { live: claimed, frontier, plan } = view.state;
+  for (const subject of claimed) {
+    if (!canTakeOver(view.peekHead(subject), view.now_ms, view.rulesOf(subject))) continue;
+    const rank = frontier.rankOf(plan, subject);
+    if (rank !== undefined) yield rank;
+  }
+}
+
+/** Merges several lists, each sorted best first. */
+function* mergeBestFirst(lists: readonly (readonly Rank[])[]): Generator<Rank> {
+  const cursors = lists.map((ranks) => ({ ranks, at: 0 }));
+  for (;;) {
+    let best: (typeof cursors)[number] | null = null;
+    for (const list of cursors) {
+      const rank = list.ranks[list.at];
+      const ahead = best?.ranks[best.at];
+      if (rank !== undefined && (ahead === undefined || compareRank(rank, ahead) < 0)) best = list;
+    }
+    const found = best?.ranks[best.at];
+    if (best === null || found === undefined) return;
+    best.at += 1;
+    yield found;
+  }
+}
+
+function isReadyNow(view: DecisionView, id: string): boolean {
+  // The plan may have changed since the frontier was rebuilt.
+  if (!view.state.plan.has(id)) return false;
+  const head = view.peekHead(id);
+  if (head.phase === 'COMPLETED') return false;
+  return readinessOf(head, openDependencies(view, id), view.rulesOf(id), view.now_ms) === 'ready';
+}
+
+function trackCapacities(view: DecisionView, agentId: string) {
+  const agents = agentsByTrack(liveClaims(view));
+  const max = view.policy.max_agents_per_track;
+  return (track: string) => trackCapacity(agents.get(track), agentId, max);
+}
+
+function* liveClaims(view: DecisionView) {
+  for (const subject of view.state.live) {
+    const head = view.peekHead(subject);
+    if (head.claim !== null && isLive(head, view.now_ms, view.rulesOf(subject))) {
+      yield { subject, agent_id: head.claim.agent_id };
+    }
+  }
+}
+
+/** The tracks an agent has worked in, which it is given again first. */
+function ownTracks(view: DecisionView, agentId: string): ReadonlySet<string> {
+  return view.state.tracksByAgent.get(agentId) ?? new Set();
+}
+
+/** When the next claim or pause ends, so that a waiter knows when to check again. */
+export function nextDeadlineMs(view: DecisionView): number {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const subject of view.state.live) {
+    const untilMs = permitHeldUntilMs(view.peekHead(subject), view.rulesOf(subject));
+    if (untilMs !== null && untilMs > view.now_ms) nextMs = Math.min(nextMs, untilMs);
+  }
+  for (const subject of view.state.inBackoff) {
+    const retryMs = view.peekHead(subject).retry_at_ms ?? 0;
+    if (retryMs > view.now_ms) nextMs = Math.min(nextMs, retryMs);
+  }
+  return nextMs;
+}

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+
+const A = 'A-001-core';
+const KIB_64 = 64 * 1024;
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+forEachStore('results', (open) => {
+  async function begin(limits = {}) {
+    const harness = await open({ limits });
+    await harness.plan(planOf(A));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A);
+    return { house: harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, alpha };
+  }
+  const textOf = (bytes: number) => 'x'.repeat(bytes - 2);
+
+  test('of up to 64 KiB travel inside the event', async () => {
+    const { house: harness, alpha, queries } = await begin();
+    expect((await alpha.submits(A, textOf(KIB_64))).accepted).toBe(true);
+    const payload = (await harness.events()).at(-1)?.payload;
+    expect(payload).toMatchObject({ result_data: textOf(KIB_64), result_size_bytes: KIB_64 });
+    expect(payload).not.toHaveProperty('blob_sha256');
+    const { results } = unwrap(await queries.listResults(P, A));
+    expect(results).toMatchObject([{ result_data: textOf(KIB_64), blob_sha256: null, accepted: true }]);
+  });
+
+  test('of more than 64 KiB go by blob, and are read back whole', async () => {
+    const { house: harness, alpha } = await begin();
+    const data = { text: textOf(KIB_64) };
+    expect((await alpha.submits(A, data)).accepted).toBe(true);
+    const payload = (await harness.events()).at(-1)?.payload;
+    expect(payload).not.toHaveProperty('result_data');
+    expect(payload?.blob_sha256).toBe(sha256(JSON.stringify(data)));
+    await harness.restart();
+    const { queries } = harness.coordinator;
+    const id = unwrap(await queries.listResults(P, A)).results[0]?.id ?? '';
+    expect(unwrap(await queries.getResult(P, A, id)).result_data).toEqual(data);
+    const bytes = unwrap(await queries.getBlob('acme', String(payload?.blob_sha256)));
+    expect(Buffer.from(bytes).toString()).toBe(JSON.stringify(data));
+  });
+
+  test('may be put first and submitted by their hash', async () => {
+    const { coordinator, alpha } = await begin();
+    const bytes = Buffer.from('not json');
+    const blob_sha256 = sha256('not json');
+    const put = await coordinator.putBlob('acme', blob_sha256, bytes);
+    expect(put).toEqual({ sha256: blob_sha256, size_bytes: 8 });
+    const { session_id, generation } = alpha.handle(A);
+    const submitted = await coordinator.submitResult(P, { task_id: A, session_id, generation, blob_sha256 });
+    expect(submitted).toMatchObject({
+      accepted: true,
+      work_product_ref: `wp-${A}-gen1-${blob_sha256.slice(0, 12)}`,
+    });
+  });
+
+  test('that name a blob nobody put, or one of another tenant, are refused and the claim stands', async () => {
+    const { house: harness, coordinator, alpha } = await begin();
+    const bytes = Buffer.from('theirs');
+    unwrap(await coordinator.putBlob('other', sha256('theirs'), bytes));
+    const position = await harness.position();
+    const { session_id, generation } = alpha.handle(A);
+    const body = { task_id: A, session_id, generation, blob_sha256: sha256('theirs') };
+    expect(await coordinator.submitResult(P, body)).toMatchObject({ problem: 'BLOB_MISSING' });
+    expect(await harness.position()).toBe(position);
+    expect((await alpha.submits(A)).accepted).toBe(true);
+  });
+
+  test('a blob is put under its own hash and within the tenant’s size, or not at all', async () => {
+    const { coordinator, queries } = await begin({ max_result_size_bytes: 10 });
+    const bytes = Buffer.from('0123456789');
+    const wrong = await coordinator.putBlob('acme', sha256('other'), bytes);
+    expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
+    const large = Buffer.from('0123456789a');
+    expect(await coordinator.putBlob('acme', sha256('0123456789a'), large)).toMatchObject({
+      problem: 'INVALID_REQUEST',
+    });
+    expect(await queries.getBlob('acme', sha256('other'))).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(unwrap(await coordinator.putBlob('acme', sha256('0123456789'), bytes)).size_bytes).toBe(10);
+  });
+
+  test('refused ones are kept with their data and can be read', async () => {
+    const { house: harness, queries, alpha } = await begin();
+    harness.advance(301);
+    await new HarnessAgent(harness, 'beta', 's2').claims(A);
+    const { parked } = await alpha.submits(A, { draft: 1 });
+    expect(unwrap(await queries.getResult(P, A, parked ?? ''))).toMatchObject({
+      id: parked,
+      generation: 1,
+      agent_id: 'alpha',
+      result_data: { draft: 1 },
+      accepted: false,
+      rejection_reason: 'STALE_GENERATION',
+      parked: true,
+    });
+    expect(await queries.getResult(P, A, 'res_none')).toMatchObject({ problem: 'NOT_FOUND' });
+  });
+});

@@ -1,0 +1,164 @@
+import { setMaxListeners } from 'node:events';
+import { isDone } from '../../core/views/index.js';
+import type { Project } from '../queue/project.js';
+import type { Environment } from '../runtime/environment.js';
+import { isSessionClosed } from './facts.js';
+import { nextDeadlineMs, readyByTrack } from './ready.js';
+
+/** After a scan, pause this many times its duration, so that most of the time is left for commands. */
+const PAUSE_PER_SCAN = 4;
+
+interface Waiter {
+  readonly session_id: string;
+  readonly track: string | undefined;
+  /** The last change this waiter has examined without finding work. */
+  seen: number;
+  readonly wake: () => void;
+}
+
+/** A request to wait: for which session and track, and for how long. */
+export interface WaitTicket extends Pick<Waiter, 'session_id' | 'track' | 'seen'> {
+  readonly remainingMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * The callers waiting for work in a project. Ready work wakes one waiter, and another only if that one could not take
+ * it: waking all on every change would consume all time with many waiters. The most recent waiter is woken first,
+ * because one that has waited long may be gone, and work granted to it is lost for a whole lease.
+ */
+export class WaitQueue {
+  private readonly waiters = new Set<Waiter>();
+  /** Waiters that were woken and have not acknowledged yet. */
+  private wokenCount = 0;
+  /** Counts changes without an event: expired leases, ended pauses, a rebuilt frontier. */
+  private dueTimers = 0;
+  private pauseUntilMs = 0;
+  private isSurveying = false;
+  private cancelTimer: () => void = () => {};
+  private stopListening: () => void = () => {};
+
+  constructor(
+    private readonly project: Project,
+    private readonly environment: Environment,
+  ) {}
+
+  /** A counter of possible changes. Read it before asking for work, then wait from that value. */
+  get changes(): number {
+    return this.project.changeNotifier.count + this.dueTimers;
+  }
+
+  /** Resolves with true when woken, which the caller must `acknowledge`; with false when the time is up. */
+  wait({ session_id, track, seen, remainingMs, signal }: WaitTicket): Promise<boolean> {
+    if (signal?.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const settle = (wasWoken: boolean): void => {
+        cancel();
+        signal?.removeEventListener('abort', giveUp);
+        this.waiters.delete(waiter);
+        if (this.waiters.size === 0) this.stopScanning();
+        resolve(wasWoken);
+      };
+      const giveUp = (): void => settle(false);
+      const waiter = { session_id, track, seen, wake: () => settle(true) };
+      const cancel = this.environment.setTimer(remainingMs, giveUp);
+      // An embedder may end all its waits with one signal; Node warns of a leak from the eleventh listener on.
+      if (signal !== undefined) setMaxListeners(0, signal);
+      signal?.addEventListener('abort', giveUp, { once: true });
+      this.waiters.add(waiter);
+      if (this.waiters.size === 1) this.listenForChanges();
+      this.scan();
+    });
+  }
+
+  /** A woken waiter has made its request: whatever work is left goes to the next. */
+  acknowledge(): void {
+    this.wokenCount -= 1;
+    this.scan();
+  }
+
+  private listenForChanges(): void {
+    this.stopListening = this.project.changeNotifier.once(() => {
+      this.listenForChanges();
+      this.scan();
+    });
+  }
+
+  private stopScanning(): void {
+    this.stopListening();
+    this.cancelTimer();
+  }
+
+  private scan(): void {
+    if (this.waiters.size === 0) return;
+    const beganMs = this.environment.clock.monotonicMs();
+    if (beganMs < this.pauseUntilMs) {
+      this.scanAfter(this.pauseUntilMs - beganMs, 0);
+      return;
+    }
+    this.wakeReady();
+    if (this.waiters.size === 0) return;
+    this.resurveyFrontier();
+    const view = this.project.view();
+    this.scanAfter(Math.max(nextDeadlineMs(view) - view.now_ms, 1), 1);
+    const endedMs = this.environment.clock.monotonicMs();
+    this.pauseUntilMs = endedMs + (endedMs - beganMs) * PAUSE_PER_SCAN;
+  }
+
+  /** Work that a plan change made ready is in no list until the frontier is rebuilt. */
+  private resurveyFrontier(): void {
+    const { frontier, plan } = this.project.state;
+    if (this.isSurveying || frontier.rebuiltVersion === frontier.currentVersion(plan)) return;
+    this.isSurveying = true;
+    const ended = (dueCount: number): void => {
+      this.isSurveying = false;
+      this.dueTimers += dueCount;
+      if (dueCount > 0) this.scan();
+    };
+    // On failure, the next request for work reports the error.
+    this.project.surveyFrontier().then(
+      () => ended(1),
+      () => ended(0),
+    );
+  }
+
+  private scanAfter(waitMs: number, dueCount: number): void {
+    this.cancelTimer();
+    if (waitMs === Number.POSITIVE_INFINITY) return;
+    this.cancelTimer = this.environment.setTimer(waitMs, () => {
+      this.dueTimers += dueCount;
+      this.scan();
+    });
+  }
+
+  private wakeReady(): void {
+    const { changes } = this;
+    const candidates = [...this.waiters].reverse().filter(({ seen }) => seen < changes);
+    // Everything is done: waiters would wait for a new plan, so they return and can ask again.
+    if (isDone(this.project.state)) for (const waiter of candidates.splice(0)) this.wakeWaiter(waiter);
+    if (candidates.length === 0) return;
+    const view = this.project.view();
+    const ready = readyByTrack(view, candidates.length + this.wokenCount);
+    let remaining = -this.wokenCount;
+    for (const count of ready.values()) remaining += count;
+    for (const waiter of candidates) {
+      const { track, session_id } = waiter;
+      // It takes no work from others, and should learn now that its session is closed.
+      if (isSessionClosed(view, session_id)) {
+        this.wakeWaiter(waiter);
+        continue;
+      }
+      const available = track === undefined ? remaining : Math.min(remaining, ready.get(track) ?? 0);
+      if (available > 0) {
+        if (track !== undefined) ready.set(track, available - 1);
+        remaining -= 1;
+        this.wakeWaiter(waiter);
+      } else if (this.wokenCount === 0) waiter.seen = changes;
+    }
+  }
+
+  private wakeWaiter(waiter: Waiter): void {
+    this.wokenCount += 1;
+    waiter.wake();
+  }
+}

@@ -1,0 +1,52 @@
+import { isDone } from '../../core/views/index.js';
+import { type Caller, isStillAuthorized } from '../authentication/caller.js';
+import type { Project } from '../queue/project.js';
+import type { Environment } from '../runtime/environment.js';
+import type { ClaimResult } from '../wire/index.js';
+import { isProblem, type Problem, unauthorizedProblem } from '../wire/problem.js';
+import { WaitQueue } from './wait-queue.js';
+
+const waitQueues = new WeakMap<Project, WaitQueue>();
+
+function waitQueueOf(project: Project, environment: Environment): WaitQueue {
+  const waitQueue = waitQueues.get(project) ?? new WaitQueue(project, environment);
+  waitQueues.set(project, waitQueue);
+  return waitQueue;
+}
+
+export interface WaitRequest {
+  readonly session_id: string;
+  readonly seconds: number;
+  readonly track: string | undefined;
+  /** Ends the wait: the client disconnected, the server stops, or the credential became invalid. */
+  readonly signal: AbortSignal | undefined;
+  readonly caller: Caller;
+}
+
+/**
+ * Requests work until there is some or the time is up, waiting in the queue in between. After a disconnect it does
+ * not request again: work granted to nobody is lost for a whole lease.
+ */
+export async function waitForWork(
+  project: Project,
+  environment: Environment,
+  { session_id, seconds, track, signal, caller }: WaitRequest,
+  tryNext: () => Promise<ClaimResult | Problem>,
+): Promise<ClaimResult | Problem> {
+  const waitQueue = waitQueueOf(project, environment);
+  const deadlineMs = environment.clock.monotonicMs() + seconds * 1000;
+  for (let wasWoken = false; ; ) {
+    // Read before the request, so that work which becomes ready in the same batch is not missed.
+    const seen = waitQueue.changes;
+    const reply = await tryNext().finally(() => {
+      if (wasWoken) waitQueue.acknowledge();
+    });
+    const remainingMs = deadlineMs - environment.clock.monotonicMs();
+    if (isProblem(reply) || reply.reason !== 'NOTHING_READY') return reply;
+    if (remainingMs <= 0 || isDone(project.state)) return reply;
+    wasWoken = await waitQueue.wait({ session_id, track, seen, remainingMs, signal });
+    if (!signal?.aborted) continue;
+    if (wasWoken) waitQueue.acknowledge();
+    return isStillAuthorized(caller) ? reply : unauthorizedProblem();
+  }
+}

@@ -1,0 +1,23 @@
+import { type Problem, problem } from '../wire/problem.js';
+
+/** Cursors are opaque to clients, so that they can hold more than a position later. */
+export const cursorAt = (position: number): string => Buffer.from(`p:${position}`).toString('base64url');
+
+/**
+ * A cursor beyond the end belongs to a history that is gone, for
+ * example after a restored backup. Waiting would never end.
+ */
+export const cursorAheadProblem = (path: string, requested: number, position: number): Problem => {
+  const message = `points at position ${requested}, and the log ends at ${position}`;
+  const detail =
+    `${path}: ${message}. The log is not the one this position came from: read it again from the beginning, ` +
+    'or from a position it has.';
+  return problem('CURSOR_AHEAD', detail, [{ path, message }]);
+};
+
+/** Returns null for an invalid cursor. The empty cursor is the beginning. */
+export function positionOfCursor(cursor: string): number | null {
+  if (cursor === '') return 0;
+  const match = /^p:(\d{1,15})$/.exec(Buffer.from(cursor.slice(0, 64), 'base64url').toString());
+  return match === null ? null : Number(match[1]);
+}

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+const EDGE = 'REQ-F-1#design_code';
+
+forEachStore('explain', (open) => {
+  async function begin(limits = {}) {
+    const harness = await open({ limits });
+    await harness.plan(planOf(A, { id: B, depends_on: [A] }));
+    const rules = async (taskId: string) =>
+      unwrap(await harness.coordinator.queries.explain(P, taskId)).why.map((one) => one.rule);
+    return {
+      house: harness,
+      coordinator: harness.coordinator,
+      alpha: new HarnessAgent(harness, 'alpha', 's1'),
+      rules,
+    };
+  }
+
+  test('says that work which nothing forbids can be claimed', async () => {
+    const { coordinator } = await begin();
+    expect(await coordinator.queries.explain(P, A)).toEqual({
+      task_id: A,
+      claimable: true,
+      why: [{ rule: 'GRANTED', says: expect.any(String) }],
+      next: 'Claim it.',
+    });
+  });
+
+  test('names the holder, its session and its generation', async () => {
+    const { coordinator, alpha } = await begin();
+    await alpha.claims(A);
+    const { claimable, why, next } = unwrap(await coordinator.queries.explain(P, A));
+    expect(claimable).toBe(false);
+    expect(why).toEqual([
+      {
+        rule: 'DENIED_ACTIVE_CLAIM',
+        says: 'alpha holds it in session s1 under generation 1 until 2026-01-04T06:05:00.000Z',
+      },
+    ]);
+    expect(next).toContain('lease');
+  });
+
+  test('says what is completed, and by whom', async () => {
+    const { coordinator, alpha } = await begin();
+    await alpha.claims(A);
+    await alpha.submits(A);
+    const { why } = unwrap(await coordinator.queries.explain(P, A));
+    expect(why).toEqual([{ rule: 'DENIED_COMPLETED', says: 'it was completed by alpha under generation 1' }]);
+  });
+
+  test('names every rule in the way, not only the first', async () => {
+    const { coordinator } = await begin();
+    await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'ask legal' });
+    expect(unwrap(await coordinator.queries.explain(P, B)).why).toEqual([
+      { rule: 'DENIED_HELD', says: 'ask legal' },
+      { rule: 'DENIED_DEPENDENCIES', says: `it waits for ${A}` },
+    ]);
+  });
+
+  test('tells a pause after an error, and its end', async () => {
+    const { coordinator, alpha, house: harness, rules } = await begin();
+    await alpha.claims(A);
+    await alpha.releases(A, { reason: 'ERROR', message: 'disk full' });
+    const { why } = unwrap(await coordinator.queries.explain(P, A));
+    expect(why).toMatchObject([{ rule: 'DENIED_BACKOFF', says: expect.stringContaining('disk full') }]);
+    harness.advance(5);
+    expect(await rules(A)).toEqual(['GRANTED']);
+  });
+
+  test('tells exhaustion, a human gate and a silent holder apart', async () => {
+    const { coordinator, alpha, house: harness, rules } = await begin({ max_generations_per_task: 1 });
+    await alpha.claims(A);
+    await alpha.suspends(A);
+    expect(unwrap(await coordinator.queries.explain(P, A)).why[0]?.says).toContain('waits for a human');
+    await alpha.releases(A);
+    expect(await rules(A)).toEqual(['DENIED_LIMIT']);
+    await alpha.claims(EDGE);
+    harness.advance(1800);
+    expect(unwrap(await coordinator.queries.explain(P, EDGE)).why[0]?.says).toContain('silent since');
+  });
+
+  test('knows work that was taken out of the plan, and does not know what was never in it', async () => {
+    const { coordinator, rules } = await begin();
+    await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
+    unwrap(await coordinator.plans.put(P, planOf(A)));
+    expect(await rules(B)).toEqual(['UNKNOWN_TASK']);
+    expect(await coordinator.queries.explain(P, 'Z-001-never')).toMatchObject({ problem: 'NOT_FOUND' });
+  });
+});

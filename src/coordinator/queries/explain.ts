@@ -1,0 +1,105 @@
+import { holdReason, isLive, isStale } from '../../core/claims/lease.js';
+import { isoTime } from '../../core/events/envelope.js';
+import { subjectKindOf } from '../../core/subject.js';
+import { edgeFacts, isSingleAgentProject, SINGLE_AGENT } from '../operations/edge-facts.js';
+import { openDependencies, unknownReason } from '../operations/facts.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import { adviceFor } from '../wire/advice.js';
+
+export interface Explanation {
+  task_id: string;
+  claimable: boolean;
+  why: readonly { rule: string; says: string }[];
+  next: string;
+}
+
+/**
+ * Lists every rule that keeps an agent from this work, in evaluation order. `liveClaims` is the tenant's current
+ * count, as the store has it.
+ */
+export function explain(view: DecisionView, subject: string, liveClaims: number): Explanation {
+  const unknownMessage = unknownReason(view, subject);
+  const why =
+    unknownMessage === null
+      ? denialReasons(view, subject, liveClaims)
+      : [{ rule: 'UNKNOWN_TASK', says: unknownMessage }];
+  const first = why[0];
+  return {
+    task_id: subject,
+    claimable: first === undefined,
+    why: first === undefined ? [{ rule: 'GRANTED', says: 'nobody holds it and nothing is missing' }] : why,
+    next: first === undefined ? 'Claim it.' : adviceFor(first.rule),
+  };
+}
+
+function denialReasons(
+  view: DecisionView,
+  subject: string,
+  liveClaims: number,
+): { rule: string; says: string }[] {
+  const head = view.head(subject);
+  const rules = view.rulesOf(subject);
+  const { now_ms } = view;
+  const why: { rule: string; says: string }[] = [];
+  if (subjectKindOf(subject) === 'edge' && isSingleAgentProject(view.methodology)) {
+    const says = `only ${SINGLE_AGENT.agent_id} works here: coordination.mode is single in coordination.yml`;
+    why.push({ rule: 'DENIED_SINGLE_AGENT', says });
+  }
+  if (head.phase === 'COMPLETED') {
+    const result = head.result;
+    const byWhom = result === null ? '' : ` by ${result.agent_id} under generation ${result.generation}`;
+    why.push({ rule: 'DENIED_COMPLETED', says: `it was completed${byWhom}` });
+  }
+  const hold = holdReason(head, now_ms, rules);
+  if (hold !== null) why.push({ rule: 'DENIED_HELD', says: hold });
+  if (isLive(head, now_ms, rules) && head.claim !== null) {
+    why.push({ rule: 'DENIED_ACTIVE_CLAIM', says: describeHolder(view, subject) });
+  }
+  const unfinished = openDependencies(view, subject);
+  if (unfinished.length > 0) {
+    why.push({ rule: 'DENIED_DEPENDENCIES', says: `it waits for ${unfinished.slice(0, 20).join(', ')}` });
+  }
+  why.push(...sharedModuleReasons(view, subject));
+  if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) {
+    const error = head.last_error ?? 'no message';
+    const says = `its last attempt failed (${error}); it may be tried again at ${isoTime(head.retry_at_ms)}`;
+    why.push({ rule: 'DENIED_BACKOFF', says });
+  }
+  if (head.generation >= rules.max_generations_per_task) {
+    const says = `it has had ${head.generation} generations, and no more are allowed`;
+    why.push({ rule: 'DENIED_LIMIT', says });
+  }
+  const { max_concurrent_claims } = view.limits;
+  if (liveClaims >= max_concurrent_claims) {
+    const says = `the tenant has ${liveClaims} live claims, and max_concurrent_claims is ${max_concurrent_claims}`;
+    why.push({ rule: 'DENIED_LIMIT', says });
+  }
+  return why;
+}
+
+/** Denials because of shared modules, where the project enforces that. Evaluated for an agent that holds none of the work. */
+function sharedModuleReasons(view: DecisionView, subject: string): { rule: string; says: string }[] {
+  const facts = edgeFacts(view, subject, {
+    agent_id: view.head(subject).claim?.agent_id ?? '',
+    agent_role: null,
+  });
+  if (!facts?.enforced) return [];
+  return facts.shared.map((held) => ({
+    rule: 'DENIED_PARALLEL',
+    says: `${held.agent_id} holds ${held.subject}, which touches ${held.shared_modules.join(', ')} too`,
+  }));
+}
+
+function describeHolder(view: DecisionView, subject: string): string {
+  const { claim, generation } = view.head(subject);
+  if (claim === null) return '';
+  const who = `${claim.agent_id} holds it in session ${claim.session_id} under generation ${generation}`;
+  if (claim.state === 'SUSPENDED') return `${who}, and waits for a human`;
+  if (isStale(view.head(subject), view.now_ms, view.rulesOf(subject))) {
+    return `${who}, silent since ${isoTime(claim.active_at_ms)}; this project leaves such claims to a human`;
+  }
+  if (claim.lease_seconds === null) {
+    return `${who}, without a lease: until it is released, or an operator releases it by force`;
+  }
+  return claim.expires_at_ms === null ? who : `${who} until ${isoTime(claim.expires_at_ms)}`;
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { CoordinatorHarness, P, planOf } from '../../../test/support/coordinator-harness.js';
+import { StoreUnavailable } from '../../stores/store.js';
+import { backoffMs } from './backoff.js';
+
+const A = 'A-001-core';
+const STEP_SECONDS = 0.25;
+
+/** A harness whose store can be made unavailable, counting the calls of background work. */
+async function withOutage() {
+  const harness = await CoordinatorHarness.open('memory');
+  for (const project_id of ['shop', 'bank', 'mill']) await harness.plan(planOf(A), { ...P, project_id });
+  const { store } = harness;
+  const calls = { count: 0 };
+  let isGone = false;
+  const { project, commit } = store;
+  const guarded =
+    <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      if (isGone) {
+        calls.count += 1;
+        throw new StoreUnavailable('The engine is gone.');
+      }
+      return work.apply(store, args);
+    };
+  Object.assign(store, { project: guarded(project), commit: guarded(commit) });
+  /** Lets this many seconds pass for the timers. */
+  const passSeconds = async (seconds: number): Promise<void> => {
+    for (let at = 0; at < seconds; at += STEP_SECONDS) {
+      harness.advance(STEP_SECONDS);
+      harness.environment.runDueTimers();
+      // Background work on a memory store ends within a few turns of the event loop.
+      for (let turn = 0; turn < 10; turn += 1) await harness.environment.yieldToEventLoop();
+    }
+  };
+  const setOutage = (gone: boolean): void => {
+    isGone = gone;
+  };
+  return { house: harness, asked: calls, pass: passSeconds, go: setOutage };
+}
+
+describe('background work on a store that does not answer', () => {
+  it('asks it less and less often, once for all projects, and no less often than every ten seconds', async () => {
+    const { asked: request, pass, go } = await withOutage();
+    await pass(1);
+    go(true);
+    await pass(60);
+    const inFirstMinute = request.count;
+    await pass(60);
+    const inSecondMinute = request.count - inFirstMinute;
+    // Four polls a second of four logs would be 960 attempts a minute.
+    expect(inFirstMinute).toBeLessThan(25);
+    expect(inSecondMinute).toBeLessThanOrEqual(12);
+    expect(inSecondMinute).toBeGreaterThanOrEqual(5);
+  });
+
+  it('reads what others have committed by itself once the store answers again', async () => {
+    const { house: harness, pass, go } = await withOutage();
+    const second = await harness.openAnother();
+    await second.plans.get(P);
+    await pass(1);
+    go(true);
+    await pass(30);
+    go(false);
+    const { moved } = await listening(harness);
+    await second.claimTask(P, { task_id: A, agent_id: 'beta', session_id: 's2' });
+    await pass(11);
+    expect(moved()).toContain('CLAIM_ACQUIRED');
+  });
+
+  it('does not make a command wait: it is refused at once, and one that succeeds ends the pause', async () => {
+    const { house: harness, asked: request, pass, go } = await withOutage();
+    await pass(1);
+    go(true);
+    await pass(60);
+    const claim = { task_id: A, agent_id: 'alpha', session_id: 's1' };
+    expect(await harness.coordinator.claimTask(P, claim)).toMatchObject({ problem: 'UNAVAILABLE' });
+    go(false);
+    expect(await harness.coordinator.claimTask(P, claim)).toMatchObject({ success: true });
+    go(true);
+    const before = request.count;
+    await pass(STEP_SECONDS);
+    expect(request.count).toBeGreaterThan(before);
+  });
+});
+
+/** Collects the event types that the first coordinator streams. */
+async function listening(harness: CoordinatorHarness) {
+  const types: string[] = [];
+  const lost = new AbortController();
+  const feed = harness.coordinator.feed.follow(P, '', lost.signal);
+  void (async () => {
+    for await (const { event } of feed) types.push(event.event_type);
+  })();
+  return { moved: () => types };
+}
+
+describe('the pause after failures in a row', () => {
+  it('doubles up to ten seconds, and is never less than half of that', () => {
+    expect([1, 2, 3, 4, 5, 6, 60].map((failures) => backoffMs(failures, 1))).toEqual([
+      500, 1000, 2000, 4000, 8000, 10_000, 10_000,
+    ]);
+    expect(backoffMs(60, 0)).toBe(5000);
+  });
+});

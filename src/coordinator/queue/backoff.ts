@@ -1,0 +1,42 @@
+import type { Environment } from '../runtime/environment.js';
+
+const FIRST_MS = 500;
+const LONGEST_MS = 10_000;
+/** FIRST_MS doubled this many times reaches LONGEST_MS. */
+const DOUBLINGS_MAX = 5;
+
+/** Pause after consecutive failures, with jitter between half and all of it so that retries do not synchronize. */
+export function backoffMs(failures: number, random: number): number {
+  const pauseMs = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, DOUBLINGS_MAX), LONGEST_MS);
+  return pauseMs * (0.5 + random / 2);
+}
+
+/**
+ * Retry pause for background work after a store outage. Callers' commands never wait for it: they get the store's
+ * current answer, and a success ends the pause.
+ */
+export class Backoff {
+  private failures = 0;
+  private retryAtMs = 0;
+
+  constructor(private readonly environment: Environment) {}
+
+  /** Whether the last call to the store failed. */
+  get isFailing(): boolean {
+    return this.failures > 0;
+  }
+
+  get isPausing(): boolean {
+    return this.isFailing && this.environment.clock.monotonicMs() < this.retryAtMs;
+  }
+
+  failed(): void {
+    this.failures += 1;
+    const random = Buffer.from(this.environment.randomBytes(4)).readUInt32LE() / 2 ** 32;
+    this.retryAtMs = this.environment.clock.monotonicMs() + backoffMs(this.failures, random);
+  }
+
+  succeeded(): void {
+    this.failures = 0;
+  }
+}

@@ -1,0 +1,291 @@
+import type { ClaimIdOf, DecisionContext } from '../../core/claims/commands.js';
+import { emptyHead, type Head } from '../../core/claims/head.js';
+import { isLive, permitHeldUntilMs } from '../../core/claims/lease.js';
+import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '../../core/claims/policy.js';
+import type { AnyHead } from '../../core/fold.js';
+import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import type { RecordHead } from '../../core/record.js';
+import {
+  featureSubject,
+  METHODOLOGY_SUBJECT,
+  POLICY_SUBJECT,
+  sessionSubject,
+  subjectKindOf,
+} from '../../core/subject.js';
+import { claimedSubjectsOf, type WorkState } from '../../core/views/index.js';
+import type { PermitLimit, ProjectKey } from '../../stores/store.js';
+import type { Environment } from '../runtime/environment.js';
+import { claimIdDeriver } from '../runtime/identity.js';
+import { tenantPermitLimits } from './permit-limits.js';
+
+/** Expected effects of operations that are decided but not committed. It guides decisions; the store checks them. */
+export class Overlay {
+  readonly heads = new Map<string, AnyHead>();
+  /** Until when each session counts as active once those operations are committed. */
+  readonly sessionUntilMs = new Map<string, number>();
+}
+
+export interface DecisionSource {
+  readonly key: ProjectKey;
+  readonly state: WorkState;
+  readonly rules_seq: number;
+  readonly limits: Limits;
+  readonly claimIdSecret: string;
+  readonly environment: Environment;
+  readonly skew_margin_ms: number;
+  readonly sessionUntilMs: ReadonlyMap<string, number>;
+  readonly hasOtherWriters: boolean;
+  /** Resolves when every batch decided so far has ended. */
+  settled(): Promise<void>;
+}
+
+/**
+ * The project as an operation sees it while its batch is decided: the committed state, overlaid with the expected
+ * effects of earlier operations in this batch and in batches under way.
+ */
+export class DecisionView {
+  /** Uncommitted heads that the current operation has read. Its transaction must check them. */
+  readonly readSet = new Set<string>();
+  /** Heads that this view has added to the overlay. */
+  private readonly stagedHeads: AnyHead[] = [];
+  private readonly stagedSessionUntil: { readonly session_id: string; readonly until_ms: number }[] = [];
+  readonly limits: Limits;
+  private cachedPolicy: Policy | null = null;
+  private cachedPermitLimits: readonly PermitLimit[] | null = null;
+  private readonly rulesByKind = new Map<string, Rules>();
+  private cachedSession: SessionLookup | null = null;
+  /** The limit that the store reported as exhausted for the current operation. */
+  exhaustedLimit: string | null = null;
+
+  constructor(
+    private readonly source: DecisionSource,
+    readonly now_ms: number,
+    private readonly overlay = new Overlay(),
+  ) {
+    this.limits = source.limits;
+  }
+
+  get key(): ProjectKey {
+    return this.source.key;
+  }
+  get environment(): Environment {
+    return this.source.environment;
+  }
+  get rules_seq(): number {
+    return this.source.rules_seq;
+  }
+  get tenantPermitLimits(): readonly PermitLimit[] {
+    this.cachedPermitLimits ??= tenantPermitLimits(this.limits);
+    return this.cachedPermitLimits;
+  }
+  get state(): WorkState {
+    return this.source.state;
+  }
+
+  /** The head to decide on. If it is uncommitted it joins the read set, and the transaction must check it. */
+  head(subject: string): Head {
+    const staged = this.overlay.heads.get(subject) as Head | undefined;
+    if (staged === undefined) return this.source.state.heads.get(subject) ?? emptyHead(subject);
+    this.readSet.add(subject);
+    return staged;
+  }
+
+  /** Whether the subject has a head, committed or not. */
+  hasHead(subject: string): boolean {
+    return this.overlay.heads.has(subject) || this.source.state.heads.has(subject);
+  }
+
+  /** Whether other coordinators write to the store, whose commits may not be known here yet. */
+  get hasOtherWriters(): boolean {
+    return this.source.hasOtherWriters;
+  }
+
+  /** Reads a head without adding it to the read set. For hints only, not for decisions. */
+  peekHead(subject: string): Head {
+    const staged = this.overlay.heads.get(subject) as Head | undefined;
+    return staged ?? this.source.state.heads.get(subject) ?? emptyHead(subject);
+  }
+
+  /** Starts the next operation. `exhaustedLimit` is the limit that the store reported as exhausted for it. */
+  beginOperation(exhaustedLimit: string | null): void {
+    this.exhaustedLimit = exhaustedLimit;
+    this.cachedSession = null;
+    if (this.readSet.size > 0) this.readSet.clear();
+  }
+
+  record(subject: string): RecordHead | null {
+    const staged = this.overlay.heads.get(subject) as RecordHead | undefined;
+    return staged ?? this.source.state.records.get(subject) ?? null;
+  }
+
+  /** The project's methodology as of its last configuration; null if it was never configured. */
+  get methodology(): Methodology | null {
+    return (this.record(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined) ?? null;
+  }
+
+  feature(featureId: string): FeatureVector | null {
+    return (this.record(featureSubject(featureId))?.value as unknown as FeatureVector | undefined) ?? null;
+  }
+
+  /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */
+  heldEdges(): Head[] {
+    const subjects = new Set([...this.source.state.live, ...this.overlay.heads.keys()]);
+    const edges = [...subjects].filter((subject) => subjectKindOf(subject) === 'edge');
+    return edges
+      .map((subject) => this.peekHead(subject))
+      .filter((head) => isLive(head, this.now_ms, this.rulesOf(head.subject)));
+  }
+
+  /** The subjects an agent may hold, committed or staged by earlier operations. */
+  subjectsHeldBy(agentId: string): ReadonlySet<string> {
+    const subjects = new Set(claimedSubjectsOf(this.source.state, agentId));
+    for (const [subject, head] of this.overlay.heads) {
+      if ((head as Head).claim?.agent_id === agentId) subjects.add(subject);
+    }
+    return subjects;
+  }
+
+  /** Adds a head to the overlay, visible to later operations. */
+  stageHead(head: { subject: string }): void {
+    this.overlay.heads.set(head.subject, head as AnyHead);
+    this.stagedHeads.push(head as AnyHead);
+    this.cachedSession = null;
+  }
+
+  /** Removes what this batch added to the overlay: it is either committed by now or did not happen. */
+  discardStaged(): void {
+    const { heads, sessionUntilMs } = this.overlay;
+    for (const head of this.stagedHeads) if (heads.get(head.subject) === head) heads.delete(head.subject);
+    for (const { session_id, until_ms } of this.stagedSessionUntil) {
+      if (sessionUntilMs.get(session_id) === until_ms) sessionUntilMs.delete(session_id);
+    }
+  }
+
+  get policy(): Policy {
+    this.cachedPolicy ??= policyFromRecord(this.record(POLICY_SUBJECT));
+    return this.cachedPolicy;
+  }
+
+  rulesOf(subject: string): Rules {
+    const kind = subjectKindOf(subject);
+    let rules = this.rulesByKind.get(kind);
+    if (rules === undefined) {
+      rules = rulesFor(kind, this.policy, this.limits, this.source.skew_margin_ms);
+      this.rulesByKind.set(kind, rules);
+    }
+    return rules;
+  }
+
+  decisionContext(subject: string): DecisionContext {
+    return {
+      now_ms: this.now_ms,
+      rules: this.rulesOf(subject),
+      claimIdOf: this.claimIdOf(subject),
+    };
+  }
+
+  claimIdOf(subject: string): ClaimIdOf {
+    return claimIdDeriver(this.source.claimIdSecret, subject);
+  }
+
+  /** The session's subject and record. Cached, because one operation looks up the same session repeatedly. */
+  lookUpSession(session_id: string): SessionLookup {
+    if (this.cachedSession?.session_id !== session_id) {
+      const subject = sessionSubject(session_id);
+      this.cachedSession = { session_id, subject, record: this.record(subject) };
+    }
+    return this.cachedSession;
+  }
+
+  /** A view with a copy of the overlay. Its changes become visible here only on `merge`. */
+  fork(): DecisionView {
+    const overlay = new Overlay();
+    for (const [subject, head] of this.overlay.heads) overlay.heads.set(subject, head);
+    for (const [id, untilMs] of this.overlay.sessionUntilMs) overlay.sessionUntilMs.set(id, untilMs);
+    const forked = new DecisionView(this.source, this.now_ms, overlay);
+    forked.beginOperation(this.exhaustedLimit);
+    return forked;
+  }
+
+  merge(forked: DecisionView): void {
+    for (const head of forked.stagedHeads) this.stageHead(head);
+    for (const { session_id, until_ms } of forked.stagedSessionUntil)
+      this.stageSessionUntil(session_id, until_ms);
+  }
+
+  /** Resolves when the uncommitted operations have ended. */
+  settled(): Promise<void> {
+    return this.source.settled();
+  }
+
+  /** Whether an earlier operation has staged a change to this record. */
+  hasPendingChange(subject: string): boolean {
+    return this.overlay.heads.has(subject);
+  }
+
+  /**
+   * Until when a session that acts now counts as active: its idle time or its longest lease, rounded up to the
+   * second. A lease that ended early may keep it counted slightly longer, never shorter.
+   */
+  extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null): number {
+    const held = this.source.state.bySession.get(sessionId)?.size ?? 0;
+    const remaining = leaseUntilMs === null ? held - 1 : held;
+    const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
+    const committedMs =
+      remaining > 0 ? (this.source.sessionUntilMs.get(sessionId) ?? this.heldClaimsUntilMs(sessionId)) : 0;
+    const untilMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, committedMs, leaseUntilMs ?? 0));
+    this.stageSessionUntil(sessionId, untilMs);
+    return untilMs;
+  }
+
+  /**
+   * New end of activity for a session that lost this head's claim without acting: its idle time from now, or the end
+   * of the claims it still holds. Null if the store's value is not later than that.
+   */
+  shortenSessionUntilMs(head: Head): number | null {
+    const sessionId = head.claim?.session_id ?? '';
+    const claimUntilMs = permitHeldUntilMs(head, this.rulesOf(head.subject));
+    if (claimUntilMs === null) return null;
+    const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
+    const heldMs = this.heldClaimsUntilMs(sessionId, head.subject);
+    const untilMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, heldMs));
+    const committedMs = this.source.sessionUntilMs.get(sessionId) ?? claimUntilMs;
+    if (committedMs <= untilMs) return null;
+    this.stageSessionUntil(sessionId, untilMs);
+    return untilMs;
+  }
+
+  /** When a session that acts now and holds nothing becomes idle. */
+  private get idleUntilMs(): number {
+    return this.now_ms + this.limits.session_idle_seconds * 1000;
+  }
+
+  /** Whether the store already has this value, so that a session acting twice within a second writes it once. */
+  isSessionCountedUntil(sessionId: string, untilMs: number): boolean {
+    return this.source.sessionUntilMs.get(sessionId) === untilMs;
+  }
+
+  private stageSessionUntil(session_id: string, until_ms: number): void {
+    this.overlay.sessionUntilMs.set(session_id, until_ms);
+    this.stagedSessionUntil.push({ session_id, until_ms });
+  }
+
+  /** The latest end of the claims a session holds, except one subject. */
+  private heldClaimsUntilMs(sessionId: string, exceptSubject?: string): number {
+    const held = this.source.state.bySession.get(sessionId) ?? [];
+    const subjects = [...held].filter((subject) => subject !== exceptSubject);
+    return Math.max(0, ...subjects.map((id) => permitHeldUntilMs(this.peekHead(id), this.rulesOf(id)) ?? 0));
+  }
+}
+
+interface SessionLookup {
+  readonly session_id: string;
+  readonly subject: string;
+  readonly record: RecordHead | null;
+}
+
+const ceilToSecond = (atMs: number): number => Math.ceil(atMs / 1000) * 1000;
+
+export function policyFromRecord(record: RecordHead | null): Policy {
+  return record === null ? DEFAULT_POLICY : { ...DEFAULT_POLICY, ...(record.value as Partial<Policy>) };
+}

@@ -1,0 +1,61 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { ManualEnvironment } from '../../../test/support/manual-environment.js';
+import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { RoutedStore } from '../../stores/routed-store.js';
+import { Coordinator } from '../coordinator.js';
+
+const NAMED = 'nothing-here';
+const names = (harness: CoordinatorHarness) =>
+  [...harness.coordinator.queries.projectCounts()].map(({ key }) => key.project_id);
+
+test('a project in which nothing happened is not kept for having been named', async () => {
+  const harness = await CoordinatorHarness.open('memory');
+  const { coordinator } = harness;
+  const key = { ...P, project_id: NAMED };
+  const request = Array.from({ length: 20 }, () => [
+    coordinator.queries.status(key),
+    coordinator.claimTask(key, { task_id: 'A-001-x', agent_id: 'a', session_id: 's' }),
+    coordinator.plans.get(key),
+  ]);
+  await Promise.all(request.flat());
+  expect(names(harness)).toEqual([]);
+});
+
+test('whoever listens to it hears of the first that happens, and from then on it is kept', async () => {
+  const harness = await CoordinatorHarness.open('memory');
+  const { coordinator } = harness;
+  const listening = new AbortController();
+  const feed = coordinator.feed.follow(P, '', listening.signal);
+  const heard = feed.next();
+  unwrap(await coordinator.plans.get(P));
+  unwrap(await coordinator.plans.put(P, planOf('A-001-x')));
+  expect((await heard).value?.event.position).toBe(1);
+  listening.abort();
+  await feed.return(undefined);
+  expect(names(harness)).toEqual([P.project_id]);
+});
+
+test('a tenant in a store without a clock gets the margin of that store, whatever store the others are in', async () => {
+  const world = new ManualEnvironment('2026-01-04T06:00:00.000Z');
+  const main = openMemoryStore({ clock: world.clock });
+  const own = openMemoryStore({ clock: world.clock });
+  Object.defineProperty(own, 'capabilities', { value: { ...own.capabilities, clock: 'coordinator' } });
+  const routeOf = (tenantId: string) => (tenantId === P.tenant_id ? 'own' : 'main');
+  const store = await RoutedStore.open('main', routeOf, async (url) => (url === 'own' ? own : main));
+  const coordinator = await Coordinator.open({ store, environment: world });
+  onTestFinished(() => coordinator.close());
+  const reasonsAfterTheLease = async (tenant_id: string) => {
+    const project = { ...P, tenant_id };
+    const claim = (name: string) =>
+      coordinator.claimTask(project, { task_id: 'A-001-x', agent_id: name, session_id: `s-${name}` });
+    unwrap(await coordinator.plans.put(project, planOf('A-001-x')));
+    const { claim: held } = unwrap(await claim('alpha'));
+    world.advance(held?.lease_duration_seconds ?? 0);
+    const first = unwrap(await claim('beta')).reason;
+    world.advance(1);
+    return [first, unwrap(await claim('beta')).reason];
+  };
+  expect(await reasonsAfterTheLease(P.tenant_id)).toEqual(['DENIED_ACTIVE_CLAIM', 'GRANTED']);
+  expect(await reasonsAfterTheLease('globex')).toEqual(['GRANTED', 'DENIED_ACTIVE_CLAIM']);
+});

@@ -1,0 +1,198 @@
+import type { Limits } from '../../core/claims/policy.js';
+import type { RecordHead } from '../../core/record.js';
+import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
+import type { ProjectKey, Store, StoreMeta } from '../../stores/store.js';
+import type { Environment } from '../runtime/environment.js';
+import type { Observer } from '../runtime/observer.js';
+import type { AsyncReply } from '../wire/problem.js';
+import { scopeProblem, tenantProblem } from '../wire/scope.js';
+import { Backoff } from './backoff.js';
+import { Project } from './project.js';
+import { problemFromStoreError } from './store-problem.js';
+import { StoreTime, skewMarginMs } from './store-time.js';
+
+interface ProjectsOptions {
+  readonly store: Store;
+  readonly environment: Environment;
+  readonly default_limits: Limits;
+  /** Undefined: the default of each store. */
+  readonly skew_margin_ms: number | undefined;
+  readonly observer: Observer;
+}
+
+/** State shared by a store's projects. Tenants may have their own stores, and each store has its own clock. */
+interface StoreRuntime {
+  readonly meta: StoreMeta;
+  readonly storeTime: StoreTime;
+  readonly backoff: Backoff;
+}
+
+/** A tenant's limits, which apply in all its projects. */
+export class TenantLimits {
+  private limitsRecord: RecordHead | undefined;
+  private limits: Limits;
+
+  constructor(
+    readonly project: Project,
+    private readonly defaultLimits: Limits,
+  ) {
+    this.limits = defaultLimits;
+  }
+
+  /** Called for every command, so the limits are rebuilt only after their record changed. */
+  currentLimits(): Limits {
+    const record = this.project.state.records.get(LIMITS_SUBJECT);
+    if (record !== this.limitsRecord) {
+      this.limitsRecord = record;
+      this.limits = { ...this.defaultLimits, ...(record?.value as Partial<Limits> | undefined) };
+    }
+    return this.limits;
+  }
+}
+
+/** The loaded projects of this coordinator. Each is loaded by its first command. */
+export class Projects {
+  private readonly projectPromises = new Map<string, Promise<Project>>();
+  private readonly tenantPromises = new Map<string, Promise<TenantLimits>>();
+  private readonly loadedProjects = new Set<Project>();
+  private readonly activeByTenant = new Map<string, Map<string, Project>>();
+  /** Number of users per project, of those that arrived while it was empty. */
+  private readonly referenceCounts = new Map<string, number>();
+
+  private readonly storeRuntimes = new Map<Store, Promise<StoreRuntime>>();
+
+  private constructor(private readonly options: ProjectsOptions) {}
+
+  static async open(options: ProjectsOptions): Promise<Projects> {
+    const projects = new Projects(options);
+    await projects.storeRuntimeOf(options.store);
+    return projects;
+  }
+
+  all(): Iterable<Project> {
+    return this.loadedProjects;
+  }
+
+  /** The ids of a tenant's projects, without the internal project that holds its limits. */
+  async projectIdsOf(tenantId: string): Promise<string[]> {
+    if (tenantProblem(tenantId) !== null) return [];
+    return (await this.options.store.projects(tenantId)).filter((projectId) => projectId !== TENANT_PROJECT);
+  }
+
+  tenantLimits(tenant_id: string): Promise<TenantLimits> {
+    return memoizedLoad(this.tenantPromises, tenant_id, async () => {
+      const key = { tenant_id, project_id: TENANT_PROJECT };
+      const limits = () => this.options.default_limits;
+      const project = await this.load(key, limits);
+      this.loadedProjects.add(project);
+      return new TenantLimits(project, this.options.default_limits);
+    });
+  }
+
+  /** Loads the project and keeps it until a matching `dropReference`. */
+  addReference(key: ProjectKey): Promise<Project> {
+    const name = cacheKeyOf(key);
+    this.referenceCounts.set(name, (this.referenceCounts.get(name) ?? 0) + 1);
+    return this.get(key);
+  }
+
+  /** Unloads an empty project with its last user, so that requests for arbitrary names cost no memory. */
+  dropReference(key: ProjectKey): void {
+    const name = cacheKeyOf(key);
+    const remaining = (this.referenceCounts.get(name) ?? 1) - 1;
+    if (remaining > 0) {
+      this.referenceCounts.set(name, remaining);
+      return;
+    }
+    this.referenceCounts.delete(name);
+    const tenantProjects = this.activeByTenant.get(key.tenant_id);
+    const project = tenantProjects?.get(key.project_id);
+    if (project?.state.position !== 0) return;
+    this.projectPromises.delete(name);
+    this.loadedProjects.delete(project);
+    tenantProjects?.delete(key.project_id);
+  }
+
+  private get(key: ProjectKey): Promise<Project> {
+    return memoizedLoad(this.projectPromises, cacheKeyOf(key), async () => {
+      const tenant = await this.tenantLimits(key.tenant_id);
+      const project = await this.load(key, () => tenant.currentLimits());
+      this.loadedProjects.add(project);
+      const tenantProjects = this.activeByTenant.get(key.tenant_id) ?? new Map<string, Project>();
+      this.activeByTenant.set(key.tenant_id, tenantProjects.set(key.project_id, project));
+      return project;
+    });
+  }
+
+  /** Runs a command in a project. An invalid name or an unreachable store is a problem, not an exception. */
+  withProject<T>(key: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+    const project = this.activeProject(key);
+    return project === undefined ? this.withReference(key, work) : work(project);
+  }
+
+  /** The same for a query, after reading what other coordinators have committed. */
+  withRefreshedProject<T>(key: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+    return this.withReference(key, async (project) => {
+      if (!this.options.store.capabilities.single_writer) await project.refresh();
+      return query(project);
+    });
+  }
+
+  private async withReference<T>(key: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+    const fault = scopeProblem(key);
+    if (fault !== null) return fault;
+    try {
+      return await catchStoreErrors(async () => work(await this.addReference(key)));
+    } finally {
+      this.dropReference(key);
+    }
+  }
+
+  /** The project if it is loaded and not empty: its name is valid, and a command needs no wait. */
+  private activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
+    const project = this.activeByTenant.get(tenant_id)?.get(project_id);
+    return project?.state.position === 0 ? undefined : project;
+  }
+
+  private async load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
+    const { environment, observer } = this.options;
+    const store = (await this.options.store.storeOf?.(tenant_id)) ?? this.options.store;
+    const { meta, storeTime, backoff } = await this.storeRuntimeOf(store);
+    const skew_margin_ms = this.options.skew_margin_ms ?? skewMarginMs(store);
+    return Project.load(
+      { tenant_id, project_id },
+      { store, meta, environment, storeTime, backoff, limits, skew_margin_ms, observer },
+    );
+  }
+
+  private storeRuntimeOf(store: Store): Promise<StoreRuntime> {
+    return memoizedLoad(this.storeRuntimes, store, async () => {
+      const storeTime = new StoreTime(this.options.environment.clock);
+      storeTime.sync(await store.now());
+      return { storeTime, backoff: new Backoff(this.options.environment), meta: await store.meta() };
+    });
+  }
+}
+
+const cacheKeyOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
+
+/** Turns an unreachable store or a damaged log into a problem. */
+export async function catchStoreErrors<T>(work: () => AsyncReply<T>): AsyncReply<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const storeError = problemFromStoreError(error);
+    if (storeError !== null) return storeError;
+    throw error;
+  }
+}
+
+/** Loads once per key, however many callers; a failed load is retried by the next caller. */
+function memoizedLoad<K, T>(cache: Map<K, Promise<T>>, key: K, load: () => Promise<T>): Promise<T> {
+  const found = cache.get(key);
+  if (found !== undefined) return found;
+  const loading = load();
+  cache.set(key, loading);
+  loading.catch(() => cache.delete(key));
+  return loading;
+}

@@ -1,0 +1,259 @@
+import { type ClaimEventKind, claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import type { Decision } from '../../core/claims/commands.js';
+import type { Head } from '../../core/claims/head.js';
+import { permitHeldUntilMs } from '../../core/claims/lease.js';
+import { needsPermit } from '../../core/claims/permit.js';
+import { type EventDraft, isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
+import type { RecordHead } from '../../core/record.js';
+import { evolveRecord } from '../../core/record.js';
+import { sessionSubject } from '../../core/subject.js';
+import type {
+  HeadCheck,
+  HeadSwap,
+  Permit,
+  PermitLimit,
+  RequestRecord,
+  StoredHead,
+  Transaction,
+} from '../../stores/store.js';
+import type { Caller } from '../authentication/caller.js';
+import { contentEventId, newEventId } from '../runtime/identity.js';
+import type { DecisionView } from './decision-view.js';
+import { CLAIMS_SCOPE } from './permit-limits.js';
+
+/** Combines decisions into one atomic transaction. */
+export class TransactionBuilder {
+  private readonly swaps: HeadSwap[] = [];
+  private readonly addedChecks: HeadCheck[] = [];
+  private readonly looseEvents: NewEvent[] = [];
+  private readonly permits: Permit[] = [];
+  private permitLimits: readonly PermitLimit[] = [];
+  private notBeforeMs: number | null = null;
+  private notAfterMs: number | null = null;
+  private changesRules = false;
+  private hasEffect = false;
+
+  constructor(
+    private readonly view: DecisionView,
+    private readonly requestId: string | null = null,
+  ) {}
+
+  /** Adds a decision on a claim: its events, or the check that a refusal depends on, and its signature. */
+  addDecision(decision: Decision, signature?: string): this {
+    const { head, events } = decision;
+    if (signature !== undefined) attachSignature(decision, signature);
+    if (events.length === 0) this.check(head.subject, head.seq);
+    else this.swap(head.subject, head.seq, decision.next, events);
+    for (const draft of decision.loose_events) this.addDeduplicatedEvent(draft);
+    if (decision.not_before_ms !== null) this.notBefore(decision.not_before_ms);
+    if (decision.not_after_ms !== null) this.notAfter(decision.not_after_ms);
+    if (events.length > 0) this.setClaimPermit(decision.next);
+    if (events.length > 0 && needsPermit(decision, this.view.now_ms, this.view.rulesOf(head.subject)))
+      this.addTenantPermitLimits();
+    // Completed work is open again, so decisions on its dependents were made under other rules.
+    if (decision.code === 'RESET') this.markRulesChanged();
+    return this;
+  }
+
+  swap(subject: string, expected_seq: number, head: StoredHead, drafts: readonly EventDraft[]): this {
+    for (const draft of drafts) this.stampEvent(draft);
+    this.swaps.push({ subject, expected_seq, head, events: drafts as readonly NewEvent[] });
+    this.view.stageHead(head);
+    return this;
+  }
+
+  check(subject: string, expected_seq: number): this {
+    this.addedChecks.push({ subject, expected_seq });
+    return this;
+  }
+
+  /** Adds a note or a refusal. A repeated one is written once, because its id derives from its content. */
+  addDeduplicatedEvent(draft: EventDraft): this {
+    const { event_type, subject = '', generation = 0, agent_id, payload } = draft;
+    const content = payload.result_sha256 ?? payload.reason ?? payload.text ?? '';
+    const sessionId = draft.session_id ?? '';
+    const eventId = contentEventId([
+      event_type,
+      this.view.key.project_id,
+      subject,
+      generation,
+      agent_id,
+      sessionId,
+      String(content),
+    ]);
+    this.looseEvents.push(this.stampEvent(draft, eventId));
+    return this;
+  }
+
+  /** Adds an event that moves no head but takes effect. */
+  addLooseEvent(draft: EventDraft, eventId: string): this {
+    this.looseEvents.push(this.stampEvent(draft, eventId));
+    return this.markEffective();
+  }
+
+  /** Marks the operation as successful: its request is remembered even if no head moves. */
+  markEffective(): this {
+    this.hasEffect = true;
+    return this;
+  }
+
+  /** Opens the session with its first action, or checks that it is unchanged. */
+  openOrCheckSession(session_id: string, agent_id: string, caller: Caller, now_ms: number): this {
+    const { subject, record: existing } = this.view.lookUpSession(session_id);
+    if (existing !== null) return this.check(subject, existing.seq);
+    const { principal, user_id } = caller;
+    const draft = sessionOpenedEvent({ session_id, agent_id, principal, user_id, public_key: null, now_ms });
+    return this.swap(subject, 0, evolveRecord(null, draft), [draft]);
+  }
+
+  /** Writes a record in one or more events; the last one carries its new value. */
+  putRecord(subject: string, before: RecordHead | null, drafts: readonly EventDraft[]): this {
+    const seq = before?.seq ?? 0;
+    // A subject's timestamps never decrease, even if the clock steps back.
+    const fromMs = before?.last_at_ms ?? 0;
+    const events = drafts.map((draft, index) => ({
+      ...draft,
+      timestamp: isoTime(Math.max(msOf(draft.timestamp), fromMs)),
+      subject,
+      seq: seq + 1 + index,
+    }));
+    const head = events.reduce(evolveRecord, before);
+    return head === null ? this : this.swap(subject, seq, head, events);
+  }
+
+  setPermit(scope: string, member: string, until_ms: number | null): this {
+    this.permits.push({ scope, member, until_ms });
+    return this;
+  }
+
+  addPermitLimit(scope: string, max: number): this {
+    this.permitLimits = [...this.permitLimits, { scope, max }];
+    return this;
+  }
+
+  private addTenantPermitLimits(): this {
+    const { tenantPermitLimits } = this.view;
+    this.permitLimits =
+      this.permitLimits.length === 0 ? tenantPermitLimits : [...this.permitLimits, ...tenantPermitLimits];
+    return this;
+  }
+
+  markRulesChanged(): this {
+    this.changesRules = true;
+    return this;
+  }
+
+  /** Builds the transaction. `keep`: a known request answers for it, and a new one is remembered. */
+  build(request: { key: string; digest: string } | null, reply?: unknown): Transaction {
+    const keep = this.hasEffect || this.swaps.length > 0;
+    const { tenant_id, project_id } = this.view.key;
+    const requests: RequestRecord[] =
+      request === null ? [] : [{ key: request.key, digest: request.digest, keep, reply }];
+    return {
+      tenant_id,
+      project_id,
+      swaps: this.swaps,
+      checks: this.buildChecks(),
+      rules_seq: this.view.rules_seq,
+      changes_rules: this.changesRules,
+      requests,
+      loose_events: this.looseEvents,
+      permits: this.permits,
+      permit_limits: this.permitLimits,
+      not_before_ms: this.notBeforeMs,
+      not_after_ms: this.notAfterMs,
+    };
+  }
+
+  /** The heads this transaction depends on without changing them: explicit checks, and uncommitted heads that were read. */
+  private buildChecks(): readonly HeadCheck[] {
+    for (const subject of this.view.readSet) this.check(subject, this.view.peekHead(subject).seq);
+    if (
+      this.addedChecks.length === 1 &&
+      !this.swaps.some(({ subject }) => subject === this.addedChecks[0]?.subject)
+    ) {
+      return this.addedChecks;
+    }
+    if (this.addedChecks.length === 0) return this.addedChecks;
+    const bySubject = new Map(this.addedChecks.map((check) => [check.subject, check]));
+    for (const { subject } of this.swaps) bySubject.delete(subject);
+    return [...bySubject.values()];
+  }
+
+  private setClaimPermit(head: Head): void {
+    this.setPermit(CLAIMS_SCOPE, head.subject, permitHeldUntilMs(head, this.view.rulesOf(head.subject)));
+  }
+
+  private notBefore(atMs: number): void {
+    this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, atMs);
+  }
+
+  private notAfter(atMs: number): void {
+    this.notAfterMs = Math.min(this.notAfterMs ?? Number.POSITIVE_INFINITY, atMs);
+  }
+
+  /**
+   * Turns the draft into the event in place: it belongs to this
+   * transaction, and a copy would cost more than the decision.
+   */
+  private stampEvent(draft: EventDraft, eventId?: string): NewEvent {
+    const { tenant_id, project_id } = this.view.key;
+    const event = draft as NewEvent;
+    event.event_id = eventId ?? newEventId(this.view.environment, this.view.now_ms);
+    event.tenant_id = tenant_id;
+    event.project_id = project_id;
+    if (this.requestId !== null && event.request_id === undefined) event.request_id = this.requestId;
+    return event;
+  }
+}
+
+/** Events that are the session's own statement. Expiries and holds recorded along the way are not. */
+const SIGNED_EVENT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<ClaimEventKind>([
+  'granted',
+  'renewed',
+  'released',
+  'suspended',
+  'resumed',
+  'accepted',
+  'escalated',
+  'result_denied',
+  'noted',
+]);
+
+function attachSignature({ events, loose_events: notes }: Decision, signature: string): void {
+  for (const draft of [...events, ...notes]) {
+    if (SIGNED_EVENT_KINDS.has(claimEventKindOf(draft.event_type)))
+      draft.payload = { ...draft.payload, signature };
+  }
+}
+
+export interface SessionOpenedInput {
+  session_id: string;
+  agent_id: string;
+  principal: string;
+  user_id: string | null;
+  public_key: string | null;
+  now_ms: number;
+}
+
+export function sessionOpenedEvent(opening: SessionOpenedInput): EventDraft {
+  const created_at = isoTime(opening.now_ms);
+  return {
+    event_type: 'SESSION_OPENED',
+    timestamp: created_at,
+    subject: sessionSubject(opening.session_id),
+    seq: 1,
+    agent_id: opening.agent_id,
+    session_id: opening.session_id,
+    payload: {
+      principal: opening.principal,
+      record: {
+        state: 'open',
+        user_id: opening.user_id,
+        principal: opening.principal,
+        created_at,
+        ...(opening.public_key === null ? {} : { public_key: opening.public_key }),
+      },
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import type { StepGenerator } from '../../core/steps.js';
+import { runInSlices, SLICE_MS } from './run-in-slices.js';
+
+function* steps(count: number): StepGenerator<string> {
+  for (let step = 0; step < count; step += 1) yield;
+  return 'done';
+}
+
+it('lets others run whenever a slice is over, and not before', async () => {
+  let nowMs = 0;
+  let breaths = 0;
+  const monotonicMs = () => {
+    nowMs += SLICE_MS / 2;
+    return nowMs;
+  };
+  const clock = { monotonicMs } as Parameters<typeof runInSlices>[1]['clock'];
+  const yieldToEventLoop = async () => {
+    breaths += 1;
+  };
+  expect(await runInSlices(steps(10), { clock, yieldToEventLoop: yieldToEventLoop })).toBe('done');
+  expect(breaths).toBe(5);
+});

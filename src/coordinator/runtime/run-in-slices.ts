@@ -1,0 +1,19 @@
+import type { StepGenerator } from '../../core/steps.js';
+import type { Environment } from './environment.js';
+
+/** How long work may hold the event loop at a time: a small part of an acceptable request latency. */
+export const SLICE_MS = 5;
+
+/** Runs long work in slices, yielding to everything else that is ready in between. */
+export async function runInSlices<T>(
+  steps: StepGenerator<T>,
+  { clock, yieldToEventLoop }: Pick<Environment, 'clock' | 'yieldToEventLoop'>,
+): Promise<T> {
+  for (let beganMs = clock.monotonicMs(); ; ) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (clock.monotonicMs() - beganMs < SLICE_MS) continue;
+    await yieldToEventLoop();
+    beganMs = clock.monotonicMs();
+  }
+}

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf } from '../../../test/support/coordinator-harness.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+
+const A = 'A-001-core';
+const EDGE = { feature_id: 'REQ-F-AUTH-001', edge: 'design→code' };
+const iteration = (iteration: number) => ({
+  event_type: 'iteration_completed',
+  agent_id: 'alpha',
+  payload: { iteration, status: 'iterating' },
+});
+
+forEachStore('telling a step of the methodology', (open) => {
+  async function begin() {
+    const harness = await open();
+    await harness.plan(planOf(A));
+    return {
+      house: harness,
+      coordinator: harness.coordinator,
+      alpha: new HarnessAgent(harness, 'alpha', 's1'),
+    };
+  }
+
+  test('what nobody holds anybody may tell of, and it is in the log with its subject', async () => {
+    const { house: harness, coordinator } = await begin();
+    const reply = await coordinator.appendEvent(P, { ...iteration(1), ...EDGE });
+    expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
+    expect((await harness.events()).at(-1)).toMatchObject({
+      event_type: 'iteration_completed',
+      subject: 'REQ-F-AUTH-001#design_code',
+      feature_id: 'REQ-F-AUTH-001',
+      edge: 'design_code',
+      payload: { iteration: 1 },
+    });
+  });
+
+  test('of what somebody holds only the holder may tell, under its generation', async () => {
+    const { coordinator, alpha } = await begin();
+    const { claim } = await alpha.claims(A);
+    const told = { ...iteration(1), task_id: A };
+    const request = async (more: object) => {
+      const reply = await coordinator.appendEvent(P, { ...told, ...more });
+      return 'reason' in reply ? reply.reason : reply.problem;
+    };
+    expect(await request({})).toBe('SESSION_MISMATCH');
+    expect(await request({ session_id: 's2', generation: 1 })).toBe('SESSION_MISMATCH');
+    expect(await request({ session_id: 's1', generation: 2 })).toBe('GENERATION_MISMATCH');
+    expect(await request({ session_id: 's1', generation: 1, claim_id: 'clm_wrong' })).toBe(
+      'SESSION_MISMATCH',
+    );
+    expect(await request({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
+    const closed = { ...OPEN_CALLER, claim_id_optional: false };
+    const bare = { ...told, session_id: 's1', generation: 1 };
+    expect(await coordinator.appendEvent(P, bare, closed)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+  });
+
+  test('told twice under one request id, it happened once', async () => {
+    const { house: harness, coordinator } = await begin();
+    const body = { ...iteration(1), request_id: 'r1' };
+    const first = await coordinator.appendEvent(P, body);
+    expect(await coordinator.appendEvent(P, body)).toEqual(first);
+    const other = await coordinator.appendEvent(P, { ...iteration(2), request_id: 'r1' });
+    expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
+    expect(reply).toHaveLength(1);
+  });
+
+  test('told twice under its own id, it happened once, whoever tells it', async () => {
+    const { house: harness, coordinator } = await begin();
+    const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
+    const occurred_at = '2026-01-03T10:00:00.000Z';
+    const body = { ...iteration(1), ...EDGE, event_id, occurred_at };
+    expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED', event_id });
+    const again = { ...body, request_id: 'another' };
+    const other = { ...OPEN_CALLER, principal: 'key-2' };
+    expect(await coordinator.appendEvent(P, again, other)).toMatchObject({ reason: 'APPENDED', event_id });
+    const changed = await coordinator.appendEvent(P, {
+      ...body,
+      payload: { iteration: 2, status: 'blocked' },
+    });
+    expect(changed).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
+    expect(reply).toMatchObject([{ event_id, payload: { iteration: 1, occurred_at } }]);
+  });
+
+  test('an id of the kind that refusals are written under is not taken from anybody', async () => {
+    const { coordinator } = await begin();
+    const event_id = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
+    const reply = await coordinator.appendEvent(P, { ...iteration(1), event_id });
+    expect(reply).toMatchObject({ problem: 'INVALID_REQUEST', faults: [{ path: 'event_id' }] });
+  });
+
+  test('what a command writes cannot be told, nor what the catalogue does not know', async () => {
+    const { house: harness, coordinator } = await begin();
+    const before = (await harness.events()).length;
+    const request = async (body: object) => {
+      const reply = await coordinator.appendEvent(P, body);
+      return 'problem' in reply ? reply.problem : reply.reason;
+    };
+    expect(await request({ ...iteration(1), event_type: 'CLAIM_ACQUIRED', task_id: A })).toBe(
+      'INVALID_EVENT',
+    );
+    expect(await request({ ...iteration(1), event_type: 'edge_claim' })).toBe('INVALID_EVENT');
+    expect(await request({ ...iteration(1), event_type: 'constructor' })).toBe('INVALID_EVENT');
+    expect(await request({ ...iteration(1), payload: { iteration: -1 } })).toBe('INVALID_EVENT');
+    expect(await request({ ...iteration(1), payload: { big: 'x'.repeat(70_000) } })).toBe('INVALID_REQUEST');
+    expect(await request({ ...iteration(1), task_id: 'A-999-nowhere' })).toBe('UNKNOWN_TASK');
+    expect(await request({ ...iteration(1), task_id: A, edge: 'x' })).toBe('INVALID_REQUEST');
+    expect(await harness.events()).toHaveLength(before);
+  });
+});

@@ -1,0 +1,248 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import {
+  A,
+  BODY_ENDPOINTS,
+  HASH,
+  handle,
+  MEGABYTE,
+  nested,
+  operator,
+  PROTO,
+  result,
+  wrongBodies,
+} from '../../../test/support/bad-bodies.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+} from '../../../test/support/coordinator-harness.js';
+import { isProblem } from '../wire/problem.js';
+
+/** A shortened form for test titles: printing an oversized body would take longer than refusing it. */
+const shown = (body: unknown): string =>
+  inspect(body, {
+    depth: 4,
+    maxArrayLength: 10,
+    maxStringLength: 100,
+    breakLength: Number.POSITIVE_INFINITY,
+  });
+
+forEachStore('bad input', (open) => {
+  async function begin(): Promise<CoordinatorHarness> {
+    const harness = await open();
+    await harness.plan(planOf(A));
+    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+    return harness;
+  }
+  const positions = async (harness: CoordinatorHarness) => [
+    await harness.position(),
+    await harness.position({ tenant_id: 'acme', project_id: '_tenant' }),
+    (await harness.store.projects('acme')).length,
+  ];
+
+  test.each(Object.entries(BODY_ENDPOINTS))(
+    'to %s is refused by name and changes nothing',
+    async (name, door) => {
+      const harness = await begin();
+      const before = await positions(harness);
+      for (const body of wrongBodies(name, door)) {
+        const reply = await door.send(harness.coordinator, body);
+        expect(isProblem(reply) ? reply.problem : 'no problem', shown(body)).toMatch(
+          /^(INVALID_REQUEST|INVALID_LEASE)$/,
+        );
+        if (isProblem(reply)) expect(reply.detail.length, shown(body)).toBeLessThan(1000);
+      }
+      expect(await positions(harness)).toEqual(before);
+      expect(({} as Record<string, unknown>).admin).toBeUndefined();
+    },
+  );
+
+  test.each(Object.entries(BODY_ENDPOINTS))(
+    '%s refuses a tenant or project that is no name',
+    async (_name, door) => {
+      const harness = await begin();
+      for (const tenant_id of ['', '..', '../acme', 'a/b', '__proto__', '.', MEGABYTE, 'a\0b']) {
+        const reply = await door.send(harness.coordinator, door.body, { ...P, tenant_id });
+        expect(reply, tenant_id.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
+      }
+    },
+  );
+
+  test('is told in words for people', async () => {
+    const { coordinator } = await begin();
+    const request = { task_id: A, session_id: 's1' };
+    const said = async (body: object) => {
+      const reply = await coordinator.claimTask(P, body);
+      return isProblem(reply) ? reply.detail : '';
+    };
+    expect(await said(request)).toBe('agent_id: is missing');
+    expect(await said({ ...request, agent_id: '!' })).toMatch(/^agent_id: an agent_id starts with/);
+    expect(await said({ ...request, agent_id: 'a', session_id: '!' })).toMatch(/: a session_id starts with/);
+  });
+
+  test('items of a batch are refused one by one', async () => {
+    const harness = await begin();
+    const before = await positions(harness);
+    const items = [null, 7, {}, PROTO, { ...handle, extra: 1 }];
+    for (const ask of [
+      BODY_ENDPOINTS.renew_batch,
+      BODY_ENDPOINTS.release_batch,
+      BODY_ENDPOINTS.submit_batch,
+    ]) {
+      const reply = (await ask?.send(harness.coordinator, { items })) as { results: unknown[] };
+      expect(reply.results.every((one) => isProblem(one) && one.problem === 'INVALID_REQUEST')).toBe(true);
+    }
+    expect(await positions(harness)).toEqual(before);
+  });
+
+  test('an all_or_nothing batch is refused when it is too long or names a task twice', async () => {
+    const harness = await begin();
+    const claim = (task_id: string) => ({ task_id, agent_id: 'a', session_id: 's9' });
+    const many = Array.from({ length: 21 }, (_, at) => claim(`A-1${String(at).padStart(2, '0')}-x`));
+    for (const claims of [many, [claim(A), claim(A)]]) {
+      const reply = await harness.coordinator.batchClaim(P, { claims, mode: 'all_or_nothing' });
+      expect(reply).toMatchObject({ problem: 'INVALID_REQUEST' });
+    }
+  });
+
+  test('names that are none are refused by every question', async () => {
+    const harness = await begin();
+    const { queries } = harness.coordinator;
+    for (const taskId of [
+      '',
+      'task-101',
+      '~plan',
+      '~session/s1',
+      '__proto__',
+      '../x',
+      MEGABYTE,
+      7 as never,
+    ]) {
+      for (const reply of [
+        await queries.getTaskState(P, taskId),
+        await queries.getClaimHistory(P, taskId),
+        await queries.listResults(P, taskId),
+        await queries.getResult(P, taskId, 'x'),
+        await queries.explain(P, taskId),
+        await harness.coordinator.operate(P, taskId, 'hold', operator),
+      ]) {
+        expect(reply, String(taskId).slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
+      }
+    }
+    for (const name of ['', '..', '_tenant', MEGABYTE]) {
+      const scope = { tenant_id: 'acme', project_id: name };
+      for (const reply of [
+        await queries.status(scope),
+        await queries.agents(scope),
+        await harness.coordinator.feed.page(scope),
+        await queries.listTasks(scope),
+        await queries.getTaskState(scope, A),
+        await harness.coordinator.plans.get(scope),
+        await harness.coordinator.settings.getPolicy(scope),
+      ]) {
+        expect(reply, name.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
+      }
+    }
+  });
+
+  test('a tenant that is no name has nothing, and takes nothing', async () => {
+    const { coordinator } = await begin();
+    const bytes = new Uint8Array(1);
+    for (const tenant of ['', '..', '../acme', '__proto__', MEGABYTE]) {
+      expect(await coordinator.queries.projectsOf(tenant)).toEqual([]);
+      expect(await coordinator.sessions.get(tenant, 's1')).toMatchObject({ problem: 'NOT_FOUND' });
+      expect(await coordinator.queries.getBlob(tenant, HASH)).toMatchObject({ problem: 'NOT_FOUND' });
+      expect(await coordinator.sessions.close(tenant, 's1')).toMatchObject({ problem: 'NOT_FOUND' });
+      expect(await coordinator.settings.getLimits(tenant)).toMatchObject({ problem: 'INVALID_REQUEST' });
+      expect(await coordinator.putBlob(tenant, HASH, bytes)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    }
+    for (const hash of ['', '../x', '__proto__', MEGABYTE]) {
+      expect(await coordinator.queries.getBlob('acme', hash)).toMatchObject({ problem: 'NOT_FOUND' });
+      expect(await coordinator.putBlob('acme', hash, bytes)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    }
+    for (const session of ['', '../x', MEGABYTE]) {
+      expect(await coordinator.sessions.close('acme', session)).toMatchObject({ problem: 'NOT_FOUND' });
+    }
+  });
+
+  test('plans that are none are refused with what is wrong, with and without a request id', async () => {
+    const harness = await begin();
+    const before = await positions(harness);
+    const plans = [
+      null,
+      7,
+      [],
+      {},
+      PROTO,
+      '',
+      'x',
+      '[',
+      '{"__proto__": 1}',
+      nested(100_000),
+      { tracks: nested(100_000) },
+      { tracks: PROTO },
+      { tracks: { A: [nested(1000)] } },
+      { tracks: { A: [PROTO] } },
+      { tracks: { A: 7 } },
+      planOf({ id: MEGABYTE }),
+      planOf({ id: A, priority: Number.NaN }),
+      planOf({ id: A, subtasks: 1e9 }),
+      planOf({ id: A, metadata: PROTO }),
+      planOf({ id: A, extra: 1 }),
+      'a: &a [*a]',
+      `a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\ntracks: *c`,
+    ];
+    for (const plan of plans) {
+      expect(await harness.coordinator.plans.put(P, plan), shown(plan)).toMatchObject({
+        problem: 'INVALID_PLAN',
+      });
+      const named = await harness.coordinator.plans.put(P, plan, { request_id: 'r1' });
+      expect(named, shown(plan)).toMatchObject({ problem: 'INVALID_PLAN' });
+    }
+    for (const tasks of [
+      null,
+      7,
+      {},
+      [null],
+      [7],
+      [PROTO],
+      nested(100_000),
+      [nested(100_000)],
+      [{ id: MEGABYTE }],
+    ]) {
+      const reply = await harness.coordinator.plans.add(P, tasks, { request_id: 'r2' });
+      expect(reply, shown(tasks)).toMatchObject({ problem: 'INVALID_PLAN' });
+    }
+    expect(await positions(harness)).toEqual(before);
+  });
+
+  test('another tenant’s work, sessions and handles are as if they were not there', async () => {
+    const harness = await begin();
+    const theirs = { tenant_id: 'other', project_id: 'shop' };
+    const { coordinator } = harness;
+    const before = await positions(harness);
+    expect(await coordinator.claimTask(theirs, BODY_ENDPOINTS.claim?.body)).toMatchObject({
+      reason: 'UNKNOWN_TASK',
+    });
+    expect(await coordinator.renewLease(theirs, handle)).toMatchObject({ reason: 'NO_CLAIM' });
+    expect(await coordinator.releaseClaim(theirs, handle)).toMatchObject({ reason: 'NO_CLAIM' });
+    expect(await coordinator.submitResult(theirs, result)).toMatchObject({
+      reason: 'NO_CLAIM',
+      parked: null,
+    });
+    expect(await coordinator.operate(theirs, A, 'force_release', operator)).toMatchObject({
+      problem: 'NOT_FOUND',
+    });
+    expect(await coordinator.sessions.close('other', 's1')).toMatchObject({ problem: 'NOT_FOUND' });
+    const { feed, queries, sessions } = coordinator;
+    expect(await queries.getTaskState(theirs, A)).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await sessions.get('other', 's1')).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await sessions.claimsOf('other', 's1')).toEqual({ claims: [], next: null });
+    expect(await feed.page(theirs)).toMatchObject({ events: [] });
+    expect(await queries.projectsOf('other')).toEqual([]);
+    expect(await positions(harness)).toEqual(before);
+  });
+});

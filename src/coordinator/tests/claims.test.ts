@@ -1,0 +1,277 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+
+const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
+
+forEachStore('claims', (open) => {
+  async function begin() {
+    const harness = await open();
+    await harness.plan(planOf(A, B, { id: C, depends_on: [A] }));
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    return {
+      house: harness,
+      coordinator: harness.coordinator,
+      queries: harness.coordinator.queries,
+      alpha,
+      beta,
+    };
+  }
+
+  test('a lease lasts 300 seconds unless the claim says otherwise', async () => {
+    const { alpha } = await begin();
+    expect((await alpha.claims(A)).claim).toMatchObject({
+      lease_duration_seconds: 300,
+      expires_at: '2026-01-04T06:05:00.000Z',
+    });
+    expect((await alpha.claims(B, { lease_duration_seconds: 60 })).claim).toMatchObject({
+      lease_duration_seconds: 60,
+      expires_at: '2026-01-04T06:01:00.000Z',
+    });
+  });
+
+  test('a claim is refused by the state of the work, each time with its own code and the next step', async () => {
+    const { alpha, beta } = await begin();
+    await alpha.claims(A);
+    expect(await beta.claims(C)).toMatchObject({ reason: 'DENIED_DEPENDENCIES', waiting_for: [A] });
+    expect(await beta.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'alpha' });
+    expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'alpha' });
+    await alpha.submits(A);
+    const completed = await beta.claims(A);
+    expect(completed).toMatchObject({ success: false, reason: 'DENIED_COMPLETED', current_holder: null });
+    expect(completed.next).toContain('reset');
+    expect(await beta.claims('A-999-nowhere')).toMatchObject({
+      success: false,
+      reason: 'UNKNOWN_TASK',
+      next: expect.stringMatching(/^A-999-nowhere is not in the plan\. .*gen plan show/),
+    });
+    expect((await beta.claims(C)).reason).toBe('GRANTED');
+  });
+
+  test('metadata and role travel with the claim', async () => {
+    const { alpha, house: harness } = await begin();
+    const { claim } = await alpha.claims(A, { metadata: { branch: 'x' }, agent_role: 'architect' });
+    expect(claim?.metadata).toEqual({ branch: 'x' });
+    const granted = (await harness.events()).find((event) => event.event_type === 'CLAIM_ACQUIRED');
+    expect(granted).toMatchObject({ agent_role: 'architect', payload: { metadata: { branch: 'x' } } });
+  });
+
+  test('renew answers NO_CLAIM, GENERATION_MISMATCH, SESSION_MISMATCH and ALREADY_EXPIRED', async () => {
+    const { alpha, house: harness, coordinator } = await begin();
+    const bare = { task_id: A, session_id: 's1', expected_generation: 1 };
+    const refusal = (reason: string) => ({
+      success: false,
+      reason,
+      new_expiry: null,
+      next: expect.any(String),
+    });
+    expect(await coordinator.renewLease(P, bare)).toEqual(refusal('NO_CLAIM'));
+    await alpha.claims(A);
+    expect(await alpha.renews(A, { expected_generation: 2 })).toEqual(refusal('GENERATION_MISMATCH'));
+    expect(await alpha.renews(A, { session_id: 's2' })).toEqual(refusal('SESSION_MISMATCH'));
+    expect(await alpha.renews(A, { claim_id: 'clm_wrong' })).toEqual(refusal('SESSION_MISMATCH'));
+    harness.advance(299);
+    expect((await alpha.renews(A)).success).toBe(true);
+    harness.advance(300);
+    expect(await alpha.renews(A)).toEqual(refusal('ALREADY_EXPIRED'));
+    await alpha.releases(A);
+    expect(await alpha.renews(A)).toEqual(refusal('NO_CLAIM'));
+  });
+
+  test('a renewal may ask for another lease and never shortens what was granted', async () => {
+    const { alpha } = await begin();
+    await alpha.claims(A);
+    expect((await alpha.renews(A, { lease_duration_seconds: 30 })).new_expiry).toBe(
+      '2026-01-04T06:05:00.000Z',
+    );
+    expect((await alpha.renews(A, { lease_duration_seconds: 600 })).new_expiry).toBe(
+      '2026-01-04T06:10:00.000Z',
+    );
+  });
+
+  test('release frees the task at once, and a second release is the same release', async () => {
+    const { alpha, beta, house: harness } = await begin();
+    await alpha.claims(A);
+    expect(await alpha.releases(A, { expected_generation: 2 })).toMatchObject({
+      reason: 'GENERATION_MISMATCH',
+    });
+    expect(await alpha.releases(A, { session_id: 's2' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await alpha.releases(A)).toEqual({ success: true, reason: 'RELEASED' });
+    const position = await harness.position();
+    expect(await alpha.releases(A)).toEqual({ success: true, reason: 'RELEASED' });
+    expect(await harness.position()).toBe(position);
+    expect((await beta.claims(A)).claim?.generation).toBe(2);
+    expect(await alpha.releases(A)).toMatchObject({ reason: 'GENERATION_MISMATCH' });
+  });
+
+  test('submit answers every refusal of the contract, in the order of its rules', async () => {
+    const { alpha, beta, coordinator } = await begin();
+    const never = { task_id: A, session_id: 's1', generation: 1, result_data: 1 };
+    expect(await coordinator.submitResult(P, never)).toMatchObject({
+      reason: 'NO_CLAIM',
+      current_generation: 0,
+    });
+    await alpha.claims(A);
+    expect(await alpha.submits(A, 1, { generation: 2 })).toMatchObject({
+      accepted: false,
+      reason: 'FUTURE_GENERATION',
+      current_generation: 1,
+      work_lost: false,
+      parked: null,
+    });
+    expect(await alpha.submits(A, 1, { session_id: 's2' })).toMatchObject({
+      reason: 'SESSION_MISMATCH',
+      parked: null,
+    });
+    await alpha.releases(A);
+    expect(await alpha.submits(A)).toMatchObject({
+      reason: 'NO_CLAIM',
+      parked: expect.stringMatching(/^res_/),
+    });
+    await beta.claims(A);
+    expect(await alpha.submits(A)).toMatchObject({ reason: 'STALE_GENERATION', current_generation: 2 });
+    expect(await beta.submits(A, 'one')).toMatchObject({ accepted: true, reason: 'ACCEPTED' });
+    expect(await beta.submits(A, 'two')).toMatchObject({ reason: 'TASK_ALREADY_COMPLETED', work_lost: true });
+  });
+
+  test('the winner’s repeated submission is success, once', async () => {
+    const { alpha, house: harness } = await begin();
+    await alpha.claims(A);
+    const first = await alpha.submits(A, { b: 1, a: [2] });
+    const position = await harness.position();
+    expect(await alpha.submits(A, { a: [2], b: 1 })).toEqual(first);
+    expect(await harness.position()).toBe(position);
+  });
+
+  test('after expiry the last holder’s result is late and counts, unless the project is strict', async () => {
+    const { alpha, house: harness, coordinator } = await begin();
+    await alpha.claims(A);
+    await alpha.claims(B);
+    harness.advance(301);
+    expect(await alpha.submits(A)).toMatchObject({ accepted: true, reason: 'ACCEPTED', late: true });
+    unwrap(await coordinator.settings.putPolicy(P, { late_submit: 'reject' }));
+    expect(await alpha.submits(B)).toMatchObject({
+      accepted: false,
+      reason: 'LEASE_EXPIRED',
+      work_lost: true,
+      parked: expect.stringMatching(/^res_/),
+    });
+  });
+
+  test('where keys are required a handle without its claim id opens nothing', async () => {
+    const { alpha, coordinator, house: harness } = await begin();
+    await alpha.claims(A);
+    const position = await harness.position();
+    const strict = { ...human('alice'), claim_id_optional: false };
+    const { claim_id, ...bare } = alpha.expectedHandle(A);
+    expect(await coordinator.renewLease(P, bare, strict)).toMatchObject({ problem: 'CLAIM_ID_REQUIRED' });
+    expect(await harness.position()).toBe(position);
+    expect(await coordinator.renewLease(P, { ...bare, claim_id }, strict)).toMatchObject({
+      reason: 'RENEWED',
+    });
+  });
+
+  test('a partial batch gives each claim its own fate, in the order asked', async () => {
+    const { alpha, beta } = await begin();
+    await beta.claims(B);
+    const results = await alpha.claimsBatch([A, B, C, 'Z-001-none', A]);
+    expect(results.map((reply) => reply.reason)).toEqual([
+      'GRANTED',
+      'DENIED_ACTIVE_CLAIM',
+      'DENIED_DEPENDENCIES',
+      'UNKNOWN_TASK',
+      'DENIED_ACTIVE_CLAIM',
+    ]);
+  });
+
+  test('an all_or_nothing batch grants everything', async () => {
+    const { alpha, house: harness } = await begin();
+    const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
+    expect(results.map((reply) => reply.claim?.generation)).toEqual([1, 1]);
+    const { claims } = unwrap(await harness.coordinator.sessions.claimsOf('acme', 's1'));
+    expect(claims.map((claim) => claim.task_id)).toEqual([A, B]);
+    expect((await alpha.renews(B)).success).toBe(true);
+  });
+
+  test('an all_or_nothing batch grants nothing when one of it is refused', async () => {
+    const { alpha, beta, house: harness, queries } = await begin();
+    await beta.claims(B);
+    const position = await harness.position();
+    const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
+    expect(results.map((reply) => reply.reason)).toEqual(['DENIED_BATCH', 'DENIED_ACTIVE_CLAIM']);
+    expect(await harness.position()).toBe(position);
+    expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({ readiness: 'ready', generation: 0 });
+    expect((await beta.claims(A)).claim?.generation).toBe(1);
+  });
+
+  test('an all_or_nothing batch that would pass a limit grants nothing', async () => {
+    const harness = await open({ limits: { max_concurrent_claims: 2 } });
+    await harness.plan(planOf(A, B, C));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    const results = await alpha.claimsBatch([A, B, C], {}, 'all_or_nothing');
+    expect(results.every((reply) => !reply.success)).toBe(true);
+    expect(results[0]).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_concurrent_claims' });
+    expect(await harness.store.countPermits('acme', 'claims')).toBe(0);
+    expect((await alpha.claimsBatch([A, B], {}, 'all_or_nothing')).every((reply) => reply.success)).toBe(
+      true,
+    );
+  });
+
+  test('renew, release and submit take lists, each item with its own fate', async () => {
+    const { alpha, coordinator } = await begin();
+    await alpha.claimsBatch([A, B]);
+    const wrong = { ...alpha.expectedHandle(B), expected_generation: 7 };
+    const renewed = await coordinator.renewBatch(P, {
+      items: [alpha.expectedHandle(A), wrong, { task_id: A }],
+    });
+    expect(unwrap(renewed).results).toMatchObject([
+      { reason: 'RENEWED' },
+      { reason: 'GENERATION_MISMATCH' },
+      { problem: 'INVALID_REQUEST' },
+    ]);
+    const submitted = await coordinator.submitBatch(P, { items: [{ ...alpha.handle(A), result_data: 1 }] });
+    expect(unwrap(submitted).results).toMatchObject([{ reason: 'ACCEPTED' }]);
+    const released = await coordinator.releaseBatch(P, {
+      items: [alpha.expectedHandle(A), alpha.expectedHandle(B)],
+    });
+    expect(unwrap(released).results).toMatchObject([{ reason: 'NO_CLAIM' }, { reason: 'RELEASED' }]);
+  });
+
+  test('of forty agents that want one task at once exactly one is granted it', async () => {
+    const { house: harness, queries } = await begin();
+    const agents = Array.from({ length: 40 }, (_, at) => new HarnessAgent(harness, `agent-${at}`, `s-${at}`));
+    const replies = await Promise.all(agents.map((agent) => agent.claims(A)));
+    expect(replies.filter((reply) => reply.success)).toHaveLength(1);
+    expect(unwrap(await queries.getTaskState(P, A)).generation).toBe(1);
+  });
+
+  test('the claims of a session are found wherever it works, and an expired one is none', async () => {
+    const { alpha, house: harness } = await begin();
+    const other = { tenant_id: 'acme', project_id: 'app' };
+    await harness.plan(planOf(A), other);
+    await alpha.claims(B);
+    await new HarnessAgent(harness, 'alpha', 's1', null, other).claims(A, { lease_duration_seconds: 60 });
+    const ids = async () =>
+      unwrap(await harness.coordinator.sessions.claimsOf('acme', 's1')).claims.map(
+        (claim) => `${claim.project_id}/${claim.task_id}`,
+      );
+    expect(await ids()).toEqual([`app/${A}`, `shop/${B}`]);
+    harness.advance(60);
+    expect(await ids()).toEqual([`shop/${B}`]);
+  });
+
+  test('tasks are listed in pages and by phase, readiness and track', async () => {
+    const { alpha, queries } = await begin();
+    await alpha.claims(A);
+    const ids = async (filter: Parameters<typeof queries.listTasks>[1]) =>
+      unwrap(await queries.listTasks(P, filter)).tasks.map((task) => task.task_id);
+    expect(await ids({ readiness: 'claimed' })).toEqual([A]);
+    expect(await ids({ readiness: 'blocked' })).toEqual([C]);
+    expect(await ids({ track: 'B' })).toEqual([B]);
+    await alpha.submits(A);
+    expect(await ids({ phase: 'COMPLETED' })).toEqual([A]);
+    const page = unwrap(await queries.listTasks(P, { limit: 2 }));
+    expect([page.tasks.map((task) => task.task_id), page.next]).toEqual([[A, B], B]);
+    expect(await ids({ after: B })).toEqual([C]);
+  });
+});

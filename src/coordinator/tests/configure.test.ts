@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { coordinationConfig, FILES, vector } from '../../../test/support/workspace-files.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
+import { checkNewEvent } from '../../core/events/catalogue.js';
+
+forEachStore('configuring a project', (open) => {
+  async function begin() {
+    const harness = await open();
+    const configure = async (files: Record<string, string> = FILES, more = {}) =>
+      unwrap(await harness.coordinator.settings.configure(P, { files, ...more }));
+    const types = async () => (await harness.events()).map(({ event_type }) => event_type);
+    return { house: harness, configure, types };
+  }
+
+  test('writes what the files say into records, once, and says that the project has begun', async () => {
+    const { house: harness, configure, types } = await begin();
+    expect(await configure()).toMatchObject({
+      success: true,
+      reason: 'CONFIGURED',
+      version: 1,
+      feature_count: 4,
+      features_changed: 4,
+    });
+    const features = Array.from({ length: 4 }, () => 'FEATURE_CHANGED');
+    expect(await types()).toEqual(['METHODOLOGY_CHANGED', ...features, 'project_initialized']);
+    const events = await harness.events();
+    expect(events.at(-1)?.payload).toMatchObject({ asset_types: 10, transitions: 10, profile: 'standard' });
+    for (const { position: _, ...event } of events) expect(checkNewEvent(event)).toEqual({ ok: true });
+    const judge = new PolicyAwareLogChecker();
+    expect(events.flatMap((event) => judge.checkEvent(event))).toEqual([]);
+  });
+
+  test('said again writes nothing, also by another coordinator and after a restart', async () => {
+    const { house: harness, configure, types } = await begin();
+    await configure();
+    const before = await types();
+    expect(await configure()).toMatchObject({ reason: 'UNCHANGED', version: 1, features_changed: 0 });
+    await harness.restart();
+    expect(await configure()).toMatchObject({ reason: 'UNCHANGED' });
+    expect(await types()).toEqual(before);
+  });
+
+  test('writes only the features that changed, and keeps those that are gone', async () => {
+    const { house: harness, configure, types } = await begin();
+    await configure();
+    const { 'features/active/REQ-F-D.yml': _, ...rest } = FILES;
+    const changed = { ...rest, 'features/active/REQ-F-A.yml': `${vector('REQ-F-A')}priority: high\n` };
+    expect(await configure(changed)).toMatchObject({ reason: 'CONFIGURED', version: 1, features_changed: 1 });
+    expect((await types()).slice(6)).toEqual(['FEATURE_CHANGED']);
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    expect(await alpha.claims('REQ-F-D#design_code')).toMatchObject({ reason: 'GRANTED' });
+  });
+
+  test('takes more features than one unit holds, and a repeated request is one request', async () => {
+    const { house: harness, configure } = await begin();
+    const many = Object.fromEntries(
+      Array.from({ length: 75 }, (_, n) => [`features/active/REQ-F-M-${n}.yml`, vector(`REQ-F-M-${n}`)]),
+    );
+    const first = await configure(many, { request_id: 'r1' });
+    expect(first).toMatchObject({ reason: 'CONFIGURED', features_changed: 75 });
+    await configure({ ...many, 'features/active/REQ-F-M-1.yml': vector('REQ-F-M-1', 'poc') });
+    const before = await harness.position();
+    expect(await configure(many, { request_id: 'r1' })).toEqual(first);
+    expect(await harness.position()).toBe(before);
+    const other = await harness.coordinator.settings.configure(P, { files: {}, request_id: 'r1' });
+    expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+  });
+
+  test('of files with faults changes nothing, and says where each is', async () => {
+    const { house: harness } = await begin();
+    const files = {
+      ...FILES,
+      'profiles/broken.yml': 'profile: broken\ngraph:\n  include: [design_code, no_such_edge]\n',
+    };
+    const reply = await harness.coordinator.settings.configure(P, { files });
+    expect(reply).toMatchObject({
+      problem: 'INVALID_METHODOLOGY',
+      detail: expect.stringMatching(/^profiles\/broken\.yml:3:\d+: .*[^.]\. Nothing was changed\.$/),
+      faults: [{ file: 'profiles/broken.yml', line: 3, column: expect.any(Number) }],
+    });
+    expect(await harness.position()).toBe(0);
+  });
+
+  test('what it says of claims is the policy from then on; what an admin says stands until the files change', async () => {
+    const { house: harness, configure } = await begin();
+    const { coordinator } = harness;
+    const policy = async () => unwrap(await coordinator.settings.getPolicy(P));
+    const saying = (claims: object) => ({ ...FILES, 'coordination.yml': coordinationConfig({ claims }) });
+    await coordinator.settings.putPolicy(P, { claim_ttl_seconds: 700 });
+    await configure(saying({ stale_threshold_seconds: 60, on_ttl: 'takeover', max_hold_seconds: 900 }));
+    expect(await policy()).toMatchObject({
+      stale_threshold_seconds: 60,
+      claim_ttl_seconds: 700,
+      max_hold_seconds: 900,
+      stale_policy: { task: 'takeover', edge: 'takeover' },
+    });
+    await coordinator.settings.putPolicy(P, { stale_threshold_seconds: 90 });
+    await configure(saying({ stale_threshold_seconds: 60 }));
+    expect(await policy()).toMatchObject({
+      stale_threshold_seconds: 90,
+      max_hold_seconds: null,
+      stale_policy: { edge: 'hold' },
+    });
+  });
+});

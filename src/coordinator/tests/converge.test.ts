@@ -1,0 +1,307 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
+import { canonicalJson } from '../../core/canonical-json.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
+import type { AnyHead } from '../../core/fold.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+
+const EDGE = 'REQ-F-A#design_code';
+const SPEC = 'REQ-F-A#intent_requirements';
+const sha256 = (value: unknown) => createHash('sha256').update(canonicalJson(value)).digest('hex');
+const manifest = (...paths: string[]) => ({ files: paths.map((path) => ({ path, sha256: 'ab' })) });
+const roles = (action: string) =>
+  `roles:\n  architect: { converge_edges: [design_code] }\nauthority: { outside_authority_action: ${action}, spec_mutation_requires_human: true }\n`;
+
+forEachStore('an edge of a configured project', (open) => {
+  async function begin(more: Record<string, string> = {}) {
+    const harness = await open();
+    unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, ...more } }));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    const review = (decision: string, fields: object) =>
+      harness.coordinator.recordReview(
+        P,
+        { task_id: EDGE, generation: 1, iteration: 1, decision, ...fields },
+        human('rita'),
+      );
+    const last = async (type: string) =>
+      (await harness.events()).filter(({ event_type }) => event_type === type).at(-1);
+    const sound = async () => {
+      const judge = new PolicyAwareLogChecker();
+      const found = (await harness.events()).flatMap((event) => judge.checkEvent(event));
+      const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
+      return [...found, ...judge.checkHeads(heads)];
+    };
+    return { house: harness, coordinator: harness.coordinator, alpha, review, last, sound };
+  }
+
+  test('converges by what its checklist asks for, and tells by what', async () => {
+    const { alpha, last } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const reply = { ...evaluatorReport(), iteration: 3, context_hash: 'sha256:11' };
+    expect(await alpha.submits(EDGE, { made: 'it' }, reply)).toMatchObject({
+      accepted: true,
+      reason: 'ACCEPTED',
+    });
+    expect(await last('edge_converged')).toMatchObject({
+      agent_role: 'architect',
+      payload: {
+        iteration: 3,
+        convergence_type: 'standard',
+        context_hash: 'sha256:11',
+        ...evaluatorReport(),
+      },
+    });
+  });
+
+  test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
+    const { house: harness, alpha } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const before = await harness.position();
+    const failing = async (more: object) => {
+      const reply = await alpha.submits(EDGE, 'v1', { ...more });
+      expect(reply).toMatchObject({
+        accepted: false,
+        reason: 'NOT_CONVERGED',
+        work_lost: false,
+        parked: null,
+      });
+      return reply.failing?.map(({ name }) => name);
+    };
+    expect(await failing({})).toEqual(['compiles', 'reads_well']);
+    expect(await failing(evaluatorReport({ compiles: 'pass' }))).toEqual(['reads_well']);
+    expect(await failing(evaluatorReport({ compiles: 'fail', reads_well: 'pass' }))).toEqual(['compiles']);
+    expect(await failing(evaluatorReport({ compiles: 'skip', reads_well: 'pending' }))).toEqual([
+      'compiles',
+      'reads_well',
+    ]);
+    expect(await harness.position()).toBe(before);
+    expect(await alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
+    expect(await alpha.submits(EDGE, 'v1', evaluatorReport())).toMatchObject({ accepted: true });
+  });
+
+  test('knows no agent as a human that called itself one before the project had roles', async () => {
+    const harness = await open();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
+    await alpha.claims(EDGE, { agent_role: 'human' });
+    const all = 'roles:\n  human: { converge_edges: all }\n';
+    unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, 'agent_roles.yml': all } }));
+    const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 'v1', ...evaluatorReport() };
+    expect(await harness.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
+  });
+
+  test('has its files when it has converged: a manifest that cannot be promoted is refused', async () => {
+    const { alpha, coordinator } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const file = { path: 'a', sha256: sha256('a'), size_bytes: 3, executable: false, base_sha256: null };
+    const files = (...changed: object[]) => ({ kind: 'files', files: changed, total_bytes: 3 });
+    const submit = (result: object) =>
+      coordinator.submitResult(P, {
+        ...{ task_id: EDGE, session_id: 's1', generation: 1 },
+        ...{ result_data: result, ...evaluatorReport() },
+      });
+    const outside = files({ ...file, path: '../a' });
+    expect(await submit(outside)).toMatchObject({
+      problem: 'INVALID_REQUEST',
+      detail: expect.stringContaining('result_data.files.0.path'),
+    });
+    expect(await submit(files(file))).toMatchObject({ problem: 'BLOB_MISSING' });
+    const bytes = Buffer.from(canonicalJson('a'));
+    unwrap(await coordinator.putBlob('other', file.sha256, bytes));
+    expect(await submit(files(file))).toMatchObject({ problem: 'BLOB_MISSING' });
+    unwrap(await coordinator.putBlob(P.tenant_id, file.sha256, bytes));
+    expect(await submit(files(file))).toMatchObject({ accepted: true });
+  });
+
+  test('that asks for a human waits for one, who approves exactly what was submitted', async () => {
+    const { coordinator, alpha, review, last, sound } = await begin();
+    await alpha.claims(SPEC, { agent_role: 'architect' });
+    const passed = {
+      evaluators: evaluatorReport({ complete: 'pass', wanted: 'pass' }).evaluators,
+      iteration: 2,
+    };
+    expect(await alpha.submits(SPEC, 'v1', passed)).toMatchObject({ accepted: false, reason: 'ESCALATED' });
+    expect(await last('convergence_escalated')).toMatchObject({
+      agent_role: 'architect',
+      payload: { reason: 'human_review_required', iteration: 2 },
+    });
+    const state = unwrap(await coordinator.queries.getTaskState(P, SPEC));
+    expect(state.claim?.state).toBe('SUSPENDED');
+    const about = { task_id: SPEC, iteration: 2, candidate_sha256: sha256('v1') };
+    expect(await sound()).toEqual([]);
+    expect(await review('APPROVED', { ...about, candidate_sha256: sha256('v2') })).toMatchObject({
+      reason: 'STALE_REVIEW',
+    });
+    expect(await review('APPROVED', about)).toMatchObject({ reason: 'APPROVED' });
+    expect(await last('edge_converged')).toMatchObject({
+      payload: { iteration: 2, evaluators: passed.evaluators },
+    });
+    expect(await sound()).toEqual([]);
+  });
+
+  test('outside the role of its holder is escalated, rejected or warned of, as the project says', async () => {
+    const outcome = async (action: string) => {
+      const { alpha, last, sound } = await begin({ 'agent_roles.yml': roles(action) });
+      await alpha.claims('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
+      await alpha.releases('REQ-F-A#code_unit_tests');
+      await alpha.claims(EDGE, { agent_role: 'tester' });
+      // The role comes from the grant: a submission cannot set one.
+      const { reason } = await alpha.submits(EDGE, 'v1', evaluatorReport());
+      const reply = await last('convergence_escalated');
+      expect(await sound()).toEqual([]);
+      return { reason, told: reply && { seq: reply.seq, role: reply.agent_role, ...reply.payload }, alpha };
+    };
+    expect(await outcome('escalate')).toMatchObject({
+      reason: 'ESCALATED',
+      told: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
+    });
+    const rejected = await outcome('reject');
+    expect(rejected).toMatchObject({ reason: 'OUTSIDE_AUTHORITY', told: undefined });
+    expect(await rejected.alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
+    expect(await outcome('warn')).toMatchObject({
+      reason: 'ACCEPTED',
+      told: { seq: undefined, role: 'tester', action: 'warn', reason: 'outside_role_authority' },
+    });
+  });
+
+  test('needs a human where its files are those of the specification, in the body or in a blob', async () => {
+    const { house: harness, coordinator, alpha, last } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const changes = manifest('src/a.ts', 'specification/INTENT.md');
+    expect(await alpha.submits(EDGE, changes, evaluatorReport())).toMatchObject({ reason: 'ESCALATED' });
+    expect((await last('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
+    const other = 'REQ-F-B#design_code';
+    await alpha.claims(other, { agent_role: 'architect' });
+    const bytes = Buffer.from(JSON.stringify(manifest('docs/adrs/1.md')));
+    const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
+    await harness.blobs.put(P.tenant_id, blob_sha256, bytes);
+    const body = { ...alpha.handle(other), blob_sha256, ...evaluatorReport() };
+    expect(await coordinator.submitResult(P, body)).toMatchObject({ reason: 'ESCALATED' });
+    expect((await last('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
+  });
+
+  test('a human may converge whatever it is, save for what a program refuses', async () => {
+    const { alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    await alpha.claims(EDGE, { agent_role: 'human' });
+    const changes = manifest('specification/INTENT.md');
+    expect(await alpha.submits(EDGE, changes, evaluatorReport({ compiles: 'fail' }))).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      failing: [{ name: 'compiles' }],
+    });
+    expect(await alpha.submits(EDGE, changes, evaluatorReport({ compiles: 'pass' }))).toMatchObject({
+      reason: 'ACCEPTED',
+    });
+    await alpha.claims(SPEC, { agent_role: 'human' });
+    expect(await alpha.submits(SPEC, 'mine')).toMatchObject({ reason: 'ACCEPTED' });
+  });
+
+  test('nobody passes for a human who may not review', async () => {
+    const { coordinator, alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    const agent = { ...OPEN_CALLER, may_review: false };
+    const claim = { task_id: EDGE, agent_id: 'alpha', session_id: 's1', agent_role: 'human' };
+    expect(await coordinator.claimTask(P, claim, agent)).toMatchObject({ problem: 'FORBIDDEN' });
+    expect(await coordinator.batchClaim(P, { claims: [claim] }, agent)).toMatchObject({
+      problem: 'FORBIDDEN',
+    });
+    const payload = { intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
+    const reply = { event_type: 'intent_raised', agent_id: 'alpha', session_id: 's1', payload };
+    expect(await coordinator.appendEvent(P, { ...reply, agent_role: 'human' }, agent)).toMatchObject({
+      problem: 'FORBIDDEN',
+    });
+    expect(await coordinator.appendEvent(P, { ...reply, agent_role: 'tester' }, agent)).toMatchObject({
+      reason: 'APPENDED',
+    });
+    await alpha.claims(EDGE, { agent_role: 'human' });
+    const body = { ...alpha.handle(EDGE), result_data: 'v1', ...evaluatorReport() };
+    expect(await coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
+  });
+
+  test.each(['Human', 'HUMAN', ' human', 'human\u200b', 'admin', '__proto__'])(
+    'the role %j is nobody’s',
+    async (agent_role) => {
+      const { coordinator } = await begin({ 'agent_roles.yml': roles('reject') });
+      const agent = { ...OPEN_CALLER, may_review: false, claim_id_optional: true };
+      const claim = { task_id: EDGE, agent_id: 'human', session_id: 's1', agent_role };
+      const granted = await coordinator.claimTask(P, claim, agent);
+      expect(granted).toSatisfy((it: object) => 'problem' in it || 'claim' in it);
+      const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 1, ...evaluatorReport() };
+      expect(await coordinator.submitResult(P, body, agent)).not.toMatchObject({ accepted: true });
+    },
+  );
+
+  test('keeps the role of its grant, whatever its holder tells on the way', async () => {
+    const { coordinator, alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    await alpha.claims(EDGE, { agent_role: 'tester' });
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const payload = { iteration: 1, status: 'iterating' };
+    const about = { feature_id: 'REQ-F-A', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
+    const reply = { event_type: 'iteration_completed', ...about, generation: 1, agent_role: 'architect' };
+    const { claim_id } = alpha.handle(EDGE);
+    await coordinator.appendEvent(P, { ...reply, claim_id, payload });
+    expect(await alpha.submits(EDGE, 'v1', evaluatorReport())).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
+  });
+
+  test('claimed before the project was configured converges only once its feature has a vector', async () => {
+    const harness = await open();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims('REQ-F-OLD#design_code', { agent_role: 'full_stack' });
+    await harness.coordinator.settings.configure(P, { files: FILES });
+    expect(await alpha.submits('REQ-F-OLD#design_code', 'v1', evaluatorReport())).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      failing: [{ name: 'feature_vector' }],
+    });
+  });
+
+  test('parked work is adopted with the checks it was submitted with, and not without', async () => {
+    const { coordinator, alpha, last, sound } = await begin();
+    await alpha.claims(EDGE, { agent_role: 'architect' });
+    const seen = { expected_generation: 1, reason: 'gone' };
+    await coordinator.operate(P, EDGE, 'force_release', seen, human('rita'));
+    const adopt = (resultId: string | null) =>
+      coordinator.operate(P, EDGE, 'adopt', { ...seen, result_id: resultId ?? '' }, human('rita'));
+    const unchecked = await alpha.submits(EDGE, 'v1', evaluatorReport({ compiles: 'fail' }));
+    const checked = await alpha.submits(EDGE, 'v2', evaluatorReport({ compiles: 'pass' }));
+    expect([unchecked.reason, checked.reason]).toEqual(['NO_CLAIM', 'NO_CLAIM']);
+    expect(await adopt(unchecked.parked)).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      next: expect.stringContaining('compiles'),
+    });
+    expect(await adopt(checked.parked)).toMatchObject({ reason: 'ADOPTED' });
+    expect((await last('result_adopted'))?.payload).toMatchObject(evaluatorReport({ compiles: 'pass' }));
+    expect(await sound()).toEqual([]);
+  });
+
+  test('takes evaluators that are well formed, and a task takes none', async () => {
+    const { coordinator, alpha } = await begin();
+    await alpha.claims(EDGE);
+    const request = (more: object) =>
+      coordinator.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...more });
+    const wrong = {
+      evaluators: { ...evaluatorReport().evaluators, details: [{ name: 'x', result: 'maybe' }] },
+    };
+    expect(await request(wrong)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    const details = [
+      { name: 'compiles', result: 'pass' },
+      { name: 'reads_well', result: 'pass' },
+      { name: 'extra', result: 'fail' },
+    ];
+    for (const counts of [
+      { passed: 3, failed: 0, skipped: 0, total: 3 },
+      { passed: 3, failed: 1, skipped: 0, total: 3 },
+      { passed: 2, failed: 0, skipped: 0, total: 3 },
+      { passed: 2, failed: 1, skipped: 0, total: 2 },
+    ]) {
+      expect(await request({ evaluators: { ...counts, details } })).toMatchObject({
+        problem: 'INVALID_REQUEST',
+        detail: expect.stringContaining('agree with the details'),
+      });
+    }
+    expect(await request({ ...evaluatorReport(), task_id: 'A-001-core' })).toMatchObject({
+      problem: 'INVALID_REQUEST',
+      faults: [{ path: 'evaluators' }],
+    });
+  });
+});

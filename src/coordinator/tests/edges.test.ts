@@ -1,0 +1,259 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { coordinationConfig, evaluatorReport, FILES, vector } from '../../../test/support/workspace-files.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+
+const A = 'REQ-F-A#design_code';
+const B = 'REQ-F-B#design_code';
+const C = 'REQ-F-C#design_code';
+const D = 'REQ-F-D#design_code';
+
+const eventsOfType = (events: readonly EventEnvelope[], type: string) =>
+  events.filter(({ event_type }) => event_type === type);
+
+forEachStore('edges of a configured project', (open) => {
+  async function begin(reply: Parameters<typeof coordinationConfig>[0] = {}) {
+    const harness = await open();
+    const configure = async (more: Parameters<typeof coordinationConfig>[0]) =>
+      unwrap(
+        await harness.coordinator.settings.configure(P, {
+          files: { ...FILES, 'coordination.yml': coordinationConfig(more) },
+        }),
+      );
+    await configure(reply);
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    const explained = async (subject: string) =>
+      unwrap(await harness.coordinator.queries.explain(P, subject));
+    return { house: harness, configure, alpha, beta, explained };
+  }
+
+  test('are known by topology, vector and profile, and the refusal says which of them is missing', async () => {
+    const { house: harness, alpha, explained } = await begin();
+    const request = async (subject: string) => {
+      const { reason, next } = await alpha.claims(subject);
+      return `${reason} ${next}`;
+    };
+    expect(await request('REQ-F-A#design_moon')).toMatch(/^UNKNOWN_TASK The topology .* no edge design_moon/);
+    expect(await request('REQ-F-X#design_code')).toMatch(/^UNKNOWN_TASK There is no feature REQ-F-X/);
+    expect(await request('REQ-F-C#code_unit_tests')).toMatch(
+      /^UNKNOWN_TASK The profile poc of REQ-F-C leaves/,
+    );
+    expect(await explained('REQ-F-C#design_code')).toMatchObject({ claimable: true });
+    const event = {
+      event_type: 'iteration_completed',
+      agent_id: 'alpha',
+      payload: { iteration: 1, status: 'iterating' },
+    };
+    expect(
+      await harness.coordinator.appendEvent(P, { ...event, feature_id: 'REQ-F-X', edge: 'design_code' }),
+    ).toMatchObject({ reason: 'UNKNOWN_TASK', next: expect.stringContaining('REQ-F-X') });
+    expect(eventsOfType(await harness.events(), 'claim_rejected')).toEqual([]);
+  });
+
+  test('in a project that was never configured are known by their name', async () => {
+    const harness = await open();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    expect(await alpha.claims('REQ-F-X#design_moon')).toMatchObject({ reason: 'GRANTED' });
+    expect(await alpha.submits('REQ-F-X#design_moon')).toMatchObject({ reason: 'ACCEPTED' });
+    const converged = eventsOfType(await harness.events(), 'edge_converged')[0];
+    expect(Object.keys(converged?.payload ?? {}).sort()).toEqual([
+      'late',
+      'outcome',
+      'result_data',
+      'result_id',
+      'result_sha256',
+      'result_size_bytes',
+      'work_product_ref',
+    ]);
+  });
+
+  test('have one name, however they are spelled, and a grant tells the role', async () => {
+    const { house: harness, alpha, beta } = await begin();
+    await alpha.claims('REQ-F-A#Design → Code', { agent_role: 'architect' });
+    for (const spelling of ['design_code', 'design->code', 'DESIGN→CODE', 'Design <-> Code']) {
+      expect(await beta.claims(`REQ-F-A#${spelling}`)).toMatchObject({
+        reason: 'DENIED_ACTIVE_CLAIM',
+        current_holder: 'alpha',
+      });
+    }
+    expect(await beta.claims('REQ-F-A#tdd')).toMatchObject({ claim: { task_id: 'REQ-F-A#code_unit_tests' } });
+    const events = await harness.events();
+    expect(eventsOfType(events, 'edge_started')[0]).toMatchObject({
+      agent_role: 'architect',
+      agent_id: 'alpha',
+    });
+    expect(eventsOfType(events, 'claim_rejected')).toMatchObject([
+      { agent_id: 'beta', payload: { reason: 'DENIED_ACTIVE_CLAIM', holding_agent: 'alpha' } },
+    ]);
+  });
+
+  test('raced for by many agents go to one, and every other is told by whom it is held', async () => {
+    const { house: harness } = await begin();
+    const agents = Array.from({ length: 40 }, (_, n) => new HarnessAgent(harness, `agent-${n}`, `s-${n}`));
+    const replies = await Promise.all(agents.map((agent) => agent.claims(A, { agent_role: 'architect' })));
+    const winner = replies.find(({ success }) => success)?.claim?.agent_id;
+    expect(replies.filter(({ success }) => success)).toHaveLength(1);
+    const events = await harness.events();
+    expect(eventsOfType(events, 'edge_started')).toHaveLength(1);
+    const rejected = eventsOfType(events, 'claim_rejected');
+    expect(rejected).toHaveLength(39);
+    expect(new Set(rejected.map(({ agent_id }) => agent_id)).size).toBe(39);
+    expect(new Set(rejected.map(({ payload }) => payload.holding_agent))).toEqual(new Set([winner]));
+    expect(eventsOfType(events, 'edge_claim')).toEqual([]);
+  });
+
+  test('held by another can neither be renewed, released nor converged', async () => {
+    const { house: harness, alpha, beta } = await begin();
+    await alpha.claims(A);
+    const { session_id: _, ...handle } = alpha.handle(A);
+    const { generation: expected_generation, ...rest } = { ...handle, session_id: 's2' };
+    const theirs = { ...rest, expected_generation };
+    const { coordinator } = harness;
+    expect(await coordinator.renewLease(P, theirs)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await coordinator.releaseClaim(P, theirs)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    const result = { ...handle, session_id: 's2', result_data: 'stolen' };
+    expect(await coordinator.submitResult(P, result)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect((await beta.claims(A)).current_holder).toBe('alpha');
+  });
+
+  test('gone stale are reported once an episode, and neither that nor a refusal is a sign of life', async () => {
+    const { house: harness, alpha, beta } = await begin({ claims: { stale_threshold_seconds: 60 } });
+    await alpha.claims(A);
+    await beta.claims(B);
+    harness.advance(50);
+    await alpha.claims(B);
+    await beta.renews(B);
+    harness.advance(20);
+    const expired = async () =>
+      eventsOfType(await harness.events(), 'claim_expired').map(({ subject }) => subject);
+    for (let round = 0; round < 3; round += 1) {
+      await harness.coordinator.sweep();
+      harness.advance(30);
+      expect(await beta.renews(B)).toMatchObject({ reason: 'RENEWED' });
+    }
+    // Alpha was refused B in between, and its own expiry was recorded: neither starts a new episode.
+    expect(await expired()).toEqual([A]);
+    expect(await beta.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', stale: true });
+    await alpha.renews(A);
+    harness.advance(61);
+    await harness.coordinator.sweep();
+    expect((await expired()).filter((subject) => subject === A)).toEqual([A, A]);
+  });
+
+  test('ahead of what they build on are granted with a warning, until that has converged', async () => {
+    const { alpha } = await begin();
+    const early = await alpha.claims(A, { agent_role: 'architect' });
+    expect(early).toMatchObject({ reason: 'GRANTED' });
+    expect(early.warnings).toEqual([
+      expect.stringMatching(/^design_code builds on requirements_design, of which REQ-F-A has no accepted/),
+    ]);
+    expect((await alpha.claims('REQ-F-A#code_unit_tests')).warnings).toEqual([
+      expect.stringMatching(/^code_unit_tests builds on design_code/),
+    ]);
+    await alpha.releases('REQ-F-A#code_unit_tests');
+    expect(await alpha.submits(A, 'done', evaluatorReport())).toMatchObject({ accepted: true });
+    expect(await alpha.claims('REQ-F-A#code_unit_tests')).not.toHaveProperty('warnings');
+  });
+
+  test('in a role that nobody has defined are granted with a warning that names those there are', async () => {
+    const { house: harness } = await begin();
+    const { coordinator } = harness;
+    const request = { task_id: A, agent_id: 'alpha', session_id: 's1', agent_role: 'wizard' };
+    const { warnings } = unwrap(await coordinator.claimTask(P, request));
+    expect(warnings?.[0]).toMatch(/no role "wizard".*architect, .*full_stack/);
+    const known = { ...request, task_id: C, agent_role: 'full_stack' };
+    expect(unwrap(await coordinator.claimTask(P, known)).warnings?.join()).not.toContain('role');
+  });
+
+  test('that share modules with what others hold are granted with a warning', async () => {
+    const { alpha, beta } = await begin();
+    const sharing = async (agent: HarnessAgent, subject: string) =>
+      (await agent.claims(subject)).warnings?.filter((says) => says.includes(' holds ')) ?? [];
+    expect(await sharing(alpha, A)).toEqual([]);
+    expect(await sharing(beta, B)).toEqual([expect.stringMatching(/alpha holds REQ-F-A#design_code.*auth/)]);
+    expect(await beta.claims(C)).not.toHaveProperty('warnings.1');
+    expect(await sharing(beta, D)).toEqual([expect.stringMatching(/alpha holds .* nobody knows/)]);
+  });
+
+  test('that share modules are refused where that is enforced; what is unknown is only warned of', async () => {
+    const { house: harness, alpha, beta, explained } = await begin({ enforce: true });
+    await alpha.claims(A);
+    expect(await beta.claims(B)).toMatchObject({
+      success: false,
+      reason: 'DENIED_PARALLEL',
+      shared_modules: ['auth'],
+      holders: [{ task_id: A, agent_id: 'alpha', shared_modules: ['auth'] }],
+    });
+    expect(await explained(B)).toMatchObject({ claimable: false, why: [{ rule: 'DENIED_PARALLEL' }] });
+    expect(eventsOfType(await harness.events(), 'claim_rejected')).toMatchObject([
+      { agent_id: 'beta', payload: { holding_agent: 'alpha', shared_modules: ['auth'] } },
+    ]);
+    expect(await beta.claims(C)).toMatchObject({ reason: 'GRANTED' });
+    expect(await beta.claims(D)).toMatchObject({
+      reason: 'GRANTED',
+      warnings: expect.arrayContaining([expect.stringMatching(/nobody knows/)]),
+    });
+    expect(await alpha.claims(B)).toMatchObject({ reason: 'GRANTED' });
+    await alpha.releases(B);
+    await alpha.releases(A);
+    expect(await beta.claims(B)).toMatchObject({ reason: 'GRANTED' });
+  });
+
+  test('that share modules, claimed in one moment, go to one agent where that is enforced', async () => {
+    const { house: harness, alpha, beta } = await begin({ enforce: true });
+    const replies = await Promise.all([alpha.claims(A), beta.claims(B), beta.claims(C)]);
+    expect(replies.map(({ reason }) => reason)).toEqual(['GRANTED', 'DENIED_PARALLEL', 'GRANTED']);
+    const both = await alpha.claimsBatch([B, 'REQ-F-B#requirements_design'], {}, 'all_or_nothing');
+    expect(both.map(({ reason }) => reason)).toEqual(['GRANTED', 'GRANTED']);
+    const theirs = await beta.claimsBatch([D, 'REQ-F-A#requirements_design'], {}, 'all_or_nothing');
+    expect(theirs.map(({ reason }) => reason)).toEqual(['DENIED_BATCH', 'DENIED_PARALLEL']);
+    expect(eventsOfType(await harness.events(), 'edge_started')).toHaveLength(4);
+  });
+
+  test('in single-agent mode are those of primary alone, without a lease and never stale', async () => {
+    const {
+      house: harness,
+      configure,
+      alpha,
+      explained,
+    } = await begin({
+      mode: 'single',
+      claims: { max_hold_seconds: 60 },
+    });
+    const primary = new HarnessAgent(harness, 'primary', 's0');
+    expect(await alpha.claims(A)).toMatchObject({
+      reason: 'DENIED_SINGLE_AGENT',
+      next: expect.stringContaining('coordination.mode: multi'),
+    });
+    expect(await explained(A)).toMatchObject({ claimable: false, why: [{ rule: 'DENIED_SINGLE_AGENT' }] });
+    const { claim } = await primary.claims(A, { lease_duration_seconds: 60 });
+    expect(claim).toMatchObject({ generation: 1, lease_duration_seconds: null, expires_at: null });
+    expect(eventsOfType(await harness.events(), 'edge_started')).toMatchObject([
+      { agent_id: 'primary', agent_role: 'full_stack' },
+    ]);
+    harness.advance(100 * 24 * 3600);
+    expect(await harness.coordinator.sweep()).toBe(0);
+    await configure({ mode: 'multi' });
+    expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'primary' });
+    expect((await explained(A)).why[0]?.says).toMatch(
+      /without a lease: until it is released, or an operator/,
+    );
+    await harness.coordinator.operate(
+      P,
+      A,
+      'force_release',
+      { expected_generation: 1, reason: 'multi' },
+      human('rita'),
+    );
+    expect(await alpha.claims(A)).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
+  });
+
+  test('of a feature that is new can be claimed once it is configured, and not before', async () => {
+    const { house: harness, alpha } = await begin();
+    expect((await alpha.claims('REQ-F-N#design_code')).reason).toBe('UNKNOWN_TASK');
+    const files = { ...FILES, 'features/active/REQ-F-N.yml': vector('REQ-F-N') };
+    await harness.coordinator.settings.configure(P, { files });
+    expect((await alpha.claims('REQ-F-N#design_code')).reason).toBe('GRANTED');
+  });
+});

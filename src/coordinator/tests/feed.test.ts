@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+
+const ids = Array.from({ length: 9 }, (_, at) => `A-00${at + 1}-x`);
+
+forEachStore('the feed', (open) => {
+  async function begin() {
+    const harness = await open();
+    await harness.plan(planOf(...ids));
+    return { house: harness, alpha: new HarnessAgent(harness, 'alpha', 's1') };
+  }
+
+  /** Reads pages of two until one is empty. */
+  async function readOn(harness: CoordinatorHarness, from: string, seen: number[]): Promise<string> {
+    for (let cursor = from; ; ) {
+      const page = unwrap(await harness.coordinator.feed.page(P, { after: cursor, limit: 2 }));
+      seen.push(...page.events.map((event) => event.position));
+      cursor = page.next;
+      if (page.events.length === 0) return cursor;
+    }
+  }
+
+  test('in pages misses nothing and repeats nothing, across a restart', async () => {
+    const { house: harness, alpha } = await begin();
+    const seen: number[] = [];
+    await alpha.claimsBatch(ids.slice(0, 3));
+    const cursor = await readOn(harness, '', seen);
+    await alpha.submits(ids[0] as string);
+    await harness.restart();
+    await alpha.claimsBatch(ids.slice(3));
+    const end = await readOn(harness, cursor, seen);
+    const count = await harness.position();
+    expect(seen).toEqual(Array.from({ length: count }, (_, at) => at + 1));
+    expect(await readOn(harness, end, [])).toBe(end);
+  });
+
+  test('has cursors that say nothing to others, and refuses what is none of its own', async () => {
+    const { house: harness } = await begin();
+    const { next } = unwrap(await harness.coordinator.feed.page(P));
+    expect(next).not.toMatch(/^\d+$/);
+    for (const after of ['1', '-1', 'x'.repeat(100_000), 'cDotMQ', '__proto__']) {
+      expect(await harness.coordinator.feed.page(P, { after })).toMatchObject({
+        problem: 'INVALID_REQUEST',
+      });
+    }
+  });
+
+  test('is narrowed by type, task, agent, session and time', async () => {
+    const { house: harness, alpha } = await begin();
+    const beta = new HarnessAgent(harness, 'beta', 's2');
+    await alpha.claims('A-001-x');
+    harness.advance(60);
+    await beta.claims('A-002-x');
+    await beta.submits('A-002-x');
+    const count = async (filter: object) =>
+      unwrap(await harness.coordinator.feed.page(P, filter)).events.length;
+    expect(await count({ type: 'CLAIM_ACQUIRED' })).toBe(2);
+    expect(await count({ task_id: 'A-002-x' })).toBe(2);
+    expect(await count({ agent_id: 'alpha', type: 'CLAIM_ACQUIRED' })).toBe(1);
+    expect(await count({ session_id: 's2', type: 'RESULT_SUBMITTED' })).toBe(1);
+    expect(await count({ since: '2026-01-04T06:01:00.000Z' })).toBe(3);
+    expect(await count({ limit: 1_000_000 })).toBe(6);
+  });
+
+  test('followed live tells every event once, and goes on from a cursor after a restart', async () => {
+    const { house: harness, alpha } = await begin();
+    const seen: number[] = [];
+    let cursor = '';
+    const followUntil = async (count: number) => {
+      const stop = new AbortController();
+      for await (const next of harness.coordinator.feed.follow(P, cursor, stop.signal)) {
+        seen.push(next.event.position);
+        cursor = next.cursor;
+        if (seen.length === count) stop.abort();
+      }
+    };
+    const first = followUntil(6);
+    for (const id of ids.slice(0, 4)) await alpha.claims(id);
+    await first;
+    await harness.restart();
+    const second = followUntil(9);
+    for (const id of ids.slice(4, 7)) await alpha.claims(id);
+    await second;
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test('stops when nobody listens any more, also while nothing happens', async () => {
+    const { house: harness } = await begin();
+    const stop = new AbortController();
+    const feed = harness.coordinator.feed.follow(P, '', stop.signal);
+    await feed.next();
+    const waiting = feed.next();
+    stop.abort();
+    expect((await waiting).done).toBe(true);
+  });
+});

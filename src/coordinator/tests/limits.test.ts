@@ -1,0 +1,231 @@
+import { describe, expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import {
+  CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { DEFAULT_LIMITS, ENTERPRISE_LIMITS } from '../../core/claims/policy.js';
+
+const A = 'A-001-core';
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-work`);
+
+describe('the limits of seed 004 §7.2', () => {
+  test('have the default values of the seed', () => {
+    expect(DEFAULT_LIMITS).toEqual({
+      max_concurrent_claims: 100,
+      max_lease_duration_seconds: 3600,
+      min_lease_duration_seconds: 30,
+      max_generations_per_task: 100,
+      claim_history_retention_days: 90,
+      max_result_size_bytes: 10_485_760,
+      max_active_sessions: 50,
+      session_idle_seconds: 900,
+      require_signatures: false,
+    });
+  });
+
+  test('have the enterprise values of the seed', () => {
+    expect(ENTERPRISE_LIMITS).toEqual({
+      max_concurrent_claims: 1000,
+      max_lease_duration_seconds: 7200,
+      min_lease_duration_seconds: 30,
+      max_generations_per_task: 1000,
+      claim_history_retention_days: 365,
+      max_result_size_bytes: 104_857_600,
+      max_active_sessions: 500,
+      session_idle_seconds: 900,
+      require_signatures: false,
+    });
+  });
+});
+
+forEachStore('limits', (open) => {
+  test('are the defaults until an admin says otherwise, and survive a restart', async () => {
+    const harness = await open();
+    expect(await harness.coordinator.settings.getLimits('acme')).toEqual(DEFAULT_LIMITS);
+    const reply = await harness.coordinator.settings.putLimits(
+      'acme',
+      { max_concurrent_claims: 3 },
+      human('admin'),
+    );
+    expect(reply).toEqual({ ...DEFAULT_LIMITS, max_concurrent_claims: 3 });
+    await harness.restart();
+    expect(await harness.coordinator.settings.getLimits('acme')).toEqual({
+      ...DEFAULT_LIMITS,
+      max_concurrent_claims: 3,
+    });
+    expect(await harness.coordinator.settings.getLimits('other')).toEqual(DEFAULT_LIMITS);
+    expect(await harness.coordinator.queries.projectsOf('acme')).toEqual([]);
+  });
+
+  test.each([
+    ['default', {}, 30, 3600],
+    ['enterprise', ENTERPRISE_LIMITS, 30, 7200],
+  ])('bound the lease of a claim and of a renewal: %s', async (_name, limits, min, max) => {
+    const harness = await open({ limits });
+    await harness.plan(planOf(A));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    const position = await harness.position();
+    for (const lease_duration_seconds of [min - 1, max + 1]) {
+      expect(await alpha.tryClaim(A, { lease_duration_seconds })).toMatchObject({ problem: 'INVALID_LEASE' });
+    }
+    expect(await harness.position()).toBe(position);
+    for (const lease_duration_seconds of [min, max]) {
+      expect((await alpha.claims(A, { lease_duration_seconds })).success).toBe(true);
+      await alpha.releases(A);
+    }
+    await alpha.claims(A);
+    const renewal = { ...alpha.expectedHandle(A), lease_duration_seconds: max + 1 };
+    expect(await harness.coordinator.renewLease(P, renewal)).toMatchObject({ problem: 'INVALID_LEASE' });
+  });
+
+  test('of claims: the first one too many is refused with the name of the limit, and expiry makes room', async () => {
+    const harness = await open({ limits: { max_concurrent_claims: 2 } });
+    const [one, two, three] = numbered(3) as [string, string, string];
+    await harness.plan(planOf(one, two, three));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(one, { lease_duration_seconds: 60 });
+    await alpha.claims(two);
+    expect(await alpha.claims(three)).toMatchObject({
+      success: false,
+      reason: 'DENIED_LIMIT',
+      limit: 'max_concurrent_claims',
+    });
+    expect(await alpha.next()).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_concurrent_claims' });
+    harness.advance(59);
+    expect((await alpha.claims(three)).reason).toBe('DENIED_LIMIT');
+    harness.advance(1);
+    expect((await alpha.claims(three)).reason).toBe('GRANTED');
+    expect((await alpha.claims(one)).reason).toBe('DENIED_LIMIT');
+    await alpha.submits(two);
+    expect((await alpha.claims(one)).reason).toBe('GRANTED');
+  });
+
+  test('of claims count suspended and held ones until somebody frees them', async () => {
+    const harness = await open({ limits: { max_concurrent_claims: 2 } });
+    const EDGE = 'REQ-F-1#design_code';
+    await harness.plan(planOf(A, 'B-001-data'));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(EDGE, { lease_duration_seconds: 30 });
+    await alpha.claims(A, { lease_duration_seconds: 30 });
+    await alpha.suspends(A);
+    harness.advance(7200);
+    expect(await alpha.claims('B-001-data')).toMatchObject({ limit: 'max_concurrent_claims' });
+    await alpha.resumes(A);
+    await alpha.releases(A);
+    expect((await alpha.claims('B-001-data')).success).toBe(true);
+    await alpha.releases('B-001-data');
+    await harness.coordinator.operate(P, EDGE, 'force_release', { expected_generation: 1, reason: 'gone' });
+    expect(await harness.store.countPermits('acme', 'claims')).toBe(0);
+  });
+
+  test('of claims are never passed by 500 claims at once over the projects of a tenant', async () => {
+    const harness = await open({ limits: { max_concurrent_claims: 123, max_active_sessions: 1000 } });
+    const projects = ['p1', 'p2', 'p3', 'p4', 'p5'].map((project_id) => ({ tenant_id: 'acme', project_id }));
+    for (const scope of projects) await harness.plan(planOf(...numbered(100)), scope);
+    const claims = projects.flatMap((scope, at) =>
+      numbered(100).map((id) => new HarnessAgent(harness, 'alpha', `s-${at}`, null, scope).claims(id)),
+    );
+    const replies = await Promise.all(claims);
+    expect(replies.filter((reply) => reply.success)).toHaveLength(123);
+    expect(new Set(replies.map((reply) => reply.reason))).toEqual(new Set(['GRANTED', 'DENIED_LIMIT']));
+    expect(await harness.store.countPermits('acme', 'claims')).toBe(123);
+    const other = { tenant_id: 'other', project_id: 'p1' };
+    await harness.plan(planOf(A), other);
+    expect((await new HarnessAgent(harness, 'alpha', 's1', null, other).claims(A)).success).toBe(true);
+  });
+
+  test('of sessions: one too many is refused, whether it opens by itself or by its first claim', async () => {
+    const harness = await open({ limits: { max_active_sessions: 2 } });
+    const [one, two, three] = numbered(3) as [string, string, string];
+    await harness.plan(planOf(one, two, three));
+    await new HarnessAgent(harness, 'a', 's1').claims(one, { lease_duration_seconds: 30 });
+    await harness.coordinator.sessions.open('acme', { session_id: 's2', user_id: 'u', project_id: 'shop' });
+    const third = new HarnessAgent(harness, 'c', 's3');
+    const refusal = { success: false, reason: 'DENIED_LIMIT', limit: 'max_active_sessions' };
+    expect(await third.claims(three)).toMatchObject(refusal);
+    const opening = { session_id: 's3', user_id: 'u', project_id: 'shop' };
+    expect(await harness.coordinator.sessions.open('acme', opening)).toMatchObject(refusal);
+    expect((await new HarnessAgent(harness, 'b', 's2').claims(two)).success).toBe(true);
+    harness.advance(900);
+    expect((await third.claims(three)).success).toBe(true);
+  });
+
+  test('of sessions are never passed by many sessions at once', async () => {
+    const harness = await open({ limits: { max_active_sessions: 7 } });
+    await harness.plan(planOf(...numbered(60)));
+    const replies = await Promise.all(
+      numbered(60).map((id, at) => new HarnessAgent(harness, 'a', `s-${at}`).claims(id)),
+    );
+    expect(replies.filter((reply) => reply.success)).toHaveLength(7);
+    expect(await harness.store.countPermits('acme', 'sessions')).toBe(7);
+  });
+
+  test('of generations: a task that has had them all is exhausted', async () => {
+    const harness = await open({ limits: { max_generations_per_task: 3 } });
+    await harness.plan(planOf(A));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    for (const generation of [1, 2, 3]) {
+      expect((await alpha.claims(A)).claim?.generation).toBe(generation);
+      await alpha.releases(A);
+    }
+    expect(await alpha.claims(A)).toMatchObject({
+      reason: 'DENIED_LIMIT',
+      limit: 'max_generations_per_task',
+    });
+    expect(unwrap(await harness.coordinator.queries.getTaskState(P, A)).readiness).toBe('exhausted');
+    expect((await alpha.next()).reason).toBe('NOTHING_READY');
+    await harness.coordinator.settings.putLimits('acme', { max_generations_per_task: 4 });
+    expect((await alpha.claims(A)).claim?.generation).toBe(4);
+  });
+
+  test('of results: a byte too many is refused, the claim stands, and nothing is parked', async () => {
+    const harness = await open({ limits: { max_result_size_bytes: 100 } });
+    await harness.plan(planOf(A));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A);
+    const position = await harness.position();
+    expect(await alpha.submits(A, 'x'.repeat(99))).toMatchObject({
+      accepted: false,
+      reason: 'RESULT_TOO_LARGE',
+      parked: null,
+    });
+    expect(await harness.position()).toBe(position);
+    expect(await alpha.submits(A, 'x'.repeat(98))).toMatchObject({ accepted: true });
+  });
+});
+
+describe('limits over two coordinators of one store', () => {
+  test('are never passed by 500 claims at once', async () => {
+    const harness = await CoordinatorHarness.open('memory', {
+      limits: { max_concurrent_claims: 77, max_active_sessions: 1000 },
+    });
+    const other = await harness.openAnother();
+    await harness.plan(planOf(...numbered(500)));
+    const claims = numbered(500).flatMap((task_id, at) => {
+      const coordinator = at % 2 === 0 ? harness.coordinator : other;
+      return coordinator.claimTask(P, { task_id, agent_id: 'alpha', session_id: `s-${at % 20}` });
+    });
+    const replies = (await Promise.all(claims)).map(unwrap);
+    expect(replies.filter((reply) => reply.success)).toHaveLength(77);
+    expect(await harness.store.countPermits('acme', 'claims')).toBe(77);
+  });
+
+  test('hold for both once one of them was told', async () => {
+    const harness = await CoordinatorHarness.open('memory');
+    const other = await harness.openAnother();
+    await harness.plan(planOf(...numbered(3)));
+    expect(await other.settings.getLimits('acme')).toEqual(DEFAULT_LIMITS);
+    await harness.coordinator.settings.putLimits('acme', { max_concurrent_claims: 1 });
+    const [one, two] = numbered(2);
+    const claim = (task_id: string | undefined) =>
+      other.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's1' });
+    expect(await other.settings.getLimits('acme')).toMatchObject({ max_concurrent_claims: 1 });
+    expect(await claim(one)).toMatchObject({ reason: 'GRANTED' });
+    expect(await claim(two)).toMatchObject({ reason: 'DENIED_LIMIT' });
+  });
+});

@@ -1,0 +1,251 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+
+/** Runs everything that is ready. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function settleOnDisk(harness: CoordinatorHarness): Promise<void> {
+  // A project's commands keep their order, so everything sent before this one is answered before it.
+  await harness.coordinator.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
+  await settle();
+}
+
+forEachStore('next', (open) => {
+  async function begin(plan: unknown, limits = {}) {
+    const harness = await open({ limits });
+    await harness.plan(plan);
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    return { house: harness, coordinator: harness.coordinator, alpha, beta };
+  }
+  const taken = async (agent: HarnessAgent, more = {}) => (await agent.next(more)).claim?.task_id;
+
+  test('hands out by priority, then by what unblocks most, then by track and sequence', async () => {
+    const { alpha } = await begin(
+      planOf(
+        'A-001-plain',
+        'A-002-plain',
+        'A-003-key',
+        { id: 'A-004-urgent', priority: 5 },
+        { id: 'A-005-blocked', depends_on: ['A-003-key'], priority: 9 },
+      ),
+    );
+    const order = [];
+    for (let turn = 0; turn < 4; turn += 1) order.push(await taken(alpha));
+    expect(order).toEqual(['A-004-urgent', 'A-003-key', 'A-001-plain', 'A-002-plain']);
+    expect(await alpha.next()).toMatchObject({ success: false, reason: 'NOTHING_READY', claim: null });
+  });
+
+  test('prefers the tracks an agent has worked in, then those where nobody else works', async () => {
+    const {
+      house: harness,
+      alpha,
+      beta,
+    } = await begin(planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }));
+    await beta.claims('B-001-x');
+    await beta.submits('B-001-x');
+    expect(await taken(beta)).toBe('B-002-x');
+    expect(await taken(alpha)).toBe('A-001-x');
+    const gamma = new HarnessAgent(harness, 'gamma', 's3');
+    expect(await taken(gamma)).toBe('C-001-x');
+    expect(await taken(beta)).toBe('A-002-x');
+  });
+
+  test('says where nothing is left to wait for', async () => {
+    const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
+    await alpha.claims('A-001-x');
+    expect((await alpha.next({ track: 'A' })).next).toContain('wait_seconds');
+    await alpha.submits('A-001-x');
+    const nothing = { reason: 'NOTHING_READY', waiting_for: [] };
+    expect(await alpha.next({ track: 'A' })).toMatchObject({
+      ...nothing,
+      next: 'Nothing is left to do in track A: every task is completed. Do not wait.',
+    });
+    expect(await alpha.next({ track: 'C' })).toMatchObject({
+      ...nothing,
+      next: 'There is no task in track C: there is nothing to wait for until somebody adds one.',
+    });
+    await alpha.claims('B-001-x');
+    await alpha.submits('B-001-x');
+    expect((await alpha.next()).next).toContain('Nothing is left to do in the plan');
+  });
+
+  test('stays in the track it is asked for', async () => {
+    const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
+    expect(await taken(alpha, { track: 'B' })).toBe('B-001-x');
+    expect(await alpha.next({ track: 'B' })).toMatchObject({
+      reason: 'NOTHING_READY',
+      waiting_for: ['B-001-x'],
+    });
+  });
+
+  test('names what everything waits for when nothing is ready', async () => {
+    const { alpha, coordinator } = await begin(
+      planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x'] }),
+    );
+    await coordinator.operate(P, 'B-001-x', 'hold', { expected_generation: 0, reason: 'wait' });
+    await alpha.claims('A-001-x');
+    const nothing = await alpha.next();
+    expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x', 'B-001-x'] });
+    expect(nothing.next).toContain('wait_seconds');
+  });
+
+  test('never hands one task to two, however many ask at once', async () => {
+    const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+    const { house: harness } = await begin(planOf(...ids));
+    const agents = Array.from({ length: 40 }, (_, at) => new HarnessAgent(harness, `a-${at}`, `s-${at}`));
+    const replies = await Promise.all(agents.map((agent) => agent.next()));
+    const granted = replies.flatMap((reply) => reply.claim?.task_id ?? []);
+    expect(granted.sort()).toEqual(ids);
+  });
+
+  test('leaves out full tracks where agents per track are limited, also one’s own', async () => {
+    const { alpha, beta, coordinator } = await begin(
+      planOf('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'B-001-x'),
+    );
+    unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 1 }));
+    await alpha.claims('A-001-x');
+    expect(await beta.claims('A-002-x')).toMatchObject({
+      reason: 'DENIED_LIMIT',
+      limit: 'max_agents_per_track',
+    });
+    expect((await alpha.claims('A-002-x')).reason).toBe('GRANTED');
+    await alpha.submits('A-001-x');
+    expect((await beta.claims('A-003-x')).reason).toBe('DENIED_LIMIT');
+    await alpha.submits('A-002-x');
+    expect((await beta.claims('A-003-x')).reason).toBe('GRANTED');
+    expect(await taken(alpha)).toBe('B-001-x');
+  });
+
+  test('agents per track are never more than the policy says, however many come at once', async () => {
+    const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+    const { house: harness, coordinator } = await begin(planOf(...ids, 'B-001-x'));
+    unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
+    const agents = ids.map((_, at) => new HarnessAgent(harness, `a-${at}`, `s-${at}`));
+    const replies = await Promise.all(agents.map((agent) => agent.next()));
+    const tracks = replies.flatMap((reply) => reply.claim?.track ?? []).sort();
+    expect(tracks).toEqual(['A', 'A', 'A', 'B']);
+  });
+
+  test('waits for a submit that makes work ready', async () => {
+    const {
+      house: harness,
+      alpha,
+      beta,
+    } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    await alpha.claims('A-001-x');
+    const waiting = beta.next({ wait_seconds: 30 });
+    await settleOnDisk(harness);
+    await alpha.submits('A-001-x');
+    expect((await waiting).claim?.task_id).toBe('A-002-x');
+  });
+
+  test('misses no work that becomes ready in the very batch that found none', async () => {
+    const {
+      house: harness,
+      alpha,
+      beta,
+    } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    await alpha.claims('A-001-x');
+    for (let turns = 0; turns < 12; turns += 1) {
+      const waiting = beta.next({ wait_seconds: 30 });
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      if (turns > 5) await new Promise((resolve) => setImmediate(resolve));
+      await alpha.submits('A-001-x', { turns });
+      expect((await waiting).claim?.task_id).toBe('A-002-x');
+      await beta.releases('A-002-x');
+      await harness.coordinator.operate(P, 'A-001-x', 'reset', {
+        expected_generation: turns + 1,
+        reason: 'again',
+      });
+      await alpha.claims('A-001-x');
+    }
+  });
+
+  test('waits for a lease to run out, without a sweeper', async () => {
+    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x', { lease_duration_seconds: 30 });
+    const waiting = beta.next({ wait_seconds: 30 });
+    await settleOnDisk(harness);
+    harness.advance(30);
+    harness.environment.runDueTimers();
+    expect((await waiting).claim).toMatchObject({ task_id: 'A-001-x', generation: 2, agent_id: 'beta' });
+  });
+
+  test('waits for a pause after an error to end', async () => {
+    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x');
+    await alpha.releases('A-001-x', { reason: 'ERROR', message: 'boom' });
+    const waiting = beta.next({ wait_seconds: 30 });
+    await settleOnDisk(harness);
+    harness.advance(5);
+    harness.environment.runDueTimers();
+    expect((await waiting).claim?.generation).toBe(2);
+  });
+
+  test('gives up when the time is over', async () => {
+    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x');
+    const waiting = beta.next({ wait_seconds: 2 });
+    await settleOnDisk(harness);
+    harness.advance(2);
+    harness.environment.runDueTimers();
+    expect(await waiting).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x'] });
+  });
+
+  test('lets nobody wait for a plan that is done', async () => {
+    const { alpha, beta } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x');
+    const waiting = beta.next({ wait_seconds: 30 });
+    await alpha.submits('A-001-x');
+    expect(await waiting).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [] });
+    expect(await beta.next({ wait_seconds: 30 })).toMatchObject({ reason: 'NOTHING_READY' });
+  });
+
+  test('gives one of several who wait what has become ready, and lets the others wait on', async () => {
+    const { house: harness, alpha } = await begin(
+      planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
+    );
+    await alpha.claims('A-001-x');
+    const agents = Array.from({ length: 5 }, (_, at) => new HarnessAgent(harness, `a-${at}`, `w-${at}`));
+    const waiting = agents.map((agent) => agent.next({ wait_seconds: 30 }));
+    await settleOnDisk(harness);
+    await alpha.submits('A-001-x');
+    await settleOnDisk(harness);
+    harness.advance(30);
+    harness.environment.runDueTimers();
+    const replies = await Promise.all(waiting);
+    expect(replies.map((reply) => reply.reason).sort()).toEqual([
+      'GRANTED',
+      'NOTHING_READY',
+      'NOTHING_READY',
+      'NOTHING_READY',
+      'NOTHING_READY',
+    ]);
+  });
+
+  test('grants nothing to who is gone, whatever becomes ready', async () => {
+    const { house: harness, coordinator, alpha } = await begin(planOf('A-001-x'));
+    await alpha.claims('A-001-x');
+    const gone = new AbortController();
+    const body = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };
+    const waiting = coordinator.next(P, body, OPEN_CALLER, gone.signal);
+    await settleOnDisk(harness);
+    gone.abort();
+    expect(await waiting).toMatchObject({ success: false, reason: 'NOTHING_READY' });
+    await alpha.releases('A-001-x');
+    expect(unwrap(await coordinator.queries.getTaskState(P, 'A-001-x'))).toMatchObject({
+      readiness: 'ready',
+      generation: 1,
+    });
+  });
+});

@@ -1,0 +1,222 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import type { OperatorVerb } from '../wire/index.js';
+
+const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
+
+forEachStore('an operator', (open) => {
+  async function begin() {
+    const harness = await open();
+    await harness.plan(planOf(A, { id: B, depends_on: [A] }, C));
+    const { coordinator } = harness;
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    const operate = (verb: OperatorVerb, taskId: string, expected_generation: number, more = {}) =>
+      coordinator.operate(P, taskId, verb, { expected_generation, reason: 'because', ...more }, human('ops'));
+    return { house: harness, coordinator, queries: coordinator.queries, alpha, beta, operate };
+  }
+
+  test('must name the generation they saw', async () => {
+    const { house: harness, alpha, operate } = await begin();
+    await alpha.claims(A);
+    const position = await harness.position();
+    for (const verb of ['force_release', 'reset', 'hold', 'unhold'] as const) {
+      expect(await operate(verb, A, 2)).toMatchObject({ success: false, reason: 'GENERATION_MISMATCH' });
+    }
+    const to = { agent_id: 'beta', session_id: 's2' };
+    expect(await operate('reassign', A, 0, to)).toMatchObject({ reason: 'GENERATION_MISMATCH' });
+    expect(await operate('adopt', A, 0, { result_id: 'res_x' })).toMatchObject({
+      reason: 'GENERATION_MISMATCH',
+    });
+    expect(await harness.position()).toBe(position);
+  });
+
+  test('cannot touch what is not in the plan', async () => {
+    const { house: harness, operate } = await begin();
+    const position = await harness.position();
+    for (const verb of ['force_release', 'reset', 'hold', 'unhold'] as const) {
+      expect(await operate(verb, 'Z-001-none', 0)).toMatchObject({ problem: 'NOT_FOUND' });
+    }
+    expect(await harness.position()).toBe(position);
+  });
+
+  test('releases a claim by force, and its late result is parked', async () => {
+    const { alpha, beta, operate, queries } = await begin();
+    await alpha.claims(A);
+    expect(await operate('force_release', A, 1)).toMatchObject({
+      success: true,
+      reason: 'FORCED',
+      task_id: A,
+      phase: 'OPEN',
+      readiness: 'ready',
+      generation: 1,
+      claim: { state: 'RELEASED' },
+    });
+    expect(await operate('force_release', A, 1)).toMatchObject({ success: false, reason: 'NO_CLAIM' });
+    expect(await alpha.submits(A)).toMatchObject({ reason: 'NO_CLAIM', parked: expect.any(String) });
+    expect((await beta.claims(A)).claim?.generation).toBe(2);
+    expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.release_reason).toBe('FORCED');
+  });
+
+  test('hands a live claim to another in one step', async () => {
+    const { alpha, operate, house: harness, queries } = await begin();
+    await alpha.claims(A);
+    const reassigned = await operate('reassign', A, 1, { agent_id: 'beta', session_id: 's2' });
+    expect(reassigned).toMatchObject({
+      success: true,
+      reason: 'REASSIGNED',
+      generation: 2,
+      claim: { agent_id: 'beta', session_id: 's2', state: 'ACTIVE' },
+    });
+    expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_ACQUIRED', 'CLAIM_LOST', 'CLAIM_ACQUIRED']);
+    expect(await alpha.renews(A)).toMatchObject({ reason: 'GENERATION_MISMATCH' });
+    expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.release_reason).toBe('SUPERSEDED');
+    const out = { agent_id: 'beta', session_id: 's2', lease_duration_seconds: 7201 };
+    expect(await operate('reassign', A, 2, out)).toMatchObject({ problem: 'INVALID_LEASE' });
+  });
+
+  test('holds work and lets it go again', async () => {
+    const { alpha, operate, house: harness } = await begin();
+    expect(await operate('hold', A, 0, { reason: 'ask legal' })).toMatchObject({
+      reason: 'HELD',
+      readiness: 'held',
+    });
+    const position = await harness.position();
+    expect(await operate('hold', A, 0, { reason: 'ask legal' })).toMatchObject({
+      success: true,
+      reason: 'HELD',
+    });
+    expect(await harness.position()).toBe(position);
+    expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_HELD', hold_reason: 'ask legal' });
+    expect(await operate('unhold', A, 0)).toMatchObject({ reason: 'UNHELD', readiness: 'ready' });
+    expect((await alpha.claims(A)).reason).toBe('GRANTED');
+  });
+
+  test('resets completed work, and what was begun on the old result is refused', async () => {
+    const { alpha, beta, operate, queries } = await begin();
+    await alpha.claims(A);
+    expect(await operate('reset', A, 1)).toMatchObject({ reason: 'NOT_COMPLETED' });
+    await alpha.submits(A);
+    await beta.claims(B);
+    expect(await operate('reset', A, 1)).toMatchObject({
+      reason: 'RESET',
+      phase: 'OPEN',
+      generation: 1,
+      result: null,
+    });
+    expect(await alpha.submits(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
+    expect(await beta.submits(B)).toMatchObject({
+      accepted: false,
+      reason: 'DEPENDENCY_CHANGED',
+      work_lost: true,
+      parked: expect.any(String),
+    });
+    expect(unwrap(await queries.getTaskState(P, B)).waiting_for).toEqual([A]);
+    expect((await alpha.claims(A)).claim?.generation).toBe(2);
+    await alpha.submits(A, 'new');
+    expect(await beta.submits(B)).toMatchObject({ reason: 'DEPENDENCY_CHANGED' });
+    await beta.releases(B);
+    await beta.claims(B);
+    expect(await beta.submits(B)).toMatchObject({ accepted: true });
+  });
+
+  test('adopts parked work under a generation of its own', async () => {
+    const { house: harness, alpha, beta, operate, queries } = await begin();
+    await alpha.claims(A);
+    harness.advance(301);
+    await beta.claims(A);
+    const { parked } = await alpha.submits(A, { good: 'work' });
+    expect(unwrap(await queries.getTaskState(P, A)).parked).toBe(1);
+    expect(await operate('adopt', A, 2, { result_id: 'res_none' })).toMatchObject({
+      reason: 'UNKNOWN_RESULT',
+    });
+    expect(await operate('adopt', A, 2, { result_id: parked })).toMatchObject({
+      success: true,
+      reason: 'ADOPTED',
+      phase: 'COMPLETED',
+      generation: 3,
+      parked: 0,
+      result: { generation: 3, result_id: parked },
+    });
+    expect(await beta.submits(A)).toMatchObject({ reason: 'STALE_GENERATION', current_generation: 3 });
+    const { generations } = unwrap(await queries.getClaimHistory(P, A));
+    expect(generations.at(-1)).toMatchObject({
+      generation: 3,
+      result_accepted: true,
+      adopted_from: { result_id: parked, generation: 1, agent_id: 'alpha', session_id: 's1' },
+    });
+    expect(unwrap(await queries.getResult(P, A, parked ?? '')).result_data).toEqual({ good: 'work' });
+  });
+});
+
+forEachStore('work that fails', (open) => {
+  async function begin(policy = {}) {
+    const harness = await open();
+    await harness.plan(planOf(A));
+    unwrap(await harness.coordinator.settings.putPolicy(P, policy));
+    return {
+      house: harness,
+      coordinator: harness.coordinator,
+      alpha: new HarnessAgent(harness, 'alpha', 's1'),
+    };
+  }
+
+  test('is tried again after a pause that doubles', async () => {
+    const { house: harness, alpha } = await begin();
+    const pauses: number[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      await alpha.claims(A);
+      const failedMs = harness.environment.clock.wallMs();
+      await alpha.releases(A, { reason: 'ERROR', message: 'no' });
+      const refused = await alpha.claims(A);
+      expect(refused.reason).toBe('DENIED_BACKOFF');
+      pauses.push(Date.parse(refused.retry_at ?? '') - failedMs);
+      harness.advance(pauses.at(-1)! / 1000);
+    }
+    expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000]);
+  });
+
+  test('a takeover after expiry is never delayed', async () => {
+    const { house: harness, alpha } = await begin();
+    for (let turn = 1; turn <= 5; turn += 1) {
+      expect((await alpha.claims(A)).claim?.generation).toBe(turn);
+      harness.advance(300);
+    }
+  });
+
+  test('is held after ten generations in a row that ended in error or expiry, until a human looks', async () => {
+    const { house: harness, coordinator, alpha } = await begin();
+    for (let turn = 0; turn < 10; turn += 1) {
+      expect((await alpha.claims(A)).reason).toBe('GRANTED');
+      if (turn % 2 === 0) await alpha.releases(A, { reason: 'ERROR', message: `error ${turn}` });
+      harness.advance(900);
+    }
+    expect(await alpha.claims(A)).toMatchObject({
+      reason: 'DENIED_HELD',
+      hold_reason: '10 attempts in a row ended in error or expiry; the last: the lease ran out',
+    });
+    expect((await alpha.next()).reason).toBe('NOTHING_READY');
+    await coordinator.operate(P, A, 'unhold', { expected_generation: 10, reason: 'fixed' });
+    expect((await alpha.claims(A)).claim?.generation).toBe(11);
+  });
+
+  test('a success in between begins the count anew', async () => {
+    const { house: harness, alpha } = await begin({ max_attempts: 2 });
+    const fail = async () => {
+      await alpha.claims(A);
+      await alpha.releases(A, { reason: 'ERROR', message: 'x' });
+      harness.advance(900);
+    };
+    await fail();
+    await alpha.claims(A);
+    await alpha.releases(A);
+    await fail();
+    expect((await alpha.claims(A)).reason).toBe('GRANTED');
+    await alpha.releases(A, { reason: 'ERROR', message: 'the end' });
+    expect(await alpha.claims(A)).toMatchObject({
+      reason: 'DENIED_HELD',
+      hold_reason: expect.stringContaining('the end'),
+    });
+    expect(await harness.eventTypesOf(A)).toContain('TASK_HELD');
+  });
+});

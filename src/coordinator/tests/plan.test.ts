@@ -1,0 +1,173 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { isProblem } from '../wire/problem.js';
+
+const YAML = `project: shop
+tracks:
+  A:
+    - id: A-001-core
+      description: the core
+    - id: A-002-bus
+      description: the bus
+  B:
+    - id: B-001-data
+      description: the data
+      depends_on: [A-001-core]
+      subtasks: 2
+`;
+
+forEachStore('the plan', (open) => {
+  async function begin() {
+    const harness = await open();
+    return {
+      house: harness,
+      coordinator: harness.coordinator,
+      alpha: new HarnessAgent(harness, 'alpha', 's1'),
+    };
+  }
+
+  test('comes as YAML, is told back, and makes its project', async () => {
+    const { house: harness, coordinator } = await begin();
+    expect(await coordinator.plans.put(P, YAML)).toEqual({
+      version: 1,
+      added: 3,
+      changed: 0,
+      removed: 0,
+      task_count: 3,
+    });
+    expect(await coordinator.queries.projectsOf('acme')).toEqual(['shop']);
+    await harness.restart();
+    expect(await harness.coordinator.plans.get(P)).toEqual({
+      version: 1,
+      plan: {
+        project: 'shop',
+        tracks: {
+          A: [
+            { id: 'A-001-core', description: 'the core' },
+            { id: 'A-002-bus', description: 'the bus' },
+          ],
+          B: [{ id: 'B-001-data', description: 'the data', depends_on: ['A-001-core'], subtasks: 2 }],
+        },
+      },
+    });
+  });
+
+  test('put again unchanged is no change; put anew it says what changed', async () => {
+    const { house: harness, coordinator } = await begin();
+    await coordinator.plans.put(P, YAML);
+    const position = await harness.position();
+    expect(await coordinator.plans.put(P, YAML)).toMatchObject({
+      version: 1,
+      added: 0,
+      changed: 0,
+      removed: 0,
+    });
+    expect(await harness.position()).toBe(position);
+    const other = planOf({ id: 'A-001-core', description: 'the better core' }, 'C-001-api');
+    expect(await coordinator.plans.put(P, other, {}, human('lead'))).toEqual({
+      version: 2,
+      added: 1,
+      changed: 1,
+      removed: 2,
+      task_count: 2,
+    });
+    expect((await harness.events()).at(-1)).toMatchObject({ event_type: 'PLAN_CHANGED', agent_id: 'lead' });
+  });
+
+  test('with faults names their lines, and nothing changes', async () => {
+    const { house: harness, coordinator } = await begin();
+    await coordinator.plans.put(P, YAML);
+    const position = await harness.position();
+    const wrong = YAML.replace('[A-001-core]', '[A-009-nope]').replace('A-002-bus', 'A-001-core');
+    const reply = await coordinator.plans.put(P, wrong);
+    expect(reply).toMatchObject({ problem: 'INVALID_PLAN', detail: expect.stringContaining('line 6') });
+    const faults = isProblem(reply) ? (reply.faults ?? []) : [];
+    expect(faults.map((fault) => fault.line)).toEqual([6, 11]);
+    expect(faults[1]?.message).toContain('A-009-nope');
+    const cycle = planOf(
+      { id: 'A-001-x', depends_on: ['A-002-x'] },
+      { id: 'A-002-x', depends_on: ['A-001-x'] },
+    );
+    expect(await coordinator.plans.put(P, cycle)).toMatchObject({
+      problem: 'INVALID_PLAN',
+      detail: expect.stringMatching(/A-001-x.*A-002-x|A-002-x.*A-001-x/),
+    });
+    expect(await coordinator.plans.put(P, 'tracks: [')).toMatchObject({ problem: 'INVALID_PLAN' });
+    expect(await harness.position()).toBe(position);
+    expect(unwrap(await coordinator.plans.get(P)).version).toBe(1);
+  });
+
+  test('cannot lose a task that was claimed', async () => {
+    const { coordinator, alpha } = await begin();
+    await coordinator.plans.put(P, YAML);
+    await alpha.claims('A-001-core');
+    await alpha.releases('A-001-core');
+    const reply = await coordinator.plans.put(P, planOf('A-002-bus'));
+    expect(reply).toMatchObject({ problem: 'INVALID_PLAN', detail: expect.stringContaining('A-001-core') });
+    expect(await coordinator.plans.put(P, planOf('A-001-core'))).toMatchObject({ version: 2, removed: 2 });
+  });
+
+  test('is replaced only at the version the caller saw, where it names one', async () => {
+    const { house: harness, coordinator } = await begin();
+    await coordinator.plans.put(P, YAML, { if_match: 0 });
+    const position = await harness.position();
+    expect(await coordinator.plans.put(P, planOf('A-001-core'), { if_match: 0 })).toMatchObject({
+      problem: 'PLAN_CHANGED',
+      detail: expect.stringContaining('version 1'),
+    });
+    expect(await harness.position()).toBe(position);
+    expect(await coordinator.plans.put(P, planOf('A-001-core'), { if_match: 1 })).toMatchObject({
+      version: 2,
+    });
+  });
+
+  test('of several put at once at one version is only one', async () => {
+    const { coordinator } = await begin();
+    const replies = await Promise.all(
+      ['A-001-x', 'A-001-y', 'A-001-z'].map((id) => coordinator.plans.put(P, planOf(id), { if_match: 0 })),
+    );
+    expect(replies.filter((reply) => 'version' in reply)).toHaveLength(1);
+    expect(replies.filter((reply) => 'problem' in reply && reply.problem === 'PLAN_CHANGED')).toHaveLength(2);
+  });
+
+  test('grows by tasks and subtasks under the same rules, also by several at once', async () => {
+    const { house: harness, coordinator } = await begin();
+    await coordinator.plans.put(P, YAML);
+    const one = (id: string, more = {}) => ({ id, description: id, ...more });
+    const replies = await Promise.all([
+      coordinator.plans.add(P, [one('A-003-log'), one('B-001-data::3')]),
+      coordinator.plans.add(P, [one('C-001-api', { depends_on: ['A-003-log'] })]),
+    ]);
+    expect(replies).toMatchObject([
+      { version: 2, added: 1, changed: 1, task_count: 4 },
+      { version: 3, added: 1, task_count: 5 },
+    ]);
+    const position = await harness.position();
+    for (const tasks of [
+      [one('A-003-log')],
+      [one('D-001-x', { depends_on: ['Q-001-x'] })],
+      [one('bad')],
+      'x',
+      [7],
+    ]) {
+      expect(await coordinator.plans.add(P, tasks)).toMatchObject({ problem: 'INVALID_PLAN' });
+    }
+    expect(await harness.position()).toBe(position);
+  });
+
+  test('makes a task wait for the one before it in its track where it names nothing', async () => {
+    const { coordinator, alpha } = await begin();
+    await coordinator.plans.put(P, YAML);
+    expect(await alpha.claims('A-002-bus')).toMatchObject({ waiting_for: ['A-001-core'] });
+    expect(await alpha.claims('B-001-data::1')).toMatchObject({ waiting_for: ['A-001-core'] });
+  });
+
+  test('that makes a claimed task wait for more changes what its result builds on', async () => {
+    const { coordinator, alpha } = await begin();
+    await coordinator.plans.put(P, planOf('A-001-x', 'B-001-x'));
+    await alpha.claims('A-001-x');
+    unwrap(await coordinator.plans.put(P, planOf({ id: 'A-001-x', depends_on: ['B-001-x'] }, 'B-001-x')));
+    expect(await alpha.submits('A-001-x')).toMatchObject({ accepted: false, reason: 'DEPENDENCY_CHANGED' });
+  });
+});

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+
+const A = 'A-001-core';
+const EDGE = 'REQ-F-1#design_code';
+
+forEachStore('the policy', (open) => {
+  async function begin() {
+    const harness = await open();
+    await harness.plan(planOf(A));
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    return { house: harness, coordinator: harness.coordinator, alpha, beta };
+  }
+
+  test('has the defaults of the contract', async () => {
+    const { coordinator } = await begin();
+    expect(await coordinator.settings.getPolicy(P)).toEqual({
+      stale_policy: { task: 'takeover', edge: 'hold' },
+      late_submit: 'accept',
+      max_hold_seconds: null,
+      stale_threshold_seconds: 1800,
+      claim_ttl_seconds: 3600,
+      sweep_interval_seconds: 15,
+      suspend_max_seconds: 1_209_600,
+      max_attempts: 10,
+      max_agents_per_track: null,
+      compliance_profile: null,
+    });
+  });
+
+  test('takes stale_policy as one word for both kinds, or by kind, and keeps what is not named', async () => {
+    const { house: harness, coordinator } = await begin();
+    const stale = async () => unwrap(await harness.coordinator.settings.getPolicy(P)).stale_policy;
+    await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
+    expect(await stale()).toEqual({ task: 'hold', edge: 'hold' });
+    await coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' }, max_attempts: 2 });
+    expect(await stale()).toEqual({ task: 'hold', edge: 'takeover' });
+    await harness.restart();
+    expect(await stale()).toEqual({ task: 'hold', edge: 'takeover' });
+    expect(unwrap(await harness.coordinator.settings.getPolicy(P)).max_attempts).toBe(2);
+    const wrong = await harness.coordinator.settings.putPolicy(P, { stale_policy: 'release' });
+    expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
+  });
+
+  test('decides by kind whether an expired claim can be taken over', async () => {
+    const { house: harness, coordinator, alpha, beta } = await begin();
+    await coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold', edge: 'takeover' } });
+    await alpha.claims(A);
+    await alpha.claims(EDGE, { lease_duration_seconds: 300 });
+    harness.advance(301);
+    expect(await beta.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(await beta.claims(EDGE)).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
+  });
+
+  test('max_hold_seconds ends a claim however often it is renewed', async () => {
+    const { house: harness, coordinator, alpha, beta } = await begin();
+    await coordinator.settings.putPolicy(P, { max_hold_seconds: 400 });
+    await alpha.claims(A);
+    harness.advance(200);
+    expect((await alpha.renews(A)).new_expiry).toBe('2026-01-04T06:06:40.000Z');
+    harness.advance(200);
+    expect((await alpha.renews(A)).reason).toBe('ALREADY_EXPIRED');
+    expect((await beta.claims(A)).claim?.generation).toBe(2);
+  });
+
+  test('changes apply to what is decided after them, whatever the batch', async () => {
+    const { coordinator, alpha } = await begin();
+    const [, claimed] = await Promise.all([
+      coordinator.settings.putPolicy(P, { claim_ttl_seconds: 77 }),
+      alpha.claims(EDGE),
+    ]);
+    expect(claimed.claim?.lease_duration_seconds).toBe(77);
+  });
+});

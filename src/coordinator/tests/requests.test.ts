@@ -1,0 +1,200 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+
+forEachStore('a request id', (open) => {
+  async function begin() {
+    const harness = await open();
+    await harness.plan(planOf(A, B));
+    return {
+      house: harness,
+      coordinator: harness.coordinator,
+      alpha: new HarnessAgent(harness, 'alpha', 's1'),
+    };
+  }
+
+  test('makes a repeated claim the same claim, also after a restart and when the work has moved on', async () => {
+    const { house: harness, alpha } = await begin();
+    const first = await alpha.claims(A, { request_id: 'r1' });
+    const position = await harness.position();
+    expect(await alpha.claims(A, { request_id: 'r1' })).toEqual(first);
+    await alpha.renews(A);
+    await alpha.submits(A);
+    await harness.restart();
+    expect(await alpha.claims(A, { request_id: 'r1' })).toEqual(first);
+    expect(await harness.position()).toBe(position + 2);
+  });
+
+  test('sent twice at once takes effect once, and both get the same reply', async () => {
+    const { house: harness, alpha } = await begin();
+    const replies = await Promise.all([1, 2, 3].map(() => alpha.claims(A, { request_id: 'r1' })));
+    expect(replies[1]).toEqual(replies[0]);
+    expect(replies[2]).toEqual(replies[0]);
+    expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_ACQUIRED']);
+  });
+
+  test('with another body or another operation is a conflict and changes nothing', async () => {
+    const { house: harness, alpha, coordinator } = await begin();
+    await alpha.claims(A, { request_id: 'r1' });
+    const position = await harness.position();
+    const conflict = { problem: 'IDEMPOTENCY_CONFLICT' };
+    expect(await alpha.tryClaim(B, { request_id: 'r1' })).toMatchObject(conflict);
+    expect(await alpha.tryClaim(A, { request_id: 'r1', lease_duration_seconds: 60 })).toMatchObject(conflict);
+    const next = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
+    expect(await coordinator.next(P, next)).toMatchObject(conflict);
+    expect(
+      await coordinator.plans.add(P, [{ id: 'C-001-x', description: 'x' }], { request_id: 'r1' }),
+    ).toMatchObject(conflict);
+    expect(await harness.position()).toBe(position);
+  });
+
+  test('of another principal is another request', async () => {
+    const { coordinator } = await begin();
+    const body = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
+    const key = (principal: string) => ({ ...human('x'), principal });
+    expect(await coordinator.claimTask(P, { task_id: A, ...body }, key('key-1'))).toMatchObject({
+      success: true,
+    });
+    expect(await coordinator.claimTask(P, { task_id: B, ...body }, key('key-2'))).toMatchObject({
+      success: true,
+    });
+  });
+
+  test('of a refusal is decided anew', async () => {
+    const { house: harness, alpha } = await begin();
+    const beta = new HarnessAgent(harness, 'beta', 's2');
+    await alpha.claims(A);
+    expect((await beta.claims(A, { request_id: 'r9' })).reason).toBe('DENIED_ACTIVE_CLAIM');
+    await alpha.releases(A);
+    expect((await beta.claims(A, { request_id: 'r9' })).reason).toBe('GRANTED');
+  });
+
+  test('makes a repeated next hand out the same task', async () => {
+    const { alpha, house: harness } = await begin();
+    const first = await alpha.next({ request_id: 'n1' });
+    expect(first.claim?.task_id).toBe(A);
+    expect(await alpha.next({ request_id: 'n1' })).toEqual(first);
+    expect((await alpha.next({ request_id: 'n2' })).claim?.task_id).toBe(B);
+    expect((await harness.events()).filter((event) => event.event_type === 'CLAIM_ACQUIRED')).toHaveLength(2);
+  });
+
+  test.each(['partial', 'all_or_nothing'] as const)(
+    'makes a repeated %s batch the same batch',
+    async (mode) => {
+      const { coordinator, house: harness } = await begin();
+      const claims = [A, B].map((task_id) => ({ task_id, agent_id: 'alpha', session_id: 's1' }));
+      const batch = { claims, mode, request_id: 'b1' };
+      const first = unwrap(await coordinator.batchClaim(P, batch));
+      expect(first.results).toMatchObject([{ success: true }, { success: true }]);
+      const position = await harness.position();
+      expect(await coordinator.batchClaim(P, batch)).toEqual(first);
+      expect(await harness.position()).toBe(position);
+    },
+  );
+
+  test('with another all_or_nothing batch is a conflict', async () => {
+    const { coordinator } = await begin();
+    const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
+    const batch = { claims: [claim(A)], mode: 'all_or_nothing', request_id: 'b1' };
+    await coordinator.batchClaim(P, batch);
+    const other = { ...batch, claims: [claim(B)] };
+    expect(await coordinator.batchClaim(P, other)).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+  });
+
+  test('makes a repeated operator command the same command', async () => {
+    const { coordinator, house: harness, alpha } = await begin();
+    await alpha.claims(A);
+    const reassign = {
+      expected_generation: 1,
+      reason: 'slow',
+      agent_id: 'beta',
+      session_id: 's2',
+      request_id: 'o1',
+    };
+    const first = await coordinator.operate(P, A, 'reassign', reassign);
+    expect(first).toMatchObject({ success: true, reason: 'REASSIGNED', generation: 2 });
+    const position = await harness.position();
+    expect(await coordinator.operate(P, A, 'reassign', reassign)).toEqual(first);
+    expect(await harness.position()).toBe(position);
+    const other = { ...reassign, session_id: 's3' };
+    expect(await coordinator.operate(P, A, 'reassign', other)).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+  });
+
+  test('makes a repeated note the same note, and another text under it a conflict', async () => {
+    const { coordinator, house: harness, alpha } = await begin();
+    await alpha.claims(A);
+    const note = { ...alpha.handle(A), text: 'half of it', request_id: 'n1' };
+    const first = await coordinator.note(P, note);
+    expect(first).toMatchObject({ success: true, reason: 'NOTED' });
+    const position = await harness.position();
+    expect(await coordinator.note(P, note)).toEqual(first);
+    expect(await coordinator.note(P, { ...note, text: 'all of it' })).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+    expect(await harness.position()).toBe(position);
+  });
+
+  test('keeps a gate that was opened again from being closed by the repetition of what closed it', async () => {
+    const { coordinator, alpha } = await begin();
+    await alpha.claims(A);
+    const handle = alpha.expectedHandle(A);
+    const suspended = await coordinator.suspendClaim(P, { ...handle, request_id: 'g1' });
+    const resumed = await coordinator.resumeClaim(P, { ...handle, request_id: 'g2' });
+    expect([suspended, resumed]).toMatchObject([{ reason: 'SUSPENDED' }, { reason: 'RESUMED' }]);
+    expect(await coordinator.suspendClaim(P, { ...handle, request_id: 'g1' })).toEqual(suspended);
+    expect(await coordinator.queries.getTaskState(P, A)).toMatchObject({ readiness: 'claimed' });
+    expect(await coordinator.suspendClaim(P, { ...handle, request_id: 'g2' })).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+  });
+
+  test('makes a repeated review the same review, and is in its event', async () => {
+    const { coordinator, house: harness, alpha } = await begin();
+    await alpha.claims(A);
+    const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
+    await alpha.suspends(A, candidate);
+    const review = { task_id: A, generation: 1, ...candidate, decision: 'APPROVED', request_id: 'v1' };
+    const first = await coordinator.recordReview(P, review, human('rita'));
+    expect(first).toMatchObject({ success: true, reason: 'APPROVED' });
+    expect((await harness.events()).at(-1)).toMatchObject({ request_id: 'v1' });
+    expect(await coordinator.recordReview(P, review, human('rita'))).toEqual(first);
+    const other = { ...review, decision: 'REJECTED' };
+    expect(await coordinator.recordReview(P, other, human('rita'))).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+  });
+
+  test('makes a repeated change of plan, policy or limits the same change', async () => {
+    const { coordinator, house: harness } = await begin();
+    const tasks = [{ id: 'C-001-api', description: 'api' }];
+    const added = await coordinator.plans.add(P, tasks, { request_id: 'p1' });
+    expect(added).toMatchObject({ version: 2, added: 1 });
+    const plan = planOf(A, B, 'C-001-api', 'D-001-ui');
+    const put = await coordinator.plans.put(P, plan, { request_id: 'p2' });
+    const policy = await coordinator.settings.putPolicy(P, { max_attempts: 3, request_id: 'p3' });
+    const position = await harness.position();
+    expect(await coordinator.plans.add(P, tasks, { request_id: 'p1' })).toEqual(added);
+    expect(await coordinator.plans.put(P, plan, { request_id: 'p2' })).toEqual(put);
+    expect(await coordinator.settings.putPolicy(P, { max_attempts: 3, request_id: 'p3' })).toEqual(policy);
+    expect(await harness.position()).toBe(position);
+    expect(await coordinator.settings.putPolicy(P, { max_attempts: 4, request_id: 'p3' })).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+    const limits = { max_concurrent_claims: 7, request_id: 'l1' };
+    const reply = await coordinator.settings.putLimits('acme', limits);
+    expect(await coordinator.settings.putLimits('acme', limits)).toEqual(reply);
+  });
+
+  test('makes a repeated opening without a session id open one session', async () => {
+    const { coordinator } = await begin();
+    const body = { user_id: 'alice', project_id: 'shop', request_id: 's1' };
+    const first = await coordinator.sessions.open('acme', body);
+    expect(first).toMatchObject({ success: true, session: { user_id: 'alice' } });
+    expect(await coordinator.sessions.open('acme', body)).toEqual(first);
+    expect(unwrap(await coordinator.sessions.list('acme')).sessions).toHaveLength(1);
+  });
+});

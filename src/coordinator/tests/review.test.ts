@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import {
+  type CoordinatorHarnessOptions,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+forEachStore('a human gate', (open) => {
+  async function begin(options: CoordinatorHarnessOptions = {}) {
+    const harness = await open(options);
+    await harness.plan(planOf(A, B));
+    const { coordinator } = harness;
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    await alpha.claims(A);
+    const review = (decision: string, more = {}) =>
+      coordinator.recordReview(
+        P,
+        { task_id: A, generation: 1, iteration: 1, candidate_sha256: sha256('v1'), decision, ...more },
+        human('rita'),
+      );
+    return { house: harness, coordinator, queries: coordinator.queries, alpha, beta, review };
+  }
+
+  test('stops the lease while it is open, for at most suspend_max_seconds', async () => {
+    const { house: harness, alpha, beta, queries } = await begin();
+    expect(await alpha.suspends(A)).toEqual({
+      success: true,
+      reason: 'SUSPENDED',
+      generation: 1,
+      until: '2026-01-18T06:00:00.000Z',
+    });
+    harness.advance(7200);
+    expect((await beta.claims(A)).reason).toBe('DENIED_ACTIVE_CLAIM');
+    expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({
+      readiness: 'suspended',
+      claim: { state: 'SUSPENDED' },
+    });
+    expect(await alpha.resumes(A)).toMatchObject({ reason: 'RESUMED', until: '2026-01-04T08:05:00.000Z' });
+    await alpha.suspends(A);
+    harness.advance(14 * 24 * 3600);
+    expect((await beta.claims(A)).claim?.generation).toBe(2);
+  });
+
+  test('lets through exactly what was approved, and nothing else', async () => {
+    const { alpha, review } = await begin();
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    expect(await review('APPROVED', { candidate_sha256: sha256('v2') })).toMatchObject({
+      reason: 'STALE_REVIEW',
+    });
+    expect(await review('APPROVED', { iteration: 2 })).toMatchObject({ reason: 'STALE_REVIEW' });
+    expect(await review('APPROVED', { generation: 2 })).toMatchObject({ reason: 'STALE_REVIEW' });
+    expect(await review('APPROVED')).toMatchObject({ success: true, reason: 'APPROVED' });
+    expect(await review('APPROVED')).toMatchObject({ success: true, reason: 'APPROVED' });
+    expect(await review('REJECTED')).toMatchObject({ success: false, reason: 'ALREADY_DECIDED' });
+    expect(await alpha.submits(A, 'v1')).toMatchObject({ accepted: true });
+  });
+
+  test('asks no place of who holds the work, though its place had run out before the project began to hold', async () => {
+    const { house: harness, coordinator, alpha, beta } = await begin({ limits: { max_active_sessions: 1 } });
+    await coordinator.settings.putPolicy(P, { suspend_max_seconds: 60 });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await alpha.resumes(A);
+    harness.advance(1000);
+    expect(await beta.claims(B)).toMatchObject({ success: true });
+    await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
+    expect(await alpha.submits(A, 'v2')).toMatchObject({ reason: 'ESCALATED', work_lost: false });
+  });
+
+  test('another candidate than the approved one waits for a human again, who completes it', async () => {
+    const { alpha, review, queries, house: harness } = await begin();
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await review('APPROVED');
+    expect(await alpha.submits(A, 'v2', { iteration: 2 })).toMatchObject({
+      accepted: false,
+      reason: 'ESCALATED',
+      work_lost: false,
+    });
+    expect(unwrap(await queries.getTaskState(P, A)).readiness).toBe('suspended');
+    const approved = await review('APPROVED', { iteration: 2, candidate_sha256: sha256('v2') });
+    expect(approved).toMatchObject({ success: true });
+    expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({
+      phase: 'COMPLETED',
+      result: { generation: 1 },
+    });
+    expect(await harness.eventTypesOf(A)).toContain('REVIEW_COMPLETED');
+  });
+
+  test('changes wanted give the holder a fresh lease; a rejection takes the work away and holds it', async () => {
+    const { house: harness, alpha, beta, review } = await begin();
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    harness.advance(3600);
+    expect(await review('CHANGES_REQUESTED', { comment: 'shorter' })).toMatchObject({ success: true });
+    harness.advance(299);
+    expect((await alpha.renews(A)).reason).toBe('RENEWED');
+    await alpha.suspends(A, { iteration: 2, candidate_sha256: sha256('v2') });
+    const second = { iteration: 2, candidate_sha256: sha256('v2'), comment: 'no' };
+    expect(await review('REJECTED', second)).toMatchObject({ success: true, reason: 'REJECTED' });
+    expect(await beta.claims(A)).toMatchObject({
+      reason: 'DENIED_HELD',
+      hold_reason: 'rejected in review by rita: no',
+    });
+    expect(await alpha.submits(A, 'v2')).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
+  });
+
+  test('a late candidate finds no place to wait in where others have taken it, and is kept', async () => {
+    const {
+      house: harness,
+      alpha,
+      beta,
+      review,
+      queries,
+    } = await begin({ limits: { max_concurrent_claims: 1 } });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await review('APPROVED');
+    harness.advance(301);
+    expect((await beta.claims(B)).reason).toBe('GRANTED');
+    const late = await alpha.submits(A, 'v2', { iteration: 2 });
+    expect(late).toMatchObject({ reason: 'LEASE_EXPIRED', parked: expect.stringMatching(/^res_/) });
+    expect(unwrap(await queries.getTaskState(P, A)).readiness).not.toBe('suspended');
+    await beta.submits(B);
+    expect((await alpha.submits(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
+  });
+});

@@ -1,0 +1,247 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+
+const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
+
+forEachStore('sessions', (open) => {
+  async function begin(limits = {}) {
+    const harness = await open({ limits });
+    await harness.plan(planOf(A, B, C));
+    const active = () => harness.store.countPermits('acme', 'sessions');
+    return { house: harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, active };
+  }
+
+  test('a session that nobody opened is opened by its first claim, with the user who made it', async () => {
+    const { house: harness } = await begin();
+    await new HarnessAgent(harness, 'alpha', 's1', 'alice').claims(A);
+    expect(unwrap(await harness.coordinator.sessions.list('acme')).sessions).toEqual([
+      {
+        session_id: 's1',
+        tenant_id: 'acme',
+        project_id: 'shop',
+        user_id: 'alice',
+        state: 'open',
+        created_at: '2026-01-04T06:00:00.000Z',
+      },
+    ]);
+    const types = (await harness.events()).map((event) => event.event_type);
+    expect(types).toEqual(['PLAN_CHANGED', 'SESSION_OPENED', 'CLAIM_ACQUIRED']);
+  });
+
+  test('a refused claim opens no session', async () => {
+    const { house: harness } = await begin();
+    await new HarnessAgent(harness, 'alpha', 's1').claims('A-999-none');
+    expect(unwrap(await harness.coordinator.sessions.list('acme')).sessions).toEqual([]);
+  });
+
+  test('opening a session twice is opening it once, and its user is the user of its claims', async () => {
+    const { house: harness, coordinator, queries } = await begin();
+    const body = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
+    const first = await coordinator.sessions.open('acme', body);
+    expect(first).toMatchObject({
+      success: true,
+      reason: 'OPENED',
+      session: { session_id: 's1', state: 'open' },
+    });
+    const position = await harness.position();
+    expect(await coordinator.sessions.open('acme', body)).toEqual(first);
+    expect(await harness.position()).toBe(position);
+    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+    expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.user_id).toBe('alice');
+  });
+
+  test('the memory of a session tells what it did, as seed 004 §3.5 lays it out', async () => {
+    const { house: harness, coordinator } = await begin();
+    await coordinator.sessions.open('acme', { session_id: 's1', user_id: 'alice', project_id: 'shop' });
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A);
+    harness.advance(60);
+    const { work_product_ref } = await alpha.submits(A);
+    await alpha.claims(B);
+    await harness.restart();
+    expect(await harness.coordinator.sessions.get('acme', 's1')).toMatchObject({
+      session_id: 's1',
+      tenant_id: 'acme',
+      project_id: 'shop',
+      user_id: 'alice',
+      created_at: '2026-01-04T06:00:00.000Z',
+      last_activity: '2026-01-04T06:01:00.000Z',
+      task_log: [
+        { event: 'CLAIM_ACQUIRED', task_id: A, track: 'A', sequence: 1, generation: 1, agent_id: 'alpha' },
+        { event: 'RESULT_SUBMITTED', task_id: A, outcome: 'ACCEPTED', work_product_ref },
+        { event: 'CLAIM_ACQUIRED', task_id: B, timestamp: '2026-01-04T06:01:00.000Z' },
+      ],
+      active_claims: [{ task_id: B, generation: 1, expires_at: '2026-01-04T06:06:00.000Z' }],
+      completed_tasks: [A],
+      track_assignments: { A: 'alpha', B: 'alpha' },
+      track_progress: {
+        A: { completed: 1, in_progress: 0, pending: 0 },
+        B: { completed: 0, in_progress: 1, pending: 0 },
+        C: { completed: 0, in_progress: 0, pending: 1 },
+      },
+    });
+    const nobody = await harness.coordinator.sessions.get('acme', 'nobody');
+    expect(nobody).toMatchObject({ problem: 'NOT_FOUND' });
+  });
+
+  test('closing a session releases what it holds, in every project, and only that', async () => {
+    const { house: harness, coordinator, queries } = await begin();
+    const other = { tenant_id: 'acme', project_id: 'app' };
+    await harness.plan(planOf(A), other);
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claimsBatch([A, B]);
+    await new HarnessAgent(harness, 'alpha', 's1', null, other).claims(A);
+    await new HarnessAgent(harness, 'beta', 's2').claims(C);
+    expect(await coordinator.sessions.close('acme', 's1')).toMatchObject({
+      success: true,
+      reason: 'CLOSED',
+      session: { state: 'closed', closed_at: '2026-01-04T06:00:00.000Z' },
+    });
+    for (const [scope, taskId] of [[P, A] as const, [P, B] as const, [other, A] as const]) {
+      expect(unwrap(await queries.getTaskState(scope, taskId)).claim?.state).toBe('RELEASED');
+      const { generations } = unwrap(await queries.getClaimHistory(scope, taskId));
+      expect(generations.at(-1)?.release_reason).toBe('SESSION_CLOSED');
+    }
+    expect(unwrap(await queries.getTaskState(P, C)).claim?.state).toBe('ACTIVE');
+    expect(await coordinator.sessions.close('acme', 's9')).toMatchObject({ problem: 'NOT_FOUND' });
+  });
+
+  test('a closed session claims nothing more, and closing it again changes nothing', async () => {
+    const { house: harness, coordinator } = await begin();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A);
+    await coordinator.sessions.close('acme', 's1');
+    const position = await harness.position();
+    await coordinator.sessions.close('acme', 's1');
+    expect(await alpha.claims(B)).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
+    expect(await alpha.next()).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
+    const again = await coordinator.sessions.open('acme', {
+      session_id: 's1',
+      user_id: 'a',
+      project_id: 'shop',
+    });
+    expect(again).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
+    expect(await alpha.submits(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
+    const reassign = { expected_generation: 1, reason: 'x', agent_id: 'alpha', session_id: 's1' };
+    expect(await coordinator.operate(P, A, 'reassign', reassign)).toMatchObject({ reason: 'SESSION_CLOSED' });
+    expect((await harness.events()).slice(position).map((event) => event.event_type)).toEqual([
+      'RESULT_REJECTED',
+    ]);
+  });
+
+  test('a session counts as active for session_idle_seconds after its last act', async () => {
+    const { house: harness, active } = await begin();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A, { lease_duration_seconds: 60 });
+    expect(await active()).toBe(1);
+    harness.advance(899);
+    expect(await active()).toBe(1);
+    harness.advance(1);
+    expect(await active()).toBe(0);
+    await alpha.claims(B);
+    harness.advance(600);
+    await alpha.submits(B);
+    harness.advance(899);
+    expect(await active()).toBe(1);
+    harness.advance(1);
+    expect(await active()).toBe(0);
+  });
+
+  test('a session that acts again within a second is told to the store once', async () => {
+    const { house: harness, active } = await begin();
+    const commit = harness.store.commit.bind(harness.store);
+    const reply: (number | null)[] = [];
+    harness.store.commit = (transactions) => {
+      const permits = transactions
+        .flatMap((unit) => unit.permits)
+        .filter(({ scope }) => scope === 'sessions');
+      reply.push(...permits.map(({ until_ms }) => until_ms));
+      return commit(transactions);
+    };
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    const begunMs = await harness.store.now();
+    await alpha.claims(A);
+    harness.advance(0.3);
+    await alpha.claims(B);
+    harness.advance(0.3);
+    await alpha.renews(B);
+    harness.advance(0.4);
+    await alpha.claims(C);
+    expect(reply).toEqual([begunMs + 900_000, begunMs + 901_000]);
+    harness.advance(899.9);
+    expect(await active()).toBe(1);
+    harness.advance(0.1);
+    expect(await active()).toBe(0);
+  });
+
+  test('a session counts as active for as long as it holds a live claim, also across a restart', async () => {
+    const { house: harness, active } = await begin();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A, { lease_duration_seconds: 3600 });
+    await harness.restart();
+    await alpha.claims(B, { lease_duration_seconds: 30 });
+    harness.advance(3599);
+    expect(await active()).toBe(1);
+    harness.advance(1);
+    expect(await active()).toBe(0);
+  });
+
+  test.each(['partial', 'all_or_nothing'])(
+    'the longest lease of a %s batch keeps a session active',
+    async (mode) => {
+      const { house: harness, coordinator, active } = await begin();
+      const claims = [3600, 30].map((lease_duration_seconds, at) => ({
+        task_id: [A, B][at],
+        agent_id: 'alpha',
+        session_id: 's1',
+        lease_duration_seconds,
+      }));
+      await coordinator.batchClaim(P, { claims, mode });
+      harness.advance(3599);
+      expect(await active()).toBe(1);
+      harness.advance(1);
+      expect(await active()).toBe(0);
+    },
+  );
+
+  test('a session whose held work is given to another goes idle like any other', async () => {
+    const { house: harness, coordinator, active } = await begin({ max_active_sessions: 2 });
+    await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A);
+    const to = { expected_generation: 1, reason: 'gone', agent_id: 'beta', session_id: 's2' };
+    expect(await coordinator.operate(P, A, 'reassign', to)).toMatchObject({ success: true });
+    expect(await active()).toBe(2);
+    harness.advance(900);
+    expect(await active()).toBe(1);
+    expect(await new HarnessAgent(harness, 'gamma', 's3').claims(B)).toMatchObject({ success: true });
+  });
+
+  test('a session that held work under another policy goes idle once the work has run out', async () => {
+    const { house: harness, coordinator, active } = await begin();
+    await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
+    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+    await coordinator.settings.putPolicy(P, { stale_policy: 'takeover' });
+    harness.advance(1000);
+    await coordinator.sweep();
+    harness.advance(900);
+    expect(await active()).toBe(0);
+  });
+
+  test('an expiry that the sweeper writes down keeps nobody active', async () => {
+    const { house: harness, coordinator, active } = await begin();
+    await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 60 });
+    harness.advance(600);
+    expect(await coordinator.sweep()).toBe(1);
+    harness.advance(300);
+    expect(await active()).toBe(0);
+  });
+
+  test('closing a session frees its place at once', async () => {
+    const { house: harness, coordinator, active } = await begin();
+    await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+    await coordinator.sessions.close('acme', 's1');
+    expect(await active()).toBe(0);
+  });
+});

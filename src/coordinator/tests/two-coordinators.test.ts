@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { CoordinatorHarness, P, planOf } from '../../../test/support/coordinator-harness.js';
+import { coordinationConfig, FILES } from '../../../test/support/workspace-files.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+
+describe('two coordinators over one store', () => {
+  const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
+
+  /** The second coordinator has read the plan, and nothing that the first commits afterwards. */
+  async function begin(plan: unknown) {
+    const harness = await CoordinatorHarness.open('memory');
+    await harness.plan(plan);
+    const second = await harness.openAnother();
+    await second.plans.get(P);
+    return { first: harness.coordinator, second };
+  }
+
+  test('grant one task once, whichever of them is asked', async () => {
+    const { first, second } = await begin(planOf(A));
+    expect(await first.claimTask(P, { task_id: A, ...by('alpha') })).toMatchObject({ reason: 'GRANTED' });
+    expect(await second.claimTask(P, { task_id: A, ...by('beta') })).toMatchObject({
+      reason: 'DENIED_ACTIVE_CLAIM',
+      current_holder: 'alpha',
+    });
+    expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [A] });
+  });
+
+  test('see a dependency completed through the other, and one that was reset', async () => {
+    const { first, second } = await begin(planOf(A, { id: B, depends_on: [A] }));
+    const handle = { task_id: A, session_id: 's-alpha', generation: 1 };
+    await first.claimTask(P, { task_id: A, ...by('alpha') });
+    await first.submitResult(P, { ...handle, result_data: 1 });
+    const claim = { task_id: B, ...by('beta') };
+    expect(await second.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
+    await second.releaseClaim(P, { task_id: B, session_id: 's-beta', expected_generation: 1 });
+    await first.operate(P, A, 'reset', { expected_generation: 1, reason: 'again' });
+    expect(await second.claimTask(P, claim)).toMatchObject({
+      reason: 'DENIED_DEPENDENCIES',
+      waiting_for: [A],
+    });
+  });
+
+  test('keep a track as full as the policy says, and look for work elsewhere', async () => {
+    const { first, second } = await begin(planOf(A, 'A-002-more', 'A-003-more', B));
+    await first.settings.putPolicy(P, { max_agents_per_track: 1 });
+    await second.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
+    await first.claimTask(P, { task_id: 'A-003-more', ...by('alpha') });
+    expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
+  });
+
+  test('grant no two edges that share modules where that is enforced, though neither knows of the other', async () => {
+    const harness = await CoordinatorHarness.open('memory');
+    const files = { ...FILES, 'coordination.yml': coordinationConfig({ enforce: true }) };
+    await harness.coordinator.settings.configure(P, { files });
+    const second = await harness.openAnother();
+    await second.plans.get(P);
+    const [x, y] = ['REQ-F-A#design_code', 'REQ-F-B#design_code'];
+    const replies = await Promise.all([
+      harness.coordinator.claimTask(P, { task_id: x, ...by('alpha') }),
+      second.claimTask(P, { task_id: y, ...by('beta') }),
+    ]);
+    expect(replies.map((reply) => 'reason' in reply && reply.reason).sort()).toEqual([
+      'DENIED_PARALLEL',
+      'GRANTED',
+    ]);
+    const refused = replies.find((reply) => 'reason' in reply && reply.reason === 'DENIED_PARALLEL');
+    expect(refused).toMatchObject({ shared_modules: ['auth'], holders: [{ shared_modules: ['auth'] }] });
+  });
+
+  test('both keep to what one of them was configured with', async () => {
+    const { first, second } = await begin(planOf(A));
+    await first.settings.configure(P, { files: FILES });
+    const request = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
+    expect(await request('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
+    expect(await request('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
+  });
+
+  test('remember each other’s requests, and accept each other’s handles', async () => {
+    const { first, second } = await begin(planOf(A));
+    const body = { task_id: A, ...by('alpha'), request_id: 'r1' };
+    const granted = await first.claimTask(P, body);
+    expect(await second.claimTask(P, body)).toEqual(granted);
+    const claim_id = 'claim' in granted ? granted.claim?.id : undefined;
+    const handle = { task_id: A, session_id: 's-alpha', generation: 1, claim_id };
+    expect(await second.submitResult(P, { ...handle, result_data: 1 })).toMatchObject({ accepted: true });
+    expect(await first.submitResult(P, { ...handle, result_data: 1 })).toMatchObject({ accepted: true });
+    expect(await first.submitResult(P, { ...handle, result_data: 2 })).toMatchObject({
+      reason: 'TASK_ALREADY_COMPLETED',
+    });
+  });
+});

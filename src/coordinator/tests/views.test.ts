@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import {
+  CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+
+forEachStore('the views', (open) => {
+  async function begin() {
+    const harness = await open();
+    await harness.plan(planOf(A, { id: B, depends_on: [A] }));
+    return {
+      house: harness,
+      alpha: new HarnessAgent(harness, 'alpha', 's1'),
+      beta: new HarnessAgent(harness, 'beta', 's2'),
+    };
+  }
+
+  test('tell how the project stands, at the position they name', async () => {
+    const { house: harness, alpha } = await begin();
+    await alpha.claims(A);
+    expect(await harness.coordinator.queries.status(P)).toMatchObject({
+      tenant_id: 'acme',
+      project_id: 'shop',
+      position: 3,
+      last_updated: '2026-01-04T06:00:00.000Z',
+      counts: { claimed: 1, blocked: 1, ready: 0, completed: 0 },
+      tracks: {
+        A: { completed: 0, in_progress: 1, pending: 0 },
+        B: { completed: 0, in_progress: 0, pending: 1 },
+      },
+      claims: [{ task_id: A, agent_id: 'alpha', generation: 1 }],
+      waiting: [],
+      parked: [],
+    });
+  });
+
+  test('tell the state then at an earlier position, whatever has happened since', async () => {
+    const { house: harness, alpha, beta } = await begin();
+    await alpha.claims(A);
+    const { queries } = harness.coordinator;
+    const position = await harness.position();
+    const then = { status: await queries.status(P), agents: await queries.agents(P) };
+    harness.advance(3600);
+    await beta.claims(A);
+    await beta.submits(A);
+    unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'hold' }));
+    expect(await queries.agents(P, position)).toEqual(then.agents);
+    expect(await queries.status(P, position)).toEqual(then.status);
+    expect(unwrap(await queries.status(P)).counts).toMatchObject({ completed: 1, ready: 1 });
+    expect(unwrap(await queries.status(P, 1)).counts).toMatchObject({ ready: 1, blocked: 1 });
+  });
+
+  test('are the same after a restart', async () => {
+    const { house: harness, alpha, beta } = await begin();
+    await alpha.claims(A);
+    harness.advance(301);
+    await beta.claims(A);
+    await alpha.submits(A);
+    await beta.submits(A);
+    const reply = async () => {
+      const { queries } = harness.coordinator;
+      return [
+        await queries.status(P),
+        await queries.agents(P),
+        await queries.listTasks(P),
+        await queries.getClaimHistory(P, A),
+        await harness.coordinator.sessions.get('acme', 's1'),
+      ];
+    };
+    const before = await reply();
+    await harness.restart();
+    expect(await reply()).toEqual(before);
+  });
+
+  test('a lease that ran out shows at once, without a sweeper', async () => {
+    const { house: harness, alpha } = await begin();
+    await alpha.claims(A);
+    harness.advance(300);
+    const status = unwrap(await harness.coordinator.queries.status(P));
+    expect([status.claims, status.counts.ready]).toEqual([[], 1]);
+  });
+});
+
+test('two coordinators of one store tell the same of a project', async () => {
+  const harness = await CoordinatorHarness.open('memory');
+  const other = await harness.openAnother();
+  await harness.plan(planOf(A, B));
+  await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+  expect(await other.queries.getTaskState(P, A)).toEqual(
+    await harness.coordinator.queries.getTaskState(P, A),
+  );
+  expect(await other.queries.status(P)).toEqual(await harness.coordinator.queries.status(P));
+  const submitted = await other.submitResult(P, {
+    task_id: A,
+    session_id: 's1',
+    generation: 1,
+    result_data: 1,
+  });
+  expect(submitted).toMatchObject({ accepted: true });
+  expect(unwrap(await harness.coordinator.queries.getTaskState(P, A)).phase).toBe('COMPLETED');
+});

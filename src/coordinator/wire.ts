@@ -1,2 +1,0 @@
-export * from './wire/bodies.js';
-export type * from './wire/replies.js';

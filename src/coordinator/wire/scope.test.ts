@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { projectIdSchema } from '../../core/ids.js';
+import { folderName } from '../../stores/file/layout.js';
+import { scopeProblem } from './scope.js';
+
+const hasFolder = (id: string): boolean => {
+  try {
+    return folderName(id) !== '';
+  } catch {
+    return false;
+  }
+};
+
+test('a name is refused at the border exactly when no folder could be named after it', () => {
+  const character = fc.constantFrom(...'AZaz09._~@+-');
+  const name = fc
+    .array(character, { minLength: 1, maxLength: 128 })
+    .map((characters) => characters.join(''))
+    .filter((id) => projectIdSchema.safeParse(id).success);
+  fc.assert(
+    fc.property(name, (id) => {
+      expect(scopeProblem({ tenant_id: 'acme', project_id: id }) === null).toBe(hasFolder(id));
+      expect(scopeProblem({ tenant_id: id, project_id: 'shop' }) === null).toBe(hasFolder(id));
+    }),
+    { numRuns: 2000 },
+  );
+  for (const id of ['A'.repeat(66), 'A'.repeat(67), 'a'.repeat(128), 'lock', `lock${'L'.repeat(66)}`]) {
+    expect(scopeProblem({ tenant_id: 'acme', project_id: id }) === null).toBe(hasFolder(id));
+  }
+});
