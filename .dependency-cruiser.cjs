@@ -1,11 +1,20 @@
-// The layering rule of the house: arrows point one way, and core touches nothing but itself.
-const ours = (room) => `^src/${room}/`;
-const only = (room, allowed) => ({
-  name: `${room}-imports-only-${allowed.join('-') || 'itself'}`,
+// The layers: imports point one way, and core imports nothing but itself.
+const ours = (layer) => `^src/${layer}/`;
+const only = (layer, allowed) => ({
+  name: `${layer}-imports-only-${allowed.join('-') || 'itself'}`,
   severity: 'error',
-  from: { path: ours(room), pathNot: ['\\.test\\.ts$', '/testing/', '/conformance'] },
-  to: { path: '^(src|sim|bench|test)/', pathNot: [room, ...allowed].map(ours) },
+  from: { path: ours(layer), pathNot: ['\\.test\\.ts$', '/testing/', '/conformance'] },
+  to: { path: '^(src|sim|bench|test)/', pathNot: [layer, ...allowed].map(ours) },
 });
+
+// Within the methodology: what a project defines, how far its features are, which edge comes next, what is shown.
+const METHODOLOGY_ORDER = ['definition', 'progress', 'routing', 'views'];
+const methodologyOrder = METHODOLOGY_ORDER.map((folder, at) => ({
+  name: `methodology-${folder}-imports-no-later-folder`,
+  severity: 'error',
+  from: { path: `^src/core/methodology/${folder}/`, pathNot: ['\\.test\\.ts$'] },
+  to: { path: METHODOLOGY_ORDER.slice(at + 1).map((later) => `^src/core/methodology/${later}/`) },
+})).slice(0, -1);
 
 module.exports = {
   forbidden: [
@@ -35,6 +44,7 @@ module.exports = {
       from: { path: ours('core'), pathNot: ['\\.test\\.ts$', '/testing/'] },
       to: { pathNot: ['^src/', '^node_modules/(zod|yaml)/'] },
     },
+    ...methodologyOrder,
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { isProblem } from '../client/replies.js';
-import { edgeSubject } from '../core/graph/edge-name.js';
+import { edgeSubject } from '../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../core/subject.js';
 import type { CommandContext } from './context.js';
 import { CommandFailure, failureWithCode } from './exit.js';

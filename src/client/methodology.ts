@@ -1,9 +1,9 @@
 import type * as wire from '../coordinator/methodology/wire.js';
 import type { ConfigureResult } from '../coordinator/wire/index.js';
-import type { FeatureView } from '../core/features/feature-view.js';
-import type { HealthReport } from '../core/features/health.js';
-import type { MethodologyStatus } from '../core/features/status.js';
-import type { ZoomView } from '../core/features/zoom.js';
+import type { FeatureView } from '../core/methodology/views/feature-view.js';
+import type { HealthReport } from '../core/methodology/views/health.js';
+import type { MethodologyStatus } from '../core/methodology/views/status.js';
+import type { ZoomView } from '../core/methodology/views/zoom.js';
 import { omitUndefined, withRequestId } from './endpoint.js';
 import type { HttpRequest } from './http.js';
 import type { GateReply } from './replies.js';

@@ -14,8 +14,7 @@ export {
 } from './claims/policy.js';
 export type { EventDraft, EventEnvelope } from './events/envelope.js';
 export * from './events/index.js';
-export * from './features/index.js';
 export { type AnyHead, fold } from './fold.js';
-export * from './graph/index.js';
+export * from './methodology/index.js';
 export * from './plan/index.js';
 export * from './views/index.js';

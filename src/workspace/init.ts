@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
-import { DEFAULT_FILES } from '../core/graph/defaults/files.js';
+import { DEFAULT_FILES } from '../core/methodology/definition/defaults/files.js';
 import type { DetectedTools } from './detect-tools.js';
 import { IGNORE_TEXT } from './git-ignore.js';
 import { COORDINATION_FILE, idFromName } from './project-file.js';

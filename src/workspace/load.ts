@@ -2,7 +2,7 @@ import type { Coordinator } from '../coordinator/coordinator.js';
 import { SINGLE_AGENT } from '../coordinator/operations/edge-facts.js';
 import type { ConfigureResult } from '../coordinator/wire/index.js';
 import type { Problem } from '../coordinator/wire/problem.js';
-import { parseMethodology } from '../core/graph/read-methodology.js';
+import { parseMethodology } from '../core/methodology/definition/read-methodology.js';
 import type { ProjectKey } from '../stores/store.js';
 import { readWorkspaceFiles } from './read-files.js';
 import type { Workspace } from './workspace.js';

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ALL_FILES_LENGTH_MAX } from '../core/graph/read/file-kinds.js';
+import { ALL_FILES_LENGTH_MAX } from '../core/methodology/definition/read/file-kinds.js';
 import { type FileFault, readRegularFile } from './regular-file.js';
 import { INTENT_FILE, type Workspace } from './workspace.js';
 import { WorkspaceError } from './workspace-error.js';

@@ -4,7 +4,7 @@
  * What they want: to place a file that controls another program on a person's machine: the settings, hooks and
  * instructions of a coding agent, a CI workflow, a git hook, or the secrets and the log of Genesis itself.
  *
- * What stops them: one list in `src/core/graph/guarded-paths.ts`. Nothing is promoted into closed folders, however they
+ * What stops them: one list in `src/core/methodology/definition/guarded-paths.ts`. Nothing is promoted into closed folders, however they
  * are spelled. A file that controls other programs is accepted only with the approval of a human, and promoted only if
  * the log has that approval, whoever wrote the log and even if it came by sync.
  */

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StrictJsonLines } from '../../src/cli/mcp/strict-json-lines.js';
-import { parseResultBlob } from '../../src/core/graph/manifest.js';
+import { parseResultBlob } from '../../src/core/methodology/definition/manifest.js';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import {
   bareWorkspace,

@@ -1,8 +1,11 @@
 import type { Mutant } from '../mutant.js';
 
-const GUARDED = 'src/core/graph/guarded-paths.ts';
+const GUARDED = 'src/core/methodology/definition/guarded-paths.ts';
 const APPROVAL = 'src/core/claims/human-approval.ts';
-const PATH_TESTS = ['src/core/graph/guarded-paths.test.ts', 'src/core/graph/asset-path.test.ts'];
+const PATH_TESTS = [
+  'src/core/methodology/definition/guarded-paths.test.ts',
+  'src/core/methodology/definition/asset-path.test.ts',
+];
 const LISTENER_TESTS = ['test/security/private-listener.test.ts'];
 const APPROVAL_TESTS = ['src/core/claims/human-approval.test.ts'];
 
@@ -18,7 +21,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'short-names-let-in',
-    file: 'src/core/graph/asset-path.ts',
+    file: 'src/core/methodology/definition/asset-path.ts',
     find: 'if (isWindowsShortName(name)) return',
     replace: 'if (name === null) return',
     why: 'On Windows a result reaches a closed folder by its second name.',
@@ -34,11 +37,11 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'commanding-files-by-the-word-of-an-agent',
-    file: 'src/core/graph/authority.ts',
+    file: 'src/core/methodology/definition/authority.ts',
     find: 'if (paths.length > 0) return',
     replace: 'if (paths.length > 1000) return',
     why: 'An agent changes the settings of a coding agent, and no human sees it.',
-    tests: ['src/core/graph/authority.test.ts'],
+    tests: ['src/core/methodology/definition/authority.test.ts'],
   },
   {
     name: 'unconfigured-project-asks-nobody',

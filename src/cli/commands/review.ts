@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { PendingReview } from '../../coordinator/methodology/wire.js';
-import { canonicalEdge } from '../../core/graph/edge-name.js';
+import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import type { AddCommands } from '../command-action.js';
 import type { CommandContext } from '../context.js';
 import { candidateCopies } from '../edge/draft-copies.js';

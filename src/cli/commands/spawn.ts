@@ -1,5 +1,10 @@
 import { type Command, Option } from 'commander';
-import { PRIORITIES, type Priority, VECTOR_TYPES, type VectorType } from '../../core/graph/methodology.js';
+import {
+  PRIORITIES,
+  type Priority,
+  VECTOR_TYPES,
+  type VectorType,
+} from '../../core/methodology/definition/methodology.js';
 import type { ActionWrapper, AddCommands } from '../command-action.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';

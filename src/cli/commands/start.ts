@@ -1,5 +1,5 @@
 import type { StartReply } from '../../coordinator/methodology/wire.js';
-import { genCommand } from '../../core/graph/command.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import type { AddCommands } from '../command-action.js';
 import type { CommandContext } from '../context.js';
 import { EXIT, type ExitCode } from '../exit.js';

@@ -1,5 +1,5 @@
 import type { OwnedClaim } from '../../client/index.js';
-import type { EffectiveCheck } from '../../core/graph/checklist.js';
+import type { EffectiveCheck } from '../../core/methodology/definition/checklist.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { SubmitResultRequest } from '../../client/requests.js';
-import { CHECK_RESULTS, withResultCounts } from '../../core/graph/convergence.js';
+import { CHECK_RESULTS, withResultCounts } from '../../core/methodology/definition/convergence.js';
 import type { CommandContext } from '../context.js';
 import { type CommandFailure, fileUnreadable, wrongUsage } from '../exit.js';
 

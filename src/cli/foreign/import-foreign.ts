@@ -7,7 +7,7 @@ import {
   importForeign,
 } from '../../coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../coordinator/transfer/imported-events.js';
-import { parseMethodology } from '../../core/graph/read-methodology.js';
+import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { adoptForeignLog } from '../../workspace/adopt-foreign.js';

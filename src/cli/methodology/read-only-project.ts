@@ -50,8 +50,10 @@ async function isUpToDate(workspace: Workspace, projection: StatusProjection): P
   if (configuredAtMs === null) return false;
   if (!(await mayHaveChanged(workspace, configuredAtMs))) return true;
   const { readWorkspaceFiles: readFiles } = await import('../../workspace/read-files.js');
-  const { parseMethodology: readMethodology } = await import('../../core/graph/read-methodology.js');
-  const { diffConfig: saidAnew } = await import('../../core/graph/config-diff.js');
+  const { parseMethodology: readMethodology } = await import(
+    '../../core/methodology/definition/read-methodology.js'
+  );
+  const { diffConfig: saidAnew } = await import('../../core/methodology/definition/config-diff.js');
   const parsed = readMethodology(await readFiles(workspace));
   if (!parsed.ok) return false;
   const { methodology, features } = saidAnew(parsed, projection);

@@ -1,11 +1,11 @@
 import { viewInputOf } from '../../coordinator/methodology/view-input.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesFor } from '../../core/claims/policy.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { evolveMethodology } from '../../core/features/evolve.js';
-import { emptyMethodologyState } from '../../core/features/feature-state.js';
-import { type MethodologyStatus, statusView } from '../../core/features/status.js';
-import type { RecordedConfig } from '../../core/graph/config-diff.js';
-import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import type { RecordedConfig } from '../../core/methodology/definition/config-diff.js';
+import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
+import { emptyMethodologyState } from '../../core/methodology/progress/feature-state.js';
+import { type MethodologyStatus, statusView } from '../../core/methodology/views/status.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
 import type { FoldContext } from '../../core/views/fold-context.js';
 import { emptyWorkWithParked, evolveWorkWithParked } from '../../core/views/project-state.js';

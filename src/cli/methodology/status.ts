@@ -1,6 +1,6 @@
-import type { FeatureView } from '../../core/features/feature-view.js';
-import type { HealthReport } from '../../core/features/health.js';
-import type { MethodologyStatus } from '../../core/features/status.js';
+import type { FeatureView } from '../../core/methodology/views/feature-view.js';
+import type { HealthReport } from '../../core/methodology/views/health.js';
+import type { MethodologyStatus } from '../../core/methodology/views/status.js';
 import type { CommandContext } from '../context.js';
 import { EXIT, wrongUsage } from '../exit.js';
 import { methodologyStatusText } from '../output/methodology-status.js';

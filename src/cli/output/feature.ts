@@ -1,4 +1,4 @@
-import type { FeatureView, TrajectoryEntry } from '../../core/features/feature-view.js';
+import type { FeatureView, TrajectoryEntry } from '../../core/methodology/views/feature-view.js';
 import type { CommandContext } from '../context.js';
 import { paintStatus, statusMark } from './marks.js';
 import { clockTime } from './text.js';

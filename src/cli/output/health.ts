@@ -1,4 +1,4 @@
-import type { HealthFinding, HealthReport } from '../../core/features/health.js';
+import type { HealthFinding, HealthReport } from '../../core/methodology/views/health.js';
 import type { CommandContext } from '../context.js';
 import { countText } from './text.js';
 import { wrapLines } from './wrap.js';

@@ -4,7 +4,7 @@ import type {
   MethodologyStatus,
   StageCoverage,
   TrackStop,
-} from '../../core/features/status.js';
+} from '../../core/methodology/views/status.js';
 import type { CommandContext } from '../context.js';
 import { LEGEND, paintMark, paintStatus } from './marks.js';
 import { table } from './table.js';

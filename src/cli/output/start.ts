@@ -1,5 +1,5 @@
 import type { StartReply } from '../../coordinator/methodology/wire.js';
-import type { Escalation, OverlappingWork } from '../../core/graph/route.js';
+import type { Escalation, OverlappingWork } from '../../core/methodology/routing/route.js';
 import type { CommandContext } from '../context.js';
 import { countText, relativeTime } from './text.js';
 import { labelledLines, wrapLines } from './wrap.js';

@@ -1,4 +1,4 @@
-import type { BandView, EdgeView, ZoomView } from '../../core/features/zoom.js';
+import type { BandView, EdgeView, ZoomView } from '../../core/methodology/views/zoom.js';
 import type { CommandContext } from '../context.js';
 import { statusMark } from './marks.js';
 import { wrapLines } from './wrap.js';

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { ReadStream } from 'node:tty';
 import { Coordinator } from '../../coordinator/coordinator.js';
-import { hasIntent } from '../../core/graph/intent.js';
+import { hasIntent } from '../../core/methodology/definition/intent.js';
 import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
 import { PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.js';

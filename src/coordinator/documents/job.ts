@@ -1,7 +1,11 @@
 import { isObject, type JsonObject } from '../../core/events/plain-data.js';
-import { toPlainJson } from '../../core/graph/config-diff.js';
-import type { ConfigFault, FeatureVector, Methodology } from '../../core/graph/methodology.js';
-import { parseMethodologySteps } from '../../core/graph/read-methodology.js';
+import { toPlainJson } from '../../core/methodology/definition/config-diff.js';
+import type {
+  ConfigFault,
+  FeatureVector,
+  Methodology,
+} from '../../core/methodology/definition/methodology.js';
+import { parseMethodologySteps } from '../../core/methodology/definition/read-methodology.js';
 import {
   type AddedSubtask,
   type ParsedPlanDocument,

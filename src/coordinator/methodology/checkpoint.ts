@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { MethodologyState } from '../../core/features/feature-state.js';
-import { featureSnapshots } from '../../core/features/snapshot.js';
-import { genCommand } from '../../core/graph/command.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
+import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import { featureSnapshots } from '../../core/methodology/views/snapshot.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';

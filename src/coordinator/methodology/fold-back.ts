@@ -1,16 +1,16 @@
 import type { z } from 'zod';
-import type { FeatureRow, MethodologyState } from '../../core/features/feature-state.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
+import type { Methodology } from '../../core/methodology/definition/methodology.js';
+import type { FeatureRow, MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import {
   alreadyFoldedRefusal,
   edgeUnblockedBy,
   foldBackRefusal,
   parentIdOf,
   remediationFeature,
-} from '../../core/features/fold-back.js';
-import { projectProgressOf } from '../../core/features/project-progress.js';
-import { REMEDIATION_PREFIX } from '../../core/features/spawn.js';
-import { genCommand } from '../../core/graph/command.js';
-import type { Methodology } from '../../core/graph/methodology.js';
+} from '../../core/methodology/progress/fold-back.js';
+import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
+import { REMEDIATION_PREFIX } from '../../core/methodology/progress/spawn.js';
 import { foldBackSubject } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';

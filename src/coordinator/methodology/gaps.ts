@@ -1,7 +1,12 @@
 import type { z } from 'zod';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { findGaps, type GapCluster, type GapReport, hasNoGaps } from '../../core/features/gaps.js';
-import { genCommand, newFeatureCommand } from '../../core/graph/command.js';
+import { genCommand, newFeatureCommand } from '../../core/methodology/definition/command.js';
+import {
+  findGaps,
+  type GapCluster,
+  type GapReport,
+  hasNoGaps,
+} from '../../core/methodology/progress/gaps.js';
 import type { Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';

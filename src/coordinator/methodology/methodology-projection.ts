@@ -1,5 +1,8 @@
-import { evolveMethodology } from '../../core/features/evolve.js';
-import { emptyMethodologyState, type MethodologyState } from '../../core/features/feature-state.js';
+import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
+import {
+  emptyMethodologyState,
+  type MethodologyState,
+} from '../../core/methodology/progress/feature-state.js';
 import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { ProjectEventReader } from '../queue/project-event-reader.js';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
-import type { GapsSummary, MethodologyState } from '../../core/features/feature-state.js';
-import { projectProgressOf } from '../../core/features/project-progress.js';
-import { checkReadiness, type ReadinessCheck } from '../../core/features/readiness.js';
-import { genCommand } from '../../core/graph/command.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
+import type { GapsSummary, MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
+import { checkReadiness, type ReadinessCheck } from '../../core/methodology/progress/readiness.js';
 import { releaseSubject } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';

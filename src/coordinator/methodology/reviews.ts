@@ -1,10 +1,10 @@
 import type { Head } from '../../core/claims/head.js';
 import { isoTime } from '../../core/events/envelope.js';
-import type { MethodologyState } from '../../core/features/feature-state.js';
-import { effectiveChecklist } from '../../core/graph/checklist.js';
-import { genCommand } from '../../core/graph/command.js';
-import { isFilesResult, parseManifest } from '../../core/graph/manifest.js';
-import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
+import { isFilesResult, parseManifest } from '../../core/methodology/definition/manifest.js';
+import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { featureSubject, METHODOLOGY_SUBJECT, subjectKeys } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 import type { PendingReview } from './wire.js';

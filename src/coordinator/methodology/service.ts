@@ -1,10 +1,10 @@
-import { type FeatureView, featureView } from '../../core/features/feature-view.js';
-import { ganttText } from '../../core/features/gantt.js';
-import { type HealthReport, healthView } from '../../core/features/health.js';
-import { type MethodologyStatus, statusView } from '../../core/features/status.js';
-import { type ZoomView, zoomView } from '../../core/features/zoom.js';
-import { chooseRoute } from '../../core/graph/choose-route.js';
-import type { RouteInput } from '../../core/graph/route.js';
+import type { RouteInput } from '../../core/methodology/progress/route-input.js';
+import { chooseRoute } from '../../core/methodology/routing/choose-route.js';
+import { type FeatureView, featureView } from '../../core/methodology/views/feature-view.js';
+import { ganttText } from '../../core/methodology/views/gantt.js';
+import { type HealthReport, healthView } from '../../core/methodology/views/health.js';
+import { type MethodologyStatus, statusView } from '../../core/methodology/views/status.js';
+import { type ZoomView, zoomView } from '../../core/methodology/views/zoom.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, subjectOfBody } from '../operations/parse-body.js';

@@ -1,16 +1,16 @@
 import type { z } from 'zod';
-import type { MethodologyState } from '../../core/features/feature-state.js';
-import { projectProgressOf } from '../../core/features/project-progress.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
+import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
+import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
 import {
   childPrefix,
   decideSpawn,
   nextFreeId,
   type SpawnFacts,
   type SpawnRequest,
-} from '../../core/features/spawn.js';
-import { genCommand } from '../../core/graph/command.js';
-import { canonicalEdge } from '../../core/graph/edge-name.js';
-import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+} from '../../core/methodology/progress/spawn.js';
 import { featureSubject } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import { writeFeature } from '../operations/configure.js';

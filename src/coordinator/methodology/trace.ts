@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { type TracedFeature, traceView } from '../../core/features/trace.js';
-import type { RouteInput } from '../../core/graph/route.js';
+import type { RouteInput } from '../../core/methodology/progress/route-input.js';
+import { type TracedFeature, traceView } from '../../core/methodology/views/trace.js';
 import type { LogPosition, TraceReply, traceBody } from './wire.js';
 
 type ParsedTraceBody = z.output<typeof traceBody>;

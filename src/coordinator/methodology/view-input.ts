@@ -2,10 +2,14 @@ import type { Head } from '../../core/claims/head.js';
 import { canTakeOver, isStale } from '../../core/claims/lease.js';
 import type { Rules } from '../../core/claims/policy.js';
 import { isoTime } from '../../core/events/envelope.js';
-import type { EdgeClaim, FeatureRow, MethodologyState } from '../../core/features/feature-state.js';
-import { featureRows } from '../../core/features/rows.js';
-import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
-import type { RouteInput } from '../../core/graph/route.js';
+import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type {
+  EdgeClaim,
+  FeatureRow,
+  MethodologyState,
+} from '../../core/methodology/progress/feature-state.js';
+import type { RouteInput } from '../../core/methodology/progress/route-input.js';
+import { featureRows } from '../../core/methodology/progress/rows.js';
 import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 

@@ -1,14 +1,23 @@
 import { z } from 'zod';
-import type { GapsSummary, MethodologySignal } from '../../core/features/feature-state.js';
-import type { GapCluster } from '../../core/features/gaps.js';
-import type { ReadinessCheck } from '../../core/features/readiness.js';
-import type { FeatureSnapshot } from '../../core/features/snapshot.js';
-import type { RequirementTrace } from '../../core/features/trace.js';
-import type { EffectiveCheck } from '../../core/graph/checklist.js';
-import type { ManifestFile } from '../../core/graph/manifest.js';
-import { type FeatureVector, PRIORITIES, VECTOR_TYPES } from '../../core/graph/methodology.js';
-import type { Escalation, OverlappingWork, RouteAdvice, WorkspaceState } from '../../core/graph/route.js';
 import { agentIdSchema, requestIdSchema } from '../../core/ids.js';
+import type { EffectiveCheck } from '../../core/methodology/definition/checklist.js';
+import type { ManifestFile } from '../../core/methodology/definition/manifest.js';
+import {
+  type FeatureVector,
+  PRIORITIES,
+  VECTOR_TYPES,
+} from '../../core/methodology/definition/methodology.js';
+import type { GapsSummary, MethodologySignal } from '../../core/methodology/progress/feature-state.js';
+import type { GapCluster } from '../../core/methodology/progress/gaps.js';
+import type { ReadinessCheck } from '../../core/methodology/progress/readiness.js';
+import type {
+  Escalation,
+  OverlappingWork,
+  RouteAdvice,
+  WorkspaceState,
+} from '../../core/methodology/routing/route.js';
+import type { FeatureSnapshot } from '../../core/methodology/views/snapshot.js';
+import type { RequirementTrace } from '../../core/methodology/views/trace.js';
 import { mutationFields } from '../wire/index.js';
 
 /** Request bodies of the methodology commands: strict, bounded, and named as in the wire contract. */

@@ -7,7 +7,7 @@ import {
   isHumanOnly,
 } from '../../core/events/catalogue.js';
 import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
-import { edgeSubject } from '../../core/graph/edge-name.js';
+import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';

@@ -1,7 +1,11 @@
 import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
-import { hasFeatureChanged, hasMethodologyChanged } from '../../core/graph/config-diff.js';
-import type { ConfigFault, FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import { hasFeatureChanged, hasMethodologyChanged } from '../../core/methodology/definition/config-diff.js';
+import type {
+  ConfigFault,
+  FeatureVector,
+  Methodology,
+} from '../../core/methodology/definition/methodology.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';

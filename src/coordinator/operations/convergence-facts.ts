@@ -1,10 +1,10 @@
 import type { ConvergenceFacts, FailingCheck, SubmitFacts } from '../../core/claims/commands.js';
 import type { CheckCounts, ConvergenceEvidence, Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
-import { checkAuthority } from '../../core/graph/authority.js';
-import { type EffectiveCheck, effectiveChecklist } from '../../core/graph/checklist.js';
-import { judgeConvergence } from '../../core/graph/convergence.js';
-import type { Methodology } from '../../core/graph/methodology.js';
+import { checkAuthority } from '../../core/methodology/definition/authority.js';
+import { type EffectiveCheck, effectiveChecklist } from '../../core/methodology/definition/checklist.js';
+import { judgeConvergence } from '../../core/methodology/definition/convergence.js';
+import type { Methodology } from '../../core/methodology/definition/methodology.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';

@@ -1,10 +1,10 @@
 import type { Decision, EdgeFacts, SharedClaim } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
-import { edgePathOf } from '../../core/features/edge-path.js';
-import type { Methodology } from '../../core/graph/methodology.js';
-import { innerProduct, touchedModules } from '../../core/graph/modules.js';
-import { profileEdges, profileOf } from '../../core/graph/profile.js';
+import type { Methodology } from '../../core/methodology/definition/methodology.js';
+import { innerProduct, touchedModules } from '../../core/methodology/definition/modules.js';
+import { profileEdges, profileOf } from '../../core/methodology/definition/profile.js';
+import { edgePathOf } from '../../core/methodology/progress/edge-path.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { TransactionBuilder } from '../queue/transaction-builder.js';

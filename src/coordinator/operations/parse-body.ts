@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ClaimHandle } from '../../core/claims/commands.js';
-import { edgeSubject } from '../../core/graph/edge-name.js';
+import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isTaskId, parseTaskId } from '../../core/plan/index.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';

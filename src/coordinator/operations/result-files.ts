@@ -4,7 +4,7 @@ import {
   manifestDigests,
   parseManifest,
   parseResultBlob,
-} from '../../core/graph/manifest.js';
+} from '../../core/methodology/definition/manifest.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { SubmitBody } from '../wire/index.js';
 import { type Problem, problem } from '../wire/problem.js';

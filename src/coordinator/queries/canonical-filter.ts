@@ -1,4 +1,4 @@
-import { canonicalEdge } from '../../core/graph/edge-name.js';
+import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 
 interface SubjectFilter {

@@ -1,5 +1,5 @@
 import type { Head } from '../../core/claims/head.js';
-import { effectiveChecklist } from '../../core/graph/checklist.js';
+import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { type TaskState, taskState } from '../../core/views/index.js';
 import { openDependencies } from '../operations/facts.js';

@@ -3,7 +3,7 @@ import { emptyHead, type Head } from '../../core/claims/head.js';
 import { isLive, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '../../core/claims/policy.js';
 import type { AnyHead } from '../../core/fold.js';
-import type { FeatureVector, Methodology } from '../../core/graph/methodology.js';
+import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import type { RecordHead } from '../../core/record.js';
 import {
   featureSubject,

@@ -1,7 +1,7 @@
 import type { Limits, Policy } from '../../core/claims/policy.js';
-import { changedFeatures } from '../../core/graph/config-diff.js';
-import type { FeatureVector } from '../../core/graph/methodology.js';
 import { projectIdSchema } from '../../core/ids.js';
+import { changedFeatures } from '../../core/methodology/definition/config-diff.js';
+import type { FeatureVector } from '../../core/methodology/definition/methodology.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';

@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { manifestDigests, parseResultBlob } from '../../core/graph/manifest.js';
+import { manifestDigests, parseResultBlob } from '../../core/methodology/definition/manifest.js';
 
 /** A line of a project archive: the header, then the events in order, each blob before the event that names it. */
 export type ArchiveLine = ArchiveHeader | ArchivedBlob | ArchivedEvent;

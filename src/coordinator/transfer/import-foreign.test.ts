@@ -5,8 +5,8 @@ import { CoordinatorHarness, P, planOf, STORES, unwrap } from '../../../test/sup
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { importedEventFault } from '../../core/events/imported-event.js';
 import { foreignLogArbitrary } from '../../core/events/testing/foreign-log-arbitrary.js';
-import { evolveMethodology } from '../../core/features/evolve.js';
-import { emptyMethodologyState } from '../../core/features/feature-state.js';
+import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
+import { emptyMethodologyState } from '../../core/methodology/progress/feature-state.js';
 import {
   agentViews,
   emptySession,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { REVIEW_DECISIONS } from '../../core/claims/head.js';
 import { isoTimestamp } from '../../core/events/fields.js';
-import { CHECK_RESULTS } from '../../core/graph/convergence.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema } from '../../core/ids.js';
+import { CHECK_RESULTS } from '../../core/methodology/definition/convergence.js';
 import { ROLES } from '../../core/roles.js';
 import { isPublicKey } from '../authentication/public-key.js';
 

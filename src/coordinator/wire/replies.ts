@@ -1,6 +1,6 @@
 import type { FailingCheck } from '../../core/claims/commands.js';
 import type { ClaimState, ReleaseReason } from '../../core/claims/head.js';
-import type { ConfigFault } from '../../core/graph/methodology.js';
+import type { ConfigFault } from '../../core/methodology/definition/methodology.js';
 import type { Role } from '../../core/roles.js';
 
 /** Replies, field by field as in the wire contract. */

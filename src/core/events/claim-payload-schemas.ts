@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ClaimEventKind } from '../claims/claim-event-kinds.js';
 import { CLAIM_STATES, REVIEW_DECISIONS } from '../claims/head.js';
 import type { ClaimEventPayloads } from '../claims/payloads.js';
-import { PATH_BYTES_MAX } from '../graph/asset-path.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
+import { PATH_BYTES_MAX } from '../methodology/definition/asset-path.js';
 import { count, isoTimestamp, name, openObject, sentence, sha256, text } from './fields.js';
 
 const leaseFields = {

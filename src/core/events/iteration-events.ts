@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CHECK_RESULTS } from '../graph/convergence.js';
+import { CHECK_RESULTS } from '../methodology/definition/convergence.js';
 import { count, name, openObject, sentence } from './fields.js';
 
 /** Events within an iteration, including its abandonment. */

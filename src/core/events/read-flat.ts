@@ -1,4 +1,4 @@
-import { canonicalEdge } from '../graph/edge-name.js';
+import { canonicalEdge } from '../methodology/definition/edge-name.js';
 import { envelopeSchema } from './catalogue.js';
 import { isoTime, msOf, type NewEvent } from './envelope.js';
 import { normalizeToUtc } from './normalize-time.js';

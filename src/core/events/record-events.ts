@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { featureVectorSchema, methodologySchema } from '../graph/methodology-schema.js';
 import { agentIdSchema, tenantIdSchema } from '../ids.js';
+import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology-schema.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
 import { ROLES } from '../roles.js';
 import { count, isoTimestamp, name, openObject, sha256, text } from './fields.js';

@@ -2,7 +2,7 @@ import { type ClaimState, emptyHead, type Head, type HeldClaim } from '../claims
 import { canTakeOver, holdReason, isLive, isStale } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import { isoTime } from '../events/envelope.js';
-import type { EffectiveCheck } from '../graph/checklist.js';
+import type { EffectiveCheck } from '../methodology/definition/checklist.js';
 import { openDependenciesOf } from '../plan/readiness.js';
 import type { FoldContext } from './fold-context.js';
 import { type PlanPosition, planPositionOf } from './plan-position.js';

@@ -5,7 +5,7 @@ import type {
   RenewalResult,
   SubmissionResult,
 } from '../../coordinator/wire/index.js';
-import type { EffectiveCheck } from '../../core/graph/checklist.js';
+import type { EffectiveCheck } from '../../core/methodology/definition/checklist.js';
 import type { ProjectStatus } from '../../core/views/index.js';
 import type { Claimant, McpHandle, McpProblem } from './backend.js';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { ClaimResult } from '../../coordinator/wire/index.js';
-import type { EffectiveCheck } from '../../core/graph/checklist.js';
-import { CHECK_RESULTS, withResultCounts } from '../../core/graph/convergence.js';
+import type { EffectiveCheck } from '../../core/methodology/definition/checklist.js';
+import { CHECK_RESULTS, withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Action } from '../auth/principal.js';
 import { type Claimant, isMcpProblem, type McpBackend, type McpProblem } from './backend.js';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type LogPosition, TRACE_DIRECTIONS, type TraceReply } from '../../coordinator/methodology/wire.js';
-import type { FeatureView } from '../../core/features/feature-view.js';
-import type { HealthReport } from '../../core/features/health.js';
-import { FEATURE_STATUSES } from '../../core/features/project-progress.js';
-import type { FeatureSummary, MethodologyStatus } from '../../core/features/status.js';
-import { BANDS, type ZoomView } from '../../core/features/zoom.js';
-import { EXPIRY_ACTIONS } from '../../core/graph/methodology.js';
-import { WORKSPACE_STATES } from '../../core/graph/route.js';
+import { EXPIRY_ACTIONS } from '../../core/methodology/definition/methodology.js';
+import { FEATURE_STATUSES } from '../../core/methodology/progress/project-progress.js';
+import { WORKSPACE_STATES } from '../../core/methodology/routing/route.js';
+import type { FeatureView } from '../../core/methodology/views/feature-view.js';
+import type { HealthReport } from '../../core/methodology/views/health.js';
+import type { FeatureSummary, MethodologyStatus } from '../../core/methodology/views/status.js';
+import { BANDS, type ZoomView } from '../../core/methodology/views/zoom.js';
 import { count, jsonRecord, registerSchema, time } from './common.js';
 import {
   asOfFields,

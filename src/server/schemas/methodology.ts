@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import type * as wire from '../../coordinator/methodology/wire.js';
 import type { ConfigureResult } from '../../coordinator/wire/index.js';
-import type { MethodologySignal } from '../../core/features/feature-state.js';
-import { GAP_LAYERS } from '../../core/features/gaps.js';
-import { FEATURE_STATUSES } from '../../core/features/project-progress.js';
-import type { FeatureSnapshot } from '../../core/features/snapshot.js';
-import { type FeatureVector, VECTOR_TYPES } from '../../core/graph/methodology.js';
-import { featureVectorSchema } from '../../core/graph/methodology-schema.js';
-import { type Escalation, type OverlappingWork, WORKSPACE_STATES } from '../../core/graph/route.js';
+import { type FeatureVector, VECTOR_TYPES } from '../../core/methodology/definition/methodology.js';
+import { featureVectorSchema } from '../../core/methodology/definition/methodology-schema.js';
+import type { MethodologySignal } from '../../core/methodology/progress/feature-state.js';
+import { GAP_LAYERS } from '../../core/methodology/progress/gaps.js';
+import { FEATURE_STATUSES } from '../../core/methodology/progress/project-progress.js';
+import {
+  type Escalation,
+  type OverlappingWork,
+  WORKSPACE_STATES,
+} from '../../core/methodology/routing/route.js';
+import type { FeatureSnapshot } from '../../core/methodology/views/snapshot.js';
 import { count, jsonRecord, registerSchema, time } from './common.js';
 
 const text = z.string();

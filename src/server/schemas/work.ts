@@ -3,7 +3,7 @@ import type { OperatorResult } from '../../coordinator/operations/operate.js';
 import type { Explanation } from '../../coordinator/queries/explain.js';
 import type * as wire from '../../coordinator/wire/index.js';
 import { CLAIM_STATES, RELEASE_REASONS, REVIEW_DECISIONS } from '../../core/claims/head.js';
-import { CHECK_TYPES } from '../../core/graph/methodology.js';
+import { CHECK_TYPES } from '../../core/methodology/definition/methodology.js';
 import {
   type ClaimHistory,
   type Lineage,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../../core/canonical-json.js';
-import { pathFault } from '../../core/graph/asset-path.js';
-import { MANIFEST_FILES_MAX } from '../../core/graph/manifest.js';
+import { pathFault } from '../../core/methodology/definition/asset-path.js';
+import { MANIFEST_FILES_MAX } from '../../core/methodology/definition/manifest.js';
 import type { DraftFolders, ProjectFolder } from './draft-folders.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { readBelow } from './safe-read.js';

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import { pathFault } from '../../core/graph/asset-path.js';
+import { pathFault } from '../../core/methodology/definition/asset-path.js';
 import { type BaseDigests, readBases, writeBases } from './base-record.js';
 import { type DraftFolders, type DraftScope, draftFoldersOf, type ProjectFolder } from './draft-folders.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';

@@ -5,7 +5,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canonicalJson } from '../../core/canonical-json.js';
-import { FILE_BYTES_MAX, MANIFEST_FILES_MAX, parseManifest } from '../../core/graph/manifest.js';
+import {
+  FILE_BYTES_MAX,
+  MANIFEST_FILES_MAX,
+  parseManifest,
+} from '../../core/methodology/definition/manifest.js';
 import { skipGroup } from '../../stores/testing/on-engine.js';
 import { OpenFolder } from '../open-folder.js';
 import { beginDrafts } from './begin.js';

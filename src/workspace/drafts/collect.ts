@@ -1,4 +1,4 @@
-import type { ResultManifest } from '../../core/graph/manifest.js';
+import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import { OpenFolder } from '../open-folder.js';
 import { readBases, writeBases } from './base-record.js';
 import { DraftCollector, noDraftsRefusal } from './draft-collector.js';

@@ -5,7 +5,7 @@ import {
   pathCollision,
   type ResultManifest,
   TOTAL_BYTES_MAX,
-} from '../../core/graph/manifest.js';
+} from '../../core/methodology/definition/manifest.js';
 import type { BaseDigests } from './base-record.js';
 import { BlobUploads } from './blob-uploads.js';
 import type { BlobTarget, ProjectFolder } from './draft-folders.js';

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { TOTAL_BYTES_MAX } from '../../core/graph/manifest.js';
+import { TOTAL_BYTES_MAX } from '../../core/methodology/definition/manifest.js';
 
 export type GitResult =
   | { readonly ok: true; readonly out: Buffer }

@@ -3,14 +3,14 @@ import { claimEventKindOf, claimEventType } from '../../core/claims/claim-event-
 import { isApprovedByHuman } from '../../core/claims/human-approval.js';
 import type { ClaimEventPayloads } from '../../core/claims/payloads.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { isToolConfig } from '../../core/graph/guarded-paths.js';
+import { isToolConfig } from '../../core/methodology/definition/guarded-paths.js';
 import {
   isFilesResult,
   MANIFEST_BYTES_MAX,
   parseManifest,
   parseResultBlob,
   type ResultManifest,
-} from '../../core/graph/manifest.js';
+} from '../../core/methodology/definition/manifest.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
 import { type ProjectBlobs, type ProjectFolder, workspaceSegments } from './draft-folders.js';

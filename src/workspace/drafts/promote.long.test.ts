@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { MANIFEST_FILES_MAX, parseManifest } from '../../core/graph/manifest.js';
+import { MANIFEST_FILES_MAX, parseManifest } from '../../core/methodology/definition/manifest.js';
 import { promote } from './promote.js';
 import { ALPHA, DraftsHarness } from './testing/drafts-harness.js';
 

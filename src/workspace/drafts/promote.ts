@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import { isToolConfig } from '../../core/graph/guarded-paths.js';
-import type { ManifestFile, ResultManifest } from '../../core/graph/manifest.js';
+import { isToolConfig } from '../../core/methodology/definition/guarded-paths.js';
+import type { ManifestFile, ResultManifest } from '../../core/methodology/definition/manifest.js';
 import { OpenFolder } from '../open-folder.js';
 import { draftFoldersOf, type ProjectBlobs, type ProjectFolder } from './draft-folders.js';
 import { isDraftRefusal } from './refusal.js';

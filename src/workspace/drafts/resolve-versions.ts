@@ -1,4 +1,4 @@
-import type { ManifestFile } from '../../core/graph/manifest.js';
+import type { ManifestFile } from '../../core/methodology/definition/manifest.js';
 
 /**
  * The outcome for one path: the last accepted version that follows from the current file, and the versions that do

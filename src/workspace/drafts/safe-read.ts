@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
-import { pathFault } from '../../core/graph/asset-path.js';
-import { FILE_BYTES_MAX, MANIFEST_FILES_MAX } from '../../core/graph/manifest.js';
+import { pathFault } from '../../core/methodology/definition/asset-path.js';
+import { FILE_BYTES_MAX, MANIFEST_FILES_MAX } from '../../core/methodology/definition/manifest.js';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { isSameFile, OpenFolder } from '../open-folder.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';

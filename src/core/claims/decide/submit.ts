@@ -1,6 +1,6 @@
 import { type EventDraft, isoTime } from '../../events/envelope.js';
-import { PATH_BYTES_MAX } from '../../graph/asset-path.js';
-import { toolConfigMessage } from '../../graph/guarded-paths.js';
+import { PATH_BYTES_MAX } from '../../methodology/definition/asset-path.js';
+import { toolConfigMessage } from '../../methodology/definition/guarded-paths.js';
 import type { Decision, DecisionCode, DecisionContext, PastGrant, SubmitCommand } from '../commands.js';
 import type { Gate, Head, HeldClaim, SubmittedResult } from '../head.js';
 import { canTakeOver, finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { parsedMethodologyOf } from '../testing.js';
+import { checkAuthority } from './authority.js';
+
+const BUILT_IN = parsedMethodologyOf();
+const ask = (overrides: Partial<Parameters<typeof checkAuthority>[1]>, m = BUILT_IN) =>
+  checkAuthority(m, {
+    edge: 'design_code',
+    agent_role: 'architect',
+    files: [],
+    is_human: false,
+    ...overrides,
+  });
+const GRANTED = { verdict: 'granted', reason: null };
+const OUTSIDE = { verdict: 'escalate', reason: 'outside_role_authority' };
+
+describe('a role', () => {
+  it('may converge its own edges, in any spelling', () => {
+    expect(ask({})).toEqual(GRANTED);
+    expect(ask({ edge: 'Design → Code' })).toEqual(GRANTED);
+    expect(ask({ agent_role: 'full_stack', edge: 'telemetry_intent' })).toEqual(GRANTED);
+  });
+
+  it.each([
+    ['of another edge', { edge: 'code_unit_tests' }],
+    ['that nobody knows', { agent_role: 'pilot' }],
+    ['that every object has', { agent_role: 'constructor' }],
+    ['that is not said', { agent_role: null }],
+  ])('%s may not', (_, reply) => {
+    expect(ask(reply)).toEqual(OUTSIDE);
+  });
+
+  it.each(['escalate', 'reject', 'warn'] as const)(
+    'outside its authority is answered by %s where that is said',
+    (verdict) => {
+      const text = `roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: ${verdict} }\n`;
+      const m = parsedMethodologyOf({ 'agent_roles.yml': text });
+      expect(ask({ agent_role: 'a', edge: 'code_unit_tests' }, m)).toEqual(GRANTED);
+      expect(ask({ agent_role: 'a' }, m)).toEqual({ verdict, reason: 'outside_role_authority' });
+    },
+  );
+});
+
+describe('what a project is held to', () => {
+  it.each([
+    'specification/INTENT.md',
+    './specification/core/a.md',
+    'Specification/a.md',
+    'src/../spec/a.md',
+    'spec\\a.md',
+    'adrs/0001.md',
+    'docs/decisions/0001.md',
+    'imp/design/adrs/ADR-1.md',
+    '../elsewhere/a.md',
+  ])('is changed by a human, not by a role: %s', (file) => {
+    expect(ask({ files: ['src/a.ts', file] })).toEqual({ verdict: 'escalate', reason: 'spec_mutation' });
+    expect(ask({ files: [file], is_human: true })).toEqual(GRANTED);
+  });
+
+  it.each(['src/a.ts', 'packages/a/spec/a.test.ts', 'src/specification.ts', 'docs/adrs.md'])(
+    'does not lie in %s',
+    (file) => {
+      expect(ask({ files: [file] })).toEqual(GRANTED);
+    },
+  );
+
+  it('may be changed by a role where the project says so', () => {
+    const text =
+      'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false }\n';
+    const m = parsedMethodologyOf({ 'agent_roles.yml': text });
+    expect(ask({ agent_role: 'a', files: ['specification/a.md'] }, m)).toEqual(GRANTED);
+  });
+});
+
+it('is universal for humans', () => {
+  expect(ask({ is_human: true, agent_role: null, edge: 'moon' })).toEqual(GRANTED);
+});
+
+describe('what commands other programs', () => {
+  const ESCALATED = { verdict: 'escalate', reason: 'commands_programs', paths: ['.claude/settings.json'] };
+  const files = ['src/a.ts', '.claude/settings.json', 'spec/a.md'];
+
+  it('is changed by a human, whatever the role and the project say, and where nothing is said', () => {
+    const text =
+      'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
+    const m = parsedMethodologyOf({ 'agent_roles.yml': text });
+    for (const each of [BUILT_IN, m]) expect(ask({ agent_role: 'a', files }, each)).toEqual(ESCALATED);
+    const unconfigured = { edge: 'design_code', agent_role: null, files, is_human: false };
+    expect(checkAuthority(null, unconfigured)).toEqual(ESCALATED);
+    expect(checkAuthority(null, { ...unconfigured, is_human: true })).toEqual(GRANTED);
+    expect(checkAuthority(null, { ...unconfigured, files: ['spec/a.md'] })).toEqual(GRANTED);
+  });
+});

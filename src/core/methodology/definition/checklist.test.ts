@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { buildFeature, parsedMethodologyOf } from '../testing.js';
+import { effectiveChecklist } from './checklist.js';
+import type { Methodology } from './methodology.js';
+
+const CONSTRAINTS = `tools:
+  test_runner: { command: npm test }
+  coverage:
+    command: npm run coverage
+    args: "--min $thresholds.test_coverage_minimum"
+    pass_criterion: "coverage >= $thresholds.test_coverage_minimum"
+  linter: { command: biome, args: check }
+  formatter: { command: biome, args: format }
+  type_checker: { command: tsc, required: true }
+constraint_dimensions:
+  ecosystem_compatibility: node
+  deployment_target: { platform: "" }
+  security_model: rbac
+  build_system: npm
+`;
+const WITH_TOOLS = parsedMethodologyOf({ 'context/project_constraints.yml': CONSTRAINTS });
+
+const named = (m: Methodology, edge: string, overrides: Parameters<typeof buildFeature>[0] = {}) =>
+  new Map(effectiveChecklist(m, buildFeature(overrides), edge).map((check) => [check.name, check]));
+const edgeOf = (checklist: string) =>
+  parsedMethodologyOf({
+    'graph/edges/tdd.yml': `edge: tdd\nchecklist:\n${checklist}`,
+    'context/project_constraints.yml': CONSTRAINTS,
+  });
+
+describe('variables', () => {
+  it('are replaced, and so are those inside what replaced them', () => {
+    expect(named(WITH_TOOLS, 'code↔unit_tests').get('coverage_meets_threshold')).toEqual({
+      name: 'coverage_meets_threshold',
+      type: 'deterministic',
+      criterion: 'At least 0.8 of the code is run by tests',
+      required: true,
+      command: 'npm run coverage --min 0.8',
+      pass_criterion: 'coverage >= 0.8',
+      skipped: null,
+    });
+  });
+
+  it("are replaced by a feature's own thresholds, however these are spelt", () => {
+    for (const name of [
+      'test_coverage_minimum',
+      'thresholds.test_coverage_minimum',
+      '$thresholds.test_coverage_minimum',
+    ]) {
+      const checks = named(WITH_TOOLS, 'tdd', { threshold_overrides: { [name]: 0.95 } });
+      expect(checks.get('coverage_meets_threshold')?.pass_criterion).toBe('coverage >= 0.95');
+    }
+  });
+
+  it('may decide whether a check is required', () => {
+    expect(named(WITH_TOOLS, 'tdd').get('type_check')?.required).toBe(true);
+    expect(named(parsedMethodologyOf(), 'tdd').get('type_check')?.required).toBe(false);
+  });
+
+  it('that nobody answers leave a check skipped, and required', () => {
+    expect(named(parsedMethodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
+      required: true,
+      skipped: '$tools.test_runner.command is empty in .ai-workspace/context/project_constraints.yml.',
+    });
+    const m = edgeOf(
+      '  - { name: a, type: agent, required: $tools.moon.required, criterion: "as $standards.moon" }\n',
+    );
+    expect(named(m, 'tdd').get('a')).toMatchObject({
+      required: true,
+      skipped: '$standards.moon is not said in .ai-workspace/context/project_constraints.yml.',
+    });
+  });
+});
+
+describe('a check', () => {
+  it('of a program without a command is skipped', () => {
+    const m = edgeOf('  - { name: a, type: deterministic }\n');
+    expect(named(m, 'tdd').get('a')).toMatchObject({ required: true, skipped: 'It has no command.' });
+  });
+
+  it('of a type that the profile leaves out is not asked', () => {
+    const types = (profile: string, edge: string) =>
+      new Set(effectiveChecklist(WITH_TOOLS, buildFeature({ profile }), edge).map(({ type }) => type));
+    expect(types('standard', 'design→code')).toEqual(new Set(['deterministic', 'agent']));
+    expect(types('standard', 'intent→requirements')).toEqual(new Set(['agent', 'human']));
+    expect(types('minimal', 'design→code')).toEqual(new Set(['agent']));
+    expect(types('hotfix', 'intent→requirements')).toEqual(new Set(['human']));
+  });
+
+  it('of a mandatory dimension cannot pass while that is undecided', () => {
+    const checks = named(WITH_TOOLS, 'requirements_design');
+    expect(checks.get('security_model_resolved')?.skipped).toBeNull();
+    expect(checks.get('deployment_target_resolved')?.skipped).toContain('deployment_target is undecided');
+  });
+
+  it('of one name stands once, as the most restrictive says', () => {
+    const check = { name: 'tests_pass', type: 'deterministic', criterion: 'x', source: 'feature' } as const;
+    const m = edgeOf('  - { name: tests_pass, type: deterministic, required: false }\n');
+    expect(
+      effectiveChecklist(
+        m,
+        buildFeature({ additional_checks: [{ ...check, required: true, command: 'make test' }] }),
+        'tdd',
+      ),
+    ).toEqual([
+      {
+        name: 'tests_pass',
+        type: 'deterministic',
+        criterion: 'x',
+        required: true,
+        command: 'make test',
+        skipped: null,
+      },
+    ]);
+    const advisory = buildFeature({ additional_checks: [{ ...check, required: false, command: 'true' }] });
+    expect(effectiveChecklist(WITH_TOOLS, advisory, 'tdd')[0]).toMatchObject({
+      command: 'npm test',
+      required: true,
+    });
+  });
+});
+
+describe("a feature's own criteria", () => {
+  const acceptance_criteria = [
+    {
+      id: 'AC-1',
+      description: 'fast',
+      evaluator: 'deterministic',
+      check: '$tools.test_runner.command',
+      required: true,
+    },
+    { id: 'AC-2', description: 'kind', evaluator: 'human', check: 'ask', required: false },
+  ] as const;
+
+  it('are asked whatever the profile filters, programs first and humans last', () => {
+    const checks = effectiveChecklist(
+      WITH_TOOLS,
+      buildFeature({ acceptance_criteria, profile: 'minimal' }),
+      'design_code',
+    );
+    expect(checks[0]).toMatchObject({ name: 'AC-1', command: 'npm test', skipped: null });
+    expect(checks.at(-1)).toEqual({
+      name: 'AC-2',
+      type: 'human',
+      criterion: 'kind',
+      required: false,
+      skipped: null,
+    });
+  });
+});
+
+describe('a human', () => {
+  const humans = (profile: string, edge: string, m = WITH_TOOLS) =>
+    effectiveChecklist(m, buildFeature({ profile }), edge)
+      .filter(({ type }) => type === 'human')
+      .map(({ name }) => name);
+
+  it('is asked on every edge where the profile wants it, and not twice', () => {
+    expect(humans('full', 'code_cicd')).toEqual(['human_approval']);
+    expect(humans('full', 'requirements_design')).toEqual(['human_approves_architecture']);
+  });
+
+  it('is asked by a hotfix, on its last edge, whether production is well', () => {
+    expect(humans('hotfix', 'code_unit_tests')).toEqual(['production_verified']);
+    expect(humans('hotfix', 'design_code')).toEqual([]);
+  });
+
+  it('is asked where the edge itself wants it', () => {
+    const text = 'edge: design→code\nchecklist: []\nconvergence: { human_required: true }\n';
+    expect(
+      humans('standard', 'design_code', parsedMethodologyOf({ 'graph/edges/design_code.yml': text })),
+    ).toEqual(['human_approval']);
+  });
+});
+
+it('is empty for an edge that there is not', () => {
+  expect(effectiveChecklist(WITH_TOOLS, buildFeature(), 'code→moon')).toEqual([]);
+  expect(effectiveChecklist(WITH_TOOLS, buildFeature(), 'constructor')).toEqual([]);
+});
+
+it('asks a human whom a feature or its edge names, though a program has a check of the same name', () => {
+  const m = edgeOf(
+    '  - { name: agreed, type: deterministic, criterion: c, required: true, command: make }\n',
+  );
+  const criterion = { id: 'agreed', description: 'd', evaluator: 'human', required: true } as const;
+  expect(named(m, 'tdd', { acceptance_criteria: [criterion] }).get('agreed')).toMatchObject({
+    type: 'human',
+    required: true,
+  });
+});

@@ -1,0 +1,158 @@
+import { ownValue } from '../../own-value.js';
+import { canonicalEdge } from './edge-name.js';
+import {
+  CHECK_TYPES,
+  type CheckDefinition,
+  type CheckType,
+  type EdgeConfig,
+  type FeatureVector,
+  type Methodology,
+  type Profile,
+  type ProjectConstraints,
+} from './methodology.js';
+import { profileEdges, profileOf } from './profile.js';
+import { CONSTRAINTS_FILE, resolveVariables } from './variables.js';
+
+/** A check for one feature on one edge, with variables replaced and `required` resolved. */
+export interface EffectiveCheck {
+  readonly name: string;
+  readonly type: CheckType;
+  readonly criterion: string;
+  readonly required: boolean;
+  readonly command?: string;
+  readonly pass_criterion?: string;
+  /** Why the check cannot run; null if it can. A required check that is skipped has not passed. */
+  readonly skipped: string | null;
+}
+
+/** Checks that a result must pass on this edge of this feature, in the order in which they run: human checks last. */
+export function effectiveChecklist(
+  methodology: Methodology,
+  vector: FeatureVector,
+  edge: string,
+): readonly EffectiveCheck[] {
+  const id = canonicalEdge(edge);
+  const config = ownValue(methodology.edges, id);
+  if (config === undefined) return [];
+  const profile = profileOf(methodology, vector);
+  const constraints = {
+    ...methodology.constraints,
+    thresholds: thresholdsOf(methodology.constraints, vector),
+  };
+  const types = ownValue(profile.evaluators_by_edge, id);
+  const checks = [
+    ...config.checklist.filter(({ type }) => (types ?? profile.evaluators).includes(type)),
+    ...vector.acceptance_criteria.map(checkOfCriterion),
+    ...vector.additional_checks,
+  ];
+  const allChecks = [...checks, ...extraHumanChecks(methodology, profile, config, types ?? [], checks)];
+  const effective = mergeByName(allChecks.map((check) => resolveCheck(check, constraints, methodology)));
+  return effective.sort((a, b) => CHECK_TYPES.indexOf(a.type) - CHECK_TYPES.indexOf(b.type));
+}
+
+/** Project thresholds with the feature's overrides, which must apply before variables in a text are resolved. */
+function thresholdsOf(constraints: ProjectConstraints, vector: FeatureVector): Record<string, unknown> {
+  const overrides = Object.entries(vector.threshold_overrides).map(([name, value]) => [
+    name.replace(/^\$?thresholds\./, ''),
+    value,
+  ]);
+  return { ...constraints.thresholds, ...Object.fromEntries(overrides) };
+}
+
+function checkOfCriterion(acceptance: FeatureVector['acceptance_criteria'][number]): CheckDefinition {
+  const command =
+    acceptance.check !== undefined && acceptance.evaluator === 'deterministic'
+      ? { command: acceptance.check }
+      : {};
+  const { id: name, evaluator: type, description: criterion, required } = acceptance;
+  return { name, type, criterion, required, source: 'feature', ...command };
+}
+
+/** Human checks that the profile or the edge requires beyond the checklist. */
+function extraHumanChecks(
+  methodology: Methodology,
+  profile: Profile,
+  config: EdgeConfig,
+  types: readonly CheckType[],
+  checks: readonly CheckDefinition[],
+): CheckDefinition[] {
+  const extraChecks: CheckDefinition[] = [];
+  const human = { type: 'human', required: true, source: 'profile' } as const;
+  const isHumanRequired =
+    profile.human_required_on_all_edges || config.human_required || types.includes('human');
+  const hasHumanCheck = checks.some(({ type, required }) => type === 'human' && required === true);
+  if (isHumanRequired && !hasHumanCheck) {
+    extraChecks.push({ ...human, name: 'human_approval', criterion: 'A person agrees with the result' });
+  }
+  const last = profileEdges(profile, methodology.topology).findLast(({ optional }) => !optional)?.edge;
+  const { additional_condition: condition } = profile;
+  if (condition !== undefined && last === config.edge) {
+    extraChecks.push({
+      ...human,
+      name: condition,
+      criterion: `A person says: ${condition.replaceAll('_', ' ')}`,
+    });
+  }
+  return extraChecks;
+}
+
+function resolveCheck(
+  check: CheckDefinition,
+  constraints: ProjectConstraints,
+  methodology: Methodology,
+): EffectiveCheck {
+  const { name, type } = check;
+  const texts: Record<string, string> = {};
+  let skipped = undecidedDimensionReason(name, methodology);
+  for (const field of ['criterion', 'command', 'pass_criterion'] as const) {
+    const text = check[field];
+    if (text === undefined) continue;
+    const resolution = resolveVariables(text, constraints);
+    texts[field] = resolution.ok ? resolution.text : text;
+    if (!resolution.ok) skipped ??= resolution.message;
+  }
+  const { criterion = '', command, pass_criterion } = texts;
+  if (type === 'deterministic' && !command) skipped ??= 'It has no command.';
+  return {
+    name,
+    type,
+    criterion,
+    required: isRequired(check.required, constraints),
+    ...(command ? { command } : {}),
+    ...(pass_criterion ? { pass_criterion } : {}),
+    skipped,
+  };
+}
+
+/** A check counts as required if its variable cannot be resolved. */
+function isRequired(required: boolean | string, constraints: ProjectConstraints): boolean {
+  if (typeof required === 'boolean') return required;
+  const resolution = resolveVariables(required, constraints);
+  return !(resolution.ok && resolution.text === 'false');
+}
+
+/** A check such as `security_model_resolved` cannot pass while the mandatory dimension `security_model` is undecided. */
+function undecidedDimensionReason(name: string, methodology: Methodology): string | null {
+  const dimension = methodology.topology.constraint_dimensions.find((one) => `${one.name}_resolved` === name);
+  if (dimension === undefined || !dimension.mandatory) return null;
+  const { constraint_dimensions: decisions } = methodology.constraints;
+  const isDecided = ownValue(decisions, dimension.name);
+  return isDecided ? null : `${dimension.name} is undecided in ${CONSTRAINTS_FILE}.`;
+}
+
+/** Of several checks with one name the strictest is kept; it is required if any of them is. */
+function mergeByName(checks: readonly EffectiveCheck[]): EffectiveCheck[] {
+  const byName = new Map<string, EffectiveCheck>();
+  for (const check of checks) {
+    const first = byName.get(check.name);
+    const strictest = first === undefined || isStricter(check, first) ? check : first;
+    byName.set(check.name, { ...strictest, required: check.required || (first?.required ?? false) });
+  }
+  return [...byName.values()];
+}
+
+/** A human check takes precedence over other checks of the name. Otherwise the first check that can run does. */
+function isStricter(check: EffectiveCheck, first: EffectiveCheck): boolean {
+  const [isHuman, wasHuman] = [check.type === 'human', first.type === 'human'];
+  return isHuman === wasHuman ? first.skipped !== null && check.skipped === null : isHuman;
+}

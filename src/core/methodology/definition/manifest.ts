@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { readStrictJson } from '../../strict-json.js';
+import { pathFault } from './asset-path.js';
+import { caseFoldedPath } from './guarded-paths.js';
+
+export const MANIFEST_FILES_MAX = 2000;
+export const FILE_BYTES_MAX = 100 * 1024 * 1024;
+export const TOTAL_BYTES_MAX = 500 * 1024 * 1024;
+/** Upper bound for a manifest with the maximum number of files and the longest paths. */
+export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024;
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const assetPath = z.string().superRefine((path, ctx) => {
+  const message = pathFault(path);
+  if (message !== null) ctx.addIssue({ code: 'custom', message });
+});
+
+const manifestFile = z.strictObject({
+  path: assetPath,
+  sha256,
+  size_bytes: z.number().int().min(0).max(FILE_BYTES_MAX),
+  executable: z.boolean(),
+  /** Digest of the file when the work began; null if it did not exist. */
+  base_sha256: sha256.nullable(),
+});
+
+/** Manifest of an edge's result: the new content of each file, by digest. */
+export const manifestSchema = z
+  .strictObject({
+    kind: z.literal('files'),
+    files: z.array(manifestFile).min(1).max(MANIFEST_FILES_MAX),
+    total_bytes: z.number().int().min(0).max(TOTAL_BYTES_MAX),
+  })
+  .superRefine(({ files, total_bytes }, ctx) => {
+    const message = pathCollision(files.map((file) => file.path));
+    if (message !== null) ctx.addIssue({ code: 'custom', path: ['files'], message });
+    if (files.reduce((sum, file) => sum + file.size_bytes, 0) !== total_bytes) {
+      ctx.addIssue({ code: 'custom', path: ['total_bytes'], message: 'expected the sum of the files' });
+    }
+  });
+
+export type ManifestFile = Readonly<z.infer<typeof manifestFile>>;
+export interface ResultManifest {
+  readonly kind: 'files';
+  readonly files: readonly ManifestFile[];
+  readonly total_bytes: number;
+}
+
+/** Two paths that cannot both exist, as a sentence; null if there are none. */
+export function pathCollision(paths: readonly string[]): string | null {
+  const pathByFolded = new Map<string, string>();
+  for (const path of paths) {
+    const other = pathByFolded.get(caseFoldedPath(path));
+    if (other !== undefined) return `${other} and ${path} are one file on some disks`;
+    pathByFolded.set(caseFoldedPath(path), path);
+  }
+  for (const path of paths) {
+    const folded = caseFoldedPath(path);
+    for (let cut = folded.lastIndexOf('/'); cut > 0; cut = folded.lastIndexOf('/', cut - 1)) {
+      const other = pathByFolded.get(folded.slice(0, cut));
+      if (other !== undefined) return `${other} cannot be a file and the folder of ${path}`;
+    }
+  }
+  return null;
+}
+
+/** Whether a result claims to be a manifest; `parseManifest` decides whether it is valid. */
+export const isFilesResult = (data: unknown): boolean =>
+  typeof data === 'object' && data !== null && (data as { kind?: unknown }).kind === 'files';
+
+export type ParsedManifest =
+  | { readonly ok: true; readonly manifest: ResultManifest }
+  | { readonly ok: false; readonly path: string; readonly message: string };
+
+export function parseManifest(data: unknown): ParsedManifest {
+  const parsed = manifestSchema.safeParse(data);
+  if (parsed.success) return { ok: true, manifest: parsed.data };
+  const [issue] = parsed.error.issues;
+  return { ok: false, path: issue?.path.join('.') ?? '', message: issue?.message ?? 'not understood' };
+}
+
+/**
+ * Parses a blob that may be a manifest; null if it is not JSON. All code uses this parser, so that what is checked is
+ * what is promoted.
+ */
+export function parseResultBlob(blob: Uint8Array): unknown {
+  if (blob.length > MANIFEST_BYTES_MAX) return null;
+  const parsed = readStrictJson(new TextDecoder().decode(blob));
+  return 'value' in parsed ? parsed.value : null;
+}
+
+/** Digests of the files in a manifest; empty if the result is not one. */
+export function manifestDigests(data: unknown): readonly string[] {
+  const parsed = isFilesResult(data) ? parseManifest(data) : null;
+  return parsed?.ok ? [...new Set(parsed.manifest.files.map(({ sha256 }) => sha256))] : [];
+}

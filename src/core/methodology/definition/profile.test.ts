@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { parsedMethodologyOf } from '../testing.js';
+import type { Profile, Transition } from './methodology.js';
+import { profileEdges, profileOf } from './profile.js';
+import { orderTransitions } from './transition-order.js';
+
+const { profiles, topology } = parsedMethodologyOf();
+const spelt = (profile: Profile | undefined, of = topology) =>
+  profileEdges(profile as Profile, of).map(({ edge, optional }) => (optional ? `${edge}?` : edge));
+
+const step = (
+  source: string,
+  target: string,
+  edge_type: Transition['edge_type'] = 'standard',
+): Transition => ({
+  edge: `${source}_${target}`,
+  name: '',
+  source,
+  target,
+  edge_type,
+  evaluators: [],
+});
+
+describe('the edges of a profile', () => {
+  it('come in the order of work, optional ones among them', () => {
+    expect(spelt(profiles.standard)).toEqual([
+      'intent_requirements',
+      'requirements_design',
+      'design_code',
+      'code_unit_tests',
+      'design_test_cases?',
+      'design_uat_tests?',
+      'code_cicd?',
+    ]);
+    expect(spelt(profiles.hotfix)).toEqual(['intent_requirements', 'design_code', 'code_unit_tests']);
+    expect(spelt(profiles.minimal)).toEqual(['intent_requirements', 'design_code']);
+  });
+
+  it('are all of them in the full one, the way back last', () => {
+    expect(spelt(profiles.full)).toHaveLength(10);
+    expect(spelt(profiles.full).at(-1)).toBe('telemetry_intent');
+  });
+
+  it('are not those that it skips', () => {
+    const profile = { ...(profiles.full as Profile), skip: ['code_cicd'], optional: ['design_uat_tests'] };
+    expect(spelt(profile)).not.toContain('code_cicd');
+    expect(spelt(profile)).toContain('design_uat_tests?');
+  });
+
+  it('have both ways of a co-evolution once', () => {
+    const both = {
+      ...topology,
+      transitions: [step('a', 'b', 'co_evolution'), step('b', 'a', 'co_evolution')],
+    };
+    expect(spelt(profiles.full, both)).toEqual(['a_b']);
+  });
+});
+
+it('puts what leads back last, wherever it stands in the file', () => {
+  const order = orderTransitions([
+    step('a', 'b'),
+    step('b', 'a'),
+    step('b', 'c'),
+    step('c', 'c'),
+    step('c', 'd'),
+  ]);
+  expect(order.map(({ edge }) => edge)).toEqual(['a_b', 'b_c', 'c_d', 'b_a', 'c_c']);
+});
+
+it('is the one of the project where the one that a vector names is gone', () => {
+  expect(profileOf(parsedMethodologyOf(), { profile: 'gone' }).name).toBe('standard');
+  expect(profileOf(parsedMethodologyOf(), { profile: 'spike' }).name).toBe('spike');
+});

@@ -1,0 +1,47 @@
+import { ownValue } from '../../own-value.js';
+import type { FeatureVector, Methodology, Profile, Topology, VectorType } from './methodology.js';
+
+const PROFILE_BY_VECTOR_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
+  discovery: 'minimal',
+  spike: 'spike',
+  poc: 'poc',
+  hotfix: 'hotfix',
+};
+
+/** Profile of a vector that names none. */
+export function defaultProfileFor(
+  vectorType: VectorType,
+  profiles: Readonly<Record<string, Profile>>,
+  defaultProfile: string,
+): string {
+  const preferred = ownValue(PROFILE_BY_VECTOR_TYPE, vectorType);
+  return preferred !== undefined && Object.hasOwn(profiles, preferred) ? preferred : defaultProfile;
+}
+
+/** Profile of a vector; the project's default if the named profile no longer exists. */
+export function profileOf(methodology: Methodology, { profile }: Pick<FeatureVector, 'profile'>): Profile {
+  const { profiles, default_profile } = methodology;
+  const found = ownValue(profiles, profile) ?? ownValue(profiles, default_profile);
+  if (found === undefined) throw new Error(`a methodology without its default profile ${default_profile}`);
+  return found;
+}
+
+export interface ProfileEdge {
+  readonly edge: string;
+  readonly optional: boolean;
+}
+
+/** Edges of a profile in the order of the topology. The two directions of a co-evolution count as one edge. */
+export function profileEdges(profile: Profile, topology: Topology): readonly ProfileEdge[] {
+  const { include, skip, optional } = profile;
+  const edges: ProfileEdge[] = [];
+  const coEvolvedPairs = new Set<string>();
+  for (const { edge, source, target, edge_type } of topology.transitions) {
+    const isIncluded = include === 'all' || include.includes(edge);
+    if (skip.includes(edge) || !(isIncluded || optional.includes(edge))) continue;
+    if (coEvolvedPairs.has(`${target} ${source}`)) continue;
+    if (edge_type === 'co_evolution') coEvolvedPairs.add(`${source} ${target}`);
+    edges.push({ edge, optional: include === 'all' ? optional.includes(edge) : !isIncluded });
+  }
+  return edges;
+}

@@ -1,0 +1,650 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parsedMethodologyOf, parseValidMethodology } from '../testing.js';
+import { DEFAULT_FILES } from './defaults/files.js';
+import type { ConfigFault } from './methodology.js';
+import { featureVectorSchema, METHODOLOGY_LENGTH_MAX, methodologySchema } from './methodology-schema.js';
+import { FILE_LENGTH_MAX } from './read/yaml-file.js';
+import { parseMethodology } from './read-methodology.js';
+
+const faultsOf = (files: Record<string, string>): readonly ConfigFault[] => {
+  const reading = parseMethodology(new Map(Object.entries(files)));
+  return reading.ok ? [] : reading.faults;
+};
+const at = ({ file, path, line, column }: ConfigFault) => `${file} ${path} ${line}:${column}`;
+
+describe('an empty workspace', () => {
+  const { methodology, features, warnings } = parseValidMethodology();
+
+  it('has the built-in topology of ten types and ten transitions, the feedback loop last', () => {
+    expect(methodology.topology.asset_types).toHaveLength(10);
+    expect(methodology.topology.transitions.map(({ edge }) => edge)).toEqual([
+      'intent_requirements',
+      'requirements_design',
+      'design_code',
+      'code_unit_tests',
+      'design_test_cases',
+      'design_uat_tests',
+      'code_cicd',
+      'cicd_running_system',
+      'running_system_telemetry',
+      'telemetry_intent',
+    ]);
+    const mandatory = methodology.topology.constraint_dimensions.filter((one) => one.mandatory);
+    expect(mandatory.map(({ name }) => name)).toEqual([
+      'ecosystem_compatibility',
+      'deployment_target',
+      'security_model',
+      'build_system',
+    ]);
+  });
+
+  it('has six profiles, six roles, and a check that must pass on every edge', () => {
+    expect(Object.keys(methodology.profiles)).toEqual([
+      'full',
+      'standard',
+      'poc',
+      'spike',
+      'hotfix',
+      'minimal',
+    ]);
+    expect(Object.keys(methodology.roles.roles)).toHaveLength(6);
+    expect(methodology.roles).toMatchObject({
+      outside_authority_action: 'escalate',
+      spec_mutation_requires_human: true,
+    });
+    for (const { edge } of methodology.topology.transitions) {
+      expect(methodology.edges[edge]?.checklist.filter(({ required }) => required === true)).not.toHaveLength(
+        0,
+      );
+    }
+  });
+
+  it('takes its budgets by profile', () => {
+    const budgets = Object.values(methodology.profiles).map((one) => [
+      one.name,
+      one.max_iterations,
+      one.stuck_threshold,
+    ]);
+    expect(budgets).toEqual([
+      ['full', 7, 3],
+      ['standard', 5, 3],
+      ['poc', 8, 5],
+      ['spike', 10, 5],
+      ['hotfix', 3, 1],
+      ['minimal', 5, 3],
+    ]);
+    expect(methodology.profiles.hotfix).toMatchObject({
+      additional_condition: 'production_verified',
+      time_box: { duration_seconds: 14_400, check_in_seconds: 3600, on_expiry: 'escalate' },
+    });
+    expect(methodology.profiles.minimal?.time_box).toEqual({
+      duration_seconds: 600,
+      check_in_seconds: null,
+      on_expiry: 'accept_best_effort',
+    });
+  });
+
+  it('is in multi-agent mode, without features, and nothing is to be said about it', () => {
+    expect(methodology).toMatchObject({
+      mode: 'multi',
+      default_profile: 'standard',
+      modules: null,
+      has_intent: false,
+    });
+    expect(features).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('says the same when the built-in files are written out', () => {
+    expect(parsedMethodologyOf(Object.fromEntries(DEFAULT_FILES))).toEqual(methodology);
+  });
+
+  it('is a record that the log takes, with much room left', () => {
+    expect(methodologySchema.parse(methodology)).toEqual(methodology);
+    expect(JSON.stringify(methodology).length).toBeLessThan(METHODOLOGY_LENGTH_MAX / 10);
+  });
+});
+
+describe('what is wrong is told with its place', () => {
+  const topology = DEFAULT_FILES.get('graph/graph_topology.yml') ?? '';
+  const graph = 'graph:\n  include: [design→code]\n';
+  it.each<[name: string, file: string, text: string, place: string, says: string]>([
+    ['text that is not YAML', 'profiles/a.yml', 'profile: [\n', ' 2:1', 'Flow sequence'],
+    ['a file that is a list', 'profiles/a.yml', '- a\n', ' 1:1', 'expected object, received array'],
+    ['an empty file', 'agent_roles.yml', '', ' 1:1', 'expected object, received null'],
+    ['an alias', 'coordination.yml', 'a: &a 1\nb: *a\n', 'b 2:4', 'write the value out'],
+    ['a name written twice', 'coordination.yml', 'a: 1\na: 2\n', 'a 2:1', 'written twice'],
+    ['a name that could do harm', 'coordination.yml', '__proto__: 1\n', '__proto__ 1:1', 'not allowed'],
+    [
+      'a mode there is not',
+      'coordination.yml',
+      'coordination:\n  mode: swarm\n',
+      'coordination.mode 2:3',
+      '"single"|"multi"',
+    ],
+    [
+      'stale after the lease',
+      'coordination.yml',
+      'claims:\n  stale_threshold_seconds: 9\n  claim_ttl_seconds: 9\n',
+      'claims.stale_threshold_seconds 2:3',
+      'not below',
+    ],
+    [
+      'a profile without edges',
+      'profiles/a.yml',
+      'graph:\n  include: []\n',
+      'graph.include 2:3',
+      'at least one edge',
+    ],
+    ['a profile without a graph', 'profiles/a.yml', 'profile: a\n', 'graph 1:1', 'is missing'],
+    [
+      'an edge that a profile makes up',
+      'profiles/a.yml',
+      'graph:\n  include:\n    - design→code\n    - code→moon\n',
+      'graph.include[1] 4:7',
+      'no edge "code→moon"',
+    ],
+    [
+      'an edge that is skipped in vain',
+      'profiles/a.yml',
+      `${graph}  skip: [moon]\n`,
+      'graph.skip[0] 3:10',
+      'no edge "moon"',
+    ],
+    [
+      'an override of no edge',
+      'profiles/a.yml',
+      `${graph}evaluators:\n  overrides:\n    moon: [agent]\n`,
+      'evaluators.overrides.moon 5:5',
+      'no edge "moon"',
+    ],
+    [
+      'an evaluator there is not',
+      'profiles/a.yml',
+      `${graph}evaluators:\n  default: [oracle]\n`,
+      'evaluators.default[0] 4:13',
+      '"deterministic"|"agent"|"human"',
+    ],
+    [
+      'no duration',
+      'profiles/a.yml',
+      `${graph}iteration:\n  time_box:\n    duration: a while\n`,
+      'iteration.time_box.duration 5:5',
+      'is no duration',
+    ],
+    [
+      'an edge that a role makes up',
+      'agent_roles.yml',
+      'roles:\n  pilot:\n    converge_edges: [uat_tests]\n',
+      'roles.pilot.converge_edges[0] 3:22',
+      'no edge "uat_tests"',
+    ],
+    [
+      'an action there is not',
+      'agent_roles.yml',
+      'roles: {}\nauthority:\n  outside_authority_action: shrug\n',
+      'authority.outside_authority_action 3:3',
+      '"escalate"|"reject"|"warn"',
+    ],
+    [
+      'a transition from nowhere',
+      'graph/graph_topology.yml',
+      topology.replace('source: intent', 'source: dream'),
+      'transitions[0].source 37:5',
+      'no type of asset "dream"',
+    ],
+    [
+      'a transition without a target',
+      'graph/graph_topology.yml',
+      'asset_types: { a: {} }\ntransitions:\n  - source: a\n',
+      'transitions[0].target 3:5',
+      'is missing',
+    ],
+    [
+      'a check of no type',
+      'graph/edges/tdd.yml',
+      'checklist:\n  - name: a\n    type: oracle\n',
+      'checklist[0].type 3:5',
+      '"deterministic"|"agent"|"human"',
+    ],
+    [
+      'two checks of one name',
+      'graph/edges/tdd.yml',
+      'checklist:\n  - { name: a, type: agent }\n  - { name: a, type: human }\n',
+      'checklist[1].name 3:7',
+      'two checks called "a"',
+    ],
+    [
+      'required by a word',
+      'graph/edges/tdd.yml',
+      'checklist:\n  - { name: a, type: agent, required: maybe }\n',
+      'checklist[0].required 2:29',
+      'true, false or a variable',
+    ],
+    [
+      'a default profile there is not',
+      'context/project_constraints.yml',
+      'project:\n  default_profile: grand\n',
+      'project.default_profile 2:3',
+      'no profile "grand"',
+    ],
+    [
+      'tools that are a list',
+      'context/project_constraints.yml',
+      'tools: [a]\n',
+      'tools 1:1',
+      'expected record',
+    ],
+    [
+      'modules that are a number',
+      'graph/modules.yml',
+      'feature_module_map:\n  REQ-F-A-001: 3\n',
+      'feature_module_map.REQ-F-A-001 2:3',
+      'expected array',
+    ],
+    [
+      'a feature with #',
+      'features/active/a.yml',
+      'feature: "A#1"\n',
+      'feature 1:1',
+      'expected letters, digits',
+    ],
+    ['a feature of no id at all', 'features/active/-.yml', 'title: x\n', 'feature 1:1', 'is missing'],
+    [
+      'a feature of an unknown profile',
+      'features/active/a.yml',
+      'feature: A-1\nprofile: grand\n',
+      'profile 2:1',
+      'no profile "grand"',
+    ],
+    [
+      'a vector of no type',
+      'features/active/a.yml',
+      'feature: A-1\nvector_type: epic\n',
+      'vector_type 2:1',
+      '"feature"|"discovery"',
+    ],
+    [
+      'a time box without its length',
+      'features/active/a.yml',
+      'feature: A-1\ntime_box:\n  enabled: true\n',
+      'time_box.duration 2:1',
+      'is missing',
+    ],
+    [
+      'a feature that waits for itself',
+      'features/active/a.yml',
+      'feature: A-1\ndepends_on: [A-1]\n',
+      'depends_on 2:1',
+      'A-1 → A-1',
+    ],
+  ])('%s', (_, file, text, place, says) => {
+    const [fault, ...more] = faultsOf({ [file]: text });
+    expect(fault === undefined ? 'nothing' : at(fault)).toBe(`${file} ${place}`);
+    expect(fault?.message).toContain(says);
+    expect(more).toEqual([]);
+  });
+
+  it('names the circle of features that wait for each other, wherever it is entered', () => {
+    const waits = (id: string, on: string) => `feature: ${id}\ndependencies:\n  - feature: ${on}\n`;
+    const faults = faultsOf({
+      'features/active/a.yml': waits('REQ-F-A-001', 'REQ-F-B-001'),
+      'features/active/b.yml': waits('REQ-F-B-001', 'REQ-F-C-001'),
+      'features/completed/c.yml': waits('REQ-F-C-001', 'REQ-F-B-001'),
+    });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]?.message).toContain('REQ-F-B-001 → REQ-F-C-001 → REQ-F-B-001');
+    expect(faults[0]).toMatchObject({ file: 'features/active/b.yml', line: 2 });
+  });
+
+  it('tells two vectors of one id, with both files', () => {
+    const vector = 'feature: REQ-F-A-001\n';
+    const faults = faultsOf({ 'features/active/a.yml': vector, 'features/completed/a.yml': vector });
+    expect(faults.map(at)).toEqual(['features/completed/a.yml feature 1:1']);
+    expect(faults[0]?.message).toContain('features/active/a.yml');
+  });
+
+  it('tells all of it at once, in the order of the files', () => {
+    const faults = faultsOf({
+      'profiles/b.yml': 'graph:\n  include: [moon, sun]\n',
+      'agent_roles.yml': 'roles:\n  a: { converge_edges: [moon] }\n',
+    });
+    expect(faults.map(at)).toEqual([
+      'agent_roles.yml roles.a.converge_edges[0] 2:25',
+      'profiles/b.yml graph.include[0] 2:13',
+      'profiles/b.yml graph.include[1] 2:19',
+    ]);
+  });
+
+  it('reads no file beyond its bound, and not more files than a workspace has', () => {
+    expect(faultsOf({ 'coordination.yml': '#'.repeat(FILE_LENGTH_MAX + 1) })[0]?.message).toContain(
+      'at most',
+    );
+    const many = new Map(Array.from({ length: 5001 }, (_, at) => [`features/active/${at}.yml`, '']));
+    expect(parseMethodology(many)).toMatchObject({
+      ok: false,
+      faults: [{ message: expect.stringContaining('5001 files') }],
+    });
+  });
+});
+
+describe('files as the family really writes them', () => {
+  it('are found in all their places, and the first place counts', () => {
+    const profile = (description: string) =>
+      `profile: standard\ndescription: ${description}\ngraph: { include: all }\n`;
+    const { methodology, warnings } = parseValidMethodology({
+      'config/profiles/standard.yml': profile('far'),
+      'profiles/standard.yml': profile('near'),
+      'claude/context/project_constraints.yml': 'project: { name: near }\n',
+      'context/project_constraints.yml': 'project: { name: far }\n',
+      'config/edge_params/design_code.yml': 'edge: design→code\ndescription: configured\n',
+      'config/coordination.yml': 'coordination: { mode: single }\n',
+      'specification/INTENT.md': '# Intent\n\nSell shoes.\n',
+    });
+    expect(methodology).toMatchObject({
+      mode: 'single',
+      has_intent: true,
+      constraints: { project_name: 'near' },
+      profiles: { standard: { description: 'near' } },
+      edges: { design_code: { description: 'configured', checklist: [] } },
+    });
+    expect(warnings.map(({ file }) => file)).toEqual([
+      'config/profiles/standard.yml',
+      'context/project_constraints.yml',
+    ]);
+  });
+
+  it('compose the records of decisions and the tags into the edges they belong to', () => {
+    const { edges } = parsedMethodologyOf({
+      'graph/edges/adr.yml':
+        'edge: requirements→design\nchecklist:\n  - { name: has_context, type: agent }\n',
+      'graph/edges/code_tagging.yml': 'checklist:\n  - { name: valid_tag_format, type: agent }\n',
+    });
+    const has = (edge: string, name: string) => edges[edge]?.checklist.some((check) => check.name === name);
+    expect(has('requirements_design', 'has_context')).toBe(true);
+    expect(has('requirements_design', 'no_orphan_components')).toBe(true);
+    expect(has('design_code', 'valid_tag_format')).toBe(true);
+    expect(has('code_unit_tests', 'valid_tag_format')).toBe(true);
+    expect(has('code_cicd', 'valid_tag_format')).toBe(false);
+  });
+
+  it('have the commands of traceability in a file of its own', () => {
+    const { edges } = parsedMethodologyOf({
+      'graph/edges/design_code.yml':
+        'edge: "design→code"\nchecklist:\n  - { name: tags, type: deterministic, source: traceability }\n',
+      'graph/edges/traceability.yml':
+        'layer_1_req_coverage:\n  - { name: tags, type: deterministic, command: "for f in *; do echo $f; done" }\n',
+    });
+    expect(edges.design_code?.checklist).toMatchObject([
+      { name: 'tags', command: 'for f in *; do echo $f; done' },
+    ]);
+  });
+
+  it('may hold several documents', () => {
+    const text = '---\ncoordination: { mode: single }\n---\nparallelism: { enforce: true }\n';
+    expect(parsedMethodologyOf({ 'coordination.yml': text })).toMatchObject({
+      mode: 'single',
+      parallelism: { enforce: true },
+    });
+  });
+
+  it('have thresholds in a file of their own', () => {
+    const text = `escalation:
+  probabilistic_to_human:
+    triggers:
+      - { name: stuck_threshold, default: 4, per_profile: { night: 2 } }
+      - { name: confidence_floor, default: 0.7 }
+`;
+    const night = 'profile: night\ngraph: { include: all }\n';
+    const { profiles } = parsedMethodologyOf({
+      'config/intentengine_config.yml': text,
+      'profiles/night.yml': night,
+    });
+    expect(profiles.night).toMatchObject({ stuck_threshold: 2, max_iterations: 5 });
+    expect(profiles.standard).toMatchObject({ stuck_threshold: 3 });
+  });
+
+  it('list types of assets, call edges by other names and leave built-in profiles without a place', () => {
+    const { methodology, warnings } = parseValidMethodology({
+      'graph/graph_topology.yml': `asset_types:
+  - name: idea
+  - name: song
+transitions:
+  - { name: Write it, source: idea, target: song, bidirectional: true, edge_type: idea_song }
+`,
+      'profiles/quick.yml': 'graph: { include: ["Write it"] }\n',
+    });
+    expect(methodology.topology.transitions).toMatchObject([
+      { edge: 'idea_song', edge_type: 'co_evolution' },
+    ]);
+    expect(methodology.profiles.quick?.include).toEqual(['idea_song']);
+    expect(Object.keys(methodology.profiles)).toEqual(['full', 'quick']);
+    expect(methodology.default_profile).toBe('full');
+    expect(methodology.roles.roles.architect?.converge_edges).toEqual([]);
+    expect(methodology.edges.idea_song?.checklist.map(({ type }) => type)).toEqual(['agent', 'human']);
+    expect(warnings.map(({ message }) => message)).toEqual([
+      expect.stringContaining('No file says what idea_song asks'),
+    ]);
+  });
+
+  it('ask for more in the constraints of the project', () => {
+    const { methodology, warnings } = parseValidMethodology({
+      'context/project_constraints.yml': `evaluator_overrides:
+  edges:
+    "design→code":
+      evaluators: [deterministic]
+      additional_checks:
+        - { name: licence_present, type: agent }
+constraint_dimensions:
+  security_model: { authentication: "", notes: "{to be said}" }
+  build_system: { tool: npm }
+language: { primary: typescript }
+thresholds: { test_coverage_minimum: 0.9 }
+`,
+    });
+    const checks = methodology.edges.design_code?.checklist ?? [];
+    expect(checks.filter(({ type }) => type === 'agent').map(({ name, source }) => [name, source])).toEqual([
+      ['licence_present', 'project'],
+    ]);
+    expect(warnings).toMatchObject([{ path: 'evaluator_overrides.edges.design→code.evaluators', line: 4 }]);
+    expect(methodology.constraints).toMatchObject({
+      language: 'typescript',
+      thresholds: { test_coverage_minimum: 0.9, max_function_lines: 50 },
+      constraint_dimensions: { security_model: null, build_system: { tool: 'npm' } },
+    });
+  });
+});
+
+describe('a feature vector', () => {
+  const read = (text: string, name = 'REQ-F-A-001') => {
+    const { features, warnings } = parseValidMethodology({ [`features/active/${name}.yml`]: text });
+    return { feature: features[0], warnings: warnings.map(({ message }) => message) };
+  };
+
+  it('is read whole', () => {
+    const { feature, warnings } = read(`feature: REQ-F-AUTH-001
+title: Sign in
+intent: INT-001
+vector_type: spike
+priority: High
+created: 2026-01-01T00:00:00Z
+time_box: { enabled: true, duration: 1 week, started: "2026-01-02", check_in: daily, on_expiry: escalate }
+parent: { feature: REQ-F-A-001, edge: Design → Code, reason: too risky }
+dependencies:
+  - { feature: REQ-F-B-001, asset: design, status: pending }
+depends_on: [REQ-F-C-001]
+requirements: [REQ-AUTH-001, { id: REQ-AUTH-002, text: x }]
+satisfies: [REQ-AUTH-001]
+constraints:
+  acceptance_criteria:
+    - { id: AC-LOGIN, description: signs in, evaluator: deterministic, check: npm test, req: x }
+    - a bare sentence
+  threshold_overrides: { test_coverage_minimum: 0.95 }
+  additional_checks:
+    - { name: pen_test, type: human, criterion: nobody gets in, required: false }
+`);
+    expect(warnings).toHaveLength(2);
+    expect(feature).toEqual({
+      feature_id: 'REQ-F-AUTH-001',
+      title: 'Sign in',
+      intent: 'INT-001',
+      vector_type: 'spike',
+      profile: 'spike',
+      priority: 'high',
+      created: '2026-01-01T00:00:00Z',
+      time_box: {
+        duration_seconds: 604_800,
+        check_in_seconds: 86_400,
+        on_expiry: 'escalate',
+        started: '2026-01-02',
+      },
+      parent: { feature: 'REQ-F-A-001', edge: 'design_code', reason: 'too risky' },
+      dependencies: [
+        { feature: 'REQ-F-B-001', asset: 'design' },
+        { feature: 'REQ-F-C-001', asset: null },
+      ],
+      requirements: ['REQ-F-AUTH-001', 'REQ-AUTH-001', 'REQ-AUTH-002'],
+      acceptance_criteria: [
+        {
+          id: 'AC-LOGIN',
+          description: 'signs in',
+          evaluator: 'deterministic',
+          check: 'npm test',
+          required: true,
+        },
+        { id: 'AC-2', description: 'a bare sentence', evaluator: 'agent', required: true },
+      ],
+      threshold_overrides: { test_coverage_minimum: 0.95 },
+      additional_checks: [
+        { name: 'pen_test', type: 'human', criterion: 'nobody gets in', required: false, source: 'feature' },
+      ],
+    });
+    expect(featureVectorSchema.parse(feature)).toEqual(feature);
+  });
+
+  it('made from a template says nothing that nobody filled in', () => {
+    const { feature, warnings } = read(`feature: REQ-F-A-001
+title: "{feature title}"
+intent: ""
+profile: null
+time_box: { enabled: false, duration: "", started: "", check_in: "", on_expiry: fold_back }
+parent: { feature: "", edge: "", reason: "" }
+children: []
+trajectory: { design: { status: pending } }
+dependencies: []
+constraints:
+`);
+    expect(warnings).toEqual([]);
+    expect(feature).toMatchObject({
+      title: 'REQ-F-A-001',
+      intent: null,
+      profile: 'standard',
+      time_box: null,
+      parent: null,
+      requirements: ['REQ-F-A-001'],
+    });
+  });
+
+  it('may have a parent that is only a name', () => {
+    expect(read('feature: REQ-F-A-001\nparent: REQ-F-P-001\n').feature?.parent?.feature).toBe('REQ-F-P-001');
+    expect(read('feature: REQ-F-A-001\nparent_id: REQ-F-P-001\n').feature?.parent?.feature).toBe(
+      'REQ-F-P-001',
+    );
+  });
+
+  it('has a trajectory that nobody believes, in any spelling', () => {
+    for (const key of ['code', 'design_code', 'design→code', 'code↔unit_tests', 'basis_proj→code']) {
+      const { warnings } = read(`feature: REQ-F-A-001\ntrajectory: { "${key}": { status: converged } }\n`);
+      expect(warnings).toEqual([expect.stringContaining('not believed')]);
+    }
+  });
+
+  it.each(['REQ-GTL-001', 'unknown', 'REQ-F-x-1'])('called %s is kept, and it is said', (id) => {
+    expect(read(`feature: ${id}\n`)).toEqual({
+      feature: expect.objectContaining({ feature_id: id }),
+      warnings: [expect.stringContaining(id)],
+    });
+  });
+
+  it.each(['REQ-F-SCHEMA-DISC-001', 'REQ-F-EVOL-NFR-002'])('called %s is called as usual', (id) => {
+    expect(read(`feature: ${id}\n`).warnings).toEqual([]);
+  });
+
+  it('without an id is called as its file', () => {
+    expect(read('title: x\n', 'REQ-F-B-002')).toEqual({
+      feature: expect.objectContaining({ feature_id: 'REQ-F-B-002' }),
+      warnings: [expect.stringContaining('REQ-F-B-002')],
+    });
+  });
+});
+
+it('never throws, whatever stands in the files', () => {
+  const path = fc.constantFrom(
+    ...DEFAULT_FILES.keys(),
+    'features/active/a.yml',
+    'graph/modules.yml',
+    'specification/INTENT.md',
+  );
+  const word = fc.constantFrom(
+    'roles',
+    'graph',
+    'include',
+    'checklist',
+    'edge',
+    '- ',
+    ': ',
+    '\n',
+    '  ',
+    '[',
+    ']',
+    '{',
+    '}',
+    '&a',
+    '*a',
+    '---',
+    '"',
+    '|',
+    '#',
+    '!!',
+    '%',
+    '? ',
+    'all',
+    '1',
+    'null',
+  );
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.array(word, { maxLength: 40 }).map((words) => words.join('')),
+  );
+  const value = fc.jsonValue({ maxDepth: 4 }).map((json) => JSON.stringify(json));
+  fc.assert(
+    fc.property(fc.array(fc.tuple(path, fc.oneof(text, value)), { maxLength: 5 }), (files) => {
+      const reading = parseMethodology(new Map(files));
+      if (reading.ok) methodologySchema.parse(reading.methodology);
+      else expect(reading.faults).not.toEqual([]);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it('never throws, whatever field of a good file has whatever value', () => {
+  const cut = fc.constantFrom(...DEFAULT_FILES).chain(([path, text]) => {
+    const lines = text.split('\n');
+    return fc.tuple(
+      fc.constant(path),
+      fc.constant(lines),
+      fc.nat(lines.length - 1),
+      fc.constantFrom('', ' 1', ' [x]', ' {}', ' null', ' ~'),
+    );
+  });
+  fc.assert(
+    fc.property(cut, ([path, lines, line, value]) => {
+      const changed = lines.with(line, (lines[line] ?? '').replace(/:.*$/, `:${value}`));
+      const reading = parseMethodology(new Map([[path, changed.join('\n')]]));
+      if (reading.ok) methodologySchema.parse(reading.methodology);
+      else for (const fault of reading.faults) expect(fault.line).toBeGreaterThan(0);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../../yaml/check-shape.js';
+import { readYamlText } from '../../../yaml/read-yaml.js';
+import {
+  type DocumentPath,
+  type LocatePath,
+  pathText,
+  type SourcePosition,
+} from '../../../yaml/source-position.js';
+import type { ConfigFault } from '../methodology.js';
+import type { ConfigFindings } from './findings.js';
+
+/** In characters. */
+export const FILE_LENGTH_MAX = 256 * 1024;
+
+/** `constructor` is allowed, since transitions have such a field; all lookups check for own properties. */
+const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'prototype']);
+
+/** A parsed workspace file: its value, and methods that report findings with their position. */
+export class YamlFile implements ShapeFaultSink {
+  readonly documentName = 'The file';
+  readonly forbiddenNames = FORBIDDEN_NAMES;
+
+  constructor(
+    readonly name: string,
+    readonly value: unknown,
+    private readonly locate: LocatePath,
+    private readonly findings: ConfigFindings,
+    /** Built-in files may name edges that the topology does not have; these are ignored. */
+    readonly isBuiltIn: boolean,
+  ) {}
+
+  parse<T>(schema: z.ZodType<T>): T | null {
+    return parseWithSchema(schema, this.value, [], this);
+  }
+
+  badValue(path: DocumentPath, message: string): void {
+    this.fault(path, message);
+  }
+  unknownField(path: DocumentPath, message: string): void {
+    this.fault(path, message);
+  }
+  fault(path: DocumentPath, message: string, position: SourcePosition | null = this.locate(path)): void {
+    this.findings.fault(this.finding(path, message, position));
+  }
+  warn(path: DocumentPath, message: string): void {
+    this.findings.warn(this.finding(path, message, this.locate(path)));
+  }
+
+  private finding(path: DocumentPath, message: string, position: SourcePosition | null): ConfigFault {
+    return { file: this.name, path: pathText(path), message, ...(position ?? {}) };
+  }
+}
+
+/**
+ * Parses a file; null, with its faults reported, if it is unusable. Several documents are merged by their top-level
+ * keys.
+ */
+export function openYamlFile(
+  name: string,
+  text: string,
+  findings: ConfigFindings,
+  isBuiltIn = false,
+): YamlFile | null {
+  if (text.length > FILE_LENGTH_MAX) {
+    const message = `The file has ${text.length} characters; at most ${FILE_LENGTH_MAX} are read.`;
+    findings.fault({ file: name, path: '', message });
+    return null;
+  }
+  const { value, problems, locate } = readYamlText(text, 'merged');
+  const file = new YamlFile(name, value, locate, findings, isBuiltIn);
+  for (const { path, message, source_position: place } of problems) file.fault(path, message, place);
+  const clean = findings.faults.length;
+  if (problems.length > 0 || !checkJsonShape(value, [], file)) return null;
+  return findings.faults.length === clean ? file : null;
+}

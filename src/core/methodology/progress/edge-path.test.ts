@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import type { Transition } from '../definition/methodology.js';
+import { testMethodology } from '../testing/project.js';
+import { edgePathOf } from './edge-path.js';
+
+const { topology, profiles } = testMethodology();
+const needsIn = (name: string) => {
+  const profile = profiles[name];
+  if (profile === undefined) throw new Error(name);
+  return Object.fromEntries(edgePathOf(profile, topology).map(({ edge, needs }) => [edge, needs]));
+};
+
+describe('the way of a profile', () => {
+  it('has each edge wait for what makes its source, and the first for nothing: the circle is not closed', () => {
+    expect(needsIn('full')).toMatchObject({
+      intent_requirements: [],
+      design_uat_tests: ['requirements_design'],
+      telemetry_intent: ['running_system_telemetry'],
+    });
+  });
+
+  it('reaches over edges that the profile leaves out', () => {
+    expect(needsIn('hotfix')).toEqual({
+      intent_requirements: [],
+      design_code: ['intent_requirements'],
+      code_unit_tests: ['design_code'],
+    });
+  });
+
+  it('is found in a topology of many ways between the same assets', () => {
+    const between = (at: number): Transition[] =>
+      ['a', 'b', 'c'].map((name) => ({
+        edge: `${name}_${at}`,
+        name,
+        source: `s${at}`,
+        target: `s${at + 1}`,
+        edge_type: 'standard',
+        evaluators: [],
+      }));
+    const transitions = Array.from({ length: 60 }, (_, at) => between(at)).flat();
+    const ends = { ...profiles.standard, include: ['a_0', 'a_59'], optional: [], skip: [] } as never;
+    expect(edgePathOf(ends, { ...topology, transitions })[1]?.needs).toEqual(['a_0']);
+  });
+});

@@ -1,0 +1,45 @@
+import type { Profile, Topology, Transition } from '../definition/methodology.js';
+import { profileEdges } from '../definition/profile.js';
+
+export interface PathStep {
+  readonly edge: string;
+  readonly transition: Transition;
+  readonly optional: boolean;
+  /** Edges of the profile that must converge before this one can start. */
+  readonly needs: readonly string[];
+}
+
+/** The edges that a profile prescribes, in the order of work. */
+export function edgePathOf(profile: Profile, topology: Topology): PathStep[] {
+  const indexByEdge = new Map(topology.transitions.map((transition, index) => [transition.edge, index]));
+  const listed = profileEdges(profile, topology);
+  const required = new Set(listed.filter(({ optional }) => !optional).map(({ edge }) => edge));
+  return listed.flatMap(({ edge, optional }) => {
+    const index = indexByEdge.get(edge);
+    const transition = index === undefined ? undefined : topology.transitions[index];
+    if (index === undefined || transition === undefined) return [];
+    return { edge, transition, optional, needs: requiredEdges(index, required, topology.transitions) };
+  });
+}
+
+/**
+ * Edges that must converge first. If the profile omits the edge that produces the source asset, the edges before that
+ * one count instead. Only earlier edges count, so that the feedback edge creates no cycle.
+ */
+function requiredEdges(
+  startIndex: number,
+  required: ReadonlySet<string>,
+  order: readonly Transition[],
+): string[] {
+  const needs: string[] = [];
+  const seen = new Set([startIndex]);
+  for (const current of seen) {
+    for (let index = 0; index < current; index += 1) {
+      const producer = order[index];
+      if (producer === undefined || producer.target !== order[current]?.source) continue;
+      if (!required.has(producer.edge)) seen.add(index);
+      else if (!needs.includes(producer.edge)) needs.push(producer.edge);
+    }
+  }
+  return needs;
+}

@@ -1,0 +1,93 @@
+import type { EventEnvelope } from '../../events/envelope.js';
+import type { EdgeState, FeatureState, MethodologyState } from './feature-state.js';
+import { edgeIdOf, featureIdOf } from './payload.js';
+
+/** An event, the feature and edge it refers to, and the state it may change. */
+export class EventContext {
+  readonly feature_id: string | null;
+  readonly edge_id: string | null;
+
+  constructor(
+    readonly state: MethodologyState,
+    readonly event: EventEnvelope,
+  ) {
+    this.feature_id = featureIdOf(event);
+    this.edge_id = edgeIdOf(event);
+  }
+
+  get payload(): EventEnvelope['payload'] {
+    return this.event.payload;
+  }
+
+  /** The edge that the event refers to, if it has started. */
+  existingEdge(): EdgeState | null {
+    if (this.feature_id === null || this.edge_id === null) return null;
+    return this.state.features.get(this.feature_id)?.edges.get(this.edge_id) ?? null;
+  }
+
+  /** The edge that the event refers to, created if necessary; null if the event names none. */
+  ensureEdge(): EdgeState | null {
+    return this.feature_id === null || this.edge_id === null
+      ? null
+      : this.ensureEdgeOf(this.feature_id, this.edge_id);
+  }
+
+  ensureEdgeOf(featureId: string, edgeId: string): EdgeState {
+    const { edges } = this.ensureFeature(featureId);
+    const existing = edges.get(edgeId);
+    if (existing !== undefined) return existing;
+    const created = newEdgeState(edgeId, this.event);
+    edges.set(edgeId, created);
+    return created;
+  }
+
+  ensureFeature(featureId: string): FeatureState {
+    const existing = this.state.features.get(featureId);
+    if (existing !== undefined) return existing;
+    const created = newFeatureState(featureId, this.event);
+    this.state.features.set(featureId, created);
+    return created;
+  }
+}
+
+/** Status of an edge that is not under review: iterating, unless a child or a hold blocks it. */
+export const statusWithoutReview = ({ blocked_by, hold }: EdgeState): EdgeState['status'] =>
+  blocked_by === null && hold === null ? 'iterating' : 'blocked';
+
+const newEdgeState = (edge: string, { timestamp, position }: EventEnvelope): EdgeState => ({
+  edge,
+  status: 'iterating',
+  iteration: 0,
+  delta: null,
+  deltas: [],
+  failing: new Map(),
+  blocked_by: null,
+  hold: null,
+  started_at: null,
+  converged_at: null,
+  started_unseen: false,
+  unproven: false,
+  agent_id: null,
+  agent_role: null,
+  generation: null,
+  context_hash: null,
+  convergence_type: null,
+  evaluators: null,
+  review: null,
+  last_at: timestamp,
+  positions: { started: null, last: position, converged: null },
+});
+
+const newFeatureState = (feature_id: string, { timestamp, position }: EventEnvelope): FeatureState => ({
+  feature_id,
+  edges: new Map(),
+  children: new Map(),
+  parent: null,
+  vector_type: null,
+  profile: null,
+  title: null,
+  time_box: null,
+  folded_back: null,
+  last_event_at: timestamp,
+  last_position: position,
+});

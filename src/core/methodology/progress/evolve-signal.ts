@@ -1,0 +1,109 @@
+import { toolConfigMessage } from '../definition/guarded-paths.js';
+import type { EventContext } from './event-context.js';
+import type { MethodologySignal } from './feature-state.js';
+import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
+
+/** Handlers for intents: raised, and resolved. */
+export const signalHandlers = {
+  intent_raised: onIntentRaised,
+  spec_modified: resolveIntents,
+  escalation_resolved: resolveIntents,
+  intent_resolved: resolveIntents,
+};
+
+const SEVERITIES: readonly MethodologySignal['severity'][] = ['critical', 'high', 'medium', 'low'];
+
+function onIntentRaised({ state, event, payload, feature_id, edge_id }: EventContext): void {
+  const id = shortTextIn(payload, 'intent_id') ?? `intent@${event.position}`;
+  if (state.signals.has(intentSignalKey(id))) return;
+  const severityName = shortTextIn(payload, 'severity')?.toLowerCase();
+  state.signals.set(intentSignalKey(id), {
+    id,
+    kind: 'intent',
+    at: event.timestamp,
+    position: event.position,
+    feature_id,
+    edge: edge_id,
+    severity: SEVERITIES.find((severity) => severity === severityName) ?? 'high',
+    says: longTextIn(payload, 'trigger', 'delta', 'description', 'signal_source') ?? 'an intent was raised',
+  });
+}
+
+/** Removes the intents that an event names, in a field or in its reason. */
+export function resolveIntents({ state: { signals }, payload }: EventContext): void {
+  if (signals.size === 0) return;
+  for (const id of intentIdsIn(payload)) signals.delete(intentSignalKey(id));
+}
+
+function* intentIdsIn(payload: EventContext['payload']): Generator<string> {
+  for (const field of ['trigger_intent', 'intent_id', 'intent']) {
+    const id = shortTextIn(payload, field);
+    if (id !== null) yield id;
+  }
+  yield* (longTextIn(payload, 'reason') ?? '').match(/\bINT-[\w-]*\w/g) ?? [];
+  const several = payloadField(payload, 'intents');
+  if (Array.isArray(several)) for (const id of several.slice(0, 100)) if (typeof id === 'string') yield id;
+}
+
+export const staleSignalKey = (featureId: string | null, edge: string | null): string =>
+  `stale:${featureId}#${edge}`;
+
+/** The holder is active again. */
+export function clearStaleSignal({ state, feature_id, edge_id }: EventContext): void {
+  if (state.signals.size > 0) state.signals.delete(staleSignalKey(feature_id, edge_id));
+}
+
+/** The claim has moved on: it is neither stale nor escalated any more. */
+export function clearClaimSignals(context: EventContext): void {
+  clearStaleSignal(context);
+  if (context.state.signals.size > 0) context.state.signals.delete(escalationSignalKey(context));
+}
+
+export function raiseEscalation(context: EventContext): void {
+  const { state, event, payload, feature_id, edge_id } = context;
+  if (feature_id === null || edge_id === null) return;
+  const id = escalationSignalKey(context);
+  state.signals.delete(id);
+  const code = longTextIn(payload, 'reason');
+  const reason = code === null ? 'no reason given' : describeReason(code, context);
+  state.signals.set(id, {
+    id,
+    kind: 'escalation',
+    at: event.timestamp,
+    position: event.position,
+    feature_id,
+    edge: edge_id,
+    severity: 'high',
+    says: `${event.agent_id} may not settle ${edge_id} of ${feature_id} alone: ${reason}`,
+  });
+}
+
+/** Explains a reason code to people and appends the code for programs. Other tools may give reasons of their own. */
+function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
+  switch (code) {
+    case 'commands_programs':
+      return `${toolConfigMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
+    case 'spec_mutation':
+      return `it changes the specification (${code})`;
+    case 'outside_role_authority':
+      return `it is outside the authority of ${agent_role === undefined ? 'who has no role' : `the role ${agent_role}`} (${code})`;
+    case 'human_review_required':
+      return `the edge asks for a human (${code})`;
+    case 'review_pending':
+      return `a human was asked before, and has not approved this candidate (${code})`;
+    default:
+      return code;
+  }
+}
+
+const PATHS_READ_MAX = 20;
+
+function pathsIn(payload: EventContext['payload']): string[] {
+  const paths = payloadField(payload, 'paths');
+  if (!Array.isArray(paths)) return [];
+  return paths.slice(0, PATHS_READ_MAX).filter((path): path is string => typeof path === 'string');
+}
+
+const intentSignalKey = (id: string): string => `intent:${id}`;
+const escalationSignalKey = ({ feature_id, edge_id }: EventContext): string =>
+  `escalation:${feature_id}#${edge_id}`;

@@ -1,0 +1,447 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EventEnvelope } from '../../events/envelope.js';
+import { readEvent } from '../../events/read-event.js';
+import { EventLogBuilder, foldAll } from '../testing/event-log-builder.js';
+import { evolveMethodology } from './evolve.js';
+import { type EdgeState, emptyMethodologyState, type MethodologyState } from './feature-state.js';
+
+const F = 'REQ-F-AUTH-001';
+const edgeOf = (state: MethodologyState, edge: string, feature = F): EdgeState | undefined =>
+  state.features.get(feature)?.edges.get(edge);
+const reply = (tell: (story: EventLogBuilder) => EventLogBuilder): MethodologyState =>
+  tell(new EventLogBuilder()).fold();
+
+describe('an edge', () => {
+  it('is iterating once started, whatever the spelling of its name', () => {
+    const state = reply((story) =>
+      story.append('edge_started', F, 'Design → Code').append('heartbeat', F, 'design->code'),
+    );
+    expect([...(state.features.get(F)?.edges.keys() ?? [])]).toEqual(['design_code']);
+    expect(edgeOf(state, 'design_code')).toMatchObject({
+      status: 'iterating',
+      agent_id: 'primary',
+      positions: { started: 1, last: 2, converged: null },
+    });
+  });
+
+  it('keeps what its iterations tell', () => {
+    const evaluators = {
+      passed: 1,
+      failed: 2,
+      total: 3,
+      details: [
+        { name: 'tests', result: 'fail' },
+        { name: 'types', result: 'error' },
+        { name: 'lint', result: 'pass' },
+      ],
+    };
+    const state = reply((story) =>
+      story
+        .append('edge_started', F, 'design_code')
+        .append('iteration_completed', F, 'design_code', { iteration: 1, delta: 2, evaluators })
+        .append('iteration_completed', F, 'design_code', {
+          iteration: 2,
+          delta: 1,
+          evaluators: {
+            details: [
+              { name: 'tests', result: 'fail' },
+              { name: 'types', result: 'skip' },
+            ],
+          },
+        }),
+    );
+    const edge = edgeOf(state, 'design_code');
+    expect(edge).toMatchObject({ iteration: 2, delta: 1, deltas: [2, 1] });
+    expect([...(edge?.failing ?? [])]).toEqual([['tests', 2]]);
+    expect(edge?.evaluators).toEqual({ passed: 1, failed: 2, total: 3 });
+  });
+
+  it.each([[-1], [undefined], ['0'], [0.5], [null]])('does not take a delta of %j for 0', (delta) => {
+    const state = reply((story) =>
+      story.append('iteration_completed', F, 'design_code', { iteration: 1, delta }),
+    );
+    expect(edgeOf(state, 'design_code')).toMatchObject({ delta: null, deltas: [null] });
+  });
+
+  it('converges by edge_converged alone: an iteration that calls itself converged is no evidence', () => {
+    const story = new EventLogBuilder().append('iteration_completed', F, 'tdd', {
+      status: 'converged',
+      delta: 0,
+    });
+    const name = [...(story.fold().features.get(F)?.edges.keys() ?? [])][0] ?? '';
+    expect(edgeOf(story.fold(), name)).toMatchObject({
+      status: 'iterating',
+      unproven: true,
+      converged_at: null,
+    });
+    story.append('edge_converged', F, 'tdd', {
+      iteration: 1,
+      evaluators: '9/9',
+      convergence_type: 'standard',
+    });
+    expect(edgeOf(story.fold(), name)).toMatchObject({
+      status: 'converged',
+      unproven: false,
+      started_unseen: true,
+      evaluators: { passed: 9, total: 9 },
+      convergence_type: 'standard',
+    });
+  });
+
+  it('begins its deltas anew with every start, and keeps no more than sixteen', () => {
+    const story = new EventLogBuilder().iterate(
+      F,
+      'design_code',
+      ...Array.from({ length: 20 }, (_, at) => 30 - at),
+    );
+    expect(edgeOf(story.fold(), 'design_code')?.deltas).toEqual(
+      Array.from({ length: 16 }, (_, at) => 26 - at),
+    );
+    expect(edgeOf(story.append('edge_started', F, 'design_code').fold(), 'design_code')).toMatchObject({
+      deltas: [],
+      delta: null,
+    });
+  });
+
+  it('waits for a human after a suspension or an escalation, until the review', () => {
+    const story = new EventLogBuilder()
+      .append('edge_started', F, 'design_code')
+      .append('claim_suspended', F, 'design_code');
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
+    story.append('review_completed', F, 'design_code', { decision: 'CHANGES_REQUESTED' });
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('iterating');
+    story.append('convergence_escalated', F, 'design_code', { reason: 'outside_role_authority' });
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
+    expect([...story.fold().signals.values()]).toMatchObject([{ kind: 'escalation', edge: 'design_code' }]);
+    story.append('review_completed', F, 'design_code', { decision: 'escalated' });
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
+    story.append('review_completed', F, 'design_code', { decision: 'approved' });
+    expect(story.fold().signals.size).toBe(0);
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('iterating');
+  });
+
+  it.each(['review_approved', 'review_rejected', 'claim_resumed'])('goes on after %s', (eventType) => {
+    const story = new EventLogBuilder()
+      .append('edge_started', F, 'design_code')
+      .append('claim_suspended', F, 'design_code');
+    expect(edgeOf(story.append(eventType, F, 'design_code').fold(), 'design_code')?.status).toBe('iterating');
+  });
+
+  it('goes on where roles only warn', () => {
+    const state = reply((story) =>
+      story
+        .append('edge_started', F, 'design_code')
+        .append('convergence_escalated', F, 'design_code', { action: 'warn' }),
+    );
+    expect(edgeOf(state, 'design_code')?.status).toBe('iterating');
+    expect(state.signals.size).toBe(0);
+  });
+
+  it('is nobody’s after its release, and reopened by a reset', () => {
+    const story = new EventLogBuilder()
+      .iterate(F, 'design_code', 2)
+      .append('edge_released', F, 'design_code');
+    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
+      status: 'iterating',
+      agent_id: null,
+      delta: 2,
+    });
+    story.append('edge_converged', F, 'design_code').append('edge_reset', F, 'design_code');
+    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
+      status: 'iterating',
+      converged_at: null,
+      iteration: 0,
+      deltas: [],
+    });
+  });
+
+  it('is blocked while an operator holds it, and pending again if nobody ever began it', () => {
+    const story = new EventLogBuilder().append('edge_held', F, 'design_code', {
+      reason: 'wait for legal',
+      by: 'alice',
+    });
+    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
+      status: 'blocked',
+      hold: 'wait for legal',
+    });
+    story.append('edge_unheld', F, 'design_code');
+    expect(edgeOf(story.fold(), 'design_code')).toBeUndefined();
+  });
+});
+
+describe('a spawn', () => {
+  const child = (name: string, edge: string | null = 'requirements→design') => ({
+    parent: F,
+    child: name,
+    vector_type: 'spike',
+    reason: 'which database?',
+    profile: 'spike',
+    ...(edge === null ? {} : { triggered_at_edge: edge }),
+  });
+
+  it('blocks the edge it was triggered at until every child of it has folded back', () => {
+    const story = new EventLogBuilder()
+      .append('edge_started', F, 'requirements_design')
+      .append('spawn_created', null, null, child('SPIKE-1'))
+      .append('spawn_created', null, null, child('SPIKE-2'));
+    expect(edgeOf(story.fold(), 'requirements_design')).toMatchObject({
+      status: 'blocked',
+      blocked_by: 'SPIKE-2',
+    });
+    story.append('spawn_folded_back', null, null, {
+      parent: F,
+      child: 'SPIKE-2',
+      fold_back_status: 'converged',
+    });
+    expect(edgeOf(story.fold(), 'requirements_design')).toMatchObject({
+      status: 'blocked',
+      blocked_by: 'SPIKE-1',
+    });
+    story.append('spawn_folded_back', null, null, { child: 'SPIKE-1', fold_back_status: 'time_box_expired' });
+    const state = story.fold();
+    expect(edgeOf(state, 'requirements_design')).toMatchObject({ status: 'iterating', blocked_by: null });
+    expect(state.features.get('SPIKE-1')).toMatchObject({
+      folded_back: 'time_box_expired',
+      vector_type: 'spike',
+      parent: { feature: F, edge: 'requirements_design', reason: 'which database?' },
+    });
+  });
+
+  it('neither blocks what has converged nor leaves a trace on an edge that nobody began', () => {
+    const story = new EventLogBuilder()
+      .converge(F, 'requirements_design')
+      .append('spawn_created', null, null, child('SPIKE-1'));
+    expect(edgeOf(story.fold(), 'requirements_design')?.status).toBe('converged');
+    story.append('spawn_created', null, null, child('SPIKE-2', 'design_code'));
+    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('blocked');
+    story.append('spawn_folded_back', null, null, { parent: F, child: 'SPIKE-2' });
+    expect(edgeOf(story.fold(), 'design_code')).toBeUndefined();
+  });
+
+  it('of no edge blocks nothing, and nobody is its own parent', () => {
+    const state = reply((story) =>
+      story
+        .append('spawn_created', null, null, child('SPIKE-1', null))
+        .append('spawn_created', null, null, { parent: 'X', child: 'X', triggered_at_edge: 'design_code' }),
+    );
+    expect(state.features.get(F)?.edges.size).toBe(0);
+    expect(state.features.get('X')?.parent).toBeNull();
+  });
+});
+
+describe('what asks for a human', () => {
+  it('is an intent until a spawn or a change of the specification names it', () => {
+    const story = new EventLogBuilder();
+    for (const intent_id of ['INT-1', 'INT-2', 'INT-3', 'INT-4', 'INT-12']) {
+      story.append('intent_raised', F, null, { intent_id, trigger: 'latency rose', severity: 'low' });
+    }
+    expect([...story.fold().signals.values()][0]).toMatchObject({
+      id: 'INT-1',
+      severity: 'low',
+      says: 'latency rose',
+    });
+    story
+      .append('spec_modified', null, null, { trigger_intent: 'INT-2' })
+      .append('spawn_created', null, null, {
+        parent: F,
+        child: 'S',
+        vector_type: 'spike',
+        reason: 'see INT-1.',
+      })
+      .append('escalation_resolved', null, null, { intent_id: 'INT-3', action: 'dismiss' })
+      .append('intent_resolved', null, null, { intent_id: 'INT-4', resolution: 'closed_stale' });
+    expect([...story.fold().signals.values()].map(({ id }) => id)).toEqual(['INT-12']);
+  });
+
+  it('is a silence told once an episode, however often a tool repeats it (7.1.1)', () => {
+    const story = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
+    story.append('claim_expired', F, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
+    story.append('claim_expired', F, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
+    const state = story.fold();
+    expect([...state.signals.values()]).toMatchObject([{ kind: 'stale_claim', position: 2 }]);
+    expect(edgeOf(state, 'design_code')).toMatchObject({ agent_id: 'ada', status: 'iterating' });
+    expect(story.append('heartbeat', F, 'design_code').fold().signals.size).toBe(0);
+    expect(story.append('claim_expired', F, 'design_code').fold().signals.size).toBe(1);
+  });
+
+  it('is no claim that has ended: the edge is free', () => {
+    const story = new EventLogBuilder().append('edge_started', F, 'design_code');
+    story.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'held' });
+    story.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'eligible' });
+    expect(story.fold().signals.size).toBe(0);
+    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({ agent_id: null, status: 'iterating' });
+  });
+});
+
+describe('defects of the reference that a fold must not have', () => {
+  it('7.1.1 neither a silence noticed nor a refusal is work on the feature', () => {
+    const state = reply((story) =>
+      story
+        .append('edge_started', F, 'design_code')
+        .append('claim_expired', F, 'design_code')
+        .append('claim_rejected', F, 'design_code', { holding_agent: 'primary' }, { agent_id: 'bob' }),
+    );
+    expect(state.features.get(F)?.last_position).toBe(1);
+    expect(edgeOf(state, 'design_code')?.positions.last).toBe(1);
+    expect(state.position).toBe(3);
+  });
+
+  it('7.1.2 a stranger’s edge_released frees nobody’s claim', () => {
+    const story = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
+    story.append('edge_released', F, 'design_code', {}, { agent_id: 'bob' });
+    expect(edgeOf(story.fold(), 'design_code')?.agent_id).toBe('ada');
+    story.append(
+      'edge_released',
+      F,
+      'design_code',
+      { reason: 'FORCED' },
+      { agent_id: 'bob', subject: `${F}#design_code`, seq: 2 },
+    );
+    expect(edgeOf(story.fold(), 'design_code')?.agent_id).toBeNull();
+  });
+
+  it('7.1.3 one edge has one state, however it is spelled', () => {
+    const state = reply((story) =>
+      story.append('edge_started', F, 'design→code').append('edge_converged', F, 'design_code'),
+    );
+    expect(state.features.get(F)?.edges.size).toBe(1);
+    expect(edgeOf(state, 'design_code')?.status).toBe('converged');
+  });
+
+  it('7.1.4 the role of who started an edge is kept', () => {
+    const state = reply((story) =>
+      story.append('edge_started', F, 'design_code', {}, { agent_role: 'architect' }),
+    );
+    expect(edgeOf(state, 'design_code')?.agent_role).toBe('architect');
+  });
+});
+
+describe('a foreign line', () => {
+  const now_ms = Date.parse('2026-04-01T00:00:00Z');
+  const log = { tenant_id: 'acme', project_id: 'shop', source: 'old.jsonl', now_ms };
+  const read = (line: unknown, position: number): EventEnvelope => {
+    const reading = readEvent(line, log, { position, event_id: 'id' });
+    if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+    return reading.event;
+  };
+
+  it('says the same with its fields at the top, inside data, and in both', () => {
+    const head = { event_type: 'iteration_completed', timestamp: '2026-03-01T10:00:00+11:00', project: 'p' };
+    const fields = { feature: F, edge: 'design→code', iteration: 3, delta: 2 };
+    const lines = [
+      { ...head, ...fields },
+      { ...head, data: fields },
+      { ...head, status: 'iterating', ...fields, data: { status: 'x', ...fields } },
+    ];
+    const states = lines.map((line) => edgeOf(foldAll([read(line, 1)]), 'design_code'));
+    expect(states[0]).toMatchObject({ iteration: 3, delta: 2 });
+    expect(states[1]).toEqual(states[0]);
+    expect(states[2]).toEqual(states[0]);
+  });
+
+  it('of a type that nobody knows is counted by its name, and one of the family is not', () => {
+    const state = reply((story) =>
+      story
+        .append('moon_phase')
+        .append('moon_phase')
+        .append('edge_claim', F, 'design_code')
+        .append('evaluator_detail'),
+    );
+    // A claim is a command, so no log should contain it as an event.
+    expect([...state.unknown_types].sort()).toEqual([
+      ['edge_claim', 1],
+      ['moon_phase', 2],
+    ]);
+    expect(state.features.size).toBe(0);
+  });
+});
+
+describe('what is told of the project', () => {
+  it('is kept: its beginning, checkpoints, releases and the last gaps', () => {
+    const state = reply((story) =>
+      story
+        .append('project_initialized')
+        .append('project_initialized')
+        .append('checkpoint_created', null, null, { context_hash: 'sha256:ab', message: 'before' })
+        .append('release_created', null, null, { version: '1.0.0', features_included: 3 })
+        .append('gaps_validated', null, null, { total_req_keys: 5, full_coverage: 4, no_coverage: 1 }),
+    );
+    expect(state.initialized_at).toBe('2026-03-01T09:01:00.000Z');
+    expect(state.checkpoints).toMatchObject([{ position: 3, context_hash: 'sha256:ab', message: 'before' }]);
+    expect(state.releases).toMatchObject([{ version: '1.0.0', features_included: 3 }]);
+    expect(state.last_gaps).toMatchObject({ total_req_keys: 5, full_coverage: 4, no_coverage: 1 });
+  });
+});
+
+const TYPES = [
+  'edge_started', 'heartbeat', 'claim_expired', 'edge_released', 'claim_suspended', 'claim_resumed',
+  'edge_converged', 'result_adopted', 'convergence_escalated', 'review_completed', 'edge_held', 'edge_unheld',
+  'edge_reset', 'iteration_completed', 'spawn_created', 'spawn_folded_back', 'intent_raised', 'spec_modified',
+  'escalation_resolved', 'checkpoint_created', 'release_created', 'gaps_validated', 'project_initialized', 'odd',
+]; // biome-ignore format: a list
+const small = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
+const events = (payload: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<EventEnvelope[]> =>
+  fc
+    .array(fc.tuple(fc.constantFrom(...TYPES), small('F', 'G', 'S'), small('design→code', 'tdd'), payload), {
+      maxLength: 40,
+    })
+    .map((overrides) => {
+      const story = new EventLogBuilder();
+      for (const [type, feature, edge, fields] of overrides) story.append(type, feature, edge, fields);
+      return story.events;
+    });
+const sensible = fc.record(
+  {
+    iteration: fc.integer({ min: -1, max: 5 }),
+    delta: fc.integer({ min: -1, max: 3 }),
+    status: fc.constantFrom('converged', 'blocked', 'iterating'),
+    parent: fc.constantFrom('F', 'G'),
+    child: fc.constantFrom('S', 'G'),
+    triggered_at_edge: fc.constantFrom('design_code', 'code_unit_tests'),
+    intent_id: fc.constantFrom('INT-1', 'INT-2'),
+    disposition: fc.constantFrom('held', 'eligible'),
+  },
+  { requiredKeys: [] },
+);
+const wild = fc.dictionary(
+  fc.constantFrom(
+    'iteration', 'delta', 'status', 'evaluators', 'details', 'data', 'parent', 'child', 'reason', 'intents',
+    'decision', 'edge', 'feature', 'intent_id', 'severity', 'time_box', '__proto__', 'context_hash',
+  ), // biome-ignore format: a list
+  fc.oneof(fc.anything(), fc.constant({ details: [null, { name: 3 }, { name: 'a', result: 'fail' }] })),
+) as fc.Arbitrary<Record<string, unknown>>;
+
+describe('the fold', () => {
+  it('of two parts is the fold of the whole, even if the second part repeats some of the first', () => {
+    fc.assert(
+      fc.property(events(sensible), fc.nat(40), fc.nat(40), (whole, cut, overlap) => {
+        const parts = foldAll(whole.slice(Math.max(cut - overlap, 0)), foldAll(whole.slice(0, cut)));
+        expect(parts).toEqual(foldAll(whole));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('never throws, whatever a payload holds', () => {
+    fc.assert(
+      fc.property(events(wild), (reply) => {
+        expect(foldAll(reply).position).toBe(reply.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('tells what 10,000 events cost', () => {
+    const story = new EventLogBuilder();
+    for (let n = 0; story.events.length < 10_000; n += 1) {
+      story.iterate(`REQ-F-X-${n % 100}`, ['design→code', 'code_unit_tests'][n % 2] ?? '', 3, 2, 1, 0);
+      story.append('edge_converged', `REQ-F-X-${n % 100}`, 'design_code', { iteration: 4 });
+    }
+    const state = emptyMethodologyState();
+    const began = performance.now();
+    for (const event of story.events) evolveMethodology(state, event);
+    console.log(`fold of 10,000 events: ${(performance.now() - began).toFixed(1)} ms`);
+    expect(state.features.size).toBe(100);
+  });
+});

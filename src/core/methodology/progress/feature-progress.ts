@@ -1,0 +1,99 @@
+import { ownValue } from '../../own-value.js';
+import type { Methodology, Profile } from '../definition/methodology.js';
+import { defaultProfileFor, profileOf } from '../definition/profile.js';
+import { type TimeBoxStatus, timeBoxStatus } from '../definition/time-box.js';
+import type { PathStep } from './edge-path.js';
+import { DELTAS_MAX } from './evolve-iteration.js';
+import type { EdgeClaim, EdgeState, EdgeStatus, FeatureRow } from './feature-state.js';
+
+export type StepStatus = 'pending' | EdgeStatus;
+
+/** One edge of a feature's profile, in the order of work, and its progress. */
+export interface FeatureStep extends PathStep {
+  readonly status: StepStatus;
+  readonly state: EdgeState | null;
+  readonly claim: EdgeClaim | null;
+  /** Repeated iterations have had the same number of failures. */
+  readonly stuck: boolean;
+}
+
+/** Progress of a feature on its own; `ProjectProgress` adds the effects of other features. */
+export interface FeatureProgress {
+  readonly row: FeatureRow;
+  readonly profile: Profile;
+  readonly steps: readonly FeatureStep[];
+  readonly time_box: TimeBoxStatus;
+  readonly isComplete: boolean;
+}
+
+export function featureProgressOf(
+  methodology: Methodology,
+  row: FeatureRow,
+  nowMs: number,
+  edgePathOf: (profile: Profile) => readonly PathStep[],
+): FeatureProgress {
+  const profile = effectiveProfile(methodology, row);
+  const steps = edgePathOf(profile).map((pathStep) => featureStep(methodology, profile, row, pathStep));
+  const isFoldedBack = row.state?.folded_back != null;
+  const open = steps.filter((step) => isCountedStep(step) && step.status !== 'converged');
+  return {
+    row,
+    profile,
+    steps,
+    time_box: timeBoxStatus(effectiveTimeBox(row), nowMs),
+    isComplete: isFoldedBack || (steps.length > 0 && open.length === 0),
+  };
+}
+
+/** Whether a step counts: required, or optional and started, since started work must be finished. */
+export const isCountedStep = ({ optional, state }: FeatureStep): boolean => !optional || state !== null;
+
+export const unconvergedSteps = ({ steps }: FeatureProgress): FeatureStep[] =>
+  steps.filter((step) => isCountedStep(step) && step.status !== 'converged');
+
+export function effectiveTimeBox({ vector, state }: FeatureRow) {
+  const fromLog = state?.time_box ?? null;
+  if (vector.time_box === null) return fromLog;
+  return { ...vector.time_box, started: vector.time_box.started ?? fromLog?.started ?? null };
+}
+
+/** A child known only from its spawn may have no profile. */
+function effectiveProfile(methodology: Methodology, { vector }: FeatureRow): Profile {
+  const { profiles, default_profile } = methodology;
+  const named =
+    vector.profile === '' ? defaultProfileFor(vector.vector_type, profiles, default_profile) : vector.profile;
+  return profileOf(methodology, { profile: named });
+}
+
+function featureStep(
+  methodology: Methodology,
+  profile: Profile,
+  row: FeatureRow,
+  pathStep: PathStep,
+): FeatureStep {
+  const { edge, transition, optional, needs } = pathStep;
+  const state = row.state?.edges.get(edge) ?? null;
+  // Lists the fields: there is a step per edge of every feature, and a spread costs several times as much.
+  return {
+    edge,
+    transition,
+    optional,
+    needs,
+    status: state?.status ?? 'pending',
+    state,
+    claim: row.claims.get(edge) ?? null,
+    stuck: state !== null && isStuck(state, stuckThreshold(methodology, profile, edge)),
+  };
+}
+
+const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string): number =>
+  ownValue(edges, edge)?.stuck_threshold ?? profile.stuck_threshold;
+
+/** Whether the last `threshold` deltas are equal and not zero. */
+export function isStuck({ status, deltas }: EdgeState, threshold: number): boolean {
+  if (status !== 'iterating') return false;
+  const times = Math.min(Math.max(threshold, 1), DELTAS_MAX);
+  const last = deltas.slice(-times);
+  const [first] = last;
+  return last.length === times && first != null && first > 0 && last.every((delta) => delta === first);
+}

@@ -1,0 +1,80 @@
+import { isoTime } from '../../events/envelope.js';
+import type { FeatureVector, Methodology, VectorType } from '../definition/methodology.js';
+import type { FeatureProgress } from './feature-progress.js';
+import type { FeatureRow, FeatureState } from './feature-state.js';
+
+export interface FoldBackRequest {
+  readonly fold_back_status: 'converged' | 'time_box_expired';
+  readonly question_answered: boolean;
+}
+
+export type FoldBackRefusal = 'NO_PARENT' | 'ALREADY_FOLDED_BACK' | 'NOT_CONVERGED' | 'TIME_BOX_RUNNING';
+
+/** Exploratory features are done when their question is answered, whatever the state of their edges. */
+const EXPLORATORY_TYPES: ReadonlySet<VectorType> = new Set(['discovery', 'spike', 'poc']);
+
+/** Why a child cannot be folded back into its parent now; null if it can. */
+export function foldBackRefusal(
+  { row, isComplete, time_box }: FeatureProgress,
+  request: FoldBackRequest,
+): { readonly code: FoldBackRefusal; readonly says: string } | null {
+  const { feature_id, vector_type } = row.vector;
+  if (parentIdOf(row) === null) {
+    return { code: 'NO_PARENT', says: `${feature_id} was spawned from nothing, so nothing waits for it.` };
+  }
+  if (row.state?.folded_back != null) return alreadyFoldedRefusal(feature_id);
+  if (request.fold_back_status === 'time_box_expired') {
+    if (time_box.status === 'expired') return null;
+    return {
+      code: 'TIME_BOX_RUNNING',
+      says: `The time box of ${feature_id} has not run out. Go on with it.`,
+    };
+  }
+  if (isComplete) return null;
+  if (request.question_answered && EXPLORATORY_TYPES.has(vector_type)) return null;
+  const hint = EXPLORATORY_TYPES.has(vector_type) ? ', or say question_answered' : '';
+  return { code: 'NOT_CONVERGED', says: `${feature_id} has edges to converge. Finish them${hint}.` };
+}
+
+export const alreadyFoldedRefusal = (featureId: string) => ({
+  code: 'ALREADY_FOLDED_BACK' as const,
+  says: `${featureId} was folded back before. That happens once.`,
+});
+
+export const parentIdOf = ({ vector, state }: FeatureRow): string | null =>
+  vector.parent?.feature ?? state?.parent?.feature ?? null;
+
+/** The parent's edge that waits for this child and no other. */
+export function edgeUnblockedBy(child: string, parent: FeatureState | undefined): string | null {
+  if (parent === undefined) return null;
+  const waitingEdge = [...parent.edges.values()].find(({ blocked_by }) => blocked_by === child);
+  if (waitingEdge === undefined) return null;
+  const hasOtherChildren = [...parent.children.values()].some(
+    (each) => each.feature !== child && each.edge === waitingEdge.edge && each.folded_back === null,
+  );
+  return hasOtherChildren ? null : waitingEdge.edge;
+}
+
+/** The feature that follows a hotfix and implements the fix properly. */
+export function remediationFeature(
+  hotfix: FeatureVector,
+  feature_id: string,
+  { default_profile }: Methodology,
+  nowMs: number,
+): FeatureVector {
+  const reason = `remediation of ${hotfix.feature_id}`;
+  return {
+    ...hotfix,
+    feature_id,
+    title: `Remediation: ${hotfix.title}`.slice(0, 200),
+    vector_type: 'feature',
+    profile: default_profile,
+    created: isoTime(nowMs),
+    time_box: null,
+    parent: hotfix.parent === null ? null : { ...hotfix.parent, edge: null, reason },
+    requirements: [feature_id],
+    acceptance_criteria: [],
+    threshold_overrides: {},
+    additional_checks: [],
+  };
+}

@@ -1,0 +1,59 @@
+import type { EventEnvelope } from '../../events/envelope.js';
+import { canonicalEdge } from '../definition/edge-name.js';
+
+type PayloadFields = Readonly<Record<string, unknown>>;
+
+const NAME_LENGTH_MAX = 256;
+const SENTENCE_LENGTH_MAX = 500;
+
+/**
+ * An unvalidated payload field. If a foreign line has a name both at its top level and inside `data`, the reader keeps
+ * `data` whole, so that is searched too.
+ */
+export function payloadField(payload: PayloadFields, name: string): unknown {
+  if (Object.hasOwn(payload, name)) return payload[name];
+  const { data } = payload;
+  return isFields(data) && Object.hasOwn(data, name) ? data[name] : undefined;
+}
+
+/** A short text; null if it is longer than any name. */
+export function shortTextIn(payload: PayloadFields, ...names: readonly string[]): string | null {
+  for (const name of names) {
+    const value = payloadField(payload, name);
+    if (typeof value === 'string' && value !== '' && value.length <= NAME_LENGTH_MAX) return value;
+  }
+  return null;
+}
+
+/** Text written for people, truncated so that it does not grow the state. */
+export function longTextIn(payload: PayloadFields, ...names: readonly string[]): string | null {
+  for (const name of names) {
+    const value = payloadField(payload, name);
+    if (typeof value === 'string' && value !== '') return value.slice(0, SENTENCE_LENGTH_MAX);
+  }
+  return null;
+}
+
+/** A count; null for the -1 with which some writers mean unknown. */
+export function countIn(payload: PayloadFields, name: string): number | null {
+  const value = payloadField(payload, name);
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+export function edgeIn(payload: PayloadFields, ...names: readonly string[]): string | null {
+  const named = shortTextIn(payload, ...names);
+  return named === null ? null : canonicalEdge(named);
+}
+
+export const featureIdOf = ({ feature_id, payload }: EventEnvelope): string | null =>
+  feature_id === undefined ? shortTextIn(payload, 'feature', 'feature_id') : withinNameLength(feature_id);
+
+export function edgeIdOf({ edge, payload }: EventEnvelope): string | null {
+  if (edge === undefined) return edgeIn(payload, 'edge');
+  return withinNameLength(edge) === null ? null : canonicalEdge(edge);
+}
+
+export const isFields = (value: unknown): value is PayloadFields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const withinNameLength = (name: string): string | null => (name.length <= NAME_LENGTH_MAX ? name : null);

@@ -1,0 +1,118 @@
+import type { Methodology, Profile } from '../definition/methodology.js';
+import { edgePathOf, type PathStep } from './edge-path.js';
+import {
+  type FeatureProgress,
+  type FeatureStep,
+  featureProgressOf,
+  unconvergedSteps,
+} from './feature-progress.js';
+import type { RouteInput } from './route-input.js';
+
+export const FEATURE_STATUSES = [
+  'pending',
+  'in_progress',
+  'stuck',
+  'pending_review',
+  'blocked',
+  'converged',
+  'time_box_expired',
+] as const;
+export type FeatureStatus = (typeof FEATURE_STATUSES)[number];
+
+/** What prevents everybody from working on an edge. A claim is none: its holder may work. */
+export interface Obstacle {
+  readonly kind: 'review' | 'spawn' | 'hold' | 'told' | 'source' | 'dependency' | 'time_box';
+  readonly message: string;
+}
+
+/** Progress of all features at one time, including their effects on each other. */
+export interface ProjectProgress {
+  readonly features: ReadonlyMap<string, FeatureProgress>;
+  /** What prevents everybody from working on the feature. */
+  readonly obstacleOf: (standing: FeatureProgress) => Obstacle | null;
+  readonly statusOf: (standing: FeatureProgress) => FeatureStatus;
+}
+
+export function projectProgressOf({ methodology, rows, now_ms }: RouteInput): ProjectProgress {
+  const features = new Map<string, FeatureProgress>();
+  if (methodology !== null) {
+    const pathOf = memoizedEdgePaths(methodology);
+    for (const row of rows)
+      features.set(row.vector.feature_id, featureProgressOf(methodology, row, now_ms, pathOf));
+  }
+  const obstacleOf = (progress: FeatureProgress): Obstacle | null => featureObstacle(progress, features);
+  const statuses = new Map<FeatureProgress, FeatureStatus>();
+  return {
+    features,
+    obstacleOf,
+    statusOf: (progress) => {
+      const status = statuses.get(progress) ?? featureStatusOf(progress, obstacleOf(progress));
+      statuses.set(progress, status);
+      return status;
+    },
+  };
+}
+
+/** Many features share a few profiles. */
+function memoizedEdgePaths({ topology }: Methodology): (profile: Profile) => readonly PathStep[] {
+  const cache = new Map<Profile, readonly PathStep[]>();
+  return (profile) => {
+    const edgePath = cache.get(profile) ?? edgePathOf(profile, topology);
+    cache.set(profile, edgePath);
+    return edgePath;
+  };
+}
+
+function featureStatusOf(progress: FeatureProgress, obstacle: Obstacle | null): FeatureStatus {
+  const { state } = progress.row;
+  if (progress.isComplete)
+    return state?.folded_back === 'time_box_expired' ? 'time_box_expired' : 'converged';
+  if (progress.steps.some(({ stuck }) => stuck)) return 'stuck';
+  if (obstacle !== null) return obstacle.kind === 'time_box' ? 'time_box_expired' : 'blocked';
+  const obstacles = unconvergedSteps(progress).map((step) => stepObstacle(progress, step));
+  if (!obstacles.includes(null)) {
+    return obstacles.some((found) => found?.kind === 'review') ? 'pending_review' : 'blocked';
+  }
+  return progress.steps.some((step) => step.state !== null) ? 'in_progress' : 'pending';
+}
+
+function featureObstacle(progress: FeatureProgress, features: ProjectProgress['features']): Obstacle | null {
+  const { row, time_box } = progress;
+  if (time_box.status === 'expired') return { kind: 'time_box', message: 'its time box has run out' };
+  for (const dependency of row.vector.dependencies) {
+    const message = missingDependency(dependency, features);
+    if (message !== null) return { kind: 'dependency', message };
+  }
+  return null;
+}
+
+/** Why a dependency is not met. It is met when every edge up to the required asset has converged, not just one. */
+function missingDependency(
+  { feature, asset }: { readonly feature: string; readonly asset: string | null },
+  features: ProjectProgress['features'],
+): string | null {
+  const progress = features.get(feature);
+  if (progress === undefined) return `it depends on ${feature}, which nobody has defined`;
+  if (progress.isComplete) return null;
+  const upTo = progress.steps.findLastIndex(({ transition }) => transition.target === asset);
+  const requiredSteps = upTo === -1 ? progress.steps : progress.steps.slice(0, upTo + 1);
+  const open = requiredSteps.find((step) => !step.optional && step.status !== 'converged');
+  if (open === undefined) return null;
+  const what = asset === null ? feature : `the ${asset} of ${feature}`;
+  return `it depends on ${what}, where ${open.edge} has not converged`;
+}
+
+export function stepObstacle(
+  { row, steps }: FeatureProgress,
+  { status, state, needs }: FeatureStep,
+): Obstacle | null {
+  if (status === 'pending_review') return { kind: 'review', message: 'it waits for a human to review it' };
+  if (state?.blocked_by != null) {
+    return { kind: 'spawn', message: `it waits for ${state.blocked_by} to fold back` };
+  }
+  if (state?.hold != null) return { kind: 'hold', message: `an operator holds it: ${state.hold}` };
+  if (status === 'blocked') return { kind: 'told', message: 'its last iteration says that it is blocked' };
+  const open = needs.find((edge) => steps.some((step) => step.edge === edge && step.status !== 'converged'));
+  if (open === undefined) return null;
+  return { kind: 'source', message: `${open} of ${row.vector.feature_id} has not converged yet` };
+}

@@ -1,0 +1,67 @@
+import { edgeSubject } from '../definition/edge-name.js';
+import type { FeatureVector, VectorType } from '../definition/methodology.js';
+import { VECTOR_TYPES } from '../definition/methodology.js';
+import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './feature-state.js';
+
+/**
+ * Combines each feature's definition with its state and claims. Features known only from the log, from a spawn or
+ * another tool, get a row marked as not defined.
+ */
+export function featureRows(
+  features: readonly FeatureVector[],
+  state: MethodologyState,
+  claimOf: (subject: string) => EdgeClaim | null,
+): FeatureRow[] {
+  const defined = new Set(features.map(({ feature_id }) => feature_id));
+  const logOnlyVectors = [...state.features.values()]
+    .filter(
+      ({ feature_id, parent, edges }) => !defined.has(feature_id) && (parent !== null || edges.size > 0),
+    )
+    .map(vectorFromLog);
+  return [...features, ...logOnlyVectors].map((vector) => {
+    const found = state.features.get(vector.feature_id) ?? null;
+    return {
+      vector,
+      defined: defined.has(vector.feature_id),
+      state: found,
+      claims: claimsOfFeature(found, claimOf),
+    };
+  });
+}
+
+/** A claim starts its edge, so the log has every edge that is claimed. */
+function claimsOfFeature(
+  state: FeatureState | null,
+  claimOf: (subject: string) => EdgeClaim | null,
+): Map<string, EdgeClaim> {
+  const held = new Map<string, EdgeClaim>();
+  if (state === null) return held;
+  for (const edge of state.edges.keys()) {
+    const claim = claimOf(edgeSubject(state.feature_id, edge));
+    if (claim !== null) held.set(edge, claim);
+  }
+  return held;
+}
+
+function vectorFromLog(state: FeatureState): FeatureVector {
+  const vector_type = parseVectorType(state.vector_type);
+  return {
+    feature_id: state.feature_id,
+    title: state.title ?? state.feature_id,
+    intent: null,
+    vector_type,
+    profile: state.profile ?? '',
+    priority: 'medium',
+    created: null,
+    time_box: state.time_box === null ? null : { ...state.time_box, check_in_seconds: null },
+    parent: state.parent,
+    dependencies: [],
+    requirements: [],
+    acceptance_criteria: [],
+    threshold_overrides: {},
+    additional_checks: [],
+  };
+}
+
+const parseVectorType = (raw: string | null): VectorType =>
+  VECTOR_TYPES.find((type) => type === raw) ?? 'feature';

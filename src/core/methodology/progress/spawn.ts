@@ -1,0 +1,215 @@
+import { isoTime } from '../../events/envelope.js';
+import { ownValue } from '../../own-value.js';
+import { canonicalEdge } from '../definition/edge-name.js';
+import type {
+  FeatureVector,
+  Methodology,
+  Priority,
+  Profile,
+  TimeBoxRule,
+  VectorType,
+} from '../definition/methodology.js';
+import { defaultProfileFor, profileEdges } from '../definition/profile.js';
+import { parseDuration, timeBoxStatus } from '../definition/time-box.js';
+
+export const SPAWN_DEPTH_MAX = 3;
+const DAY_SECONDS = 24 * 3600;
+
+export interface SpawnRequest {
+  readonly vector_type: VectorType;
+  readonly feature_id: string;
+  readonly parent: FeatureVector | null;
+  readonly edge: string | null;
+  readonly reason: string;
+  readonly title: string | null;
+  readonly intent: string | null;
+  readonly profile: string | null;
+  readonly duration: string | null;
+  readonly priority: Priority | null;
+}
+
+/** State that a spawn decision depends on. */
+export interface SpawnFacts {
+  readonly methodology: Methodology;
+  readonly vectorOf: (featureId: string) => FeatureVector | null;
+  /** Whether all work of the feature is done. */
+  readonly isConverged: (featureId: string) => boolean;
+  readonly now_ms: number;
+}
+
+export type SpawnRefusal =
+  | 'UNKNOWN_PROFILE'
+  | 'UNKNOWN_EDGE'
+  | 'PARENT_CONVERGED'
+  | 'NESTED_TOO_DEEP'
+  | 'INVALID_DURATION'
+  | 'PARENT_TIME_BOX';
+export type SpawnDecision =
+  | { readonly ok: true; readonly vector: FeatureVector }
+  | { readonly ok: false; readonly code: SpawnRefusal; readonly says: string };
+
+/** Decides whether a child may be spawned, and builds its vector. */
+export function decideSpawn(request: SpawnRequest, facts: SpawnFacts): SpawnDecision {
+  const { methodology, now_ms } = facts;
+  const { profiles, default_profile } = methodology;
+  const profile = ownValue(
+    profiles,
+    request.profile ?? defaultProfileFor(request.vector_type, profiles, default_profile),
+  );
+  if (profile === undefined) {
+    const known = Object.keys(methodology.profiles).join(', ');
+    return refusedSpawn('UNKNOWN_PROFILE', `There is no profile ${request.profile}. Known are: ${known}.`);
+  }
+  const fault = request.parent === null ? null : parentRefusal(request.parent, request, facts);
+  if (fault !== null) return fault;
+  const box = spawnTimeBox(request, profile, now_ms);
+  return 'code' in box ? box : { ok: true, vector: childVector(request, profile, box.rule, now_ms) };
+}
+
+function parentRefusal(
+  parent: FeatureVector,
+  request: SpawnRequest,
+  facts: SpawnFacts,
+): SpawnDecision | null {
+  const { feature_id } = parent;
+  if (facts.isConverged(feature_id)) {
+    return refusedSpawn('PARENT_CONVERGED', `${feature_id} is done, and has no question left to ask.`);
+  }
+  if (request.edge !== null && !isEdgeOf(parent, request.edge, facts.methodology)) {
+    return refusedSpawn(
+      'UNKNOWN_EDGE',
+      `${feature_id} has no edge ${request.edge} in its profile ${parent.profile}. What it has: gen status --feature ${feature_id}.`,
+    );
+  }
+  if (spawnDepth(parent, facts) + 1 > SPAWN_DEPTH_MAX) {
+    return refusedSpawn(
+      'NESTED_TOO_DEEP',
+      `Spawns are nested at most ${SPAWN_DEPTH_MAX} deep. Fold one back first.`,
+    );
+  }
+  return null;
+}
+
+function isEdgeOf(vector: FeatureVector, edge: string, { profiles, topology }: Methodology): boolean {
+  const profile = ownValue(profiles, vector.profile);
+  return (
+    profile === undefined ||
+    profileEdges(profile, topology).some((known) => known.edge === canonicalEdge(edge))
+  );
+}
+
+/** Number of spawns above a feature. The limit also ends a cycle, which only a file can create. */
+function spawnDepth(vector: FeatureVector, { vectorOf: find }: SpawnFacts): number {
+  let depth = 0;
+  for (let at: FeatureVector | null = vector; at?.parent != null && depth <= SPAWN_DEPTH_MAX; depth += 1) {
+    at = find(at.parent.feature);
+  }
+  return depth;
+}
+
+/** The project's default profile if the preferred one does not exist. */
+/** The minimal profile is for minutes of work; a discovery takes a day. */
+const DISCOVERY_TIME_BOX: TimeBoxRule = {
+  duration_seconds: DAY_SECONDS,
+  check_in_seconds: null,
+  on_expiry: 'fold_back',
+};
+
+function spawnTimeBox(
+  { vector_type, duration, parent }: SpawnRequest,
+  profile: Profile,
+  nowMs: number,
+): { rule: TimeBoxRule | null } | (SpawnDecision & { ok: false }) {
+  const defaultRule = vector_type === 'discovery' ? DISCOVERY_TIME_BOX : profile.time_box;
+  const left = parent === null ? null : secondsLeft(parent, nowMs);
+  if (left === 0)
+    return refusedSpawn('PARENT_TIME_BOX', `The time box of ${parent?.feature_id} has run out.`);
+  if (duration === null) {
+    if (defaultRule === null || left === null) return { rule: defaultRule };
+    return { rule: { ...defaultRule, duration_seconds: Math.min(defaultRule.duration_seconds, left) } };
+  }
+  const duration_seconds = parseDuration(duration);
+  if (duration_seconds === null) {
+    return refusedSpawn(
+      'INVALID_DURATION',
+      `${duration} is no duration. Say it as 2 weeks, 3 days or 1h30m.`,
+    );
+  }
+  if (left !== null && duration_seconds > left) {
+    return refusedSpawn('PARENT_TIME_BOX', `${parent?.feature_id} has ${left} seconds left. Ask for less.`);
+  }
+  const { check_in_seconds = null, on_expiry = 'fold_back' } = defaultRule ?? {};
+  return { rule: { duration_seconds, check_in_seconds, on_expiry } };
+}
+
+/** Null if the time is not limited. */
+function secondsLeft({ time_box }: FeatureVector, nowMs: number): number | null {
+  if (time_box === null) return null;
+  const { elapsed } = timeBoxStatus(time_box, nowMs);
+  return Math.max(0, Math.floor(time_box.duration_seconds * (1 - elapsed)));
+}
+
+function childVector(
+  request: SpawnRequest,
+  profile: Profile,
+  rule: TimeBoxRule | null,
+  nowMs: number,
+): FeatureVector {
+  const { feature_id, vector_type, parent, edge, reason } = request;
+  const now = isoTime(nowMs);
+  return {
+    feature_id,
+    title: request.title ?? reason.slice(0, 200),
+    intent: request.intent ?? parent?.intent ?? null,
+    vector_type,
+    profile: profile.name,
+    // A child that blocks its parent is as urgent as the parent.
+    priority: request.priority ?? parent?.priority ?? 'medium',
+    created: now,
+    time_box: rule === null ? null : { ...rule, started: now },
+    parent:
+      parent === null
+        ? null
+        : { feature: parent.feature_id, edge: edge === null ? null : canonicalEdge(edge), reason },
+    dependencies: [],
+    requirements: [feature_id],
+    acceptance_criteria: [],
+    threshold_overrides: {},
+    additional_checks: [],
+  };
+}
+
+const refusedSpawn = (code: SpawnRefusal, message: string): SpawnDecision & { ok: false } => ({
+  ok: false,
+  code,
+  says: message,
+});
+
+const PREFIXES: Readonly<Record<Exclude<VectorType, 'feature'>, string>> = {
+  discovery: 'REQ-F-DISC-',
+  spike: 'REQ-F-SPIKE-',
+  poc: 'REQ-F-POC-',
+  hotfix: 'REQ-F-HOTFIX-',
+};
+export const childPrefix = (vectorType: Exclude<VectorType, 'feature'>): string => PREFIXES[vectorType];
+/** Prefix of the features that follow a hotfix. */
+export const REMEDIATION_PREFIX = 'REQ-F-REMEDY-';
+const NUMBER_DIGITS = 3;
+
+/** The next free id: one above the highest number in use, skipping ids for which `isTaken` is true. */
+export function nextFreeId(
+  prefix: string,
+  known: Iterable<string>,
+  isTaken: (id: string) => boolean,
+): string {
+  let number = 0;
+  for (const id of known) {
+    const digits = id.startsWith(prefix) ? id.slice(prefix.length) : '';
+    if (/^\d{1,9}$/.test(digits)) number = Math.max(number, Number(digits));
+  }
+  for (;;) {
+    number += 1;
+    const id = prefix + String(number).padStart(NUMBER_DIGITS, '0');
+    if (!isTaken(id)) return id;
+  }
+}

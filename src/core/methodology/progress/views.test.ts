@@ -1,0 +1,433 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_FILES } from '../definition/defaults/files.js';
+import { parseMethodology } from '../definition/read-methodology.js';
+import { EventLogBuilder, START_MS } from '../testing/event-log-builder.js';
+import {
+  routeInputOf,
+  type TestProject,
+  testClaim,
+  testFeature,
+  testMethodology,
+} from '../testing/project.js';
+import { featureView } from '../views/feature-view.js';
+import { ganttText } from '../views/gantt.js';
+import { healthView } from '../views/health.js';
+import { statusView } from '../views/status.js';
+import { traceView } from '../views/trace.js';
+import { zoomView } from '../views/zoom.js';
+import { findCycles } from './cycles.js';
+
+const SPECIFIED = ['intent_requirements', 'requirements_design'];
+const ALL = [...SPECIFIED, 'design_code', 'code_unit_tests'];
+const spike = {
+  parent: 'GAMMA',
+  child: 'SPIKE-1',
+  vector_type: 'spike',
+  reason: 'a risk',
+  time_box: '1 week',
+};
+
+/** One feature at its tests, one finished, one blocked by a spike, one not started. */
+const project: TestProject = {
+  features: [
+    testFeature('ALPHA'),
+    testFeature('BETA'),
+    testFeature('GAMMA'),
+    testFeature('DELTA', { intent: null }),
+  ],
+  events: new EventLogBuilder()
+    .converge('ALPHA', ...SPECIFIED, 'design_code')
+    .iterate('ALPHA', 'code↔unit_tests', 4, 2)
+    .converge('BETA', ...ALL)
+    .converge('GAMMA', 'intent_requirements')
+    .append('spawn_created', null, null, { ...spike, triggered_at_edge: 'requirements→design' })
+    .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' }),
+  claims: { 'ALPHA#code_unit_tests': testClaim('ada', 'stale') },
+};
+
+describe('the status', () => {
+  const status = statusView(routeInputOf(project));
+
+  it('says where each feature is, along its profile, a co-evolution as one stop', () => {
+    const lines = status.features.map(({ feature_id, you_are_here }) => [
+      feature_id,
+      you_are_here.map(({ stage, mark }) => `${stage} ${mark}`).join(' → '),
+    ]);
+    expect(lines).toEqual([
+      [
+        'ALPHA',
+        'requirements ✓ → design ✓ → code ✓ → code↔unit_tests ● → test_cases ○ → uat_tests ○ → cicd ○',
+      ],
+      [
+        'BETA',
+        'requirements ✓ → design ✓ → code ✓ → code↔unit_tests ✓ → test_cases ○ → uat_tests ○ → cicd ○',
+      ],
+      [
+        'GAMMA',
+        'requirements ✓ → design ✗ → code ○ → code↔unit_tests ○ → test_cases ○ → uat_tests ○ → cicd ○',
+      ],
+      [
+        'DELTA',
+        'requirements ○ → design ○ → code ○ → code↔unit_tests ○ → test_cases ○ → uat_tests ○ → cicd ○',
+      ],
+      ['SPIKE-1', 'requirements ○ → design ○ → code ○'],
+    ]);
+  });
+
+  it('says of each what it is at, and why it cannot go on', () => {
+    expect(status.features.map(({ status }) => status)).toEqual([
+      'in_progress',
+      'converged',
+      'blocked',
+      'pending',
+      'pending',
+    ]);
+    expect(status.features[0]).toMatchObject({
+      current_edge: 'code_unit_tests',
+      iteration: 2,
+      delta: 2,
+      edges_converged: 3,
+      edges_total: 4,
+      waits_for: null,
+    });
+    expect(status.features[1]).toMatchObject({ current_edge: null, edges_converged: 4 });
+    expect(status.features[2]?.waits_for).toBe('requirements_design: it waits for SPIKE-1 to fold back');
+  });
+
+  it('sums up the project: edges, features by status, stages', () => {
+    expect(status.project).toEqual({
+      edges_completed: 8,
+      edges_remaining: 11,
+      edges_total: 19,
+      percent: 42,
+      active_features: 4,
+      features_by_status: {
+        pending: 2,
+        in_progress: 1,
+        stuck: 0,
+        pending_review: 0,
+        blocked: 1,
+        converged: 1,
+        time_box_expired: 0,
+      },
+    });
+    expect(status.coverage[1]).toEqual({
+      stage: 'design',
+      edge: 'requirements_design',
+      converged: 2,
+      at_work: 0,
+      pending: 2,
+      blocked: 1,
+    });
+    // Optional and not started.
+    expect(status.coverage[4]).toMatchObject({ edge: 'design_test_cases', pending: 0 });
+  });
+
+  it('says what start would do, who holds what, and what waits for a human', () => {
+    expect(status).toMatchObject({
+      state: 'IN_PROGRESS',
+      start_would: { feature: 'SPIKE-1', edge: 'intent_requirements', iteration: 1 },
+      claims: [{ feature_id: 'ALPHA', edge: 'code_unit_tests', agent_id: 'ada', state: 'stale' }],
+      signals: [{ id: 'INT-9' }],
+      pending_reviews: [],
+      health: { streams_lag_ms: 0, pending_reviews: 0, stale_claims: 1 },
+    });
+    expect(status.next_actions.map(({ command }) => command)).toEqual([
+      'gen spawn --type feature --id REQ-F-NAME-001 --intent INT-9 --reason slow',
+      'gen task force-release ALPHA#code_unit_tests --reason stale',
+      'gen task claim SPIKE-1#intent_requirements',
+    ]);
+  });
+
+  it('of an empty project says what to do first', () => {
+    expect(statusView(routeInputOf({ methodology: null }))).toMatchObject({
+      state: 'UNINITIALISED',
+      features: [],
+      next_actions: [{ command: 'gen init' }],
+    });
+  });
+
+  it('counts a review once it is asked for, and shows the feature waiting', () => {
+    const story = new EventLogBuilder()
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('claim_suspended', 'F', 'intent_requirements');
+    const { features, health } = statusView(routeInputOf({ features: [testFeature('F')], events: story }));
+    expect(features[0]).toMatchObject({
+      status: 'pending_review',
+      you_are_here: [{ mark: '●' }, {}, {}, {}, {}, {}, {}],
+    });
+    expect(health.pending_reviews).toBe(1);
+  });
+});
+
+describe('the view of one feature', () => {
+  it('has its trajectory, its kin and its constraints', () => {
+    const view = featureView(routeInputOf(project), 'GAMMA');
+    expect(view).toMatchObject({
+      feature_id: 'GAMMA',
+      status: 'blocked',
+      children: [{ feature: 'SPIKE-1', vector_type: 'spike', folded_back: null }],
+      constraint_dimensions: [
+        { name: 'security_model', mandatory: true, decided: true },
+        { name: 'observability', mandatory: false, decided: false },
+      ],
+    });
+    expect(view?.trajectory[1]).toMatchObject({ status: 'blocked', blocked_by: 'SPIKE-1', delta: null });
+    expect(featureView(routeInputOf(project), 'ALPHA')?.trajectory[3]).toMatchObject({
+      deltas: [4, 2],
+      agent_id: 'primary',
+    });
+    expect(featureView(routeInputOf(project), 'SPIKE-1')).toMatchObject({
+      parent: { feature: 'GAMMA', edge: 'requirements_design' },
+      profile: 'spike',
+      time_box: { status: 'active' },
+    });
+  });
+
+  it('says how its dependencies stand, and is null for a stranger', () => {
+    const on = (name: string) => ({ feature: name, asset: null });
+    const features = [testFeature('F', { dependencies: [on('G'), on('NONE')] }), testFeature('G')];
+    expect(featureView(routeInputOf({ features }), 'F')?.dependencies).toEqual([
+      { feature: 'G', asset: null, status: 'pending' },
+      { feature: 'NONE', asset: null, status: 'unknown' },
+    ]);
+    expect(featureView(routeInputOf({ features }), 'NONE')).toBeNull();
+  });
+});
+
+describe('the trace of a requirement', () => {
+  it('is the chain of its features with their places in the log', () => {
+    const trace = traceView(routeInputOf(project), 'ALPHA');
+    expect(trace.features.map(({ feature_id }) => feature_id)).toEqual(['ALPHA']);
+    expect(trace.features[0]?.chain.slice(2, 5)).toMatchObject([
+      {
+        edge: 'design_code',
+        stage: 'code',
+        status: 'converged',
+        positions: { started: 5, last: 6, converged: 6 },
+      },
+      { edge: 'code_unit_tests', status: 'iterating', positions: { started: 7, last: 9, converged: null } },
+      {
+        edge: 'design_test_cases',
+        status: 'pending',
+        positions: { started: null, last: null, converged: null },
+      },
+    ]);
+    expect(trace.gaps).toEqual([]);
+  });
+
+  it('finds every feature that delivers it, and names what is missing', () => {
+    const features = [
+      testFeature('A', { requirements: ['A', 'REQ-1'] }),
+      testFeature('B', { requirements: ['REQ-1'], intent: null }),
+    ];
+    const story = new EventLogBuilder().converge('A', ...ALL);
+    story.append('iteration_completed', 'B', 'intent_requirements', { status: 'converged' });
+    const trace = traceView(routeInputOf({ features, events: story }), 'REQ-1');
+    expect(trace.features.map(({ feature_id }) => feature_id)).toEqual(['A', 'B']);
+    expect(trace.gaps).toEqual([
+      'B names no intent',
+      'intent_requirements of B calls itself converged without evidence',
+      'B has no design yet',
+      'B has no code yet',
+      'B has no unit_tests yet',
+    ]);
+    expect(traceView(routeInputOf({ features, events: story }), 'REQ-2')).toMatchObject({
+      features: [],
+      gaps: ['no feature delivers REQ-2'],
+    });
+  });
+});
+
+describe('health', () => {
+  const kinds = (of: TestProject): string[] => healthView(routeInputOf(of)).findings.map(({ kind }) => kind);
+  const finds = (of: TestProject, kind: string, says: string): void => {
+    const found = healthView(routeInputOf(of)).findings.filter((one) => one.kind === kind);
+    expect(found.map((one) => one.says).join('\n')).toContain(says);
+  };
+  const features = [testFeature('F')];
+
+  it('is good where nothing is wrong', () => {
+    const health = healthView(
+      routeInputOf({ features, events: new EventLogBuilder().converge('F', ...ALL) }),
+    );
+    expect(health).toMatchObject({ healthy: true, findings: [], counts: { features: 1, stuck: 0 } });
+  });
+
+  it('finds what is stuck, and checks that fail again and again', () => {
+    const story = new EventLogBuilder();
+    for (let iteration = 1; iteration <= 4; iteration += 1) {
+      const evaluators = { details: [{ name: 'tests_pass', result: 'fail' }] };
+      story.append('iteration_completed', 'F', 'intent_requirements', { iteration, delta: 1, evaluators });
+    }
+    finds({ features, events: story }, 'stuck', 'intent_requirements of F is stuck');
+    finds({ features, events: story }, 'failing_check', 'tests_pass has failed 4 times in a row');
+    expect(healthView(routeInputOf({ features, events: story })).healthy).toBe(false);
+  });
+
+  it('finds spawns whose parent nobody knows, and children that never came back', () => {
+    const orphan = new EventLogBuilder().append('spawn_created', null, null, {
+      parent: 'GONE',
+      child: 'S',
+      vector_type: 'spike',
+    });
+    finds({ features, events: orphan }, 'orphaned_spawn', 'S was spawned from GONE');
+    const story = new EventLogBuilder().append('spawn_created', null, null, {
+      parent: 'F',
+      child: 'S',
+      vector_type: 'spike',
+    });
+    story.converge('S', ...SPECIFIED, 'design_code');
+    finds({ features, events: story }, 'not_folded_back', 'S is finished and has not folded back to F');
+    story.append('spawn_folded_back', null, null, { parent: 'F', child: 'S' });
+    expect(kinds({ features, events: story })).toEqual(['missing_vector']);
+  });
+
+  it('finds features that only the log knows, and types that nobody knows', () => {
+    const story = new EventLogBuilder().append('edge_started', 'PROP-7', 'design_code').append('moon_phase');
+    finds({ features, events: story }, 'missing_vector', 'the log speaks of PROP-7 (last at position 1)');
+    finds({ features, events: story }, 'unknown_type', '1 events of a type that nobody knows: moon_phase');
+  });
+
+  it('finds convergence without evidence, and without a start', () => {
+    const story = new EventLogBuilder()
+      .append('iteration_completed', 'F', 'intent_requirements', { status: 'converged', delta: 0 })
+      .append('edge_converged', 'F', 'requirements_design');
+    finds({ features, events: story }, 'unproven_convergence', 'intent_requirements of F');
+    finds({ features, events: story }, 'unstarted_convergence', 'requirements_design of F');
+  });
+
+  it('finds dependencies in a circle or on nobody, and profiles that are gone', () => {
+    const on = (name: string) => [{ feature: name, asset: null }];
+    const tangled = [
+      testFeature('A', { dependencies: on('B') }),
+      testFeature('B', { dependencies: on('A') }),
+    ];
+    finds({ features: tangled }, 'circular_dependency', 'A → B → A');
+    finds(
+      { features: [testFeature('A', { dependencies: on('Z') })] },
+      'unknown_dependency',
+      'A depends on Z',
+    );
+    finds({ features: [testFeature('A', { profile: 'gone' })] }, 'unknown_profile', 'standard stands in');
+  });
+
+  it('finds time boxes that run out, stale claims and leases that are over', () => {
+    const box = { duration_seconds: 4000, check_in_seconds: null, on_expiry: 'fold_back' as const };
+    const boxed = [testFeature('F', { time_box: { ...box, started: new Date(START_MS).toISOString() } })];
+    finds({ features: boxed }, 'time_box_expiring', '10 % of the time box of F are left');
+    finds(
+      { features: boxed, now_ms: START_MS + 4_000_000 },
+      'time_box',
+      'has run out: fold back what there is',
+    );
+    const story = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
+    const held = (state: 'stale' | 'lease_expired') => ({ 'F#intent_requirements': testClaim('ada', state) });
+    finds({ features, events: story, claims: held('stale') }, 'stale_claim', 'ada holds');
+    finds(
+      { features, events: story, claims: held('lease_expired') },
+      'lease_expired',
+      'anybody may take it over',
+    );
+  });
+
+  it('finds dimensions undecided and files misread', () => {
+    const constraints = { ...testMethodology().constraints, constraint_dimensions: {} };
+    finds({ features, methodology: testMethodology({ constraints }) }, 'constraint', 'security_model');
+    const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a text', line: 3 };
+    expect(healthView(routeInputOf({ features }), [fault]).findings).toMatchObject([
+      { kind: 'configuration', says: 'features/active/F.yml:3: expected a text' },
+    ]);
+  });
+
+  it('walks a chain of a hundred thousand, and tells each circle once', () => {
+    const chain = new Map(Array.from({ length: 100_000 }, (_, at) => [`${at}`, [`${at + 1}`]]));
+    expect(findCycles(chain)).toEqual([]);
+    expect(
+      findCycles(
+        new Map([
+          ['A', ['B', 'A']],
+          ['B', ['C']],
+          ['C', ['A']],
+        ]),
+      ),
+    ).toEqual([
+      ['A', 'B', 'C', 'A'],
+      ['A', 'A'],
+    ]);
+  });
+});
+
+describe('the schedule', () => {
+  it('is a Mermaid chart with a section for each feature', () => {
+    const story = new EventLogBuilder()
+      .converge('F', 'intent_requirements')
+      .append('edge_converged', 'F', 'requirements_design')
+      .append('edge_started', 'F', 'design_code');
+    expect(ganttText(routeInputOf({ features: [testFeature('F')], events: story })).split('\n')).toEqual([
+      'gantt',
+      '  title shop',
+      '  dateFormat YYYY-MM-DDTHH:mm:ss',
+      '  axisFormat %m-%d %H:%M',
+      '  section F Feature F',
+      '    ✓ intent → requirements :done, 2026-03-01T09:01:00, 2026-03-01T09:02:00',
+      '    ✓ requirements → design :done, 2026-03-01T08:03:00, 2026-03-01T09:03:00',
+      '    ● design → code :active, 2026-03-01T09:04:00, 2026-03-01T10:00:00',
+      '    ○ code ↔ unit_tests :2026-03-01T10:00:00, 2026-03-01T11:00:00',
+      '',
+    ]);
+  });
+
+  it('is not broken by a title, nor by a log that ends before it begins', () => {
+    const title = 'x\n  click F call alert():done; %%{init}%% #lt;script> "q"\u001b[2J -->';
+    const story = new EventLogBuilder()
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('edge_converged', 'F', 'intent_requirements', {}, { timestamp: '2026-02-01T00:00:00.000Z' });
+    const lines = ganttText(routeInputOf({ features: [testFeature('F', { title })], events: story })).split(
+      '\n',
+    );
+    expect(lines[4]).toBe('  section F x click F call alert() done init lt script q 2J -');
+    expect(lines[5]).toContain(':done, 2026-03-01T09:01:00, 2026-03-01T09:02:00');
+    expect(lines).toHaveLength(10);
+  });
+});
+
+describe('zoom', () => {
+  it('shows the graph in four bands', () => {
+    const { bands } = zoomView(routeInputOf(project), null);
+    expect(bands.map(({ band, percent, converged, total }) => [band, percent, converged, total])).toEqual([
+      ['Specification', 50, 5, 10],
+      ['Construction', 33, 3, 9],
+      ['Validation', 0, 0, 0],
+      ['Operations', 0, 0, 0],
+    ]);
+    expect(bands[3]?.edges).toEqual([
+      'code_cicd',
+      'cicd_running_system',
+      'running_system_telemetry',
+      'telemetry_intent',
+    ]);
+  });
+
+  it('shows an edge in any spelling, with its checks and its features, and a hint where there are many', () => {
+    const read = parseMethodology(DEFAULT_FILES);
+    if (!read.ok) throw new Error(JSON.stringify(read.faults));
+    const { edge } = zoomView(
+      routeInputOf({ ...project, methodology: read.methodology }),
+      'Code ↔ Unit Tests',
+    );
+    expect(edge).toMatchObject({ edge: 'code_unit_tests', band: 'Construction', edge_type: 'co_evolution' });
+    expect(edge?.sub_steps.length).toBeGreaterThan(5);
+    expect(edge?.hint).toContain('checks on one edge');
+    expect(edge?.features[0]).toEqual({ feature_id: 'ALPHA', status: 'iterating', iteration: 2, delta: 2 });
+  });
+
+  it('says which edge it does not know', () => {
+    expect(zoomView(routeInputOf(project), 'closure')).toMatchObject({ edge: null, unknown_edge: 'closure' });
+    expect(zoomView(routeInputOf({ methodology: null }), 'tdd')).toEqual({
+      bands: [],
+      edge: null,
+      unknown_edge: 'tdd',
+    });
+  });
+});

@@ -1,0 +1,522 @@
+import { describe, expect, it } from 'vitest';
+import type { ModuleMap } from '../definition/methodology.js';
+import { EventLogBuilder, START_MS } from '../testing/event-log-builder.js';
+import {
+  routeInputOf,
+  type TestProject,
+  testClaim,
+  testFeature,
+  testMethodology,
+} from '../testing/project.js';
+import { chooseRoute } from './choose-route.js';
+
+const go = (project: TestProject) => chooseRoute(routeInputOf(project));
+const SPECIFIED = ['intent_requirements', 'requirements_design'];
+const ALL = [...SPECIFIED, 'design_code', 'code_unit_tests'];
+const spawn = (child: string, parent: string, edge: string, more = {}) => ({
+  parent,
+  child,
+  vector_type: 'spike',
+  profile: 'spike',
+  reason: 'a risk',
+  triggered_at_edge: edge,
+  ...more,
+});
+const reply = (project: TestProject): string => go(project).reasons.join('\n');
+
+describe('the state of a workspace, the first that fits', () => {
+  const undecided = testMethodology({
+    constraints: {
+      ...testMethodology().constraints,
+      constraint_dimensions: { security_model: { flow: '  ' } },
+    },
+  });
+
+  it('is UNINITIALISED where nobody has set anything up', () => {
+    expect(go({ methodology: null })).toMatchObject({
+      state: 'UNINITIALISED',
+      feature: null,
+      next: 'gen init',
+    });
+  });
+
+  it('is NEEDS_CONSTRAINTS only once a feature has come to its design with a mandatory dimension empty', () => {
+    const features = [testFeature('F')];
+    const young = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
+    expect(go({ methodology: undecided, features, events: young }).state).toBe('IN_PROGRESS');
+    const story = new EventLogBuilder().converge('F', 'intent_requirements');
+    const route = go({ methodology: { ...undecided, has_intent: false }, features, events: story });
+    expect(route).toMatchObject({ state: 'NEEDS_CONSTRAINTS', feature: null });
+    expect(route.reasons.join()).toContain('security_model');
+    expect(go({ features, events: story }).state).toBe('IN_PROGRESS');
+    const hotfix = [testFeature('F', { profile: 'hotfix' })];
+    expect(go({ methodology: undecided, features: hotfix, events: story }).state).toBe('NEEDS_CONSTRAINTS');
+  });
+
+  it('is not NEEDS_CONSTRAINTS because somebody claims an edge far ahead, but where one there has converged', () => {
+    const features = [testFeature('F'), testFeature('G')];
+    const early = new EventLogBuilder().append('edge_started', 'F', 'code_unit_tests');
+    expect(go({ methodology: undecided, features, events: early })).toMatchObject({
+      state: 'IN_PROGRESS',
+      edge: 'intent_requirements',
+    });
+    const past = new EventLogBuilder().converge('F', 'requirements_design');
+    expect(go({ methodology: undecided, features, events: past }).state).toBe('NEEDS_CONSTRAINTS');
+  });
+
+  it('is NEEDS_INTENT without an intent, and NO_FEATURES without a feature', () => {
+    const without = testMethodology({ has_intent: false });
+    expect(go({ methodology: without }).state).toBe('NEEDS_INTENT');
+    expect(go({}).state).toBe('NO_FEATURES');
+  });
+
+  it('is STUCK before it is ALL_BLOCKED', () => {
+    const story = new EventLogBuilder()
+      .converge('X', ...SPECIFIED)
+      .iterate('X', 'design_code', 3, 3, 3)
+      .converge('Y', 'intent_requirements')
+      .append('edge_started', 'Y', 'requirements_design')
+      .append('spawn_created', null, null, spawn('SPIKE-1', 'Y', 'requirements_design'))
+      .append('edge_started', 'Z', 'intent_requirements')
+      .append('claim_suspended', 'Z', 'intent_requirements')
+      .append('claim_suspended', 'SPIKE-1', 'intent_requirements');
+    const features = [testFeature('X'), testFeature('Y'), testFeature('Z')];
+    const stuck = go({ features, events: story });
+    expect(stuck).toMatchObject({ state: 'STUCK', feature: null });
+    expect(stuck.escalations[0]).toMatchObject({ kind: 'stuck', severity: 'critical', feature_id: 'X' });
+    expect(stuck.next).toContain('--type discovery');
+    expect(go({ features: features.slice(1), events: story }).state).toBe('ALL_BLOCKED');
+  });
+
+  it('is ALL_CONVERGED when every feature is finished, begun optional edges included', () => {
+    const features = [testFeature('F')];
+    const story = new EventLogBuilder().converge('F', ...ALL);
+    expect(go({ features, events: story })).toMatchObject({
+      state: 'ALL_CONVERGED',
+      feature: null,
+      next: 'gen gaps',
+    });
+    story.append('edge_started', 'F', 'design_uat_tests');
+    expect(go({ features, events: story })).toMatchObject({ state: 'IN_PROGRESS', edge: 'design_uat_tests' });
+  });
+
+  it('is not converged by iterations that say so without an edge_converged', () => {
+    const story = new EventLogBuilder();
+    for (const edge of ALL) story.append('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
+    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
+      state: 'IN_PROGRESS',
+      edge: 'intent_requirements',
+    });
+  });
+});
+
+describe('a stuck edge', () => {
+  const with_ = (...deltas: number[]) => ({
+    features: [testFeature('F')],
+    events: new EventLogBuilder().converge('F', ...SPECIFIED).iterate('F', 'design_code', ...deltas),
+  });
+
+  it('has failed as often in a row, with the same number of failures', () => {
+    expect(go(with_(5, 3, 3, 3)).state).toBe('STUCK');
+    expect(go(with_(3, 3, 2)).state).toBe('IN_PROGRESS');
+    expect(go(with_(3, 3)).state).toBe('IN_PROGRESS');
+    expect(go(with_(3, -1, 3, 3)).state).toBe('IN_PROGRESS');
+  });
+
+  it('is none with three zeros in a row (7.3)', () => {
+    expect(go(with_(0, 0, 0)).state).toBe('IN_PROGRESS');
+  });
+
+  it('is judged by the threshold of its profile, and of the edge where it has one', () => {
+    const story = new EventLogBuilder().converge('F', 'intent_requirements').iterate('F', 'design_code', 2);
+    expect(go({ features: [testFeature('F', { profile: 'hotfix' })], events: story }).state).toBe('STUCK');
+    const patient = {
+      edge: 'design_code',
+      description: '',
+      checklist: [],
+      max_iterations: null,
+      human_required: false,
+    };
+    const edges = { design_code: { ...patient, stuck_threshold: 4, extra: {} } };
+    expect(go({ ...with_(3, 3, 3), methodology: testMethodology({ edges }) }).state).toBe('IN_PROGRESS');
+  });
+
+  it('does not keep others from going on, and is tried again by whoever names the feature', () => {
+    const project = { ...with_(3, 3, 3), features: [testFeature('F'), testFeature('G')] };
+    expect(go(project)).toMatchObject({ state: 'STUCK', feature: 'G', edge: 'intent_requirements' });
+    expect(go(project).skipped).toMatchObject([{ feature: 'F', edge: 'design_code' }, { feature: 'F' }]);
+    expect(go({ ...project, request: { feature: 'F' } })).toMatchObject({
+      feature: 'F',
+      iteration: 4,
+      refused: null,
+    });
+  });
+
+  it('is not stuck once it was started anew', () => {
+    const { features, events } = with_(3, 3, 3);
+    expect(go({ features, events: events.append('edge_started', 'F', 'design_code') }).state).toBe(
+      'IN_PROGRESS',
+    );
+  });
+});
+
+describe('of several features', () => {
+  it('1: the one with less than a quarter of its time box left goes first, the least left before others', () => {
+    const box = (duration_seconds: number) => ({
+      duration_seconds,
+      check_in_seconds: null,
+      on_expiry: 'fold_back' as const,
+      started: new Date(START_MS).toISOString(),
+    });
+    const features = [
+      testFeature('CALM', { time_box: box(36_000) }),
+      testFeature('SOON', { time_box: box(4000) }),
+      testFeature('SOONER', { time_box: box(3700) }),
+      testFeature('OVER', { time_box: box(3600) }),
+    ];
+    const story = new EventLogBuilder().converge('CALM', ...SPECIFIED);
+    const route = go({ features, events: story });
+    expect(route.feature).toBe('SOONER');
+    expect(route.reasons.join()).toContain('3 % of its time box are left');
+    expect(route.skipped).toMatchObject([{ feature: 'OVER', says: 'its time box has run out' }]);
+    expect(route.escalations).toMatchObject([{ kind: 'time_box', feature_id: 'OVER' }]);
+  });
+
+  it('1: a time box with a quarter or more left is no hurry', () => {
+    const time_box = {
+      duration_seconds: 4800,
+      check_in_seconds: null,
+      on_expiry: 'fold_back' as const,
+      started: new Date(START_MS).toISOString(),
+    };
+    const story = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
+    expect(
+      go({ features: [testFeature('BOXED', { time_box }), testFeature('NEAR')], events: story }).feature,
+    ).toBe('NEAR');
+  });
+
+  it('2: the one with the fewest edges to go; edges nobody has mentioned count (7.3)', () => {
+    const story = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
+    const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
+    expect(go({ features, events: story })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
+    expect(reply({ features, events: story })).toContain(
+      'NEAR goes before EMPTY: it has the fewest edges to go: 2',
+    );
+  });
+
+  it('3: the one of higher priority', () => {
+    const features = [
+      testFeature('A', { priority: 'low' }),
+      testFeature('B', { priority: 'high' }),
+      testFeature('C'),
+    ];
+    expect(reply({ features })).toContain('B goes before C: its priority is high');
+  });
+
+  it('4: the one worked on last; a silence noticed is no work', () => {
+    const story = new EventLogBuilder()
+      .append('edge_started', 'A', 'intent_requirements')
+      .append('edge_started', 'B', 'intent_requirements')
+      .append('claim_expired', 'A', 'intent_requirements');
+    const features = [testFeature('A'), testFeature('B')];
+    expect(go({ features, events: story }).feature).toBe('B');
+    expect(reply({ features, events: story })).toContain('it was worked on last');
+  });
+
+  it('by name, where nothing tells them apart', () => {
+    expect(reply({ features: [testFeature('B'), testFeature('A')] })).toContain('A comes first by its name');
+  });
+});
+
+describe('the edge of a feature', () => {
+  it('is the first of its profile that has not converged, under its canonical name (7.3)', () => {
+    const story = new EventLogBuilder().converge('F', 'Intent → Requirements', 'requirements->design');
+    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
+      feature: 'F',
+      edge: 'design_code',
+      iteration: 1,
+      next: 'gen task claim F#design_code',
+    });
+  });
+
+  it('starts from what comes before it where its profile leaves the edge between out', () => {
+    const features = [testFeature('F', { profile: 'hotfix' })];
+    expect(go({ features }).edge).toBe('intent_requirements');
+    expect(go({ features, events: new EventLogBuilder().converge('F', 'intent_requirements') }).edge).toBe(
+      'design_code',
+    );
+  });
+
+  it('is a co-evolution as one unit, told by either arrow', () => {
+    const story = new EventLogBuilder()
+      .converge('F', ...SPECIFIED, 'design_code')
+      .append('edge_started', 'F', 'code↔unit_tests');
+    expect(go({ features: [testFeature('F')], events: story }).edge).toBe('code_unit_tests');
+    story.append('edge_converged', 'F', 'code→unit_tests');
+    expect(go({ features: [testFeature('F')], events: story }).state).toBe('ALL_CONVERGED');
+  });
+
+  it('is optional only if begun, or asked for', () => {
+    const story = new EventLogBuilder().converge('F', ...SPECIFIED);
+    const features = [testFeature('F')];
+    expect(go({ features, events: story }).edge).toBe('design_code');
+    expect(reply({ features, events: story })).toContain('optional and not begun: design_test_cases');
+    expect(go({ features, events: story, request: { edge: 'design→test_cases' } }).edge).toBe(
+      'design_test_cases',
+    );
+  });
+
+  it('is passed over while a spawn is out, and what rests on it too', () => {
+    const story = new EventLogBuilder()
+      .converge('F', 'intent_requirements')
+      .append('spawn_created', null, null, spawn('SPIKE-1', 'F', 'requirements_design'));
+    const route = go({ features: [testFeature('F')], events: story });
+    expect(route).toMatchObject({ state: 'IN_PROGRESS', feature: 'SPIKE-1', edge: 'intent_requirements' });
+    expect(route.skipped[0]).toEqual({
+      feature: 'F',
+      edge: 'requirements_design',
+      says: 'it waits for SPIKE-1 to fold back',
+    });
+    story.append('spawn_folded_back', null, null, {
+      parent: 'F',
+      child: 'SPIKE-1',
+      fold_back_status: 'converged',
+    });
+    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
+      feature: 'F',
+      edge: 'requirements_design',
+    });
+  });
+
+  it('waits for the whole of a dependency: one converged edge of it is not enough (7.3)', () => {
+    const features = [testFeature('B', { dependencies: [{ feature: 'A', asset: null }] }), testFeature('A')];
+    const story = new EventLogBuilder().converge('A', 'intent_requirements');
+    expect(go({ features, events: story }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
+    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toContain(
+      'requirements_design has not converged',
+    );
+    expect(go({ features, events: story.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
+  });
+
+  it('waits for a dependency up to the asset that it needs', () => {
+    const features = [
+      testFeature('B', { dependencies: [{ feature: 'A', asset: 'design' }] }),
+      testFeature('A'),
+    ];
+    const story = new EventLogBuilder().converge('A', 'intent_requirements');
+    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toContain('the design of A');
+    story.converge('A', 'requirements_design');
+    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toBeNull();
+  });
+
+  it('is held by nobody else; its holder is named', () => {
+    const story = new EventLogBuilder().append(
+      'edge_started',
+      'A',
+      'intent_requirements',
+      {},
+      { agent_id: 'ada' },
+    );
+    const project = {
+      features: [testFeature('A'), testFeature('B')],
+      events: story,
+      claims: { 'A#intent_requirements': testClaim('ada') },
+    };
+    const route = go({ ...project, request: { agent_id: 'bob' } });
+    expect(route.feature).toBe('B');
+    expect(route.skipped).toEqual([
+      { feature: 'A', edge: 'intent_requirements', says: 'ada holds it since 2026-03-01T09:00:00.000Z' },
+    ]);
+    expect(go({ ...project, request: { agent_id: 'ada' } }).feature).toBe('A');
+    expect(go({ ...project, request: { agent_id: 'bob', feature: 'A' } }).refused).toContain('ada holds it');
+  });
+
+  it.each([
+    ['stale', 'B', 'has not been heard of'],
+    ['awaiting_human', 'B', 'waits for a human'],
+    ['lease_expired', 'A', ''],
+  ] as const)('whose claim is %s leads to %s', (state, expected, says) => {
+    const story = new EventLogBuilder().append('edge_started', 'A', 'intent_requirements');
+    const claims = { 'A#intent_requirements': testClaim('ada', state) };
+    const route = go({
+      features: [testFeature('A'), testFeature('B')],
+      events: story,
+      claims,
+      request: { agent_id: 'bob' },
+    });
+    expect(route.feature).toBe(expected);
+    expect(route.skipped.map((one) => one.says).join()).toContain(says);
+  });
+});
+
+describe('what the caller insists on', () => {
+  const features = [testFeature('F'), testFeature('G')];
+  const story = new EventLogBuilder().converge('F', 'intent_requirements');
+
+  it('is followed: a feature, an edge in any spelling, a profile', () => {
+    expect(go({ features, events: story, request: { feature: 'G' } })).toMatchObject({ feature: 'G' });
+    expect(go({ features, events: story, request: { edge: 'Intent → Requirements' } })).toMatchObject({
+      feature: 'G',
+      edge: 'intent_requirements',
+    });
+    expect(go({ features, events: story, request: { feature: 'F', profile: 'hotfix' } }).edge).toBe(
+      'design_code',
+    );
+  });
+
+  it.each([
+    [{ feature: 'NONE' }, 'there is no feature NONE; known are F, G'],
+    [{ edge: 'closure' }, 'there is no edge closure'],
+    [{ profile: 'baroque' }, 'there is no profile baroque; known are standard, full, hotfix, spike'],
+    [{ profile: 'constructor' }, 'there is no profile constructor'],
+    [{ feature: 'F', edge: 'intent_requirements' }, 'it has converged'],
+    [{ feature: 'F', edge: 'code_unit_tests' }, 'design_code of F has not converged yet'],
+    [
+      { feature: 'F', profile: 'spike', edge: 'code_unit_tests' },
+      'the profile spike of F leaves out code_unit_tests',
+    ],
+    [{ feature: 'F', edge: 'telemetry_intent' }, 'leaves out telemetry_intent'],
+  ])('is refused in a plain sentence: %j', (asked, says) => {
+    const route = go({ features, events: story, request: asked });
+    expect(route).toMatchObject({ feature: null, edge: null });
+    expect(route.refused).toContain(says);
+    expect(route.next).not.toBe('');
+  });
+
+  it('is refused when the feature is finished', () => {
+    const done = new EventLogBuilder().converge('F', ...ALL);
+    expect(go({ features, events: done, request: { feature: 'F' } }).refused).toContain('F is finished');
+  });
+});
+
+describe('work that touches the same modules', () => {
+  const modules: ModuleMap = {
+    feature_module_map: { A: ['auth'], B: ['auth', 'web'], C: ['charts'] },
+    dependency_dag: { auth: ['users'] },
+  };
+  const story = new EventLogBuilder().append(
+    'edge_started',
+    'A',
+    'intent_requirements',
+    {},
+    { agent_id: 'ada' },
+  );
+  const claims = { 'A#intent_requirements': testClaim('ada') };
+  const features = [
+    testFeature('A'),
+    testFeature('B', { priority: 'high' }),
+    testFeature('C'),
+    testFeature('U'),
+  ];
+  const project = { features, events: story, claims, modules, request: { agent_id: 'bob' } };
+
+  it('is warned of across agents, with the shared modules and an order (7.2)', () => {
+    const route = go(project);
+    expect(route).toMatchObject({ feature: 'B', refused: null });
+    expect(route.parallel).toEqual([
+      {
+        feature_id: 'A',
+        edge: 'intent_requirements',
+        agent_id: 'ada',
+        inner_product: 2,
+        shared_modules: ['auth', 'users'],
+        says: 'B and A (ada on intent_requirements) both touch auth, users: build users, auth first, then A, then B',
+      },
+    ]);
+    expect(route.reasons).toContain(route.parallel[0]?.says);
+  });
+
+  it('is free where nothing is shared', () => {
+    const route = go({ ...project, request: { agent_id: 'bob', feature: 'C' } });
+    expect(route.parallel).toEqual([]);
+    expect(route.reasons.join()).toContain('shares no module');
+  });
+
+  it('is unknown, and said so, where the map does not name a feature (7.2)', () => {
+    const route = go({ ...project, request: { agent_id: 'bob', feature: 'U' } });
+    expect(route.parallel).toMatchObject([{ inner_product: null, shared_modules: [] }]);
+    expect(route.reasons.join()).toContain('unknown whether U shares modules with A');
+  });
+
+  it('is one’s own business where the claim is one’s own', () => {
+    expect(go({ ...project, request: { agent_id: 'ada', feature: 'B' } }).parallel).toEqual([]);
+  });
+
+  it('is refused where that is enforced, and something else is offered', () => {
+    const offered = go({ ...project, enforce: true });
+    expect(offered).toMatchObject({ feature: 'C', refused: null });
+    expect(offered.skipped).toContainEqual({
+      feature: 'B',
+      edge: null,
+      says: expect.stringContaining('auth, users'),
+    });
+    const refused = go({ ...project, enforce: true, request: { agent_id: 'bob', feature: 'B' } });
+    expect(refused).toMatchObject({ feature: null, parallel: [{ inner_product: 2 }] });
+    expect(refused.refused).toMatch(/^parallelism is enforced: B and A/);
+  });
+});
+
+describe('what waits for a human', () => {
+  it('comes first of all reasons, the gravest before the rest', () => {
+    const story = new EventLogBuilder()
+      .append('intent_raised', null, null, { intent_id: 'INT-7', trigger: 'slow', severity: 'low' })
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('convergence_escalated', 'F', 'intent_requirements', { reason: 'outside_role_authority' });
+    const route = go({ features: [testFeature('F'), testFeature('G')], events: story });
+    expect(route.escalations.map(({ kind }) => kind)).toEqual(['escalation', 'intent']);
+    expect(route.escalations[0]?.next).toBe('gen review --feature F --edge intent_requirements');
+    expect(route.reasons[0]).toMatch(/^2 things wait for a human, first of all: primary may not settle/);
+    expect(route.feature).toBe('G');
+  });
+
+  it('is told once, be it in the log, in a claim or in both', () => {
+    const story = new EventLogBuilder()
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('claim_expired', 'F', 'intent_requirements', { disposition: 'held' });
+    const claims = { 'F#intent_requirements': testClaim('ada', 'stale') };
+    const route = go({ features: [testFeature('F')], events: story, claims });
+    expect(route.escalations.map(({ kind }) => kind)).toEqual(['stale_claim']);
+    expect(route.escalations[0]?.next).toContain('gen task force-release F#intent_requirements');
+  });
+
+  it('is an edge that is held, and to lift the hold comes before anything new', () => {
+    const story = new EventLogBuilder()
+      .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' })
+      .append('edge_started', 'F', 'intent_requirements')
+      .append('edge_held', 'F', 'intent_requirements', { reason: 'not what we meant' });
+    const route = go({ features: [testFeature('F')], events: story });
+    expect(route.escalations).toMatchObject([
+      {
+        kind: 'hold',
+        severity: 'high',
+        feature_id: 'F',
+        edge: 'intent_requirements',
+        says: 'intent_requirements of F is held: not what we meant',
+      },
+      { kind: 'intent' },
+    ]);
+    expect([route.state, route.next]).toEqual([
+      'ALL_BLOCKED',
+      'gen task unhold F#intent_requirements --reason settled',
+    ]);
+    story.append('edge_unheld', 'F', 'intent_requirements');
+    expect(go({ features: [testFeature('F')], events: story }).escalations).toMatchObject([
+      { kind: 'intent' },
+    ]);
+  });
+
+  it('is an edge that has used its iterations', () => {
+    const story = new EventLogBuilder().iterate('F', 'intent_requirements', 9, 8, 7, 6, 5);
+    expect(go({ features: [testFeature('F')], events: story }).escalations).toMatchObject([
+      { kind: 'max_iterations' },
+    ]);
+  });
+
+  it('never offers a command that a hostile name has bent', () => {
+    const story = new EventLogBuilder()
+      .append('edge_started', "F'; rm -rf ~; '", 'x')
+      .append('convergence_escalated', "F'; rm -rf ~; '", 'x y\u001b[2J');
+    const next = go({ features: [testFeature('G')], events: story }).escalations[0]?.next ?? '';
+    expect(next).toBe(`gen review --feature 'F'\\''; rm -rf ~; '\\''' --edge 'x_y�[2j'`);
+  });
+});

@@ -1,0 +1,82 @@
+import { type FeatureProgress, type FeatureStep, isCountedStep } from '../progress/feature-progress.js';
+import type { EdgeClaim } from '../progress/feature-state.js';
+import { type ProjectProgress, stepObstacle } from '../progress/project-progress.js';
+import type { RouteInput } from '../progress/route-input.js';
+import type { RouteAdvice } from './route.js';
+
+type RouteRequest = RouteInput['request'];
+type SkippedEdge = RouteAdvice['skipped'][number];
+
+/** A feature that can continue, and its next step. */
+export interface RouteCandidate {
+  readonly progress: FeatureProgress;
+  readonly step: FeatureStep;
+}
+
+export interface EdgeChoice {
+  readonly candidate: RouteCandidate | null;
+  readonly skipped: readonly SkippedEdge[];
+}
+
+/** Chooses the first edge of the feature's profile that the caller could claim now, and lists what was skipped and why. */
+export function chooseEdge(
+  projectProgress: ProjectProgress,
+  progress: FeatureProgress,
+  request: RouteRequest,
+): EdgeChoice {
+  const feature = progress.row.vector.feature_id;
+  const obstacle = projectProgress.obstacleOf(progress);
+  if (obstacle !== null && !(obstacle.kind === 'time_box' && request.feature === feature)) {
+    return { candidate: null, skipped: [{ feature, edge: null, says: obstacle.message }] };
+  }
+  const otherClaim = request.feature === feature ? null : otherAgentsClaim(progress, request);
+  if (otherClaim !== null) return { candidate: null, skipped: [{ feature, ...otherClaim }] };
+  const skipped: SkippedEdge[] = [];
+  for (const step of progress.steps) {
+    if (!isRequestedStep(step, request)) continue;
+    const message = stepRefusal(progress, step, request);
+    if (message === null) return { candidate: { progress, step }, skipped };
+    skipped.push({ feature, edge: step.edge, says: message });
+  }
+  return { candidate: null, skipped };
+}
+
+/** An optional edge that has not started is offered only on request. */
+function isRequestedStep(step: FeatureStep, request: RouteRequest): boolean {
+  if (request.edge !== undefined) return step.edge === request.edge;
+  return isCountedStep(step) && step.status !== 'converged';
+}
+
+/** Two agents on one feature share all of its modules, so a feature in work is left to its holder. */
+function otherAgentsClaim(
+  { steps, row }: FeatureProgress,
+  request: RouteRequest,
+): Omit<SkippedEdge, 'feature'> | null {
+  for (const [edge, claim] of row.claims) {
+    const isConverged = steps.some((step) => step.edge === edge && step.status === 'converged');
+    if (!isConverged && isHeldByAnother(claim, request)) return { edge, says: holderMessage(claim) };
+  }
+  return null;
+}
+
+/** Whether another agent has an open claim. A claim with an expired lease may be taken over. */
+export const isHeldByAnother = ({ agent_id, state }: EdgeClaim, request: RouteRequest): boolean =>
+  agent_id !== request.agent_id && state !== 'lease_expired';
+
+function holderMessage({ agent_id, state, since }: EdgeClaim): string {
+  if (state === 'stale') return `${agent_id} holds it since ${since} and has not been heard of`;
+  if (state === 'awaiting_human') return `${agent_id} holds it and waits for a human`;
+  return `${agent_id} holds it since ${since}`;
+}
+
+function stepRefusal(progress: FeatureProgress, step: FeatureStep, request: RouteRequest): string | null {
+  if (step.status === 'converged') return 'it has converged; an operator can reset it';
+  const obstacle = stepObstacle(progress, step);
+  if (obstacle !== null) return obstacle.message;
+  if (step.claim !== null && isHeldByAnother(step.claim, request)) return holderMessage(step.claim);
+  // A request that names the feature is a deliberate retry of a stuck edge.
+  if (step.stuck && request.feature === undefined) {
+    return `it is stuck: delta ${step.state?.delta} again and again, and needs a human or another idea`;
+  }
+  return null;
+}

@@ -1,0 +1,62 @@
+import { ownValue } from '../../own-value.js';
+import type { Methodology } from '../definition/methodology.js';
+import { type FeatureProgress, unconvergedSteps } from '../progress/feature-progress.js';
+import type { ProjectProgress } from '../progress/project-progress.js';
+import type { RouteInput } from '../progress/route-input.js';
+import type { WorkspaceState } from './route.js';
+
+/** Derives the workspace state: the first of the eight that applies. */
+export function workspaceState(
+  { methodology }: RouteInput,
+  projectProgress: ProjectProgress,
+): WorkspaceState {
+  if (methodology === null) return 'UNINITIALISED';
+  const active = [...projectProgress.features.values()].filter(({ isComplete }) => !isComplete);
+  if (
+    undecidedDimensions(methodology).length > 0 &&
+    active.some((progress) => needsConstraints(methodology, progress))
+  ) {
+    return 'NEEDS_CONSTRAINTS';
+  }
+  if (!methodology.has_intent) return 'NEEDS_INTENT';
+  if (projectProgress.features.size === 0) return 'NO_FEATURES';
+  const statuses = active.map(projectProgress.statusOf);
+  if (statuses.includes('stuck')) return 'STUCK';
+  if (statuses.length > 0 && statuses.every((status) => WAITING_STATUSES.has(status))) return 'ALL_BLOCKED';
+  return statuses.length > 0 ? 'IN_PROGRESS' : 'ALL_CONVERGED';
+}
+
+const WAITING_STATUSES: ReadonlySet<string> = new Set(['blocked', 'pending_review', 'time_box_expired']);
+
+const FIRST_CONSTRAINED_EDGE = 'requirements_design';
+
+/**
+ * Whether a feature depends on the mandatory dimensions: from the design edge on. Its converged edges and its current
+ * one count; a claim on a later edge does not.
+ */
+function needsConstraints({ topology }: Methodology, progress: FeatureProgress): boolean {
+  const order = topology.transitions.map(({ edge }) => edge);
+  const from = order.indexOf(FIRST_CONSTRAINED_EDGE);
+  if (from === -1) return false;
+  const convergedSteps = progress.steps.filter(({ status }) => status === 'converged');
+  const currentStep = unconvergedSteps(progress).slice(0, 1);
+  return [...convergedSteps, ...currentStep].some(({ edge }) => order.indexOf(edge) >= from);
+}
+
+/** Mandatory dimensions that the project has not decided. */
+export function undecidedDimensions({ topology, constraints }: Methodology): string[] {
+  return topology.constraint_dimensions
+    .filter(({ name, mandatory }) => mandatory && !isDecided(constraints.constraint_dimensions, name))
+    .map(({ name }) => name);
+}
+
+export function isDecided(dimensions: Readonly<Record<string, unknown>>, name: string): boolean {
+  return hasContent(ownValue(dimensions, name));
+}
+
+/** Whether a value is, or contains, a non-empty text or a number. */
+function hasContent(value: unknown): boolean {
+  if (value === null || value === undefined) return false;
+  if (typeof value === 'string') return value.trim() !== '';
+  return typeof value === 'object' ? Object.values(value).some(hasContent) : true;
+}

@@ -1,0 +1,32 @@
+import type { FeatureVector, Methodology, ParsedMethodology } from './definition/methodology.js';
+import { parseMethodology } from './definition/read-methodology.js';
+
+export type ValidMethodology = ParsedMethodology & { ok: true };
+
+/** Parses files that must be valid. */
+export function parseValidMethodology(files: Readonly<Record<string, string>> = {}): ValidMethodology {
+  const parsed = parseMethodology(new Map(Object.entries(files)));
+  if (!parsed.ok) throw new Error(`cannot be read: ${JSON.stringify(parsed.faults, null, 2)}`);
+  return parsed;
+}
+
+export const parsedMethodologyOf = (files: Readonly<Record<string, string>> = {}): Methodology =>
+  parseValidMethodology(files).methodology;
+
+export const buildFeature = (overrides: Partial<FeatureVector> = {}): FeatureVector => ({
+  feature_id: 'REQ-F-SHOP-001',
+  title: 'A basket',
+  intent: null,
+  vector_type: 'feature',
+  profile: 'standard',
+  priority: 'medium',
+  created: null,
+  time_box: null,
+  parent: null,
+  dependencies: [],
+  requirements: ['REQ-F-SHOP-001'],
+  acceptance_criteria: [],
+  threshold_overrides: {},
+  additional_checks: [],
+  ...overrides,
+});

@@ -1,0 +1,115 @@
+import {
+  effectiveTimeBox,
+  type FeatureProgress,
+  type FeatureStep,
+  type StepStatus,
+} from '../progress/feature-progress.js';
+import type { ChildState, EdgeState } from '../progress/feature-state.js';
+import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
+import type { RouteInput } from '../progress/route-input.js';
+import { isDecided } from '../routing/route-state.js';
+import { type FeatureSummary, featureSummary } from './status.js';
+
+export interface TrajectoryEntry {
+  readonly edge: string;
+  readonly optional: boolean;
+  readonly status: StepStatus;
+  readonly stuck: boolean;
+  readonly iteration: number;
+  readonly delta: number | null;
+  readonly deltas: readonly (number | null)[];
+  readonly started_at: string | null;
+  readonly converged_at: string | null;
+  readonly convergence_type: string | null;
+  readonly agent_id: string | null;
+  readonly agent_role: string | null;
+  readonly blocked_by: string | null;
+  readonly hold: string | null;
+  readonly context_hash: string | null;
+  readonly evaluators: EdgeState['evaluators'];
+  readonly failing: readonly { readonly check: string; readonly times_in_a_row: number }[];
+}
+
+export interface FeatureView extends FeatureSummary {
+  readonly intent: string | null;
+  readonly parent: { readonly feature: string; readonly edge: string | null; readonly reason: string } | null;
+  readonly children: readonly ChildState[];
+  readonly trajectory: readonly TrajectoryEntry[];
+  readonly dependencies: readonly {
+    readonly feature: string;
+    readonly asset: string | null;
+    readonly status: string;
+  }[];
+  readonly constraint_dimensions: readonly {
+    readonly name: string;
+    readonly mandatory: boolean;
+    readonly decided: boolean;
+  }[];
+  readonly time_box_rule: ReturnType<typeof effectiveTimeBox>;
+  readonly context_hash: string | null;
+  readonly last_event_at: string | null;
+  readonly last_position: number | null;
+}
+
+/** Details of one feature; null if it does not exist. */
+export function featureView(input: RouteInput, featureId: string): FeatureView | null {
+  const projectProgress = projectProgressOf(input);
+  const progress = projectProgress.features.get(featureId);
+  if (progress === undefined) return null;
+  const { vector, state } = progress.row;
+  const trajectory = progress.steps.map(trajectoryEntry);
+  return {
+    ...featureSummary(progress, projectProgress),
+    intent: vector.intent,
+    parent: vector.parent ?? state?.parent ?? null,
+    children: [...(state?.children.values() ?? [])],
+    trajectory,
+    dependencies: dependencyStatuses(progress, projectProgress),
+    constraint_dimensions: dimensionStatuses(input),
+    time_box_rule: effectiveTimeBox(progress.row),
+    context_hash: trajectory.findLast((line) => line.context_hash !== null)?.context_hash ?? null,
+    last_event_at: state?.last_event_at ?? null,
+    last_position: state?.last_position ?? null,
+  };
+}
+
+function trajectoryEntry({ edge, optional, status, stuck, state }: FeatureStep): TrajectoryEntry {
+  return {
+    edge,
+    optional,
+    status,
+    stuck,
+    iteration: state?.iteration ?? 0,
+    delta: state?.delta ?? null,
+    deltas: state?.deltas ?? [],
+    started_at: state?.started_at ?? null,
+    converged_at: state?.converged_at ?? null,
+    convergence_type: state?.convergence_type ?? null,
+    agent_id: state?.agent_id ?? null,
+    agent_role: state?.agent_role ?? null,
+    blocked_by: state?.blocked_by ?? null,
+    hold: state?.hold ?? null,
+    context_hash: state?.context_hash ?? null,
+    evaluators: state?.evaluators ?? null,
+    failing: [...(state?.failing ?? [])].map(([check, times_in_a_row]) => ({ check, times_in_a_row })),
+  };
+}
+
+function dependencyStatuses(
+  { row }: FeatureProgress,
+  { features, statusOf }: ProjectProgress,
+): FeatureView['dependencies'] {
+  return row.vector.dependencies.map(({ feature, asset }) => {
+    const found = features.get(feature);
+    return { feature, asset, status: found === undefined ? 'unknown' : statusOf(found) };
+  });
+}
+
+function dimensionStatuses({ methodology }: RouteInput): FeatureView['constraint_dimensions'] {
+  const decided = methodology?.constraints.constraint_dimensions ?? {};
+  return (methodology?.topology.constraint_dimensions ?? []).map(({ name, mandatory }) => ({
+    name,
+    mandatory,
+    decided: isDecided(decided, name),
+  }));
+}
