@@ -17,8 +17,14 @@ import { shellLine } from './setup/shell-line.js';
 export async function trackedWarning(io: Io, folder: string): Promise<string[]> {
   const isWorkspace = basename(dirname(folder)) === WORKSPACE_FOLDER;
   const { paths, hasKeys } = await trackedSecrets(folder, isWorkspace ? WORKSPACE_SECRETS : STORE_SECRETS);
-  if (paths.length === 0) return [];
   const displayFolder = relative(io.cwd, folder) || '.';
+  if (paths.length === 0 && hasKeys) {
+    return [
+      `${displayFolder} is in a git repository, and git cannot be run there: it is unknown whether others have the store's secret.`,
+      'No key works here. Install git, or keep the store outside the repository (--store file:/var/lib/genesis).',
+    ];
+  }
+  if (paths.length === 0) return [];
   const names = [...new Set(paths.map((path) => path.split('/', 1)[0] ?? ''))];
   const secrets = names.filter((name) => name.toLowerCase() === STORE_FILE);
   const others = names.filter((name) => !secrets.includes(name));

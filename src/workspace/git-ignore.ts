@@ -22,6 +22,8 @@ const IGNORED_PATHS: readonly string[] = [
   'events/.replaced/',
   'events/.swap',
   'agents/',
+  // The last sync of this machine, with the remote that a token is sent to.
+  'sync.yml',
 ];
 const FILE_BYTES_MAX = 256 * 1024;
 

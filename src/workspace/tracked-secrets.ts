@@ -1,5 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
+import { caseFoldedPath } from '../core/methodology/definition/guarded-paths.js';
 import { PLATFORM_TENANT } from '../core/subject.js';
 import { STORE_FILE, TENANTS_FOLDER } from '../stores/file/layout.js';
 import { nullSeparated, runGit } from './drafts/git.js';
@@ -21,24 +22,40 @@ export const STORE_SECRETS: readonly string[] = [STORE_FILE, PLATFORM_TENANT];
 /** Secret names in a workspace's `events` folder. */
 export const WORKSPACE_SECRETS: readonly string[] = [STORE_FILE, TENANTS_FOLDER, 'server.json'];
 
-/** Asks git which of these names it tracks, ignoring case. Empty without a repository, or if git fails. */
+/**
+ * Asks git which of these names it tracks, however they are spelled. Without a repository there are none. Where git
+ * cannot tell, the keys count as tracked: a key is trusted only if nobody else can have written it.
+ */
 export async function trackedSecrets(folder: string, names: readonly string[]): Promise<TrackedSecrets> {
   const real = await realpath(folder).catch(() => null);
   const top = real === null ? null : await repositoryOf(real);
   if (real === null || top === null) return NO_SECRETS;
   // Name the repository explicitly: a checked-out folder could be made to look like one.
   const repository = ['--git-dir', join(top, '.git'), '--work-tree', top];
-  const pathspecs = names.map((name) => `:(icase)${name}`);
-  const listed = await runGit(real, [...OFFLINE, ...repository, 'ls-files', '-z', '--', ...pathspecs]);
-  const paths = listed.ok ? nullSeparated(listed.out) : [];
+  const inside = relative(top, real).split(sep).join('/');
+  const prefix = inside === '' ? '' : `${inside}/`;
+  // From the top: git compares the folder that it is run in with regard to case.
+  const pathspec = `:(top,icase)${prefix}`;
+  const listed = await runGit(top, [...OFFLINE, ...repository, 'ls-files', '-z', '--', pathspec]);
+  if (!listed.ok) return { paths: [], hasKeys: true };
+  const paths = nullSeparated(listed.out)
+    .map((path) => path.slice(prefix.length))
+    .filter((path) => names.some((name) => isAt(path, name)));
   return { paths, hasKeys: paths.some(isKeyFile) };
+}
+
+/** Whether a file system that ignores case may take the path for this name, or for a file below it. */
+function isAt(path: string, name: string): boolean {
+  const folded = caseFoldedPath(path);
+  const wanted = caseFoldedPath(name);
+  return folded === wanted || folded.startsWith(`${wanted}/`);
 }
 
 /** Never fetch anything while reading the index. */
 const OFFLINE = ['-c', 'protocol.allow=never'];
 
 function isKeyFile(path: string): boolean {
-  const name = path.toLowerCase();
+  const name = caseFoldedPath(path);
   return KEY_FILES.includes(name) || KEY_FOLDERS.some((folder) => name.startsWith(folder));
 }
 

@@ -85,7 +85,7 @@ const introText = ({ url }: DemoServer, folder: string, agents: number): string 
   ].join('\n');
 
 const NEXT_STEPS = `
-What now? Join an agent of your own (README.md, “Join an agent”), or look around in what this leaves behind:
+What now? Connect an agent of your own (README.md, “Connect an agent”), or look around in what this leaves behind:
 npm run demo -- --keep (or gen demo --keep).`;
 
 function summaryText(context: CommandContext, { guarantees, lineage, log }: DemoOutcome): string {

@@ -1,8 +1,10 @@
+import { basename, dirname } from 'node:path';
 import { withoutPassword } from '../../server/store-url.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { coordinatorRemote } from '../../workspace/sync/coordinator-remote.js';
 import type { SyncRemote } from '../../workspace/sync/remote.js';
 import { readAnyCursor } from '../../workspace/sync/sync-file.js';
+import { trackedSecrets } from '../../workspace/tracked-secrets.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { withStore } from '../open-store.js';
@@ -14,13 +16,27 @@ export async function remoteUrl(
   explicitRemote: string | undefined,
   syncFile: string,
 ): Promise<string> {
-  const url = explicitRemote ?? context.explicitUrl ?? (await readAnyCursor(syncFile))?.remote ?? null;
+  const url = explicitRemote ?? context.explicitUrl ?? (await rememberedRemote(syncFile));
   if (url === null || url.includes('***')) {
     throw wrongUsage(
       'With what? Say --remote URL: a server, as https://fleet.example.com, or a store, as postgres://fleet@db/fleet.',
     );
   }
   return url;
+}
+
+/**
+ * The remote of the last sync, unless git tracks the file that names it: then whoever can push to the repository could name
+ * a server of theirs, and receive the token of everyone who pulls.
+ */
+async function rememberedRemote(syncFile: string): Promise<string | null> {
+  const remote = (await readAnyCursor(syncFile))?.remote ?? null;
+  if (remote === null) return null;
+  const { paths, hasKeys } = await trackedSecrets(dirname(syncFile), [basename(syncFile)]);
+  if (paths.length === 0 && !hasKeys) return remote;
+  throw wrongUsage(
+    `Git tracks ${basename(syncFile)}, so its remote ${remote} may have been written by somebody else. Say --remote URL.`,
+  );
 }
 
 /** Runs work with a remote: a server over HTTP, or a store opened in this process. */

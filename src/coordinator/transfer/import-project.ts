@@ -9,6 +9,7 @@ import {
 } from '../../core/events/catalogue.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
 import { emptyWork, evolveWork } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.js';
@@ -118,8 +119,9 @@ class ProjectImport {
     if (envelope.tenant_id !== tenant_id || envelope.project_id !== project_id) {
       return `Event ${position} belongs to ${envelope.tenant_id}/${envelope.project_id}.`;
     }
-    // An event with a seq moves a head, and heads are trusted, so it gets the full check.
-    const checked: EventCheck = envelope.seq === undefined ? { ok: true } : checkNewEvent(envelope);
+    // An event with a seq moves a head, and one about the history explains redacted lines: both get the full check.
+    const isTrusted = envelope.seq !== undefined || envelope.subject === HISTORY_SUBJECT;
+    const checked: EventCheck = isTrusted ? checkNewEvent(envelope) : { ok: true };
     if (!checked.ok) {
       const { path, message } = checked.faults[0] as EventFault;
       return `Event ${position}: ${path}: ${message}.`;

@@ -2,6 +2,7 @@ import { type EventFault, envelopeSchema, faultsOf } from './catalogue.js';
 import type { NewEvent } from './envelope.js';
 import { isObject, plainDataFault } from './plain-data.js';
 import { isCommandType } from './read-flat.js';
+import { recordEventSchemas } from './record-events.js';
 
 /** Enough for a line of 64 KiB plus the import details. */
 export const IMPORTED_BYTES_MAX = 96 * 1024;
@@ -16,6 +17,9 @@ export function importedEventFault(event: unknown): EventFault | null {
   const { event_type, subject, seq, payload } = envelope.data as NewEvent;
   if (isCommandType(event_type)) {
     return { path: 'event_type', message: `${event_type} is a command, not something that happened` };
+  }
+  if (Object.hasOwn(recordEventSchemas, event_type)) {
+    return { path: 'event_type', message: `${event_type} is written by the coordinator alone` };
   }
   if (subject !== undefined || seq !== undefined) {
     return { path: 'subject', message: 'an imported event has no subject and no seq: it moves no head' };

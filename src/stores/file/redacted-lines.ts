@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { HistoryRedacted } from '../../core/events/record-events.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
 
 export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 export const UNEXPLAINED = 'its payload was changed, and no event says that retention did it';
@@ -9,9 +10,15 @@ export const UNEXPLAINED = 'its payload was changed, and no event says that rete
 export const digestRemaining = (payload: EventEnvelope['payload']): string =>
   createHash('sha256').update(JSON.stringify(payload)).digest('hex');
 
-/** The entries of a redaction event: the digest of what remains of each event. */
-export const redactionsIn = ({ payload }: EventEnvelope): HistoryRedacted['events'] =>
-  (payload as Partial<HistoryRedacted>).events ?? [];
+/**
+ * The entries of a redaction event: the digest of what remains of each event. Only the coordinator writes events about the
+ * subject `~history`; an imported event of the same type has no subject, and explains nothing.
+ */
+export function redactionsIn({ event_type, subject, payload }: EventEnvelope): HistoryRedacted['events'] {
+  if (event_type !== REDACTION_EVENT || subject !== HISTORY_SUBJECT) return [];
+  const { events } = payload as Partial<HistoryRedacted>;
+  return Array.isArray(events) ? events : [];
+}
 
 interface RedactedLine<Place> {
   readonly location: Place;
@@ -29,10 +36,8 @@ export class RedactedLines<Place> {
   private readonly digestByPosition = new Map<number, string>();
 
   add(event: EventEnvelope, isRedacted: boolean, location: Place): void {
-    if (event.event_type === REDACTION_EVENT) {
-      for (const { position, payload_sha256 } of redactionsIn(event))
-        this.digestByPosition.set(position, payload_sha256);
-    }
+    for (const { position, payload_sha256 } of redactionsIn(event))
+      this.digestByPosition.set(position, payload_sha256);
     if (!isRedacted) return;
     this.lines.push({ location, position: event.position, payload_sha256: digestRemaining(event.payload) });
   }

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
-import { digestRemaining, REDACTION_EVENT, redactionsIn } from './redacted-lines.js';
+import { digestRemaining, redactionsIn } from './redacted-lines.js';
 import type { LogState } from './replay.js';
 
 /** A redaction event: its position, and the range of positions it redacts. */
@@ -56,7 +56,7 @@ export class RedactionIndex {
 
   private add(event: EventEnvelope): void {
     const positions = redactionsIn(event).map(({ position }) => position);
-    if (event.event_type !== REDACTION_EVENT || positions.length === 0) return;
+    if (positions.length === 0) return;
     this.ranges.push({ at: event.position, first: Math.min(...positions), last: Math.max(...positions) });
   }
 

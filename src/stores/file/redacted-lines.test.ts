@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
+import { digestRemaining, RedactedLines } from './redacted-lines.js';
+
+const ENVELOPE = {
+  event_id: 'e',
+  timestamp: '2026-01-01T00:00:00.000Z',
+  tenant_id: 'acme',
+  project_id: 'shop',
+  agent_id: 'a',
+};
+const REDACTED: EventEnvelope = {
+  ...ENVELOPE,
+  position: 1,
+  event_type: 'CLAIM_RELEASED',
+  payload: { left: 1 },
+};
+
+function unexplainedWith(explanation: Partial<EventEnvelope>): string[] {
+  const lines = new RedactedLines<string>();
+  lines.add(REDACTED, true, 'line 1');
+  const event = { ...ENVELOPE, position: 2, event_type: 'HISTORY_FORGOTTEN', payload: {}, ...explanation };
+  lines.add(event, false, 'line 2');
+  return lines.unexplained();
+}
+
+const payload = { events: [{ position: 1, payload_sha256: digestRemaining(REDACTED.payload) }] };
+
+it('explains a redacted line by the event that the coordinator wrote about the history', () => {
+  expect(unexplainedWith({ subject: HISTORY_SUBJECT, payload })).toEqual([]);
+});
+
+it('takes no imported event for an explanation, although it has the same type', () => {
+  expect(unexplainedWith({ payload: { ...payload, imported: { from: 'x' } } })).toEqual(['line 1']);
+});
+
+it('reads a redaction event of another shape as one that explains nothing', () => {
+  expect(unexplainedWith({ subject: HISTORY_SUBJECT, payload: { events: 5 } })).toEqual(['line 1']);
+});

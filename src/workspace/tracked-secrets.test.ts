@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** A repository that tracks these files. Returns its folder `.ai-workspace/events`. */
+async function repositoryWith(...paths: string[]): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'tracked-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const events = join(root, '.ai-workspace/events');
+  await mkdir(events, { recursive: true });
+  execFileSync('git', ['init', '--quiet'], { cwd: root });
+  for (const path of paths) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), 'x');
+    execFileSync('git', ['add', '--force', path], { cwd: root });
+  }
+  return events;
+}
+
+it.each([
+  '.ai-workspace/events/store.json',
+  '.ai-workspace/Events/STORE.json',
+  '.AI-Workspace/events/store.json',
+  '.ai-workspace/events/\u017ftore.json',
+  '.ai-workspace/events/tenants/_genesis/log.jsonl',
+])('finds %s, which a file system that ignores case takes for a secret of the store', async (path) => {
+  const { paths, hasKeys } = await trackedSecrets(await repositoryWith(path, 'README.md'), WORKSPACE_SECRETS);
+  expect(paths).toHaveLength(1);
+  expect(hasKeys).toBe(true);
+});
+
+it('finds nothing where git tracks the log alone', async () => {
+  const events = await repositoryWith('.ai-workspace/events/events.jsonl', 'store.json');
+  expect(await trackedSecrets(events, WORKSPACE_SECRETS)).toEqual({ paths: [], hasKeys: false });
+});
+
+it('trusts no key in a repository where git cannot be run', async () => {
+  const events = await repositoryWith('README.md');
+  vi.stubEnv('PATH', '/nowhere');
+  expect(await trackedSecrets(events, WORKSPACE_SECRETS)).toEqual({ paths: [], hasKeys: true });
+});
