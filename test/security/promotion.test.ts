@@ -2,13 +2,14 @@
  * Who: an agent that may write drafts and submit results, or a remote whose log a workspace takes over.
  *
  * What they want: to place a file that controls another program on a person's machine: the settings, hooks and
- * instructions of a coding agent, a CI workflow, a git hook, or the secrets and the log of Genesis itself.
+ * instructions of a coding agent, a CI workflow, a git hook, a bare git repository whose configuration runs commands, or
+ * the secrets and the log of Genesis itself.
  *
  * What stops them: one list in `src/core/methodology/definition/guarded-paths.ts`. Nothing is promoted into closed folders, however they
  * are spelled. A file that controls other programs is accepted only with the approval of a human, and promoted only if
  * the log has that approval, whoever wrote the log and even if it came by sync.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -82,19 +83,33 @@ const COMMANDING = [
   '.husky/pre-push',
   '.git-hooks/pre-commit',
   'lefthook.yml',
+  'lefthook.toml',
+  '.lefthook.json',
+  'lefthook-local.yml',
+  '.lefthook-local.yml',
   '.pre-commit-config.yaml',
+  '.overcommit.yml',
+  '.gitlab-ci.yml',
+  '.circleci/config.yml',
+  'Jenkinsfile',
+  '.cursor/mcp.json',
+  '.vscode/tasks.json',
+  '.gitattributes',
+  '.gitmodules',
 ];
 
-const manifestOf = (...paths: string[]) => ({
+const manifestOf = (...paths: string[]) => manifestWith(paths.map((path) => [path, TEXT] as const));
+
+const manifestWith = (files: readonly (readonly [path: string, content: string])[]) => ({
   kind: 'files',
-  files: paths.map((path) => ({
+  files: files.map(([path, content]) => ({
     path,
-    sha256: sha256Hex(TEXT),
-    size_bytes: TEXT.length,
+    sha256: sha256Hex(content),
+    size_bytes: Buffer.byteLength(content),
     executable: false,
     base_sha256: null,
   })),
-  total_bytes: paths.length * TEXT.length,
+  total_bytes: files.reduce((sum, [, content]) => sum + Buffer.byteLength(content), 0),
 });
 
 const NO_HUMAN_FOR_THE_SPECIFICATION =
@@ -178,10 +193,13 @@ describe('a closed folder', () => {
  * The harness's log with the path of an accepted file changed, as an older version or an attacker might have written
  * it.
  */
-function withPath(harness: CoordinatorHarness, path: string) {
+const withPath = (harness: CoordinatorHarness, path: string) =>
+  withManifest(harness, manifestOf(path, 'src/b.ts'));
+
+function withManifest(harness: CoordinatorHarness, result_data: ReturnType<typeof manifestOf>) {
   const changed = (event: EventEnvelope): EventEnvelope => {
     if (event.event_type !== 'edge_converged') return event;
-    return { ...event, payload: { ...event.payload, result_data: manifestOf(path, 'src/b.ts') } };
+    return { ...event, payload: { ...event.payload, result_data } };
   };
   return {
     project: harness.store.project.bind(harness.store),
@@ -308,6 +326,62 @@ describe('what commands other programs', () => {
     );
     expect(promotion).toMatchObject({ written: ['src/b.ts'], conflicts: [{ path: 'CLAUDE.md' }] });
     expect(await workspace.readShared('CLAUDE.md')).toBeNull();
+  });
+});
+
+describe('a bare git repository in a result', () => {
+  const FOLDER = 'docs/assets';
+  const [HEAD, CONFIG, OBJECTS, REFS] = ['HEAD', 'config', 'objects/keep', 'refs/keep'].map(
+    (name) => `${FOLDER}/${name}`,
+  ) as [string, string, string, string];
+
+  test.each([
+    ['all its files', [HEAD, CONFIG, OBJECTS, REFS], [HEAD, CONFIG]],
+    ['all its files but the configuration', [HEAD, OBJECTS, REFS], [HEAD]],
+    ['HEAD alone, where earlier results have brought the folders', [HEAD], [HEAD]],
+    ['HEAD in lower case', [`${FOLDER}/head`, OBJECTS, REFS], [`${FOLDER}/head`]],
+    ['the configuration alone, where the project has the repository', [CONFIG], [CONFIG]],
+    ['the configuration of a worktree', [`${CONFIG}.worktree`], [`${CONFIG}.worktree`]],
+  ])('needs a human if the result has %s', async (_, files, paths) => {
+    const { yard: workspace, log, submits, escalated } = await begin();
+    expect(await submits('src/a.ts', ...files)).toMatchObject({ accepted: false, reason: 'ESCALATED' });
+    expect((await escalated())?.payload).toMatchObject({ reason: 'commands_programs', paths });
+    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [] });
+    expect(await readdir(workspace.root)).toEqual(['.ai-workspace']);
+  });
+
+  test('runs no command in git if a log accepted it without a human', async () => {
+    const { house: harness, yard: workspace, log, submits } = await begin();
+    await submits('docs/a.md');
+    const folder = join(workspace.root, FOLDER);
+    const marker = join(workspace.root, 'command-has-run');
+    const repository = [
+      [HEAD, 'ref: refs/heads/main\n'],
+      [
+        CONFIG,
+        `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch '${marker}'; false"\n`,
+      ],
+      [OBJECTS, ''],
+      [REFS, ''],
+    ] as const;
+    for (const [, content] of repository) {
+      await harness.blobs.put(P.tenant_id, sha256Hex(content), Buffer.from(content));
+    }
+    const gitStatus = () => spawnSync('git', ['status'], { cwd: folder });
+    const hasRun = async () => (await readdir(workspace.root)).includes('command-has-run');
+
+    const store = withManifest(harness, manifestWith(repository));
+    expect(await promoteAccepted(workspace, { ...log, store })).toMatchObject({
+      written: [OBJECTS, REFS],
+      conflicts: [{ path: HEAD }, { path: CONFIG }],
+    });
+    gitStatus();
+    expect(await hasRun()).toBe(false);
+
+    // Counter-check: git runs the command once both files are in place.
+    for (const [path, content] of repository) await workspace.writeShared(path, content);
+    gitStatus();
+    expect(await hasRun()).toBe(true);
   });
 });
 

@@ -65,6 +65,19 @@ describe('what commands other programs', () => {
     'sub\\.claude\\settings.json',
     'CLAUDE~1/settings.json',
     'CLAUDE.md.',
+    'lefthook.toml',
+    '.lefthook.json',
+    'lefthook-local.yml',
+    '.config/.Lefthook-Local.yaml',
+    '.lefthook-local/pre-commit/check.sh',
+    '.overcommit.yml',
+    '.gitlab-ci.yml',
+    '.circleci/config.yml',
+    'Jenkinsfile',
+    '.cursor/rules/a.mdc',
+    'packages/api/.vscode/tasks.json',
+    '.gitattributes',
+    'sub/.gitmodules',
   ])('is %j', (path) => {
     expect(toolConfigPaths(['src/a.ts', path])).toEqual([path]);
   });
@@ -77,7 +90,39 @@ describe('what commands other programs', () => {
     'github/x',
     'hooks/useUser.ts',
     'mcp.json',
+    'src/lefthook/run.ts',
+    'docs/lefthook-notes.md',
+    'vscode/extension.ts',
+    'circleci/x',
+    'Jenkinsfile.md',
+    '.gitignore',
   ])('is not %j', (path) => {
+    expect(toolConfigPaths([path])).toEqual([]);
+  });
+
+  it.each([
+    'HEAD',
+    'docs/assets/HEAD',
+    'docs/assets/head',
+    'docs/assets/ＨＥＡＤ',
+    'docs/assets/HE\u200bAD',
+    'docs/assets/HEAD.',
+    'docs\\assets\\HEAD',
+    'docs/assets/config',
+    'docs/assets/Config',
+    'docs/assets/config.worktree',
+  ])('includes a file that makes or configures a bare git repository: %j', (path) => {
+    expect(toolConfigPaths(['docs/assets/objects/keep', path, 'docs/assets/refs/keep'])).toEqual([path]);
+  });
+
+  it.each([
+    'config/database.yml',
+    'src/config.ts',
+    'src/components/Head/index.tsx',
+    'src/HEAD.ts',
+    'src/objects/user.ts',
+    'docs/refs/a.md',
+  ])('does not include an ordinary file with a similar name: %j', (path) => {
     expect(toolConfigPaths([path])).toEqual([]);
   });
 

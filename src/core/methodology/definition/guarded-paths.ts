@@ -12,11 +12,30 @@ const TOOL_CONFIG_NAMES: ReadonlySet<string> = new Set([
   ...['.claude', '.mcp.json', 'claude.md', 'claude.local.md'],
   ...['.codex', 'agents.md', 'agents.override.md'],
   ...['.gemini', 'gemini.md'],
-  '.github',
+  // Editors: settings, tasks and instructions.
+  ...['.cursor', '.vscode'],
+  // Continuous integration.
+  ...['.github', '.gitlab-ci.yml', '.circleci', 'jenkinsfile'],
+  // Git: filters, merge drivers and the addresses of submodules.
+  ...['.gitattributes', '.gitmodules'],
   // Git hooks: common values of `core.hooksPath`, and the files that hook managers read.
-  ...['.githooks', 'githooks', '.git-hooks', 'git-hooks', '.husky', '.lefthook'],
-  ...['lefthook.yml', 'lefthook.yaml', '.lefthook.yml', '.lefthook.yaml', '.pre-commit-config.yaml'],
+  ...['.githooks', 'githooks', '.git-hooks', 'git-hooks', '.husky', '.lefthook', '.lefthook-local'],
+  ...['.pre-commit-config.yaml', '.overcommit.yml'],
 ]);
+
+/** Lefthook reads its configuration in several formats: `lefthook.yml`, `.lefthook.toml`, `lefthook-local.json`. */
+const LEFTHOOK_CONFIG = /^\.?lefthook(?:-local)?\./;
+
+/**
+ * Files that turn a folder into a bare git repository, or configure one. Git treats every folder with `HEAD`, `objects/`
+ * and `refs/` as a repository and runs the commands in its `config`, for example `core.fsmonitor` on `git status`.
+ *
+ * Each name counts by itself, without the other files of the result: several results may complete a repository, and the
+ * project may already contain part of it. No folder becomes a repository without `HEAD`, so `objects/` and `refs/` need
+ * no rule. `config` and `config.worktree` are listed because the project may already contain a bare repository. Only
+ * files count: folders named `config` or `head` are common and harmless.
+ */
+const BARE_REPOSITORY_FILES: ReadonlySet<string> = new Set(['head', 'config', 'config.worktree']);
 
 /** Specification folders, in the project root. */
 const SPECIFICATION_FOLDERS: ReadonlySet<string> = new Set(['specification', 'spec']);
@@ -42,10 +61,16 @@ export const isWindowsShortName = (name: string): boolean => WINDOWS_SHORT_NAME.
 /** The paths that configure other programs. */
 export const toolConfigPaths = (paths: readonly string[]): string[] => paths.filter(isToolConfig);
 
-export const isToolConfig = (path: string): boolean =>
-  segmentsOf(path).some(
-    (name) => TOOL_CONFIG_NAMES.has(name) || RESERVED_FOLDERS.has(name) || isWindowsShortName(name),
-  );
+export function isToolConfig(path: string): boolean {
+  const names = segmentsOf(path);
+  return BARE_REPOSITORY_FILES.has(names.at(-1) ?? '') || names.some(isToolConfigName);
+}
+
+const isToolConfigName = (name: string): boolean =>
+  TOOL_CONFIG_NAMES.has(name) ||
+  LEFTHOOK_CONFIG.test(name) ||
+  RESERVED_FOLDERS.has(name) ||
+  isWindowsShortName(name);
 
 /** Whether a path belongs to the specification or the decisions, whose changes need a human if the project requires it. */
 export function isSpecification(path: string): boolean {
