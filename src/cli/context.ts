@@ -27,7 +27,7 @@ const RETRY_POLICY = { tries: 4, within_seconds: 10 };
 /** What a command runs with: identity, server address, stored CLI state, and output. */
 export class CommandContext {
   readonly paint: Paint;
-  readonly state: CliState;
+  private cliState: CliState | null = null;
   readonly is_json: boolean;
   exit_code: ExitCode = 0;
   private commandServer: Promise<CommandServer> | null = null;
@@ -38,8 +38,13 @@ export class CommandContext {
     private readonly options: GlobalOptions,
   ) {
     this.paint = paintFor(io);
-    this.state = new CliState(homeFolder(io));
     this.is_json = options.json === true;
+  }
+
+  /** What the CLI remembers in its own folder. Looked for at first use: a command that needs none must work anywhere. */
+  get state(): CliState {
+    this.cliState ??= new CliState(homeFolder(this.io));
+    return this.cliState;
   }
 
   get url(): string {
@@ -64,7 +69,7 @@ export class CommandContext {
 
   /** The agent of a single-agent workspace; null if several agents may work here. */
   private soleAgent(): Promise<string | null> {
-    const workspace = Workspace.find(this.io.cwd);
+    const workspace = Workspace.findOwn(this.io.cwd, this.io.env);
     if (workspace === null) return Promise.resolve(null);
     // Ignore unreadable files here: the commands that need them report the error.
     this.soleAgentPromise ??= import('../workspace/load.js')
@@ -100,7 +105,7 @@ export class CommandContext {
 
   /** The project of the workspace that contains the current folder. */
   private async workspaceProject(): Promise<ProjectKey | null> {
-    const workspace = Workspace.find(this.io.cwd);
+    const workspace = Workspace.findOwn(this.io.cwd, this.io.env);
     if (workspace === null) return null;
     const { readProjectKey } = await import('../workspace/project-file.js');
     // Ignore a missing project name here: the commands that need it report the error.

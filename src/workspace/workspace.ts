@@ -1,9 +1,25 @@
 import { lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import {
+  ACTIVE_FILE,
+  SEGMENTS_FOLDER,
+  SNAPSHOTS_FOLDER,
+  STORE_FILE,
+  TENANTS_FOLDER,
+} from '../stores/file/layout.js';
+import {
+  type ForeignPath,
+  findForeignPath,
+  foreignFolderMessage,
+  type ProcessEnvironment,
+} from './folder-owner.js';
+import { WorkspaceError } from './workspace-error.js';
 
 export const WORKSPACE_FOLDER = '.ai-workspace';
 /** Outside the workspace folder but read with it: whether the project's intent has been written. */
 export const INTENT_FILE = 'specification/INTENT.md';
+/** What the server trusts in the folder of the log. Inboxes may belong to other users. */
+const TRUSTED_NAMES = [ACTIVE_FILE, STORE_FILE, TENANTS_FOLDER, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER];
 
 /** The paths of a project that has a workspace. */
 export class Workspace {
@@ -15,13 +31,39 @@ export class Workspace {
     this.folder = join(root, WORKSPACE_FOLDER);
   }
 
-  /** The workspace of the nearest folder upward that has one. */
-  static find(from: string): Workspace | null {
+  /**
+   * The workspace of the nearest folder upward that has one. Throws if another user owns it, because its log decides
+   * which keys open the server; `GENESIS_STORE` can name it as trusted.
+   */
+  static find(from: string, env: ProcessEnvironment = process.env): Workspace | null {
+    const workspace = Workspace.nearest(from);
+    const foreign = workspace?.foreignPath(from, env) ?? null;
+    if (workspace === null || foreign === null) return workspace;
+    const url = `workspace:${workspace.root}`;
+    const named = `GENESIS_STORE=${url}, or --store ${url} for commands that have this option`;
+    throw new WorkspaceError(foreignFolderMessage('A workspace', workspace.folder, foreign, named));
+  }
+
+  /** The same, but null if another user owns it. */
+  static findOwn(from: string, env: ProcessEnvironment): Workspace | null {
+    const workspace = Workspace.nearest(from);
+    return workspace?.foreignPath(from, env) === null ? workspace : null;
+  }
+
+  private static nearest(from: string): Workspace | null {
     for (let folder = resolve(from); ; folder = dirname(folder)) {
       const workspace = new Workspace(folder);
       if (isFolder(workspace.folder)) return workspace;
       if (folder === dirname(folder)) return null;
     }
+  }
+
+  /** The part of this workspace that another user owns; null if there is none, or if `GENESIS_STORE` names it. */
+  private foreignPath(from: string, { GENESIS_STORE = '', ...env }: ProcessEnvironment): ForeignPath | null {
+    const named = /^workspace:(.*)$/s.exec(GENESIS_STORE)?.[1];
+    if (named !== undefined && resolve(from, named) === this.root) return null;
+    const trusted = TRUSTED_NAMES.map((name) => join(this.events, name));
+    return findForeignPath([this.folder, this.events, ...trusted], env);
   }
 
   path(...parts: readonly string[]): string {

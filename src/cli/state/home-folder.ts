@@ -1,6 +1,10 @@
 import { lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { PLATFORM_TENANT } from '../../core/subject.js';
+import { STORE_FILE, tenantFolder } from '../../stores/file/layout.js';
+import { findForeignPath, foreignFolderMessage } from '../../workspace/folder-owner.js';
 import { Workspace } from '../../workspace/workspace.js';
+import { failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
 import { homeOf } from '../user-folder.js';
 
@@ -8,15 +12,18 @@ const FOLDER = '.genesis';
 
 /**
  * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims
- * made in a parent folder are found. If there is none, it is the current folder's, or the workspace's.
+ * made in a parent folder are found. If there is none, it is the current folder's, or the workspace's. Throws if
+ * another user owns it; `GENESIS_HOME` can name it as trusted. A workspace of another user does not count: commands
+ * that need it refuse it, and the others must work there.
  */
 export function homeFolder(io: Io): string {
   if (io.env.GENESIS_HOME !== undefined) return resolve(io.cwd, io.env.GENESIS_HOME);
   const here = resolve(io.cwd);
-  const root = Workspace.find(here)?.root ?? null;
+  const root = Workspace.findOwn(here, io.env)?.root ?? null;
   for (let folder = here; ; folder = dirname(folder)) {
     const found = join(folder, FOLDER);
-    if (folder === root || folder === here ? pathExists(found) : isOwnedByUser(found, io)) return found;
+    if (folder === root || folder === here ? pathExists(found) : isOwnedByUser(found, io))
+      return assertOwned(found, io);
     if (folder === root || folder === dirname(folder)) return join(root ?? here, FOLDER);
   }
 }
@@ -27,5 +34,17 @@ const pathExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: 
 function isOwnedByUser(path: string, io: Io): boolean {
   if (dirname(path) === resolve(homeOf(io))) return false;
   const found = lstatSync(path, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
+  return found?.isDirectory() === true && findForeignPath([path], io.env) === null;
+}
+
+/** The embedded log decides which keys open the server, so it must be the user's too. */
+function assertOwned(home: string, io: Io): string {
+  const log = join(home, 'log');
+  const foreign = findForeignPath(
+    [home, log, join(log, STORE_FILE), tenantFolder(log, PLATFORM_TENANT)],
+    io.env,
+  );
+  if (foreign === null) return home;
+  const message = foreignFolderMessage('A store folder', home, foreign, `GENESIS_HOME=${home}`);
+  throw failureWithCode('STORE_REFUSED', message);
 }

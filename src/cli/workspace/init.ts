@@ -55,7 +55,7 @@ async function answersFor(
     ...(testRunner === undefined ? {} : { test_runner: testRunner }),
   };
   const hasOptions = Object.keys(options).length > 0;
-  const isNew = Workspace.find(context.io.cwd)?.root !== context.io.cwd;
+  const isNew = Workspace.findOwn(context.io.cwd, context.io.env)?.root !== context.io.cwd;
   const isInteractive =
     isNew && !hasOptions && (context.io.stdin as ReadStream).isTTY === true && !context.is_json;
   return isInteractive ? promptForAnswers(context, defaults) : defaults;
