@@ -1,8 +1,8 @@
 import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
-import { isJsonEqual } from '../../src/core/claims/invariants/json-equal.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import { type EventEnvelope, msOf } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
+import { isJsonEqual } from '../../src/core/json-equal.js';
 import { inputsOf, openDependenciesOf } from '../../src/core/plan/index.js';
 import { planPositionOf } from '../../src/core/views/index.js';
 import type { CommitOutcome, ProjectKey, StoredHead, Transaction } from '../../src/stores/store.js';

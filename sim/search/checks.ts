@@ -8,10 +8,10 @@ import type {
 import { decide } from '../../src/core/claims/decide.js';
 import { evolve } from '../../src/core/claims/evolve.js';
 import type { Head, HeldClaim } from '../../src/core/claims/head.js';
-import { isJsonEqual } from '../../src/core/claims/invariants/json-equal.js';
 import { checkTransition, type ReportViolation } from '../../src/core/claims/invariants/transition.js';
 import type { Rules } from '../../src/core/claims/policy.js';
 import { msOf } from '../../src/core/events/envelope.js';
+import { isJsonEqual } from '../../src/core/json-equal.js';
 import { canonicalHead } from './canonical.js';
 
 /** Checks every invariant of a single decision. */

@@ -13,7 +13,6 @@ export interface TrackedSecrets {
   readonly hasKeys: boolean;
 }
 
-const NO_SECRETS: TrackedSecrets = { paths: [], hasKeys: false };
 const KEY_FILES: readonly string[] = [STORE_FILE, TENANTS_FOLDER, PLATFORM_TENANT];
 const KEY_FOLDERS: readonly string[] = [`${PLATFORM_TENANT}/`, `${TENANTS_FOLDER}/${PLATFORM_TENANT}`];
 
@@ -22,14 +21,17 @@ export const STORE_SECRETS: readonly string[] = [STORE_FILE, PLATFORM_TENANT];
 /** Secret names in a workspace's `events` folder. */
 export const WORKSPACE_SECRETS: readonly string[] = [STORE_FILE, TENANTS_FOLDER, 'server.json'];
 
-/**
- * Asks git which of these names it tracks, however they are spelled. Without a repository there are none. Where git
- * cannot tell, the keys count as tracked: a key is trusted only if nobody else can have written it.
- */
+/** Secrets of a store that git tracks. Where git cannot tell, the keys count as tracked: others may have written them. */
 export async function trackedSecrets(folder: string, names: readonly string[]): Promise<TrackedSecrets> {
+  const paths = await trackedPaths(folder, names);
+  return paths === null ? { paths: [], hasKeys: true } : { paths, hasKeys: paths.some(isKeyFile) };
+}
+
+/** Which of these names in the folder git tracks, however they are spelled; null: git cannot tell. */
+export async function trackedPaths(folder: string, names: readonly string[]): Promise<string[] | null> {
   const real = await realpath(folder).catch(() => null);
   const top = real === null ? null : await repositoryOf(real);
-  if (real === null || top === null) return NO_SECRETS;
+  if (real === null || top === null) return [];
   // Name the repository explicitly: a checked-out folder could be made to look like one.
   const repository = ['--git-dir', join(top, '.git'), '--work-tree', top];
   const inside = relative(top, real).split(sep).join('/');
@@ -37,11 +39,10 @@ export async function trackedSecrets(folder: string, names: readonly string[]): 
   // From the top: git compares the folder that it is run in with regard to case.
   const pathspec = `:(top,icase)${prefix}`;
   const listed = await runGit(top, [...OFFLINE, ...repository, 'ls-files', '-z', '--', pathspec]);
-  if (!listed.ok) return { paths: [], hasKeys: true };
-  const paths = nullSeparated(listed.out)
+  if (!listed.ok) return null;
+  return nullSeparated(listed.out)
     .map((path) => path.slice(prefix.length))
     .filter((path) => names.some((name) => isAt(path, name)));
-  return { paths, hasKeys: paths.some(isKeyFile) };
 }
 
 /** Whether a file system that ignores case may take the path for this name, or for a file below it. */

@@ -4,7 +4,7 @@ import type { ProjectKey } from '../../stores/store.js';
 import { coordinatorRemote } from '../../workspace/sync/coordinator-remote.js';
 import type { SyncRemote } from '../../workspace/sync/remote.js';
 import { readAnyCursor } from '../../workspace/sync/sync-file.js';
-import { trackedSecrets } from '../../workspace/tracked-secrets.js';
+import { trackedPaths } from '../../workspace/tracked-secrets.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { withStore } from '../open-store.js';
@@ -32,10 +32,10 @@ export async function remoteUrl(
 async function rememberedRemote(syncFile: string): Promise<string | null> {
   const remote = (await readAnyCursor(syncFile))?.remote ?? null;
   if (remote === null) return null;
-  const { paths, hasKeys } = await trackedSecrets(dirname(syncFile), [basename(syncFile)]);
-  if (paths.length === 0 && !hasKeys) return remote;
+  const tracked = await trackedPaths(dirname(syncFile), [basename(syncFile)]);
+  if (tracked?.length === 0) return remote;
   throw wrongUsage(
-    `Git tracks ${basename(syncFile)}, so its remote ${remote} may have been written by somebody else. Say --remote URL.`,
+    `Git tracks ${basename(syncFile)}, or cannot be asked, so its remote ${remote} may have been written by somebody else. Say --remote URL.`,
   );
 }
 

@@ -1,9 +1,9 @@
 import { type EventEnvelope, msOf } from '../events/envelope.js';
 import { type AnyHead, fold } from '../fold.js';
+import { isJsonEqual } from '../json-equal.js';
 import { subjectKindOf } from '../subject.js';
 import { claimEventKindOf, isLooseEvent } from './claim-event-kinds.js';
 import { emptyHead, type Head } from './head.js';
-import { isJsonEqual } from './invariants/json-equal.js';
 import { MergeChecker } from './invariants/merge-checker.js';
 import { checkTransition } from './invariants/transition.js';
 import type { ClaimEventPayloads } from './payloads.js';

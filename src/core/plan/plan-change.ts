@@ -1,3 +1,4 @@
+import { isJsonEqual } from '../json-equal.js';
 import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { Plan, PlanChange } from './plan.js';
 import { type PlannedTask, plannedTask, type TaskInput, taskInput } from './task.js';
@@ -48,19 +49,6 @@ export const isNoChange = (change: PlanChange): boolean =>
   change.added.length + change.changed.length + change.removed.length === 0;
 
 const isSameTask = (a: PlannedTask, b: PlannedTask): boolean => isJsonEqual(taskInput(a), taskInput(b));
-
-/** Deep equality as JSON, regardless of key order. */
-function isJsonEqual(a: unknown, b: unknown): boolean {
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const names = Object.keys(a);
-  return (
-    names.length === Object.keys(b).length &&
-    names.every((name) =>
-      isJsonEqual((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
-    )
-  );
-}
 
 type ChangeItem = { kind: keyof PlanChange; task: TaskInput | string };
 

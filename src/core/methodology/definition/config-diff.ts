@@ -1,4 +1,4 @@
-import { isJsonEqual } from '../../claims/invariants/json-equal.js';
+import { isJsonEqual } from '../../json-equal.js';
 import { runAllSteps, type StepGenerator } from '../../steps.js';
 import type { FeatureVector, Methodology } from './methodology.js';
 
