@@ -159,8 +159,8 @@ export class CommandContext {
   async server(): Promise<ServerAddress> {
     const workspace = this.explicitUrl === null ? Workspace.find(this.io.cwd) : null;
     if (workspace === null) return { url: this.url, token: this.explicitToken };
-    this.commandServer ??= import('./workspace/command-server.js').then(({ startCommandServer: serveHere }) =>
-      serveHere((text) => this.printNotice(text), workspace),
+    this.commandServer ??= import('./workspace/command-server.js').then(({ startCommandServer }) =>
+      startCommandServer((text) => this.printNotice(text), workspace),
     );
     const { url, token } = await this.commandServer;
     return { url, token: token ?? this.explicitToken };

@@ -126,8 +126,8 @@ async function startInboxServiceIfWorkspace(
 ): Promise<InboxService | null> {
   const workspace = workspaceOf(context.io, url);
   if (workspace === null) return null;
-  const { startInboxService: attend } = await import('../workspace/inbox-service.js');
-  return attend(context, workspace, server);
+  const { startInboxService } = await import('../workspace/inbox-service.js');
+  return startInboxService(context, workspace, server);
 }
 
 function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): AuthOptions {
@@ -164,7 +164,7 @@ interface AccessLog {
  */
 async function openAccessLog(context: CommandContext, file: string | undefined): Promise<AccessLog> {
   if (file === undefined) return { options: {}, close: async () => {} };
-  const { jsonLineSink: linesTo } = await import('../../server/auth/access-log.js');
+  const { jsonLineSink } = await import('../../server/auth/access-log.js');
   const { openLogFile, standardErrorLog } = await import('../../server/log/log-file.js');
   const warnOfLoss = ({ code }: NodeJS.ErrnoException): void =>
     context.printNotice(`The access log ${file} cannot be written (${code}): lines are lost until it can.`);
@@ -174,7 +174,7 @@ async function openAccessLog(context: CommandContext, file: string | undefined):
     : await openLogFile(resolve(context.io.cwd, file), warnOfLoss).catch((error) =>
         throwUnwritable(file, error),
       );
-  const log = linesTo(lines);
+  const log = jsonLineSink(lines);
   const errors = isStandardError ? { errorLog: log } : {};
   return { options: { log, ...errors, lostLogLines: () => lines.lost_lines }, close };
 }

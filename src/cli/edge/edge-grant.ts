@@ -31,11 +31,9 @@ async function createDraftFolder(context: CommandContext, claim: OwnedClaim): Pr
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return null;
   // Lazy import: claims on tasks do not pay its load time.
-  const { createGrantFolders: isolate, isDraftRefusal: isRefusal } = await import(
-    '../../workspace/drafts/index.js'
-  );
+  const { createGrantFolders, isDraftRefusal: isRefusal } = await import('../../workspace/drafts/index.js');
   const { agent_id, task_id: subject, generation } = claim;
-  const isolation = await isolate(workspace, { agent_id, subject, generation });
+  const isolation = await createGrantFolders(workspace, { agent_id, subject, generation });
   if (!isRefusal(isolation)) return isolation.work;
   context.printNotice(singleLine(`There is no folder for the drafts: ${isolation.says} ${isolation.next}`));
   return null;

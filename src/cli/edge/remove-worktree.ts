@@ -13,7 +13,7 @@ export async function removeWorktree(context: CommandContext, owner: WorktreeOwn
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return;
   // Lazy import: other commands do not pay its load time.
-  const { removeGrantFolders: endIsolation } = await import('../../workspace/drafts/index.js');
-  const refusal = await endIsolation(workspace, owner);
+  const { removeGrantFolders } = await import('../../workspace/drafts/index.js');
+  const refusal = await removeGrantFolders(workspace, owner);
   if (refusal !== null) context.printNotice(singleLine(`The worktree is still there: ${refusal.says}`));
 }

@@ -100,20 +100,20 @@ async function connectToServer(context: CommandContext, workspace: Workspace | n
 }
 
 async function openForReading(context: CommandContext, workspace: Workspace): Promise<OpenedProject> {
-  const { openReadOnly: openReading } = await import('./read-only-project.js');
-  return openReading(workspace, callerOf(context));
+  const { openReadOnly } = await import('./read-only-project.js');
+  return openReadOnly(workspace, callerOf(context));
 }
 
 async function openForWriting(context: CommandContext, workspace: Workspace): Promise<OpenedProject> {
-  const { openWorkspaceLog: ownLog } = await import('../workspace/workspace-log.js');
-  const { readWorkspaceFiles: readFiles } = await import('../../workspace/read-files.js');
+  const { openWorkspaceLog } = await import('../workspace/workspace-log.js');
+  const { readWorkspaceFiles } = await import('../../workspace/read-files.js');
   const { openInProcess } = await import('./in-process.js');
   const warn = (sentence: string) => context.printNotice(singleLine(sentence));
-  const log = await ownLog((text) => context.printNotice(text), workspace);
+  const log = await openWorkspaceLog((text) => context.printNotice(text), workspace);
   if ('url' in log) return openThroughServer(context, workspace, log);
   const { store, blobs, key } = log;
   try {
-    const opened = await openInProcess(await readFiles(workspace), {
+    const opened = await openInProcess(await readWorkspaceFiles(workspace), {
       store,
       blobs,
       key,
@@ -122,8 +122,8 @@ async function openForWriting(context: CommandContext, workspace: Workspace): Pr
     const close = async () => {
       await opened.close();
       // A review may have accepted a result, whose files are then promoted.
-      const { promoteAcceptedFiles: promoteHere } = await import('../workspace/promote.js');
-      await promoteHere(warn, workspace, { store, blobs, key }).finally(() => store.close());
+      const { promoteAcceptedFiles } = await import('../workspace/promote.js');
+      await promoteAcceptedFiles(warn, workspace, { store, blobs, key }).finally(() => store.close());
     };
     return { ...opened, close };
   } catch (error) {

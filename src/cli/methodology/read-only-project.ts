@@ -49,14 +49,12 @@ async function isUpToDate(workspace: Workspace, projection: StatusProjection): P
   const { configuredAtMs } = projection;
   if (configuredAtMs === null) return false;
   if (!(await mayHaveChanged(workspace, configuredAtMs))) return true;
-  const { readWorkspaceFiles: readFiles } = await import('../../workspace/read-files.js');
-  const { parseMethodology: readMethodology } = await import(
-    '../../core/methodology/definition/read-methodology.js'
-  );
-  const { diffConfig: saidAnew } = await import('../../core/methodology/definition/config-diff.js');
-  const parsed = readMethodology(await readFiles(workspace));
+  const { readWorkspaceFiles } = await import('../../workspace/read-files.js');
+  const { parseMethodology } = await import('../../core/methodology/definition/read-methodology.js');
+  const { diffConfig } = await import('../../core/methodology/definition/config-diff.js');
+  const parsed = parseMethodology(await readWorkspaceFiles(workspace));
   if (!parsed.ok) return false;
-  const { methodology, features } = saidAnew(parsed, projection);
+  const { methodology, features } = diffConfig(parsed, projection);
   return !methodology && features.length === 0;
 }
 
@@ -73,10 +71,14 @@ async function openCoordinatorCopy(workspace: Workspace, caller: Caller): Promis
   const { openInProcess } = await import('./in-process.js');
   const { openMemoryStore } = await import('../../stores/memory/memory-store.js');
   const { readProjectKey } = await import('../../workspace/project-file.js');
-  const { readWorkspaceFiles: readFiles } = await import('../../workspace/read-files.js');
+  const { readWorkspaceFiles } = await import('../../workspace/read-files.js');
   const store = openMemoryStore();
   store.restore((await replayLog(workspace.events, () => new EventCollector())).events);
-  return openInProcess(await readFiles(workspace), { store, key: await readProjectKey(workspace), caller });
+  return openInProcess(await readWorkspaceFiles(workspace), {
+    store,
+    key: await readProjectKey(workspace),
+    caller,
+  });
 }
 
 /** Answers status from the projection, and opens a coordinator only for other calls. */

@@ -22,8 +22,8 @@ export async function writeSafely(folder: OpenFolder, name: string, file: FileWr
   await rm(temporary, { force: true });
   try {
     await writeTemporary(temporary, file);
-    const { isStillExpected: stillRight = async () => true } = file;
-    if (!(await stillRight()) || !(await folder.isInPlace())) return false;
+    const { isStillExpected = async () => true } = file;
+    if (!(await isStillExpected()) || !(await folder.isInPlace())) return false;
     await rename(temporary, folder.pathOf(name));
     return true;
   } catch (error) {
