@@ -22,7 +22,7 @@ module.exports = {
     only('stores', ['core']),
     only('coordinator', ['stores', 'core']),
     only('workspace', ['coordinator', 'stores', 'core']),
-    only('server', ['workspace', 'coordinator', 'stores', 'core']),
+    only('server', ['client', 'workspace', 'coordinator', 'stores', 'core']),
     only('cli', ['server', 'client', 'workspace', 'coordinator', 'stores', 'core']),
     {
       name: 'client-imports-wire-types-only',
@@ -32,7 +32,7 @@ module.exports = {
       from: { path: ours('client'), pathNot: ['\\.test\\.ts$', '/testing/'] },
       to: {
         path: '^src/',
-        pathNot: [ours('client'), '^src/core/signing\\.ts$'],
+        pathNot: [ours('client'), '^src/core/(signing|without-undefined)\\.ts$'],
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -34,8 +34,6 @@ export async function crowd(): Promise<void> {
       await harness.close();
     }
   }
-  console.log(
-    '\nClaims per second beside so many live claims of one tenant (file, 64 in flight, median of 5)\n',
-  );
+  console.log('\nClaims per second by live claims of the tenant (file, 64 in flight, median of 5)\n');
   console.log(table(['live claims', 'claims/s'], rows));
 }

@@ -72,7 +72,7 @@ export async function claim({ coordinator, tasks }: BenchHarness, index: number)
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-async function renew({ coordinator, tasks }: BenchHarness, index: number): Promise<void> {
+export async function renew({ coordinator, tasks }: BenchHarness, index: number): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const { session_id } = agentOf(index);
   const reply = await coordinator.renewLease(project, { task_id, session_id, expected_generation: 1 });

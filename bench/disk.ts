@@ -15,8 +15,8 @@ export async function disk(): Promise<void> {
   } finally {
     await rm(root, { recursive: true, force: true });
   }
-  console.log(`\nThe bare disk: append lines of ${LINE_BYTES} bytes, fdatasync, repeat\n`);
-  console.log(table(['lines a batch', 'syncs/s', 'lines/s', 'p50 ms', 'p99 ms'], rows));
+  console.log(`\nRaw disk: append lines of ${LINE_BYTES} bytes, fdatasync, repeat\n`);
+  console.log(table(['lines per batch', 'syncs/s', 'lines/s', 'p50 ms', 'p99 ms'], rows));
 }
 
 async function appendAndSync(root: string, lines: number): Promise<string[]> {

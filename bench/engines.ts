@@ -31,7 +31,7 @@ export async function engines(selection: string, quick: boolean): Promise<void> 
     (name) => selection === 'all' || selection.split(',').includes(name),
   );
   if (names.length === 0)
-    throw new Error(`--stores: expected all, or some of ${Object.keys(ENGINES).join(',')}`);
+    throw new Error(`--stores: expected all, or a list of ${Object.keys(ENGINES).join(',')}`);
   const rows: string[][] = [];
   for (const name of names) rows.push(...(await oneEngine(name, quick)));
   console.log('\nCommands in process over one project of a real engine, every reply durable\n');
@@ -71,7 +71,9 @@ async function harnessAt(url: string, tasks: number): Promise<BenchHarness> {
   await migrator.up();
   await migrator.close();
   // Each measurement in a shared engine uses a tenant of its own.
-  return harnessOn(await engine.open(url), await newTempFolder(), 1, tasks, `t${randomUUID().slice(0, 8)}`);
+  return harnessOn(await engine.open(url), await newTempFolder(), 1, tasks, {
+    tenant_id: `t${randomUUID().slice(0, 8)}`,
+  });
 }
 
 async function twoOperations(harness: BenchHarness, inFlight: number): Promise<[string, LoadResult][]> {

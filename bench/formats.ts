@@ -122,15 +122,17 @@ export async function formats(): Promise<void> {
         whole(next.held_ms),
         result,
       ]);
-      process.stderr.write(`  ${format.name}: ${whole(wall_ms)} ms, held ${whole(held_ms)} ms, ${result}\n`);
+      process.stderr.write(
+        `  ${format.name}: ${whole(wall_ms)} ms, blocked ${whole(held_ms)} ms, ${result}\n`,
+      );
     }
   } finally {
     await server.stop();
   }
   console.log(
-    '\nFormats at their size limit: milliseconds until the answer, and the longest time nothing else was answered\n',
+    '\nFormats at their size limit: milliseconds until the reply, and longest time that the event loop was blocked\n',
   );
-  console.log(table(['format', 'KiB', 'answer', 'held', 'held by the next', 'answered'], rows));
+  console.log(table(['format', 'KiB', 'answer', 'blocked', 'blocked by next', 'status'], rows));
 }
 
 async function send(url: string, { method, path, type }: FormatCase, body: string): Promise<string> {

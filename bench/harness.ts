@@ -33,15 +33,20 @@ export async function openHarness(
   return harnessOn(store, root, projects, tasksEach);
 }
 
+/** What a benchmark measures: by default this version. */
+export interface Implementation {
+  readonly Coordinator: typeof Coordinator;
+}
+
 /** Builds the harness on any store. Closing the harness removes `root`. */
 export async function harnessOn(
   store: Store,
   root: string,
   projects: number,
   tasksEach: number,
-  tenant_id = TENANT,
+  { tenant_id = TENANT, implementation = { Coordinator } as Implementation } = {},
 ): Promise<BenchHarness> {
-  const coordinator = await Coordinator.open({ store, limits: WIDE_LIMITS });
+  const coordinator = await implementation.Coordinator.open({ store, limits: WIDE_LIMITS });
   const tasks: { project: ProjectKey; task_id: string }[] = [];
   for (let number = 0; number < projects; number += 1) {
     const project = { tenant_id, project_id: `project-${number}` };

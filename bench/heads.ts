@@ -41,10 +41,10 @@ export async function heads(selection: string): Promise<void> {
     (name) => selection === 'all' || selection.split(',').includes(name),
   );
   if (names.length === 0)
-    throw new Error(`--heads: expected all, or some of ${Object.keys(ENGINES).join(',')}`);
+    throw new Error(`--heads: expected all, or a list of ${Object.keys(ENGINES).join(',')}`);
   const rows: string[][] = [];
   for (const name of names) rows.push(await oneEngine(name));
-  console.log(`\nProcessor time of the engine for a claim, median of ${ROUNDS} rounds in turns\n`);
+  console.log(`\nCPU time of the engine per claim, median of ${ROUNDS} alternating rounds\n`);
   console.log(table(['engine', `${whole(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
 }
 

@@ -38,9 +38,9 @@ export async function inbox(cycles = 25): Promise<void> {
   await measure(`${cycles} edges of each agent, from claim to convergence`, () =>
     dropAll(workspace, cycles, 1),
   );
-  await measure('the same, one command of each agent at a time', () => dropAll(workspace, 1, 2));
+  await measure('the same, one command per agent at a time', () => dropAll(workspace, 1, 2));
   console.log(`\nThe inbox: ${AGENTS} agents, one process, outcomes written\n`);
-  console.log(table(['', 'commands', 'commands/s', 'µs of processor each', 'outcomes'], rows.slice(1)));
+  console.log(table(['', 'commands', 'commands/s', 'CPU µs per command', 'outcomes'], rows.slice(1)));
   coordinator.close();
   await store.close();
   await rm(root, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { against } from './against/against.js';
 import { crowd } from './crowd.js';
 import { cycles } from './cycles.js';
 import { disk } from './disk.js';
@@ -19,6 +20,7 @@ import { stages } from './stages.js';
  *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers]`
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
+ * - `npm run bench -- --against REF [--only cycles|projects] [--rounds 7]`: this version beside another, in turn
  * - `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`: cost of a stopped engine to an idle server
  */
 const quick = process.argv.includes('--quick');
@@ -47,10 +49,19 @@ const [storesOption, headsOption, outageOption] = [
   optionValue('--heads'),
   optionValue('--outage'),
 ];
+const refOption = optionValue('--against');
+if (refOption !== null) {
+  const names = (['cycles', 'projects'] as const).filter(
+    (name) => only === name || !process.argv.includes('--only'),
+  );
+  await against(refOption, names, Number(optionValue('--rounds') ?? 7));
+}
 if (storesOption !== null) await engines(storesOption, quick);
 if (headsOption !== null) await heads(headsOption);
 if (outageOption !== null) await outage(outageOption);
-const hasExclusiveOption = [storesOption, headsOption, outageOption].some((value) => value !== null);
+const hasExclusiveOption = [storesOption, headsOption, outageOption, refOption].some(
+  (value) => value !== null,
+);
 for (const [name, run] of hasExclusiveOption ? [] : Object.entries(parts)) {
   if (process.argv.includes('--only') && only !== name) continue;
   await run();

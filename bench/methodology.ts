@@ -24,8 +24,8 @@ export async function methodology(): Promise<void> {
     // As after a clone: every file is newer than the log, with the same content.
     await touchAll(workspace.path('features/active'));
     rows.push(['gen status, every file just touched', ...(await timed(root, [PROGRAM, 'status']))]);
-    console.log(`\ngen status on ${EVENTS} events: milliseconds from start to end, of ${ROUNDS} runs\n`);
-    console.log(table(['', 'best', 'median', 'processor, best', 'processor, median'], rows));
+    console.log(`\ngen status on ${EVENTS} events: milliseconds from start to exit, ${ROUNDS} runs\n`);
+    console.log(table(['', 'best', 'median', 'CPU, best', 'CPU, median'], rows));
   } finally {
     await rm(root, { recursive: true, force: true });
   }

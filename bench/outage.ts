@@ -14,7 +14,7 @@ const SETTLE_SECONDS = 15;
 /** Measures the processor time of an idle server with ten loaded projects while its engine is stopped. */
 export async function outage(selection: string): Promise<void> {
   const names = ENGINE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
-  if (names.length === 0) throw new Error(`--outage: expected all, or some of ${ENGINE_NAMES.join(',')}`);
+  if (names.length === 0) throw new Error(`--outage: expected all, or a list of ${ENGINE_NAMES.join(',')}`);
   const rows: string[][] = [];
   for (const name of names) rows.push(await oneEngine(name));
   console.log(`\nAn idle server with ${PROJECTS} projects, its engine stopped for ${OUTAGE_SECONDS} s\n`);

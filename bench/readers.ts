@@ -16,7 +16,7 @@ const READS: readonly (readonly [name: string, path: string])[] = [
   ['status at event 9,900', `${P}/status?at=9900`],
   ['agents at event 9,900', `${P}/agents?at=9900`],
   ['1,000 tasks', `${P}/tasks?limit=1000`],
-  ['tasks of which there are none', `${P}/tasks?readiness=held`],
+  ['tasks, none of which match', `${P}/tasks?readiness=held`],
   ['the memory of a session', `${T}/sessions/s`],
   ['the claims of a session', `${T}/sessions/s/claims`],
   ['the plan', `${P}/plan`],
@@ -38,11 +38,9 @@ export async function readers(): Promise<void> {
     await server.stop();
   }
   console.log(
-    `\n${READERS} readers of one view: milliseconds until all are answered, and what others wait meanwhile\n`,
+    `\n${READERS} readers of one view: milliseconds until all replies arrived, and waits of other requests\n`,
   );
-  console.log(
-    table(['view', 'all answered', '/healthz at most', 'renewal at most', 'held', 'answered'], rows),
-  );
+  console.log(table(['view', 'all replies', '/healthz max', 'renewal max', 'loop blocked', 'status'], rows));
 }
 
 async function fill({ url }: MeasuredServer): Promise<string> {
@@ -96,6 +94,6 @@ async function readBy(
     return waits;
   });
   const answers = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
-  process.stderr.write(`  ${name}: ${whole(wall_ms)} ms, held ${whole(held_ms)} ms, ${answers}\n`);
+  process.stderr.write(`  ${name}: ${whole(wall_ms)} ms, blocked ${whole(held_ms)} ms, ${answers}\n`);
   return [name, whole(wall_ms), whole(result[0]), whole(result[1]), whole(held_ms), answers];
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Coordinator, isProblem } from 'genesis-fleet/coordinator';
 import { openFileStore } from 'genesis-fleet/stores/file';
 
-const store = await openFileStore({ root: '.genesis/log' }); // where `gen up` keeps it, which must not run beside this
+const store = await openFileStore({ root: '.genesis/log' }); // the log of `gen up`, which must not run meanwhile
 const fleet = await Coordinator.open({ store });
 const shop = { tenant_id: 'default', project_id: 'shop' };
 
@@ -12,7 +12,7 @@ if (isProblem(work)) console.log(work.detail);
 else if (work.claim === null) console.log(work.reason, work.next);
 else {
   const { task_id, session_id, generation, id: claim_id } = work.claim;
-  const made = { about: work.briefing?.description }; // what takes long calls renewLease in between
+  const made = { about: work.briefing?.description }; // long work calls renewLease meanwhile
   const handle = { task_id, session_id, generation, claim_id };
   console.log(task_id, await fleet.submitResult(shop, { ...handle, result_data: made }));
 }

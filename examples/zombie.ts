@@ -40,7 +40,7 @@ try {
   const early = ok(await fleet.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }));
   console.log(`agent-bob claims      ${early.reason}, held by ${early.current_holder}`);
 
-  console.log('agent-alice falls silent for longer than her lease …');
+  console.log('agent-alice does not renew until her lease has expired …');
   await pass(1100);
 
   const bob = ok(await fleet.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }));

@@ -10,7 +10,7 @@ function findPrebuildFaults(path: string): string[] {
   const prebuilt = readdirSync(folder);
   return PLATFORMS.map(platformName)
     .filter((platform) => !prebuilt.includes(platform))
-    .map((platform) => `${path} ships no binary for ${platform}.`);
+    .map((platform) => `${path} has no prebuilt binary for ${platform}.`);
 }
 
 const lockFiles = readLockFiles<LockedPackage>();

@@ -10,6 +10,6 @@ const faults = readLockFiles<LockedOrigin>().flatMap(({ file, packages }) => {
 });
 
 if (faults.length === 0) {
-  process.stdout.write(`${count} packages have an agreed licence, a digest, and no unread install script.\n`);
+  process.stdout.write(`${count} packages have an allowed licence, a digest and no new install script.\n`);
 } else process.stderr.write(`${faults.join('\n')}\n`);
 process.exitCode = faults.length === 0 ? 0 : 1;

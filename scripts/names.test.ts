@@ -4,9 +4,9 @@ import { nameFaults } from './names.js';
 const messages = (...texts: string[]): string[] =>
   nameFaults(texts.map((text, at) => ({ file: `${at}.ts`, text }))).map(({ message }) => message);
 
-it('refuses two exported types of one name', () => {
+it('refuses two exported types with the same name', () => {
   expect(messages('export interface Part {}', 'export type Part = 1;')).toEqual([
-    'the type Part is exported by 0.ts too',
+    'the type Part is also exported by 0.ts',
   ]);
   expect(messages('export interface Part {}', 'type Part = 1;')).toEqual([]);
 });
@@ -31,7 +31,7 @@ it.each([
   expect(messages(text)).toEqual([]);
 });
 
-it('refuses a retired word, and says what to write', () => {
-  expect(messages('class Desk {}')).toEqual(['Desk is a retired word: say DecisionView']);
+it('refuses a retired name and suggests a replacement', () => {
+  expect(messages('class Desk {}')).toEqual(['Desk is a retired name: use DecisionView']);
   expect(messages('interface Row { desk: string }')).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import ts from 'typescript';
+import type { SourceFault, SourceText } from './source-files.js';
 
 /** Words of the first months that nobody outside this repository would understand. Prefer what the glossary says. */
 export const RETIRED_WORDS: Readonly<Record<string, string>> = {
@@ -6,12 +7,12 @@ export const RETIRED_WORDS: Readonly<Record<string, string>> = {
   Ask: 'RequestContext',
   Chores: 'Maintenance',
   Desk: 'DecisionView',
-  Door: 'AppDependencies, or what it is',
+  Door: 'AppDependencies, or a specific name',
   Gatekeeper: 'Authenticator',
   Glance: 'StatusProjection',
   House: 'ServerContext, StoreRuntime or TestHarness',
   Onlooker: 'EventVisitor',
-  Said: 'the parsed input, by its own name',
+  Said: 'a specific name for the parsed input',
   Slot: 'Permit',
   Tangle: 'AliasGuard',
   Told: 'Reply',
@@ -29,24 +30,13 @@ export const RETIRED_WORDS: Readonly<Record<string, string>> = {
   strangerRefused: 'originGuard',
 };
 
-export interface NameFault {
-  readonly file: string;
-  readonly line: number;
-  readonly message: string;
-}
-
-export interface SourceText {
-  readonly file: string;
-  readonly text: string;
-}
-
 /** What is wrong with the names in these files: two exported types of one name, snake_case, retired words. */
-export function nameFaults(sources: readonly SourceText[]): NameFault[] {
+export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
   const types = new Map<string, string>();
   return sources.flatMap(({ file, text }) => {
     const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
     const shorthand = shorthandNames(source);
-    const faults: NameFault[] = [];
+    const faults: SourceFault[] = [];
     const report = (node: ts.Node, message: string): void => {
       faults.push({ file, line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1, message });
     };
@@ -56,7 +46,7 @@ export function nameFaults(sources: readonly SourceText[]): NameFault[] {
         const word = name.text.replace(/^#/, '');
         if (isExportedType(node)) {
           const other = types.get(word);
-          if (other !== undefined) report(name, `the type ${word} is exported by ${other} too`);
+          if (other !== undefined) report(name, `the type ${word} is also exported by ${other}`);
           types.set(word, file);
         }
         if (isSnakeCase(word) && mustBeCamelCase(node) && !shorthand.has(word)) {
@@ -64,7 +54,7 @@ export function nameFaults(sources: readonly SourceText[]): NameFault[] {
         }
         const plain = Object.hasOwn(RETIRED_WORDS, word) ? RETIRED_WORDS[word] : undefined;
         if (plain !== undefined && !isRecordField(node))
-          report(name, `${word} is a retired word: say ${plain}`);
+          report(name, `${word} is a retired name: use ${plain}`);
       }
       ts.forEachChild(node, visit);
     };

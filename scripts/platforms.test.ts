@@ -18,15 +18,15 @@ describe('a lock file', () => {
     expect(findPlatformFaults({ 'node_modules/tool': tool, ...binaries(all) })).toEqual([]);
   });
 
-  it('is refused when a package of one platform is a plain dependency', () => {
+  it('is refused when a package for one platform is a required dependency', () => {
     const faults = findPlatformFaults({ 'node_modules/engine': { os: ['linux'], cpu: ['x64'] } });
-    expect(faults).toEqual([expect.stringContaining('node_modules/engine is made for one platform')]);
+    expect(faults).toEqual([expect.stringContaining('node_modules/engine supports one platform')]);
   });
 
-  it('is refused when it lacks the binary of a platform', () => {
+  it('is refused when the binary for a platform is missing', () => {
     const some = all.filter((name) => name !== 'darwin-arm64');
     expect(findPlatformFaults({ 'node_modules/tool': tool, ...binaries(some) })).toEqual([
-      expect.stringContaining('names @tool/darwin-arm64, which the lock file lacks'),
+      expect.stringContaining('names @tool/darwin-arm64, which is missing in the lock file'),
       expect.stringContaining('has no binary for darwin-arm64'),
     ]);
   });
@@ -39,7 +39,7 @@ describe('a lock file', () => {
     ]);
   });
 
-  it('may name a single optional addition for one platform', () => {
+  it('may have a single optional package for one platform', () => {
     const watcher = { optionalDependencies: { fsevents: '^2.0.0' } };
     const fsevents = { optional: true, os: ['darwin'] };
     expect(

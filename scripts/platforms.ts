@@ -37,7 +37,7 @@ export function findPlatformFaults(packages: LockedPackages): string[] {
 
 function plainPlatformPackage(path: string, locked: LockedPackage): string[] {
   if (!isPlatformPackage(locked) || locked.optional === true) return [];
-  return [`${path} is made for one platform only and is not optional: npm install fails on all others.`];
+  return [`${path} supports one platform only and is not optional: npm install fails on all others.`];
 }
 
 /**
@@ -48,7 +48,8 @@ function missingOptionalPackages(packages: LockedPackages, path: string, locked:
   return Object.keys(locked.optionalDependencies ?? {})
     .filter((name) => resolve(packages, path, name) === undefined)
     .map(
-      (name) => `${path || 'package.json'} names ${name}, which the lock file lacks: pin a complete version.`,
+      (name) =>
+        `${path || 'package.json'} names ${name}, which is missing in the lock file: pin a complete version.`,
     );
 }
 

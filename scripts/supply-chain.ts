@@ -45,14 +45,14 @@ function faultsOf(
 ): string[] {
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const faults: string[] = [];
-  if (license === undefined) faults.push(`${path} names no licence.`);
-  else if (!isAllowed(license)) faults.push(`${path} has the licence ${license}, which is not on the list.`);
+  if (license === undefined) faults.push(`${path} has no licence.`);
+  else if (!isAllowed(license)) faults.push(`${path} has the licence ${license}, which is not allowed.`);
   if (integrity === undefined) faults.push(`${path} has no digest: its content could change unnoticed.`);
-  if (resolved !== undefined && !/^https:/.test(resolved)) faults.push(`${path} comes from ${resolved}.`);
+  if (resolved !== undefined && !/^https:/.test(resolved)) faults.push(`${path} is loaded from ${resolved}.`);
   if (hasInstallScript !== true) return faults;
   if (!INSTALL_SCRIPTS.has(name)) {
     faults.push(
-      `${path} runs a script when it is installed. Read it, then name it in scripts/supply-chain.ts.`,
+      `${path} runs a script when it is installed. Review it, then add it to scripts/supply-chain.ts.`,
     );
   } else if (dev !== true) {
     faults.push(`${path} runs a script when the published package is installed.`);

@@ -25,7 +25,7 @@ function installNode(major: string): string {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGES[platform];
   if (name === undefined)
-    throw new Error(`npm has no Node for ${platform}. Put each version on the PATH instead.`);
+    throw new Error(`npm has no Node package for ${platform}. Add each version to the PATH instead.`);
   const folder = resolve(FOLDER, major);
   const flags = ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--silent'];
   execFileSync('npm', [...flags, `${name}@${major}`], {
@@ -34,7 +34,7 @@ function installNode(major: string): string {
   });
   const bin = join(folder, 'node_modules', name, 'bin');
   if (!existsSync(bin))
-    throw new Error(`${name}@${major} has no folder bin: ${readdirSync(join(bin, '..')).join(', ')}`);
+    throw new Error(`${name}@${major} has no bin folder: ${readdirSync(join(bin, '..')).join(', ')}`);
   return bin;
 }
 
@@ -54,7 +54,7 @@ function runTests(bin: string, filters: readonly string[]): Promise<{ passed: bo
   return new Promise((done, reject) => {
     child.on('error', reject);
     child.on('close', (code) =>
-      done({ passed: code === 0, closing: tail.trim().split('\n').at(-1) ?? 'printed nothing' }),
+      done({ passed: code === 0, closing: tail.trim().split('\n').at(-1) ?? 'no output' }),
     );
   });
 }

@@ -34,7 +34,7 @@ function runOverrides(): Omit<SeedRunOptions, 'seed' | 'mode'> {
   const without = (values.without?.split(',') ?? []) as Fault[];
   const unknown = without.find((fault) => !FAULTS.includes(fault));
   if (unknown !== undefined)
-    throw new Error(`There is no fault ${unknown}. There are: ${FAULTS.join(', ')}.`);
+    throw new Error(`Unknown fault ${unknown}. Expected one of: ${FAULTS.join(', ')}.`);
   return {
     ...(without.length > 0 ? { without } : {}),
     ...(values.agents === undefined ? {} : { agents_max: Number(values.agents) }),
@@ -94,7 +94,7 @@ async function main(): Promise<void> {
   for (const failure of failures.slice(0, SHRUNK_MAX)) {
     if (values.trace) break;
     const smallest = await shrink(failure, runSeed);
-    process.stdout.write(`the smallest that fails the same way: ${replayCommand(smallest)} --trace\n`);
+    process.stdout.write(`smallest run that breaks the same rule: ${replayCommand(smallest)} --trace\n`);
   }
   process.exitCode = failures.length > 0 ? 1 : 0;
 }

@@ -110,7 +110,7 @@ function lowerPriority({ pid }: ChildProcess): void {
 function runInWorker(child: ChildProcess, run: SeedRunOptions): Promise<SeedResult> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null): void =>
-      reject(new Error(`seed ${run.seed} ended its process (${code})`));
+      reject(new Error(`the process of seed ${run.seed} exited (${code})`));
     child.once('exit', onExit);
     child.once('message', (reply: SeedWorkerReply) => {
       child.off('exit', onExit);

@@ -81,8 +81,7 @@ class SeedRun {
     if (scenario.mode === 'liveness') await this.runUntilDone();
     context.phase = 'over';
     await world.run(world.now_ms + SETTLING_MS_MAX, () => context.pendingCalls === 0 && context.fleet.isUp);
-    if (!context.fleet.isUp)
-      world.violate('LIVE', 'the fleet did not come up again after all faults had ceased');
+    if (!context.fleet.isUp) world.violate('LIVE', 'the fleet did not recover after all faults had ended');
     await awaitInWorld(world, this.checkFinalState());
   }
 
@@ -126,8 +125,7 @@ class SeedRun {
       return this.openWork().length === 0;
     });
     const open = this.openWork();
-    if (open.length > 0)
-      world.violate('L1', `still not done after all faults had ceased: ${open.join(', ')}`);
+    if (open.length > 0) world.violate('L1', `not completed after all faults had ended: ${open.join(', ')}`);
   }
 
   private openWork(): string[] {

@@ -22,7 +22,7 @@ export interface SeedResult {
 /** Runs to the end or to the first violation, which it returns. Inside, the real clock is not available. */
 export async function runToFirstViolation(world: SimWorld, run: () => Promise<void>): Promise<string | null> {
   const onRejection = (reason: unknown): void => {
-    world.violate('THROWN', `a promise failed and nobody heard: ${errorText(reason)}`);
+    world.violate('THROWN', `unhandled rejection: ${errorText(reason)}`);
   };
   process.on('unhandledRejection', onRejection);
   const restore = installGuards();
@@ -51,7 +51,7 @@ export async function awaitInWorld<T>(world: SimWorld, promise: Promise<T>): Pro
   );
   await world.run(world.now_ms + SETTLING_MS_MAX, () => done !== null);
   const settled = done as { readonly value: T } | { readonly failure: unknown } | null;
-  if (settled === null) world.violate('LIVE', 'the final checks never ended');
+  if (settled === null) world.violate('LIVE', 'the final checks did not end');
   else if ('failure' in settled) world.violate('THROWN', errorText(settled.failure));
   // Throws any violation recorded by then.
   await world.run(world.now_ms, () => true);

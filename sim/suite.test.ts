@@ -4,7 +4,7 @@ import { LONG_SEEDS, readShard, seedRuns, WINDOW_SEEDS, windowStart } from './su
 const COMMIT = 'ec44be2f00112233445566778899aabbccddeeff';
 
 describe('the seeds of a commit', () => {
-  it('are the same each time, and lie beyond those of the long run', () => {
+  it('are the same each time and come after those of the long run', () => {
     expect(windowStart(COMMIT)).toBe(windowStart(COMMIT));
     expect(windowStart('00000000')).toBe(LONG_SEEDS + 1);
     expect(windowStart('00000001')).toBe(LONG_SEEDS + 1 + WINDOW_SEEDS);
@@ -12,27 +12,27 @@ describe('the seeds of a commit', () => {
 });
 
 describe('the parts of a long run', () => {
-  it.each([1, 2, 3, 8])('play every seed once when it is cut into %i', (of) => {
+  it.each([1, 2, 3, 8])('run every seed once when there are %i parts', (of) => {
     const parts = Array.from({ length: of }, (_, index) => [...seedRuns(1, 100, { index, of })]).flat();
     expect(parts.map(({ seed }) => seed).sort((a, b) => a - b)).toEqual(
       [...Array(100).keys()].map((n) => n + 1),
     );
   });
 
-  it('each play both modes', () => {
+  it('each run both modes', () => {
     for (const index of [0, 1, 2, 3]) {
       const modes = [...seedRuns(1, 100, { index, of: 4 })].map(({ mode }) => mode);
       expect(new Set(modes)).toEqual(new Set(['safety', 'liveness']));
     }
   });
 
-  it('are named by number or picked by the commit', () => {
+  it('are selected by number or by the commit', () => {
     expect(readShard(undefined, COMMIT)).toEqual({ index: 0, of: 1 });
     expect(readShard('2/8', COMMIT)).toEqual({ index: 1, of: 8 });
     expect(readShard('auto/8', COMMIT)).toEqual({ index: 0xec44be2f % 8, of: 8 });
   });
 
-  it.each(['0/8', '9/8', '2', 'x/8', '2/0', '2/8/1'])('refuse %s', (text) => {
+  it.each(['0/8', '9/8', '2', 'x/8', '2/0', '2/8/1'])('are refused as %s', (text) => {
     expect(() => readShard(text, COMMIT)).toThrow('Pass a part such as 2/8');
   });
 });

@@ -9,7 +9,7 @@ const run = (jobs: number, p99_ms: number) => ({
   operations: { take: { count: 1, p50_ms: 1, p99_ms }, complete: { count: 1, p50_ms: 1, p99_ms } },
 });
 
-test('the best batch is the fastest that is answered in time, or the fastest where none is', () => {
+test('the best batch is the fastest within the latency limit, or the fastest of all if none is within it', () => {
   const runs = [run(100, 20), run(300, 49), run(500, 51), run(200, 10)];
   expect(bestOf(runs, 'take', (one) => one)).toEqual({ run: runs[1], in_time: true });
   expect(bestOf(runs, 'complete', (one) => one)).toEqual({ run: runs[2], in_time: true });
@@ -20,8 +20,8 @@ test('the best batch is the fastest that is answered in time, or the fastest whe
   expect(bestOf([], 'take', () => run(1, 1))).toBeNull();
 });
 
-test('the sizes of batches are chosen, and all four by themselves', () => {
+test('--batch selects the batch sizes, and all four are the default', () => {
   expect(readOptions([]).batch).toEqual([50, 100, 250, 500]);
   expect(readOptions(['--batch', '250']).batch).toEqual([250]);
-  expect(() => readOptions(['--batch', '0'])).toThrow('no whole number');
+  expect(() => readOptions(['--batch', '0'])).toThrow('not a positive integer');
 });

@@ -27,13 +27,13 @@ const configuration = async (folder: string): Promise<unknown> =>
 const play = async (cwd: string, env: Record<string, string>) =>
   run(process.execPath, [await plainScript(`${EXAMPLE}/play.ts`), cwd], { env });
 
-test('the configuration of the example is the one that gen setup writes', async () => {
+test('the example has the configuration that gen setup writes', async () => {
   const { cwd, env } = await installed();
   await run('gen', ['setup', 'claude', '--project', 'shop'], { cwd, env });
   expect(await configuration(EXAMPLE)).toEqual(await configuration(cwd));
 });
 
-test('who remembers only the last reply does a whole plan as Claude Code would', async () => {
+test('an MCP client that remembers only the last reply completes a whole plan', async () => {
   const { server } = await startPlannedHarness();
   const { cwd, env } = await installed();
   await run('gen', ['setup', 'claude', '--project', 'shop', '--url', server.url], { cwd, env });
@@ -46,7 +46,7 @@ test('who remembers only the last reply does a whole plan as Claude Code would',
   });
 });
 
-test('it ends with 1 when the plan is not done', async () => {
+test('the example exits with code 1 if the plan is not completed', async () => {
   const { server } = await startPlannedHarness();
   const scope = { tenant_id: 'default', project_id: 'shop' };
   const other = { task_id: 'A-001-schema', agent_id: 'other', session_id: 'theirs' };

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { buildProgram, newFolder } from './support/built.js';
 import { runDemo } from './support/demo.js';
 
-test('with the fence broken the demo ends badly, and says which guarantee did not hold', async () => {
+test('the demo exits with code 1 and names the failed guarantee if results are not fenced', async () => {
   const folder = await newFolder('fence-');
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await cp('src', join(folder, 'src'), { recursive: true });

@@ -8,7 +8,7 @@ import { plainScript } from './support/plain-script.js';
 
 const run = promisify(execFile);
 
-it('the example of the README runs and shows the zombie refused', async () => {
+it('the zombie example of the README runs and shows that the late result is refused', async () => {
   // Leases last one second, so the clock stands still between sleeps, however slow the machine is.
   const still = ['--require', './test/support/sleepless.cjs'];
   const { stdout } = await run(process.execPath, [...still, await plainScript('examples/zombie.ts')]);
@@ -16,7 +16,7 @@ it('the example of the README runs and shows the zombie refused', async () => {
   expect(stdout).toContain('agent-alice submits   STALE_GENERATION, her work is kept as res_');
 });
 
-it('the program that README embeds is the one that is compiled here, and it runs', async () => {
+it('the program in the README equals examples/embed.ts, and it runs', async () => {
   const [, shown] = /```ts\n([\s\S]*?)```/.exec(await readFile('README.md', 'utf8')) ?? [];
   expect(shown).toBe(await readFile('examples/embed.ts', 'utf8'));
   const cwd = await mkdtemp(join(tmpdir(), 'embed-'));

@@ -22,8 +22,8 @@ async function freshRoot(): Promise<string> {
  * Findings of the protocol review that concern the log and several coordinators; those about the rules are tested next
  * to them.
  */
-describe('findings', () => {
-  it('F-13: after history was lost, a handle from before opens nothing', async () => {
+describe('findings of the protocol review', () => {
+  it('F-13: a handle from before a loss of history is refused', async () => {
     const meta = (incarnation: number) => ({ incarnation, secret: '7'.repeat(64) });
     const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
     const before = await Coordinator.open({ store: openMemoryStore({ meta: meta(1) }) });
@@ -44,7 +44,8 @@ describe('findings', () => {
     expect(unwrap(await submit(held?.id)).reason).toBe('ACCEPTED');
   });
 
-  it('F-42: a reply goes out only after the sync that covers it', async () => {
+  // req: STO-012
+  it('F-42: a reply is sent only after the sync that covers it', async () => {
     const root = await freshRoot();
     let syncing = Promise.resolve();
     const disk = faultyDisk({ sync: (path, sync) => (path.endsWith('events.jsonl') ? syncing : sync()) });
@@ -71,7 +72,8 @@ describe('findings', () => {
     await store.close();
   });
 
-  it('F-43: a coordinator never answers from what it remembers when another has moved the claim', async () => {
+  // req: STO-020
+  it('F-43: a coordinator does not answer from its cache after another one has changed the claim', async () => {
     const store = openMemoryStore();
     const [one, two] = await Promise.all([Coordinator.open({ store }), Coordinator.open({ store })]);
     onTestFinished(() => {
@@ -92,7 +94,8 @@ describe('findings', () => {
     expect(unwrap(await two.claimTask(P, { ...claim, session_id: 's3' })).reason).toBe('DENIED_ACTIVE_CLAIM');
   });
 
-  it('F-62: a log has one writer, and says so to the second', async () => {
+  // req: INB-010
+  it('F-62: a log has one writer, and a second one is refused with the process id of the first', async () => {
     const root = await freshRoot();
     const first = await openFileStore({ root });
     await expect(openFileStore({ root })).rejects.toThrow(new RegExp(String(process.pid)));
@@ -101,7 +104,7 @@ describe('findings', () => {
     await second.close();
   });
 
-  it('F-65: a torn last line spoils neither itself nor the next', async () => {
+  it('F-65: a torn last line is dropped and does not damage the next event', async () => {
     const root = await freshRoot();
     const open = async () => {
       const store = await openFileStore({ root });
@@ -130,7 +133,7 @@ describe('findings', () => {
     await third.close();
   });
 
-  it('F-71: a name that could leave its folder is no name', async () => {
+  it('F-71: a name that could escape its folder is refused', async () => {
     const coordinator = await Coordinator.open({ store: openMemoryStore() });
     onTestFinished(() => coordinator.close());
     for (const name of ['../other', 'a/b', '..', '.', '', 'a\0b', '/etc']) {
@@ -143,8 +146,8 @@ describe('findings', () => {
   });
 });
 
-forEachStore('findings', (open) => {
-  it('F-10 and F-61: a request that took effect takes none after a restart, and gets its reply', async () => {
+forEachStore('findings of the protocol review', (open) => {
+  it('F-10 and F-61: a request repeated after a restart has no second effect and gets the first reply', async () => {
     const harness = await open();
     await harness.plan(PLAN);
     const agent = new HarnessAgent(harness, 'a', 's1');
@@ -155,7 +158,8 @@ forEachStore('findings', (open) => {
     expect(await harness.position()).toBe(position);
   });
 
-  it('F-16: the same ids in two tenants and two projects never meet', async () => {
+  // req: CLK-010, TEN-001
+  it('F-16: the same ids in two tenants or two projects are independent', async () => {
     const harness = await open();
     const scopes = [P, { ...P, tenant_id: 'other' }, { ...P, project_id: 'site' }];
     for (const scope of scopes) await harness.plan(PLAN, scope);
@@ -174,7 +178,7 @@ forEachStore('findings', (open) => {
     expect(claims.map(({ tenant_id, project_id }) => [tenant_id, project_id])).toEqual([['other', 'shop']]);
   });
 
-  it('F-80: order is given in the commit, never taken from the clock', async () => {
+  it('F-80: the order of events comes from the commit, never from the clock', async () => {
     const harness = await open();
     await harness.plan(planOf(A, 'A-002-more'));
     const agent = new HarnessAgent(harness, 'a', 's1');
@@ -190,7 +194,8 @@ forEachStore('findings', (open) => {
     expect([...times].sort()).toEqual(times);
   });
 
-  it('F-53: a wall clock that jumps expires nobody who renews in time', async () => {
+  // req: LSE-009
+  it('F-53: a jump of the wall clock does not expire a claim that is renewed in time', async () => {
     const harness = await open();
     await harness.plan(PLAN);
     const [alice, bob] = [new HarnessAgent(harness, 'alice', 's1'), new HarnessAgent(harness, 'bob', 's2')];

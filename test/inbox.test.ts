@@ -25,7 +25,8 @@ const run = promisify(execFile);
 const ABOUT = { feature: 'REQ-F-AUTH-001', edge: 'design→code' };
 const SUBJECT = 'REQ-F-AUTH-001#design→code';
 
-test('an agent in bash carries an edge to its end, and a second one is told that it is taken', async () => {
+// req: EDG-018, INB-001, INB-008, INB-009
+test('a bash agent completes an edge, and the claim of a second agent is rejected', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   const stopping = new AbortController();
@@ -40,7 +41,10 @@ test('an agent in bash carries an edge to its end, and a second one is told that
       env: { ...process.env, GENESIS_AGENT, GENESIS_WORKSPACE: workspace.folder },
     });
   expect((await agent('one')).stdout).toBe('REQ-F-AUTH-001 design_code generation 1: ACCEPTED\n');
-  await expect(agent('two')).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('not ours') });
+  await expect(agent('two')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('claim refused'),
+  });
   stopping.abort();
   await watching;
   expect(await site.edgeHistory()).toEqual([
@@ -52,7 +56,7 @@ test('an agent in bash carries an edge to its end, and a second one is told that
   ]);
 });
 
-test('an agent in bash that nobody answers says what it waits for', async () => {
+test('a bash agent that gets no answer reports what it is waiting for', async () => {
   const { folder } = await bareWorkspace();
   const agent = spawn('bash', ['examples/inbox-bash/agent.sh', 'REQ-F-AUTH-001', 'design_code'], {
     env: { ...process.env, GENESIS_WORKSPACE: folder },
@@ -198,7 +202,8 @@ async function runBothWays(
   return answers;
 }
 
-test('the flow of seed 002 ends in the same log through the inbox and through HTTP', async () => {
+// req: EVT-010, INB-005, INB-013
+test('the flow of seed 002 produces the same log through the inbox and through HTTP', async () => {
   const answers = await runBothWays([
     ['a-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_claim', agent_role: 'architect' }],
@@ -230,7 +235,8 @@ test('the flow of seed 002 ends in the same log through the inbox and through HT
  * Seed 000: acquire, heartbeat, a silent holder that only a human ends, and convergence outside the authority of a
  * role.
  */
-test('the lifecycle of seed 000 ends in the same log through the inbox and through HTTP', async () => {
+// req: INB-013, ROL-002, STL-003
+test('the lifecycle of seed 000 produces the same log through the inbox and through HTTP', async () => {
   const files = {
     ...FILES,
     'features/active/REQ-F-AUTH-001.yml': vector(ABOUT.feature),

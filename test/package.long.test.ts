@@ -74,7 +74,7 @@ function startGen(
     await exited;
   });
   const failed = exited.then(() => {
-    throw new Error(`gen ${args.join(' ')} ended before it was told to: ${complaints}`);
+    throw new Error(`gen ${args.join(' ')} exited before the test ended: ${complaints}`);
   });
   failed.catch(() => {});
   return { lines: createInterface({ input: child.stdout }), failed };
@@ -127,7 +127,7 @@ const EXAMPLES = [
 ];
 
 /** Concurrent: most of them wait. */
-describe.concurrent('as it is published', () => {
+describe.concurrent('the published package', () => {
   describe('the tarball', () => {
     const filesOf = async (folder: string): Promise<string[]> => {
       const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -136,7 +136,7 @@ describe.concurrent('as it is published', () => {
         .map((entry) => relative('.', join(entry.parentPath, entry.name)));
     };
 
-    test('has what the manifest lists, and nothing beside it', () => {
+    test('contains what the manifest lists and nothing else', () => {
       const tops = new Set(published.files.map((path) => path.split('/')[0]));
       expect([...tops].sort()).toEqual(
         [
@@ -152,26 +152,31 @@ describe.concurrent('as it is published', () => {
       );
     });
 
-    test('has all documents and examples', async () => {
+    test('contains all documents and examples', async () => {
       const here = [...(await filesOf('docs')), ...(await filesOf('examples'))];
       expect(published.files).toEqual(expect.arrayContaining(here));
     });
 
-    test('has the program and its types, and no tests', () => {
+    test('contains the program, its types and the files that it reads, and no tests', async () => {
       const built = published.files.filter((path) => path.startsWith('dist/'));
-      expect(built.filter((path) => !/\.(js|d\.ts)$/.test(path))).toEqual([]);
+      const readByModules = (await filesOf('src'))
+        .filter((path) => !path.endsWith('.ts') && !path.startsWith('src/core/'))
+        .map((path) => path.replace('src/', 'dist/'));
+      expect(built).toEqual(expect.arrayContaining(readByModules));
+      const others = built.filter((path) => !readByModules.includes(path));
+      expect(others.filter((path) => !/\.(js|d\.ts)$/.test(path))).toEqual([]);
       const isOfTests = /\.(test|testing|child)\.|\/(testing|conformance)(\/|\.)/;
       expect(built.filter((path) => isOfTests.test(path))).toEqual([]);
     });
 
-    test('has every file that the manifest names, with its types', () => {
+    test('contains every file that the manifest names, with its types', () => {
       const { bin, exports } = published.manifest;
       const targets = Object.values(exports).map((path) => path.replace('./', ''));
       const types = targets.map((path) => path.replace(/\.js$/, '.d.ts'));
       expect(published.files).toEqual(expect.arrayContaining([...Object.values(bin), ...targets, ...types]));
     });
 
-    test('exports the names under which the examples find the sources in a checkout', async () => {
+    test('exports the names that tsconfig.json maps to the sources of a checkout', async () => {
       const { compilerOptions } = JSON.parse(await readFile('tsconfig.json', 'utf8'));
       const sources = Object.entries(published.manifest.exports).map(([name, path]) => [
         `genesis-fleet${name.slice(1)}`,
@@ -189,7 +194,7 @@ describe.concurrent('as it is published', () => {
       expect(stdout).toBe(`${published.manifest.version}\n`);
     });
 
-    test('runs the demo, which ends well and shows every guarantee', async () => {
+    test('runs the demo, which succeeds and reports every guarantee', async () => {
       const { stdout } = await run('npx', ['--no-install', 'genesis-fleet', 'demo'], {
         cwd: published.bareProject,
         env: environment(),
@@ -226,7 +231,7 @@ if (isProblem(done)) throw new Error(done.detail);
 console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').length, done.tasks.length);
 `;
 
-    test('compiles in a strict program without any driver, whose agent does a whole plan', async (context) => {
+    test('compiles in a strict program without any driver, whose agent completes a whole plan', async (context) => {
       const { bareProject: bare, manifest } = published;
       const names = Object.keys(manifest.exports).filter((name) => !ENGINE_EXPORTS.includes(name));
       const program = await compile(bare, `${importing(names)}${SDK_PROGRAM}`);
@@ -236,7 +241,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
       expect(stdout).toBe(`${'true\n'.repeat(names.length)}${openCount} ${openCount}\n`);
     });
 
-    test('compiles in a strict program that opens engines, where the drivers are installed', async () => {
+    test('compiles in a strict program that opens engines if the drivers are installed', async () => {
       const program = await compile(published.fullProject, importing(ENGINE_EXPORTS));
       const { stdout } = await run(process.execPath, [program], {
         cwd: published.fullProject,
@@ -247,26 +252,26 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
   });
 
   describe('an example of the installed package', async () => {
-    test('is one of those that are run here', () => {
+    test('has a test in this file', () => {
       const programs = published.files.filter((path) => /^examples\/.*\.(ts|sh|py)$/.test(path));
       expect(programs.sort()).toEqual(EXAMPLES.map((path) => `examples/${path}`));
     });
 
-    test('embed.ts takes work of the plan and hands it in', async () => {
+    test('embed.ts claims a task of the plan and submits its result', async () => {
       const cwd = await folderIn(published.bareProject);
       await cp(example('plan.yaml'), join(cwd, 'examples/plan.yaml'));
       const { stdout } = await run(TSX, [example('embed.ts')], { cwd, env: environment() });
       expect(stdout).toMatch(/^A-001-schema [\s\S]*accepted: true/);
     });
 
-    test('zombie.ts shows the zombie refused', async () => {
+    test('zombie.ts shows that the late result is refused', async () => {
       const cwd = await folderIn(published.bareProject);
       const { stdout } = await run(TSX, [example('zombie.ts')], { cwd, env: environment() });
       expect(stdout).toMatch(/^agent-alice submits {3}STALE_GENERATION, her work is kept as res_/m);
     });
 
     const doesThePlan = (name: string, command: () => readonly [string, ...string[]]): void =>
-      test(`${name} does a whole plan`, async (context) => {
+      test(`${name} completes a whole plan`, async (context) => {
         const { env, cwd, openCount, countDone } = await servePlan(context, published.bareProject);
         const [program, ...args] = command();
         const { stdout } = await run(program, args, { cwd, env });
@@ -284,7 +289,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
     );
 
     onProgram('examples/run', missingProgram('bash'), () =>
-      test('run/agent.sh does a whole plan through gen run', async (context) => {
+      test('run/agent.sh completes a whole plan through gen run', async (context) => {
         const { env, cwd, openCount, countDone } = await servePlan(context, published.bareProject);
         await gen(published.bareProject, cwd, env, 'run', '--loop', '--', example('run/agent.sh'));
         expect(await countDone()).toBe(openCount);
@@ -292,7 +297,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
     );
 
     onProgram('examples/inbox-bash', missingBash5(), () =>
-      test('inbox-bash/agent.sh is answered as its README says', async (context) => {
+      test('inbox-bash/agent.sh gets the outcomes that its README describes', async (context) => {
         const cwd = await folderIn(published.bareProject);
         const here = (...args: string[]) => gen(published.bareProject, cwd, environment(), ...args);
         await here('init', '--name', 'shop', '--intent', 'Sell shoes');
@@ -317,12 +322,12 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
         });
         await expect(agent('two')).rejects.toMatchObject({
           code: 1,
-          stderr: expect.stringContaining('not ours'),
+          stderr: expect.stringContaining('claim refused'),
         });
       }),
     );
 
-    test('claude-code/play.ts does a whole plan through what gen setup has written', async (context) => {
+    test('claude-code/play.ts completes a whole plan with the configuration from gen setup', async (context) => {
       const { fullProject: full } = published;
       const { url, env, cwd, openCount, countDone } = await servePlan(context, full);
       await gen(full, cwd, env, 'setup', 'claude', '--url', url);
@@ -333,9 +338,9 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
 
     await onEngine('dynamodb', startDynamodb, (engine) => {
       afterAll(() => engine.stop());
-      const missing = PYTHON_WITH_BOTO3 === undefined ? 'python3 has no boto3' : null;
+      const missing = PYTHON_WITH_BOTO3 === undefined ? 'boto3 is not installed for python3' : null;
       return onProgram('examples/dynamodb-boto3', missing, () =>
-        test('dynamodb-boto3/claim.py claims what a coordinator of the package then gives to nobody else', async (context) => {
+        test('dynamodb-boto3/claim.py claims an edge that a coordinator then refuses to others', async (context) => {
           const { fullProject: full } = published;
           const cwd = await folderIn(full);
           const tables = Object.assign(new URL(engine.url), { pathname: `/package-${randomUUID()}` }).href;

@@ -21,7 +21,8 @@ const {
 const AGENTS = ['ada', 'ben', 'cleo', 'dan'];
 const KILLED_AFTER_RESULTS = [3, 7];
 
-test('agents go on when the server is killed and comes back: nothing accepted is lost, nothing counts twice', async () => {
+// req: PRF-008, RCV-004
+test('agents continue after the server is killed and restarted: no result is lost or counted twice', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'killed-'));
   let server: Fleet.DemoServer = await startDemoServer(folder);
   const agents: Fleet.DemoProcess[] = [];
@@ -56,7 +57,7 @@ test('agents go on when the server is killed and comes back: nothing accepted is
   expect([...subjects].sort()).toEqual([...state.plan.subjects()].sort());
   const [place] = (await findLogs(join(logFolder(folder), 'default'))) ?? [];
   const kept: string[] = [];
-  if (place === undefined) throw new Error('there is no log');
+  if (place === undefined) throw new Error('No log was found.');
   const report = await verifyLog(place, () => {});
   expect(report.breaks).toEqual([]);
   const page = await genesis.events({ limit: 1000 });

@@ -51,7 +51,7 @@ async function changeLimit(genesis: Genesis, settings: Settings): Promise<boolea
   return true;
 }
 
-test('killed while keys and limits are written: what was answered is there, and nothing is broken', async () => {
+test('a server killed while it writes keys and limits keeps every confirmed change and a valid log', async () => {
   const root = await mkdtemp(join(tmpdir(), 'settings-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const program = await bundleScript(SERVER);

@@ -45,7 +45,7 @@ async function planned() {
   const [, file = ''] = /gen plan import (\S+)/.exec(await readFile('README.md', 'utf8')) ?? [];
   await genesis.putPlan(await readFile(file, 'utf8'));
   const open = await genesis.tasks({ phase: 'OPEN' });
-  if (isProblem(open) || open.tasks.length === 0) throw new Error(`${file} is no plan`);
+  if (isProblem(open) || open.tasks.length === 0) throw new Error(`${file} has no open tasks`);
   const env = { ...process.env, GENESIS_URL: server.url, GENESIS_PROJECT: 'shop', GENESIS_HOME: folder };
   return { url: server.url, genesis, env, task_count: open.tasks.length };
 }
@@ -55,7 +55,7 @@ for (const [name, { needs, start }] of Object.entries(WORKERS)) {
 }
 
 function describeWorker(name: string, start: ExampleWorker['start']): void {
-  test(`a worker in ${name} does a whole plan`, async () => {
+  test(`a worker in ${name} completes a whole plan`, async () => {
     const [program, ...args] = await start();
     const { genesis, env, task_count } = await planned();
     const mistyped = run(program, args, { env: { ...env, GENESIS_PROJECT: 'shopp' } });
@@ -71,14 +71,14 @@ function describeWorker(name: string, start: ExampleWorker['start']): void {
     expect(again.stdout).toBe('All work of shop is done.\n');
   });
 
-  test(`a worker in ${name} says in a sentence what is missing`, async () => {
+  test(`a worker in ${name} reports a missing project and an unreachable server`, async () => {
     const [program, ...args] = await start();
     const url = `http://127.0.0.1:${await closedPort()}`;
     const env = { ...process.env, GENESIS_URL: url, GENESIS_PROJECT: '' };
     const nameless = run(program, args, { env });
     await expect(nameless).rejects.toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^Which project.*\n$/),
+      stderr: expect.stringMatching(/^GENESIS_PROJECT is not set.*\n$/),
     });
     const waiting = spawn(program, args, {
       env: { ...env, GENESIS_PROJECT: 'shop' },
@@ -92,7 +92,7 @@ function describeWorker(name: string, start: ExampleWorker['start']): void {
   });
 }
 
-test('the agent that README gives to gen run does a whole plan', async () => {
+test('the gen run agent of the README completes a whole plan', async () => {
   const { genesis, env, task_count } = await planned();
   const [, command = ''] = /`gen (run --loop -- [^`]+)`/.exec(await readFile('README.md', 'utf8')) ?? [];
   await run(process.execPath, [join(inject('built'), 'dist/cli/main.js'), ...command.split(' ')], { env });
@@ -113,7 +113,7 @@ async function closedPort(): Promise<number> {
 }
 
 void onProgram('the requests of docs/http.md', missingProgram('bash', 'curl'), () => {
-  test('the requests of docs/http.md make a worker, as they stand there', async () => {
+  test('the requests of docs/http.md claim, renew and complete a task as written', async () => {
     const { url, env } = await planned();
     const [, walk = ''] = /```bash\n([\s\S]*?)```/.exec(await readFile('docs/http.md', 'utf8')) ?? [];
     const here = walk.replace('http://127.0.0.1:4680', url).replaceAll('curl -s ', "curl -s -w '\\n' ");

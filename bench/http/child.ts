@@ -13,7 +13,7 @@ export function inOwnProcess<Result>(job: string, input: object): Promise<Result
   return new Promise((resolve, reject) => {
     child.once('message', (result) => resolve(result as Result));
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`${job} ended with ${code} and told nothing`)));
+    child.once('exit', (code) => reject(new Error(`${job} exited with code ${code} and no result`)));
     child.send(input);
   });
 }

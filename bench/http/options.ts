@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 export const PARTS = ['paced', 'flat-out', 'batched', 'bullmq', 'pg-boss', 'graphile-worker'] as const;
@@ -14,9 +15,14 @@ export interface BenchOptions {
   /** Items per request of the batched part; one run for each value. */
   readonly batch: readonly number[];
   readonly parts: readonly BenchPart[];
+  /** Folder of the compiled server. */
+  readonly dist: string;
+  /** Commit to compare with, in rounds; null measures this version once. */
+  readonly against: string | null;
+  readonly rounds: number;
 }
 
-const USAGE = `npm run bench:http [-- --seconds 10] [-- --agents 1000] [-- --rate 2000] [-- --batch ${BATCH_SIZES.join(',')}] [-- --only ${PARTS.join(',')}]`;
+const USAGE = `npm run bench:http [-- --seconds 10] [-- --agents 1000] [-- --rate 2000] [-- --batch ${BATCH_SIZES.join(',')}] [-- --only ${PARTS.join(',')}] [-- --against REF] [-- --rounds 7]`;
 
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
@@ -27,22 +33,27 @@ export function readOptions(args: readonly string[]): BenchOptions {
       rate: { type: 'string', default: '2000' },
       batch: { type: 'string', default: BATCH_SIZES.join(',') },
       only: { type: 'string', default: PARTS.join(',') },
+      against: { type: 'string' },
+      rounds: { type: 'string', default: '7' },
     },
   });
   const requested = values.only.split(',');
   const unknown = requested.find((name) => !PARTS.some((part) => part === name));
-  if (unknown !== undefined) throw new Error(`There is no part ${unknown}.\n${USAGE}`);
+  if (unknown !== undefined) throw new Error(`Unknown part ${unknown}.\n${USAGE}`);
   return {
     seconds: positive(values.seconds),
     agents: positive(values.agents),
     rate: positive(values.rate),
     batch: values.batch.split(',').map(positive),
     parts: PARTS.filter((part) => requested.includes(part)),
+    dist: fileURLToPath(new URL('../../dist', import.meta.url)),
+    against: values.against ?? null,
+    rounds: positive(values.rounds),
   };
 }
 
 function positive(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`${text} is no whole number above 0.\n${USAGE}`);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${text} is not a positive integer.\n${USAGE}`);
   return value;
 }

@@ -14,14 +14,22 @@ import { BATCH_JOBS } from './queues/load.js';
 import { type PrivateServer, startPostgres, startRedis } from './queues/private-servers.js';
 
 export const TABLE_HEAD = [
-  ...['who', 'what was done', 'durable', 'jobs/s', 'requests/s'],
-  ...['take p50', 'p99', 'complete p50', 'p99', 'remarks'],
+  ...['system', 'workload', 'durable', 'jobs/s', 'requests/s'],
+  ...['claim p50', 'p99', 'complete p50', 'p99', 'remarks'],
 ];
-type TableRow = readonly string[];
+
+/** The measurement of one workload on one system; null if the system is not installed. */
+export interface PartRow {
+  readonly system: string;
+  readonly workload: string;
+  readonly durable: string;
+  readonly measured: RunMeasurement | null;
+  readonly remarks: string;
+}
 
 /** The result of a part: its rows of the table, and the faults that were found. */
 export interface PartReport {
-  readonly rows: readonly TableRow[];
+  readonly rows: readonly PartRow[];
   /** Lines printed below the table. */
   readonly remarks?: readonly string[];
   readonly faults: readonly string[];
@@ -51,8 +59,8 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       options,
       ({ runs }) =>
         runs.flatMap(({ items, claims, submits }) => [
-          ourRow(`claims, ${items} a request`, claims, cpu(claims, 'claim')),
-          ourRow(`results, ${items} a request`, submits, cpu(submits, 'result')),
+          ourRow(`claims, ${items} per request`, claims, cpu(claims, 'claim')),
+          ourRow(`results, ${items} per request`, submits, cpu(submits, 'result')),
         ]),
       ({ runs }) => [
         bestRemark('claims', 'take', runs, ({ claims }) => claims),
@@ -61,13 +69,13 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
     ),
   bullmq: (options) =>
     onQueue('BullMQ', 'bullmq', options, startRedis, 'appendfsync always', {
-      agents: `take, complete, ${whole(options.agents)} agents flat out`,
+      agents: `claim, complete, ${whole(options.agents)} agents flat out`,
       worker: `its own worker, concurrency ${whole(options.agents)}`,
     }),
   'pg-boss': (options) =>
     onQueue('pg-boss', 'pg-boss', options, startPostgres, 'fsync on', {
-      agents: `take, complete, ${whole(options.agents)} agents flat out`,
-      batches: `take, complete, ${BATCH_JOBS} a call`,
+      agents: `claim, complete, ${whole(options.agents)} agents flat out`,
+      batches: `claim, complete, ${BATCH_JOBS} per call`,
     }),
   'graphile-worker': (options) =>
     onQueue('graphile-worker', 'graphile-worker', options, startPostgres, 'fsync on', {
@@ -89,12 +97,12 @@ interface BatchRunResult {
 async function onServer<Result extends { readonly told: FleetReplies }>(
   part: BenchPart,
   options: BenchOptions,
-  rowsOf: (result: Result) => readonly TableRow[],
+  rowsOf: (result: Result) => readonly PartRow[],
   remarksOf: (result: Result) => readonly string[] = () => [],
 ): Promise<PartReport> {
   const root = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
   try {
-    const server = await startBenchServer(root);
+    const server = await startBenchServer(root, options.dist);
     const input = { ...options, url: server.url, pid: server.pid };
     const result = await inOwnProcess<Result>(part, input).finally(() => server.stop());
     const faults = await compareWithLog(root, result.told);
@@ -114,32 +122,36 @@ async function onQueue(
   workOfRuns: Readonly<Record<string, string>>,
 ): Promise<PartReport> {
   const server = await start();
-  if (server === null) return { rows: [[name, 'not installed']], faults: [] };
+  if (server === null) {
+    const missing = { system: name, workload: 'not installed', durable: '', measured: null, remarks: '' };
+    return { rows: [missing], faults: [] };
+  }
   try {
     const runs = await inOwnProcess<Record<string, RunMeasurement>>(part, { ...options, port: server.port });
-    const rows = Object.entries(workOfRuns).map(([run, work]) =>
-      row(`${name}, ${server.version}`, work, durable, runs[run]!, ''),
-    );
+    const system = `${name}, ${server.version}`;
+    const rows = Object.entries(workOfRuns).map(([run, workload]) => ({
+      ...{ system, workload, durable, measured: runs[run]!, remarks: '' },
+    }));
     return { rows, faults: [] };
   } finally {
     await server.stop();
   }
 }
 
-const ourRow = (work: string, measured: RunMeasurement, remarks: string): TableRow =>
-  row('Genesis Fleet', work, 'fdatasync before the reply', measured, remarks);
+const ourRow = (workload: string, measured: RunMeasurement, remarks: string): PartRow => ({
+  system: 'Genesis Fleet',
+  workload,
+  durable: 'fdatasync before the reply',
+  measured,
+  remarks,
+});
 
-function row(
-  who: string,
-  work: string,
-  durable: string,
-  measured: RunMeasurement,
-  remarks: string,
-): TableRow {
+export function cellsOf({ system, workload, durable, measured, remarks }: PartRow): readonly string[] {
+  if (measured === null) return [system, workload];
   const { take, complete } = measured.operations;
   const times = [ms(take, 'p50_ms'), ms(take, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
   const rates = [measured.jobs, measured.requests].map((count) => whole(count / measured.seconds));
-  return [who, work, durable, ...rates, ...times, remarks];
+  return [system, workload, durable, ...rates, ...times, remarks];
 }
 
 function bestRemark(
@@ -152,7 +164,7 @@ function bestRemark(
   if (found === null) return `${what}: nothing was measured`;
   const { jobs, seconds, operations } = measuredOf(found.run);
   const bound = `p99 within ${P99_MS_MAX[operation]} ms`;
-  const rate = `${whole(jobs / seconds)} ${what}/s, ${found.run.items} a request`;
+  const rate = `${whole(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
   return `best: ${rate}, p99 ${ms(operations[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
 }
 

@@ -12,7 +12,7 @@ const JOBS: Readonly<Record<string, () => Promise<(given: never) => Promise<unkn
 
 process.once('message', async (given) => {
   const job = await JOBS[process.argv[2] ?? '']?.();
-  if (job === undefined) throw new Error(`no such job: ${process.argv[2]}`);
+  if (job === undefined) throw new Error(`Unknown job: ${process.argv[2]}`);
   const result = await job(given as never);
   process.send?.(result, () => process.exit(0));
 });

@@ -1,5 +1,5 @@
-// Plays the part of the model in Claude Code: starts the MCP server named in .mcp.json and completes the whole plan
-// through its tools. It remembers only the last reply, so a context that is cut at any point loses nothing.
+// Replaces the model of Claude Code: starts the MCP server named in .mcp.json and completes the whole plan with its
+// tools. It uses only the last reply, as a model can after its context was truncated.
 //
 //   npx tsx examples/claude-code/play.ts [folder of .mcp.json]
 import { readFile } from 'node:fs/promises';

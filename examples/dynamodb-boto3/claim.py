@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Claims and releases an edge with boto3 alone, in the tables of a Genesis Fleet on DynamoDB.
+"""Claims and releases an edge with boto3 only, in the DynamoDB tables of a Genesis Fleet.
 
-As a Lambda or a pipeline would that has no coordinator at hand. It is one conditional write, as it always was; only
-that the claim, its event and the project's position are written together, that nothing is ever deleted, and that
-whoever is refused is told by whom in the same reply.
+For a Lambda or a pipeline that cannot reach a coordinator. Each command is one conditional transaction, which writes
+the claim, its event and the project's position together. No head is ever deleted. The reply to a refused claim names
+the holder.
 
     GENESIS_STORE='dynamodb://eu-west-1/genesis_fleet' GENESIS_PROJECT=shop \\
         python3 claim.py claim REQ-F-AUTH-001 design_code --agent cicd-pipeline-42 --role tdd_engineer
     ... python3 claim.py release REQ-F-AUTH-001 design_code --agent cicd-pipeline-42 --generation 1
 
-Prints one line of JSON. Ends with 0 when it happened and with 1 when it was refused.
+Prints one line of JSON. Exits with 0 on success and with 1 if the command was refused.
 """
 
 import argparse
@@ -38,7 +38,7 @@ db = boto3.client("dynamodb", region_name=STORE.hostname, endpoint_url=parse_qs(
 STATE, EVENTS = f"{PREFIX}-state", f"{PREFIX}-events"
 
 
-# Keys. Names are escaped as JavaScript's encodeURIComponent does it.
+# Keys. Names are escaped like JavaScript's encodeURIComponent does.
 
 
 def escaped(name):
@@ -73,7 +73,7 @@ def share_key(scope):
     return state_key(f"{TENANT_PART}#Q#{escaped(scope)}", f"P#{escaped(PROJECT)}")
 
 
-# Reading.
+# Reads
 
 
 def get(key):
@@ -90,7 +90,7 @@ def head_of(item):
     return json.loads(item["head"]["S"]) if item else None
 
 
-# Writing. Every part says what it expects to find, and on failure DynamoDB shows what is there.
+# Writes. Each one has a condition; if it fails, DynamoDB returns the current item.
 
 
 def iso(at_ms):
@@ -117,7 +117,7 @@ def put_head(before, head):
 
 
 def put_event(event, position, row):
-    """Found by position, and by the value of each of these fields; the first of a transaction also by time."""
+    """Indexes the event by position and by each of these fields; the first event of a transaction also by time."""
     item = {
         "pk": {"S": f"{PROJECT_PART}#E#{position // 100}"},
         "position": {"N": str(position)},
@@ -135,7 +135,7 @@ def put_event(event, position, row):
 
 
 def put_row(row, now_ms, events):
-    """One transaction at a time: whoever moves the version on has the next positions for himself."""
+    """Increments the version, so only one transaction at a time can use the next positions."""
     moved = {
         **row,
         "version": row["version"] + 1,
@@ -151,19 +151,19 @@ def put_row(row, now_ms, events):
 
 
 def count(scope, by):
-    """The coordinator counts who is there; a program that does not ask for room still says that it came and went."""
+    """Updates the coordinator's count of live permits. This program checks no limit, but its permits must be counted."""
     values = {":by": {"N": str(by)}, ":minus": {"N": str(-by)}}
     expression = "ADD registered :by, spare :minus"
     return {"Update": {"TableName": STATE, "Key": share_key(scope), "UpdateExpression": expression, "ExpressionAttributeValues": values}}
 
 
-def transact(row, now_ms, swaps, places):
-    """Heads and events together. None when it happened, else the reasons, in the order of the writes."""
+def transact(row, now_ms, swaps, permits):
+    """Writes heads and events together. Returns None on success, otherwise the reasons, in the order of the writes."""
     row = {**row, "now_ms": now_ms}
     writes = [put_row(row, now_ms, swaps)]
     writes += [put_head(before, head) for before, head, _ in swaps]
     writes += [put_event(event, row["position"] + 1 + n, row) for n, (_, _, event) in enumerate(swaps)]
-    writes += places
+    writes += permits
     if row["version"] == 0:
         entry = state_key(TENANT_PART, f"P#{escaped(PROJECT)}")
         writes.append(put(STATE, {**entry, "project_id": {"S": PROJECT}}))
@@ -176,7 +176,7 @@ def transact(row, now_ms, swaps, places):
         return error.response["CancellationReasons"]
 
 
-# What may be done, and what it does.
+# Commands: each returns the reply, the head swaps and the permit changes.
 
 
 def event_of(kind, subject, seq, now_ms, args, payload, **fields):
@@ -201,7 +201,7 @@ def edge_event(kind, head, now_ms, args, payload):
 
 
 def open_session(now_ms, args):
-    """A session that nobody opened is opened by its first claim."""
+    """The first claim of a session opens it."""
     subject = f"~session/{args.session}"
     if get(head_key(subject)):
         return []
@@ -215,7 +215,7 @@ NO_HEAD = {"seq": 0, "generation": 0, "epoch": 0, "phase": "OPEN", "claim": None
 
 
 def why_not(head):
-    """A completed edge stays so, and a held one stays held until a human frees it: an edge is not taken over by time."""
+    """Returns why the edge cannot be claimed, or None. Expired claims are not taken over: a human releases them."""
     if head["phase"] == "COMPLETED":
         return "DENIED_COMPLETED"
     if head["hold"] is not None:
@@ -244,14 +244,14 @@ def claim(before, now_ms, args):
         "suspended_until_ms": None, "stale": False, "release_reason": None, "inputs": None, "metadata": None,
     }  # fmt: skip
     after = {**head, "seq": head["seq"] + 1, "generation": head["generation"] + 1, "claim": granted, "last_at_ms": now_ms}
-    place = {**member_key("claims", args.subject), "until_ms": {"N": str(FOREVER_MS)}}
-    places = [put(STATE, place, "attribute_not_exists(pk)"), count("claims", 1)]
+    permit = {**member_key("claims", args.subject), "until_ms": {"N": str(FOREVER_MS)}}
+    permits = [put(STATE, permit, "attribute_not_exists(pk)"), count("claims", 1)]
     swaps = [*open_session(now_ms, args), (before, after, edge_event("edge_started", after, now_ms, args, payload))]
-    return {"success": True, "reason": "GRANTED", "generation": after["generation"]}, swaps, places
+    return {"success": True, "reason": "GRANTED", "generation": after["generation"]}, swaps, permits
 
 
 def release(before, now_ms, args):
-    """Only what was granted under this generation to this session can be given back: a zombie gives back nothing."""
+    """Releases only the claim of this session and generation, so a zombie cannot release the claim of its successor."""
     held = before and before["claim"]
     if not held or held["state"] != "ACTIVE" or before["generation"] != args.generation or held["session_id"] != args.session:
         return {"success": False, "reason": "GENERATION_MISMATCH" if held else "NO_CLAIM"}, [], []
@@ -265,16 +265,16 @@ def release(before, now_ms, args):
 
 def main(args):
     decide = {"claim": claim, "release": release}[args.verb]
-    # A first claim guesses that there is nothing yet, as it always did: then it costs no read of the head.
+    # A claim first assumes that the edge has no head, which saves a read; if it has one, the failed write returns it.
     before = None if args.verb == "claim" else head_of(get(head_key(args.subject)))
     for attempt in range(TRIES):
         row = read_row()
         now_ms = max(int(time.time() * 1000), row["now_ms"])
-        reply, swaps, places = decide(before, now_ms, args)
-        reasons = transact(row, now_ms, swaps, places) if swaps else None
+        reply, swaps, permits = decide(before, now_ms, args)
+        reasons = transact(row, now_ms, swaps, permits) if swaps else None
         if reasons is None:
             return reply
-        mine = reasons[len(swaps)]  # the row comes first, then the heads: the edge's is the last of those
+        mine = reasons[len(swaps)]  # writes: the row, then the heads; the edge's head is the last of them
         if mine["Code"] == "ConditionalCheckFailed":
             before = head_of(mine.get("Item"))
         time.sleep(random.random() * min(0.01 * 2**attempt, 1))
@@ -293,6 +293,6 @@ if __name__ == "__main__":
     given = parser.parse_args()
     given.subject = f"{given.feature}#{given.edge}"
     given.session = given.session or f"{given.agent}-session"
-    said = main(given)
-    print(json.dumps(said))
-    sys.exit(0 if said["success"] else 1)
+    reply = main(given)
+    print(json.dumps(reply))
+    sys.exit(0 if reply["success"] else 1)

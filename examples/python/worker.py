@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A worker in Python with nothing but its standard library.
+"""A worker that needs only Python's standard library.
 
-It takes work until the plan is done, renews its claim from a thread of its own while it works, and hands in what it
-made. Ends with 1 when one of its results did not count, with 2 when it cannot begin. A server that is away is tried
-again for about half a minute, and said to be away after the first try.
+It claims tasks until the plan is done, renews its claim in a separate thread while it works, and submits the result.
+Exits with 1 if one of its results was not accepted, and with 2 if it cannot start. If the server is unreachable, it
+reports that after the first attempt and retries for about half a minute.
 
     GENESIS_PROJECT=shop python3 worker.py
 """
@@ -28,12 +28,12 @@ API = f"{URL}/api/tenants/{TENANT}/projects/{PROJECT}"
 TRIES = 10
 
 
-def say(sentence):
-    print(sentence, file=sys.stderr, flush=True)
+def report(message):
+    print(message, file=sys.stderr, flush=True)
 
 
 def call(method, path, body=None):
-    """The reply. A refusal is a reply too. What may have happened is asked again under the same request_id."""
+    """Returns the reply, which may be a refusal. Retries use the same request_id, so the command takes effect once."""
     if body is not None:
         body = {"request_id": str(uuid.uuid4()), **body}
     headers = {"content-type": "application/json"}
@@ -48,18 +48,18 @@ def call(method, path, body=None):
         except urllib.error.HTTPError as refusal:
             if refusal.code < 500:
                 return json.load(refusal)
-            problem = f"it answers {refusal.code}"
+            problem = f"HTTP {refusal.code}"
         except OSError as error:
             problem = getattr(error, "reason", error)
         if attempt == 1:
-            say(f"{URL} is not reachable ({problem}): start it with gen up, or set GENESIS_URL. Trying again.")
+            report(f"{URL} is not reachable ({problem}): start it with gen up, or set GENESIS_URL. Retrying.")
         time.sleep(min(0.1 * 2**attempt, 5))
-    say(f"{URL} does not answer.")
+    report(f"{URL} does not respond. Start it with gen up, or set GENESIS_URL.")
     sys.exit(2)
 
 
 def keep(handle, lost, done):
-    """Renews until the work is done, or until it is somebody else's."""
+    """Renews the claim until the work is done. Sets `lost` if a renewal is refused."""
     while not done.wait(LEASE_SECONDS / 3):
         if not call("POST", "/claims/renew", handle)["success"]:
             lost.set()
@@ -67,29 +67,29 @@ def keep(handle, lost, done):
 
 
 def work(task_id, briefing, lost):
-    """Yours goes here. Look at `lost` now and then: once it is set, the work is somebody else's."""
+    """Your work goes here. Check `lost` from time to time: once it is set, the claim is lost and the work must stop."""
     return {"made": briefing["description"], "by": AGENT}
 
 
 def take():
-    """The next grant; None when all work is done."""
-    asked = {"agent_id": AGENT, "session_id": SESSION, "lease_duration_seconds": LEASE_SECONDS, "wait_seconds": 5}
+    """Claims the next task and returns the grant; None if all work is done."""
+    request = {"agent_id": AGENT, "session_id": SESSION, "lease_duration_seconds": LEASE_SECONDS, "wait_seconds": 5}
     while True:
-        grant = call("POST", "/next", asked)
+        grant = call("POST", "/next", request)
         if grant.get("success"):
             return grant
         if grant.get("reason") != "NOTHING_READY":
-            raise SystemExit(f"no work: {grant}")
+            raise SystemExit(f"claim failed: {grant}")
         if not call("GET", "/tasks?phase=OPEN&limit=1")["tasks"]:
             return None
 
 
 def main():
     if not PROJECT:
-        say("Which project? Set GENESIS_PROJECT, for instance GENESIS_PROJECT=shop.")
+        report("GENESIS_PROJECT is not set. Set it to a project id, for example GENESIS_PROJECT=shop.")
         return 2
     if call("GET", "/tasks?limit=1").get("tasks") == []:
-        say(f"{PROJECT} has no tasks. Is it the project’s name? gen plan import gives it some.")
+        report(f"{PROJECT} has no tasks. Check the project id, or run gen plan import.")
         return 2
     refused = 0
     while (grant := take()) is not None:

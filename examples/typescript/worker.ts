@@ -7,7 +7,7 @@ import { Genesis, isProblem } from 'genesis-fleet';
 
 const project = process.env.GENESIS_PROJECT;
 if (!project) {
-  console.error('Which project? Set GENESIS_PROJECT, for instance GENESIS_PROJECT=shop.');
+  console.error('GENESIS_PROJECT is not set. Set it to a project id, for example GENESIS_PROJECT=shop.');
   process.exit(2);
 }
 const first = await new Genesis({ retry: { tries: 1 } }).tasks({ limit: 1 });
@@ -16,7 +16,7 @@ if (isProblem(first)) {
   // A refusal is final; a server that did not answer may come back.
   if (first.status >= 400 && first.status < 500) process.exit(2);
 } else if (first.tasks.length === 0) {
-  console.error(`${project} has no tasks. Is it the project’s name? gen plan import gives it some.`);
+  console.error(`${project} has no tasks. Check the project id, or run gen plan import.`);
   process.exit(2);
 }
 

@@ -60,7 +60,7 @@ export class FeedFollower extends SimActor {
       if (event.position !== this.seenIds.length + 1) {
         this.context.world.violate(
           'INV-21',
-          `the feed goes on with ${event.position} after ${this.seenIds.length}`,
+          `the feed continues with position ${event.position} after ${this.seenIds.length}`,
         );
       }
       this.seenIds.push(event.event_id);

@@ -77,13 +77,13 @@ export class CallHistory {
     if (isProblem(reply) && reply.problem === 'UNKNOWN' && !INFRASTRUCTURE_ERRORS.test(reply.detail)) {
       this.world.violate(
         'THROWN',
-        `${command.op} was left in doubt by what is no fault of the world: ${reply.detail}`,
+        `${command.op} has an unknown outcome without an injected fault: ${reply.detail}`,
       );
     }
     if (isProblem(reply) && reply.detail.startsWith(CONTENTION_MESSAGE)) {
       this.world.violate(
         'LIVE',
-        `${command.op} of ${command.subject} was decided a hundred times, and never done`,
+        `${command.op} of ${command.subject} was decided a hundred times and never committed`,
       );
     }
   }
@@ -94,7 +94,7 @@ export class CallHistory {
     this.world.trace(`${record.command.request_id} threw ${String(error)}`);
     if (error instanceof StoreBroken || error instanceof StoreUnavailable) return;
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.world.violate('THROWN', `${record.command.op} was answered with an exception: ${stack}`);
+    this.world.violate('THROWN', `${record.command.op} threw an exception: ${stack}`);
   }
 
   /** Runs at the end, when no message is in transit. */
@@ -114,7 +114,7 @@ export class CallHistory {
     if (wasRefusalTrue(reason, command.handle, heads)) return;
     this.world.violate(
       'INV-13',
-      `${command.op} of ${command.subject} was refused: ${reason}, and it was not so`,
+      `${command.op} of ${command.subject} was refused with ${reason}, which did not hold`,
     );
   }
 
@@ -128,7 +128,7 @@ export class CallHistory {
       // A submission that needs a human is not accepted, but it does record an escalation.
       if (effect === undefined || effects.some((event) => claimEventKindOf(event.event_type) === 'escalated'))
         continue;
-      this.world.violate('INV-07', `${command.op} ${id} was refused, and ${effect.event_type} is in the log`);
+      this.world.violate('INV-07', `${command.op} ${id} was refused, but ${effect.event_type} is in the log`);
     }
   }
 
@@ -168,13 +168,13 @@ export class CallHistory {
     const { handle } = command;
     if (handle !== null) {
       if (handle.incarnation < this.incarnation() && !this.isReplayed(record, request_id)) {
-        this.world.violate('INV-01', `a handle from before the loss of history opened ${handle.task_id}`);
+        this.world.violate('INV-01', `a handle from before the data loss was accepted for ${handle.task_id}`);
       }
       const grant = projectMonitor.findEvent(handle.task_id, handle.generation, 'granted');
       if (grant?.request_id !== handle.granted_by) {
         this.world.violate(
           'INV-05',
-          `${command.op} was taken under a handle that ${handle.granted_by} never got`,
+          `${command.op} was accepted with a handle that ${handle.granted_by} was not granted`,
         );
       }
       const eventKind = EVENT_KIND_OF_OP[command.op];
@@ -184,16 +184,13 @@ export class CallHistory {
       if (!isLogged && !SUCCESS_WITHOUT_EVENT.has(command.op)) {
         this.world.violate(
           'INV-10',
-          `${command.op} of ${handle.task_id} was told as done and is not in the log`,
+          `${command.op} of ${handle.task_id} was confirmed but is not in the log`,
         );
       }
     }
     if (fields.claim == null || !CLAIM_OPS.has(command.op)) return;
     if (fields.claim.tenant_id !== command.scope.tenant_id) {
-      this.world.violate(
-        'INV-14',
-        `${command.scope.tenant_id} was told of a claim of ${fields.claim.tenant_id}`,
-      );
+      this.world.violate('INV-14', `${command.scope.tenant_id} got a claim of ${fields.claim.tenant_id}`);
     }
     const grant = projectMonitor.findEvent(fields.claim.task_id, fields.claim.generation, 'granted');
     const isCurrent = record.incarnation === this.incarnation();
@@ -221,7 +218,7 @@ export class CallHistory {
 }
 
 /** So few actors never conflict that often: this error means that a coordinator keeps deciding on an old view. */
-const CONTENTION_MESSAGE = 'Too many others change the same work';
+const CONTENTION_MESSAGE = 'Too many concurrent changes to the same work';
 
 /**
  * Errors of a broken connection, a failing disk or a store that gave up; any other cause of an unknown outcome is a
@@ -231,7 +228,7 @@ const INFRASTRUCTURE_ERRORS = /the line broke|again|ENOSPC|EIO/;
 
 /** A hold by a request and the automatic poison hold at the same moment count as different effects. */
 const effectKey = ({ event_type, subject, payload }: EventEnvelope): string =>
-  `${event_type} ${subject}${payload.by === 'genesis' ? ' by the house' : ''}`;
+  `${event_type} ${subject}${payload.by === 'genesis' ? ' by the coordinator' : ''}`;
 
 const CLAIM_OPS: ReadonlySet<string> = new Set(['claim', 'next', 'batch', 'atomic']);
 

@@ -81,7 +81,7 @@ export class CommitMonitor {
     for (const expected of projectMonitor.events.slice(after)) {
       const found = events[expected.position - after - 1];
       if (found !== undefined && isJsonEqual(found, expected)) continue;
-      const change = found === undefined ? 'is gone' : 'has changed';
+      const change = found === undefined ? 'is missing' : 'has changed';
       this.world.violate(
         'INV-10',
         `${nameOf(key)}: event ${expected.position} (${expected.event_type}) ${change}`,
@@ -121,22 +121,22 @@ export class CommitMonitor {
     const ids = new Set(found.map(({ event_id }) => event_id));
     for (const { event_id, event_type } of found) {
       if (this.atomicGroups.get(event_id)?.every((id) => ids.has(id)) ?? true) continue;
-      this.world.violate('INV-10', `${nameOf(key)}: ${event_type} was found without the rest of its unit`);
+      this.world.violate('INV-10', `${nameOf(key)}: ${event_type} was found without its whole transaction`);
     }
   }
 
   /** Checked by the store's clock at the commit: the decision may have been made long before. */
   private checkTime({ not_before_ms, not_after_ms, swaps }: Transaction, nowMs: number): void {
-    if (nowMs < (not_before_ms ?? nowMs)) this.world.violate('INV-04', 'committed before its time');
+    if (nowMs < (not_before_ms ?? nowMs)) this.world.violate('INV-04', 'committed before not_before_ms');
     if (nowMs >= (not_after_ms ?? Number.POSITIVE_INFINITY)) {
-      this.world.violate('INV-04', 'committed when its time was over');
+      this.world.violate('INV-04', 'committed at or after not_after_ms');
     }
     for (const { event_type, subject, payload } of swaps.flatMap(({ events }) => events)) {
       if (claimEventKindOf(event_type) !== 'lost' || typeof payload.expired_at !== 'string') continue;
       if (nowMs < msOf(payload.expired_at)) {
         this.world.violate(
           'INV-04',
-          `${subject} was taken before ${payload.expired_at} by the store’s clock`,
+          `${subject} expired before ${payload.expired_at} by the clock of the store`,
         );
       }
     }
@@ -154,7 +154,7 @@ export class CommitMonitor {
     const granted = this.inputs.get(`${nameOf(projectMonitor.key)} ${subject}`);
     const now = currentInputs(projectMonitor, subject);
     if (granted === undefined || granted === now) return;
-    this.world.violate('INV-19', `${subject} was made from ${granted} and accepted on ${now}`);
+    this.world.violate('INV-19', `${subject} was built from ${granted} but accepted with ${now}`);
   }
 
   private checkCommitted(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): void {
@@ -224,7 +224,7 @@ export class CommitMonitor {
     const max = this.limits.max_concurrent_claims;
     const live = this.countLiveClaims(tenantId, nowMs);
     if (live <= max || live <= liveBefore) return;
-    this.world.violate('INV-15', `${tenantId} has ${live} live claims, and may have ${max}`);
+    this.world.violate('INV-15', `${tenantId} has ${live} live claims; the limit is ${max}`);
   }
 
   private countLiveClaims(tenantId: string, nowMs: number): number {
@@ -250,7 +250,7 @@ export class CommitMonitor {
     }
     for (const [track, agents] of inTrack) {
       if (agents.size <= max) continue;
-      this.world.violate('INV-15', `${agents.size} agents in track ${track}, and there may be ${max}`);
+      this.world.violate('INV-15', `${agents.size} agents in track ${track}; the limit is ${max}`);
     }
   }
 }

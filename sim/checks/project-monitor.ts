@@ -109,7 +109,7 @@ export class ProjectMonitor {
     if (claimEventKindOf(event_type) !== 'granted') return;
     const session = this.state.records.get(sessionSubject(session_id));
     if (session?.value.state !== 'closed') return;
-    this.world.violate('INV-05', `${subject} was granted to the session ${session_id}, which is closed`);
+    this.world.violate('INV-05', `${subject} was granted to the closed session ${session_id}`);
   }
 
   /** A refusal or a note that is repeated must not be written again. */
@@ -125,7 +125,7 @@ export class ProjectMonitor {
     if (seq !== undefined) return;
     const content = payload.result_sha256 ?? payload.reason ?? payload.text;
     const key = JSON.stringify([event_type, subject, generation, agent_id, session_id, content]);
-    if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was written down twice`);
+    if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was recorded twice`);
     this.looseEventKeys.add(key);
   }
 

@@ -26,7 +26,7 @@ export async function checkViews(
     if (actualPart === expectedPart) continue;
     world.violate(
       'VIEW',
-      `${instance.process.name} has other ${part} of ${projectMonitor.key.tenant_id} than the log: ${actualPart} / ${expectedPart}`,
+      `${instance.process.name} and the log differ in ${part} of ${projectMonitor.key.tenant_id}: ${actualPart} / ${expectedPart}`,
     );
   }
 }

@@ -210,7 +210,7 @@ export class FileFleet implements SimFleet {
     this.open(process, repair !== null).then(
       () => {
         if (repair === null) return;
-        this.context.world.violate('INV-20', 'a damaged log was opened as if nothing had happened');
+        this.context.world.violate('INV-20', 'a damaged log was opened without an error');
       },
       (error) => this.onOpenRefused(process, error, repair !== null),
     );
@@ -289,8 +289,7 @@ export class FileFleet implements SimFleet {
     world.trace(`not opened: ${String(error)}`);
     const isLogDamage = error instanceof LogDamaged;
     if (isDamaged && isLogDamage) coverage.hit('corruption refused');
-    else if (isLogDamage)
-      world.violate('INV-10', `the log was refused, and nobody damaged it: ${error.message}`);
+    else if (isLogDamage) world.violate('INV-10', `an undamaged log was refused: ${error.message}`);
     else if (!(error instanceof StoreBroken) && !(error instanceof StoreUnavailable) && !isDiskError(error)) {
       world.violate('THROWN', error instanceof Error ? (error.stack ?? error.message) : String(error));
     }
@@ -310,7 +309,7 @@ export class FileFleet implements SimFleet {
     const secondProcess = new SimProcess(world, 'rival', this.rng.fork(`rival ${world.steps}`));
     try {
       await this.openStore(secondProcess);
-      if (holder?.isAlive) world.violate('INV-20', 'a second writer opened the log while the first lived');
+      if (holder?.isAlive) world.violate('INV-20', 'a second writer opened the log of a live process');
     } catch (error) {
       if (holder?.isAlive && error instanceof StoreUnavailable) coverage.hit('second writer refused');
     }

@@ -15,14 +15,14 @@ const rulesBroken = (builder: HistoryBuilder): HistoryRule[] => [
 ];
 
 const GOOD: Record<string, (story: HistoryBuilder) => void> = {
-  'work that is claimed, renewed and done': (story) => {
+  'a task that is claimed, renewed and completed': (story) => {
     const held = story.claim('ada', S, { at: 0 });
     story.renew(held, { at: 500 });
     story.submit(held, { at: 900 });
     story.claim('ben', S, { at: 1000 });
     expect(story.last.answer).toMatchObject({ reason: 'DENIED_COMPLETED' });
   },
-  'a takeover, and the zombie that is refused everything': (story) => {
+  'a takeover after which the zombie is refused everything': (story) => {
     const zombie = story.claim('ada', S, { at: 0 });
     story.claim('ben', S, { at: 500 });
     story.claim('ben', S, { at: 1500 });
@@ -30,25 +30,25 @@ const GOOD: Record<string, (story: HistoryBuilder) => void> = {
       expect(story[act](zombie, { at: 2000 }).answer).toMatchObject({ kind: 'refused' });
     }
   },
-  'a late result that nobody took over from': (story) => {
+  'a late result of a claim that was not taken over': (story) => {
     const held = story.claim('ada', S, { at: 0 });
     expect(story.renew(held, { at: 1500 }).answer).toMatchObject({ reason: 'ALREADY_EXPIRED' });
     expect(story.submit(held, { at: 2000 }).answer).toMatchObject({ kind: 'ok' });
   },
-  'a claim whose answer was lost, and which is told again': (story) => {
+  'a claim whose lost reply is repeated': (story) => {
     story.claim('ada', S, { at: 0, request_id: 'r' });
     const { answer } = story.last;
     story.replaceLastOutcome(UNKNOWN);
     story.calls.push({ ...story.last, number: 2, invoked_ms: 100, returned_ms: 120, answer });
   },
-  'calls that came to nothing': (story) => {
+  'calls without an effect': (story) => {
     story.claim('ada', S, { at: 0 });
     story.replaceLastOutcome(UNKNOWN).dropEvents();
     story.claim('ada', S, { at: 100 });
     story.replaceLastOutcome(NOTHING).dropEvents();
     story.claim('ben', S, { at: 200 });
   },
-  'a release told twice, and a renewal that happened twice': (story) => {
+  'a release that is confirmed twice and a renewal that is applied twice': (story) => {
     const held = story.claim('ada', S, { at: 0 });
     story.renew(held, { at: 100, request_id: 'r' });
     story.replaceLastOutcome(UNKNOWN);
@@ -57,7 +57,7 @@ const GOOD: Record<string, (story: HistoryBuilder) => void> = {
     story.replaceLastOutcome(UNKNOWN);
     expect(story.release(held, { at: 400, request_id: 'x' }).answer).toMatchObject({ kind: 'ok' });
   },
-  'a renewal repeated by a clock that is behind, and that tells the same end': (story) => {
+  'a repeated renewal under a slow clock that returns the same expiry': (story) => {
     const held = story.claim('ada', S, { at: 0 });
     const other = story.claim('ben', 'A-002-two', { at: 20 });
     story.renew(held, { at: 100, request_id: 'r' });
@@ -65,17 +65,17 @@ const GOOD: Record<string, (story: HistoryBuilder) => void> = {
     story.renew(other, { at: 120 });
     story.renew(held, { at: 200, decided: 110, request_id: 'r' });
   },
-  'a refusal by somebody who was answered later than the loser': (story) => {
+  'a refusal caused by a claim whose reply arrived later': (story) => {
     story.claim('ada', S, { at: 0, decided: 10, returned: 900 });
     story.claim('ben', S, { at: 5, decided: 20 });
     expect(story.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
   },
-  'a machine that is slow to answer, except for one refusal': (story) => {
+  'slow replies except for one refusal': (story) => {
     const held = story.claim('ada', S, { at: 0, decided: 10, returned: 3000 });
     story.renew(held, { at: 1200 });
     expect(story.last.answer).toMatchObject({ reason: 'ALREADY_EXPIRED' });
   },
-  'no room, and room again when a lease has run out': (story) => {
+  'a reached limit that is free again after a lease expired': (story) => {
     story.claim('ada', 'A-001-one', { at: 0 });
     story.claim('ben', 'A-002-two', { at: 500 });
     story.claim('cleo', 'A-003-three', { at: 800 });
@@ -92,7 +92,7 @@ it.each(Object.entries(GOOD))('accepts %s', (_, tell) => {
 });
 
 const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder) => void }> = {
-  'a grant that was acknowledged and is lost': {
+  'a grant that was confirmed and lost': {
     breaks: ['LOST'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
@@ -100,14 +100,14 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.claim('ben', S, { at: 100 });
     },
   },
-  'a result that was acknowledged and is lost': {
+  'a result that was confirmed and lost': {
     breaks: ['LOST'],
     tell: (story) => {
       story.submit(story.claim('ada', S, { at: 0 }), { at: 100 });
       story.dropEvents();
     },
   },
-  'two who were granted the same generation': {
+  'one generation that was granted to two agents': {
     breaks: ['INV-02', 'INV-03'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
@@ -117,7 +117,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.calls.push({ ...call, number: 2, request: ben, invoked_ms: 5 });
     },
   },
-  'a takeover before the lease had run out': {
+  'a takeover before the lease expired': {
     breaks: ['INV-03'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
@@ -146,7 +146,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.replaceLastOutcome(answer).dropEvents();
     },
   },
-  'a refusal that names somebody who did not hold it any more': {
+  'a refusal that names a former holder': {
     breaks: ['NO_REASON'],
     tell: (story) => {
       const held = story.claim('ada', S, { at: 0 });
@@ -158,7 +158,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.replaceLastOutcome(answer);
     },
   },
-  'a refusal for no reason at all': {
+  'a refusal without any reason': {
     breaks: ['NO_REASON'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
@@ -167,7 +167,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.replaceLastOutcome(refused('DENIED_COMPLETED')).dropEvents();
     },
   },
-  'a renewal refused as too late that was in time': {
+  'a timely renewal that was refused as expired': {
     breaks: ['NO_REASON'],
     tell: (story) => {
       const held = story.claim('ada', S, { at: 0 });
@@ -175,7 +175,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.replaceLastOutcome(refused('ALREADY_EXPIRED')).dropEvents();
     },
   },
-  'a live claim that was refused because of a lease long over': {
+  'a claim that was refused because of an expired lease': {
     breaks: ['NO_REASON'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
@@ -185,7 +185,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.replaceLastOutcome(answer).dropEvents(2);
     },
   },
-  'a claim refused for want of room that there was': {
+  'a claim that was refused for a limit that was not reached': {
     breaks: ['NO_REASON'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
@@ -200,7 +200,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.replaceLastOutcome(refused('DENIED_ACTIVE_CLAIM'));
     },
   },
-  'an effect of what was said not to have happened': {
+  'an effect of a call that was reported as having none': {
     breaks: ['DONE_ALL_THE_SAME'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
@@ -236,14 +236,14 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       expect(story.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     },
   },
-  'a generation that was told wrong': {
+  'a reply with the wrong generation': {
     breaks: ['TOLD_WRONG'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
       story.replaceLastOutcome({ kind: 'ok', told: { generation: 2, claim_id: 'clm' } });
     },
   },
-  'a lease that was told longer than it is': {
+  'a reply with a longer lease than in the log': {
     breaks: ['TOLD_WRONG'],
     tell: (story) => {
       const held = story.claim('ada', S, { at: 0 });
@@ -251,7 +251,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.replaceLastOutcome({ kind: 'ok', told: { expires_at: '2030-01-01T00:00:00.000Z' } });
     },
   },
-  'a result told as accepted from an old generation': {
+  'a reply that accepts a result of an old generation': {
     breaks: ['LOST'],
     tell: (story) => {
       const zombie = story.claim('ada', S, { at: 0 });
@@ -260,7 +260,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.replaceLastOutcome({ kind: 'ok', told: {} });
     },
   },
-  'a result in the log that came from an old generation': {
+  'a result of an old generation in the log': {
     breaks: ['INV-05', 'INV-17'],
     tell: (story) => {
       const zombie = story.claim('ada', S, { at: 0 });
@@ -272,14 +272,14 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
       story.calls[story.calls.length - 1] = { ...story.last, request: mine };
     },
   },
-  'what nobody asked for': {
+  'an event that nobody requested': {
     breaks: ['UNASKED'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
       story.calls.pop();
     },
   },
-  'one live claim more than there may be': {
+  'one live claim more than the limit': {
     breaks: ['LIMIT'],
     tell: (story) => {
       for (const agent of ['ada', 'ben']) story.claim(agent, `A-00${story.calls.length + 1}-x`, { at: 0 });
@@ -314,13 +314,13 @@ it.each(Object.entries(BAD))('rejects %s', (_, { breaks, tell }) => {
   expect(rulesBroken(story).sort()).toEqual([...breaks].sort());
 });
 
-it('says what it found in a sentence, with the calls and events concerned', () => {
+it('describes a violation in a sentence, with the calls and events concerned', () => {
   const story = new HistoryBuilder();
   story.claim('ada', S, { at: 0 });
   story.replaceLastOutcome({ kind: 'ok', told: { generation: 2 } });
   const [found] = checkHistory(story, TERMS);
   expect(found?.message).toBe(
-    'it was not generation 2, says CLAIM_ACQUIRED of A-001-one generation 1 at position 1',
+    'the reply names generation 2; the log has CLAIM_ACQUIRED of A-001-one generation 1 at position 1',
   );
   expect(found?.calls).toEqual(story.calls);
   expect(found?.events).toEqual(story.events);

@@ -54,21 +54,21 @@ export function checkHistory(
 /** Checks the log on its own. */
 function checkLog(
   events: readonly EventEnvelope[],
-  judge: PolicyAwareLogChecker,
+  checker: PolicyAwareLogChecker,
   heads: readonly AnyHead[] | undefined,
 ): HistoryViolation[] {
   const found: HistoryViolation[] = [];
   const ids = new Set<string>();
   for (const event of events) {
-    if (ids.has(event.event_id)) found.push(violation('INV-21', 'an event is there twice', [], [event]));
+    if (ids.has(event.event_id)) found.push(violation('INV-21', 'an event occurs twice', [], [event]));
     ids.add(event.event_id);
-    for (const { invariant, message: says } of judge.checkEvent(event)) {
+    for (const { invariant, message: says } of checker.checkEvent(event)) {
       found.push(
         violation(invariant as `INV-${string}`, `${event.subject ?? 'the log'}: ${says}`, [], [event]),
       );
     }
   }
-  for (const { invariant, subject, message: says } of heads === undefined ? [] : judge.checkHeads(heads)) {
+  for (const { invariant, subject, message: says } of heads === undefined ? [] : checker.checkHeads(heads)) {
     found.push(violation(invariant as `INV-${string}`, `${subject}: ${says}`, []));
   }
   return found;

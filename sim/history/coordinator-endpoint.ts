@@ -41,7 +41,7 @@ export class CoordinatorEndpoint {
   /** For requests outside the history: they must succeed. */
   async put(path: string, body: object): Promise<void> {
     const response = await this.send('PUT', path, body, NO_REPLY_TIMEOUT_MS);
-    if (response.status !== 200) throw new Error(`PUT ${path} was answered ${response.text}`);
+    if (response.status !== 200) throw new Error(`PUT ${path} failed: ${response.text}`);
   }
 
   close(): void {
@@ -68,7 +68,7 @@ export class CoordinatorEndpoint {
           resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
         });
       });
-      const timer = setTimeout(() => clientRequest.destroy(new Error('no answer in time')), timeoutMs);
+      const timer = setTimeout(() => clientRequest.destroy(new Error('the request timed out')), timeoutMs);
       clientRequest.on('error', (error) => {
         clearTimeout(timer);
         reject(error);

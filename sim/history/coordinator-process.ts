@@ -61,7 +61,7 @@ export class CoordinatorProcess {
     const untilMs = performance.now() + START_TIMEOUT_MS;
     while (!(await this.startOnce(untilMs))) {
       if (performance.now() < untilMs) continue;
-      throw new Error(`${this.name} did not serve within ${START_TIMEOUT_MS / 1000} s: ${this.stderrTail}`);
+      throw new Error(`${this.name} was not ready within ${START_TIMEOUT_MS / 1000} s: ${this.stderrTail}`);
     }
   }
 
@@ -86,7 +86,7 @@ export class CoordinatorProcess {
     this.child = child;
     child.once('exit', (code, signal) => {
       if (this.child === child)
-        this.exitMessage = `${this.name} ended (${code ?? signal}): ${this.stderrTail}`;
+        this.exitMessage = `${this.name} exited (${code ?? signal}): ${this.stderrTail}`;
     });
     return true;
   }

@@ -12,7 +12,7 @@ const SHORT = { seconds: 3, clients: 10, coordinators: 2, seed: 'short' } as con
  */
 export function describeHistory(name: string, engine: TestEngine, { proxies }: { proxies: boolean }): void {
   describe(`the history of ${name}`, () => {
-    it(`obeys the rules ${proxies ? 'through faulty proxies' : 'at full speed'}`, () =>
+    it(`follows the rules ${proxies ? 'through faulty proxies' : 'at full speed'}`, () =>
       runAndCheck(engine, proxies));
   });
 }

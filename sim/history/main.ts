@@ -30,7 +30,8 @@ function readOptions(): HistoryRunOptions {
   const counts = [seconds, clients, coordinators];
   if (store === undefined || proxy === undefined || !counts.every((count) => count > 0))
     throw new Error(USAGE);
-  if (store === 'memory:') throw new Error('A store in memory keeps nothing when its coordinator is killed.');
+  if (store === 'memory:')
+    throw new Error('A store in memory is lost when its coordinator is killed. Pass another --store.');
   const restart = command === undefined ? {} : { restartEngine: () => shell(command) };
   return { store, seconds, clients, coordinators, proxy, seed, ...restart };
 }

@@ -41,7 +41,7 @@ async function proxyTo(place: { host: string; port: number }, seed = 'proxy'): P
   return proxy;
 }
 
-it('lets everything pass while it is calm', async () => {
+it('forwards everything while no faults are enabled', async () => {
   const { place } = await echo();
   const proxy = await proxyTo(place);
   const socket = await lineTo(proxy);
@@ -69,7 +69,7 @@ function speak(socket: Socket): Promise<{ said: number; answered: number }> {
   });
 }
 
-it('breaks lines in every way it knows', async () => {
+it('breaks connections in every supported way', async () => {
   const { place } = await echo();
   const proxy = await proxyTo(place);
   proxy.isTransparent = false;
@@ -85,7 +85,7 @@ it('breaks lines in every way it knows', async () => {
   await Promise.allSettled(spoken);
 });
 
-it('resets a line when the question has arrived and before the answer has', async () => {
+it('resets a connection after the request arrived and before the reply', async () => {
   const { heard, place } = await echo();
   // The first seed for which the first fault of the first connection is this one.
   const isIt = (seed: string) => {
@@ -102,7 +102,7 @@ it('resets a line when the question has arrived and before the answer has', asyn
   expect(answered).toBe(reply - 1);
 });
 
-it('stands in for the place that a store URL leads to', () => {
+it('replaces the address in a store URL', () => {
   const urls = {
     'postgres://me:secret@db.local:5433/fleet?namespace=x':
       'postgres://me:secret@127.0.0.1:9/fleet?namespace=x',

@@ -16,8 +16,7 @@ export function report(options: HistoryRunOptions, result: HistoryRunResult): st
   const granted = events.filter(({ event_type }) => claimEventKindOf(event_type) === 'granted');
   const takeovers = granted.filter(({ payload }) => payload.previous_state === 'EXPIRED').length;
   const sides = Object.entries(connectionFaults).map(
-    ([side, counts]) =>
-      `  proxy on the side of the ${side}: ${formatCounts(new Map(Object.entries(counts)))}`,
+    ([side, counts]) => `  proxy to the ${side}: ${formatCounts(new Map(Object.entries(counts)))}`,
   );
   return [
     `${capabilities.name}: ${seconds} s, ${clients} clients, ${coordinators} coordinators, seed ${seed}`,
@@ -40,7 +39,7 @@ export function report(options: HistoryRunOptions, result: HistoryRunResult): st
 
 function verdictLine(violations: number, ended: number): string {
   if (violations === 0 && ended === 0) return 'No violation.';
-  const left = ended === 0 ? '' : `, ${ended} coordinators that ended by themselves`;
+  const left = ended === 0 ? '' : `, ${ended} coordinators that exited unexpectedly`;
   return `${violations} violations${left}.`;
 }
 

@@ -166,7 +166,7 @@ class HistoryRun {
     await this.waitForThird(1);
     await this.waitForCall(isGrant);
     const victim = this.rng.pick(this.coordinators);
-    await this.injectFault(`${victim.name} killed with SIGKILL and started again`, () => victim.restart());
+    await this.injectFault(`${victim.name} killed with SIGKILL and restarted`, () => victim.restart());
     await this.waitForThird(2);
     const { restartEngine } = this.options;
     if (restartEngine !== undefined) await this.injectFault('the engine restarted', restartEngine);
@@ -184,7 +184,7 @@ class HistoryRun {
 
   private async waitForCall(matches: (call: RecordedCall) => boolean, from = 1): Promise<void> {
     const late = sleep(ANSWER_TIMEOUT_MS, undefined, { ref: false }).then(() => {
-      throw new Error(`Nobody was answered for ${ANSWER_TIMEOUT_MS / 60_000} minutes.`);
+      throw new Error(`No call was answered for ${ANSWER_TIMEOUT_MS / 60_000} minutes.`);
     });
     await Promise.race([this.recorder.waitFor(matches, from), late]);
   }
@@ -203,7 +203,7 @@ class HistoryRun {
     if (proxy !== 'store' && proxy !== 'both') return store;
     const address = networkAddressOf(store);
     if (address === null)
-      throw new Error('This store is not reached over the network: say --proxy agents or none.');
+      throw new Error('This store is not reached over the network: pass --proxy agents or none.');
     return throughPort(store, await this.proxyTo(address, 'store'));
   }
 

@@ -84,7 +84,7 @@ export class InboxAgent {
     if (commandFile.dropped_in_outage === tracker.outages) {
       world.violate(
         'INBOX-LOST',
-        `${commandFile.label} is gone, nothing is told of it, and the power never failed`,
+        `${commandFile.label} disappeared without an outcome and without a power failure`,
       );
     }
     this.drop(commandFile);

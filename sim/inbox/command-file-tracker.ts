@@ -63,7 +63,7 @@ export class CommandFileTracker {
         ? null
         : this.fairness.onDone(commandFile, (waiting) => this.isWaiting(waiting));
     if (this.isFairnessRequired && starved !== null) {
-      this.world.violate('INBOX-FAIR', `${agentId} has turn after turn while ${starved.label} waits`);
+      this.world.violate('INBOX-FAIR', `${agentId} is served repeatedly while ${starved.label} waits`);
     }
   }
 
@@ -73,7 +73,7 @@ export class CommandFileTracker {
     if (commandFile === undefined) return;
     const outcome = readOutcome(this.diskImage.file(path)?.content() ?? Buffer.alloc(0));
     if (outcome === null) {
-      this.world.violate('INBOX-WHOLE', `half an outcome was named ${path}`);
+      this.world.violate('INBOX-WHOLE', `an incomplete outcome was renamed to ${path}`);
       return;
     }
     this.world.trace(`${commandFile.label} is told ${outcome.code}`);

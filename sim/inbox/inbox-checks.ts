@@ -60,7 +60,7 @@ function checkOnce(world: SimWorld, commandFile: CommandFile, events: readonly E
   if (span === events.length && new Set(types).size === types.length) return;
   world.violate(
     'INBOX-ONCE',
-    `${commandFile.label} was done more than once: ${types.join(', ')} at ${positions}`,
+    `${commandFile.label} was executed more than once: ${types.join(', ')} at ${positions}`,
   );
 }
 
@@ -76,13 +76,13 @@ function checkOutcomes(
   if (code !== null && lastOutcome?.code !== code) {
     world.violate(
       'INBOX-TOLD',
-      `${commandFile.label} was told ${lastOutcome?.code}, and the log says ${code}`,
+      `${commandFile.label} has the outcome ${lastOutcome?.code}, but the log has ${code}`,
     );
   }
   if (lastOutcome?.ok && code === null && !isImpliedByHead(commandFile, log)) {
     world.violate(
       'INBOX-TOLD',
-      `${commandFile.label} was told ${lastOutcome.code}, and the log knows nothing of it`,
+      `${commandFile.label} has the outcome ${lastOutcome.code}, but the log has no event`,
     );
   }
   for (const [index, outcome] of commandFile.outcomes.slice(1).entries()) {
@@ -93,7 +93,7 @@ function checkOutcomes(
     const isRedecided =
       previous.code !== code && (previous.drops !== outcome.drops || previous.deaths !== outcome.deaths);
     if (!isRedecided) {
-      world.violate('INBOX-SAME', `${commandFile.label} was told ${previous.code}, and then ${outcome.code}`);
+      world.violate('INBOX-SAME', `${commandFile.label} was first ${previous.code}, then ${outcome.code}`);
     }
   }
 }

@@ -6,7 +6,7 @@ import { currentCommit, describeFailure, readShard, seedRuns } from '../suite.js
 const SEEDS = 100;
 const part = readShard(process.env.PART, currentCommit());
 
-it(`loses and doubles no command on part ${part.index + 1} of ${part.of} of ${SEEDS} seeds`, async () => {
+it(`executes every command exactly once on part ${part.index + 1} of ${part.of} of ${SEEDS} seeds`, async () => {
   const runs = [...seedRuns(1, SEEDS, part)].map(({ seed }) => ({ seed, mode: 'inbox' as const }));
   const results: SeedResult[] = [];
   await runMany(runs, { jobs: 2, onResult: (result) => results.push(result) });

@@ -76,7 +76,7 @@ class InboxSeedRun {
       nextCheckMs += CHECK_EVERY_MS;
       return isSettled();
     });
-    if (!isSettled()) world.violate('LIVE', 'not every letter was answered after all faults had ceased');
+    if (!isSettled()) world.violate('LIVE', 'not every command was answered after all faults had ended');
   }
 
   private async checkOutcome(): Promise<void> {

@@ -19,7 +19,7 @@ export interface InboxScenario {
   readonly crash_every_ms: number | null;
   /** Chance, per step of a command, that the process dies there or just after. */
   readonly ambush_chance: number;
-  /** Share of crashes that are also power losses. */
+  /** Chance that a crash is also a power loss. */
   readonly power_chance: number;
   readonly write_failure_chance: number;
   readonly sync_failure_chance: number;
@@ -27,14 +27,14 @@ export interface InboxScenario {
 }
 
 const COMMANDS = 40;
-const FAULTY_SHARE = 0.75;
+const FAULT_CHANCE = 0.75;
 
 export function inboxScenarioOf(options: SeedRunOptions): InboxScenario {
   const rng = new Rng(`inbox ${options.seed}`);
   const without = new Set<Fault>(options.without ?? []);
   const chosen = rng.fork('faults');
-  const has = (fault: Fault, share = FAULTY_SHARE): boolean =>
-    chosen.fork(fault).chance(share) && !without.has(fault);
+  const has = (fault: Fault, chance = FAULT_CHANCE): boolean =>
+    chosen.fork(fault).chance(chance) && !without.has(fault);
   const agents = 2 + rng.int(5);
   const lease_seconds = rng.pick([2, 5, 20]);
   return {

@@ -88,7 +88,7 @@ export class SerialiserMachine {
 
   /** Reads the log and the store's heads at one position; retries, since expiring claims may be written meanwhile. */
   async read(): Promise<StoreContents> {
-    if (this.serving === null) throw new Error('nobody serves');
+    if (this.serving === null) throw new Error('no serialiser is running');
     const { store } = this.serving;
     for (;;) {
       const before = (await store.project(KEY))?.position;

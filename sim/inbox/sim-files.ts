@@ -43,10 +43,6 @@ class SimFolder implements AgentFolder {
     return (await this.files.disk.list(this.path)).map((name) => Buffer.from(name));
   }
 
-  has(name: string): Promise<boolean> {
-    return this.runLater('look', () => this.files.diskImage.find(this.pathOf(name)) !== null);
-  }
-
   async read(name: string, bytesMax: number): Promise<Buffer | FileFault> {
     const file = await this.runLater('open', () => this.files.diskImage.find(this.pathOf(name)));
     if (file === null) return 'missing';
@@ -58,7 +54,7 @@ class SimFolder implements AgentFolder {
   async write(name: string, text: string): Promise<void> {
     const file = await this.runLater('open', () => {
       if (this.files.diskImage.find(this.pathOf(name)) !== null)
-        throw diskError('EEXIST', `${name} is there`);
+        throw diskError('EEXIST', `${name} already exists`);
       return this.files.diskImage.makeFile(this.pathOf(name)) ?? throwMissing(this.path);
     });
     const bytes = Buffer.from(text);
@@ -87,7 +83,7 @@ class SimFolder implements AgentFolder {
 
   /** Never called: no simulated agent has enough outcomes for the oldest to be removed. */
   modifiedMs(name: string): Promise<number> {
-    throw new Error(`nobody knows when ${name} was written`);
+    throw new Error(`the write time of ${name} is unknown`);
   }
 
   async close(): Promise<void> {}

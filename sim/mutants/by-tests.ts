@@ -10,29 +10,59 @@ const CONFIG = join(ROOT, 'sim', 'mutants', 'unit-tests.config.ts');
 /** Enough of a failing run's output to contain the first failed test. */
 const OUTPUT_CHARS_MAX = 100_000;
 
-/** Runs the mutant's own tests. Only a failing test kills it; a run that breaks down does not. */
-export async function tryByTests(mutant: Mutant, tests: readonly string[]): Promise<MutantVerdict> {
-  const beganMs = realNowMs();
-  const { code, printed } = await run(mutant.name, tests);
-  const failed = /^\s*(?:×|FAIL)\s+(.*)$/m.exec(printed)?.[1];
-  const outcome = code === 0 ? 'survived' : failed === undefined ? 'crashed' : 'killed';
-  return { outcome, by: 'tests', message: failed ?? '', seeds: 0, seconds: (realNowMs() - beganMs) / 1000 };
+/** What the configuration of the tests reads from `GENESIS_MUTANT`. */
+export interface TestRun {
+  /** Null: the unmodified code. */
+  readonly mutant: Mutant | null;
+  /** In the order in which they run, up to the first failure. */
+  readonly tests: readonly string[];
 }
 
-function run(name: string, tests: readonly string[]): Promise<{ code: number | null; printed: string }> {
-  const env = { ...process.env, GENESIS_MUTANT: name, NO_COLOR: '1' };
-  const child = spawn(process.execPath, [VITEST, 'run', '--config', CONFIG, '--bail', '1', ...tests], {
+/** Runs tests on a mutant. Only a failing test kills it; a run that breaks down or takes too long does not. */
+export async function tryByTests(
+  mutant: Mutant | null,
+  tests: readonly string[],
+  msMax?: number,
+): Promise<MutantVerdict> {
+  const beganMs = realNowMs();
+  const { code, printed, isHung } = await run({ mutant, tests }, msMax);
+  const failed = (/^\s*FAIL\s+(.*)$/m.exec(printed) ?? /^\s*×\s+(.*)$/m.exec(printed))?.[1];
+  const ended = code === 0 ? 'survived' : failed === undefined ? 'crashed' : 'killed';
+  const seconds = (realNowMs() - beganMs) / 1000;
+  return { outcome: isHung ? 'hung' : ended, by: 'tests', message: failed ?? '', seeds: 0, seconds };
+}
+
+interface TestRunEnd {
+  readonly code: number | null;
+  readonly printed: string;
+  readonly isHung: boolean;
+}
+
+function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
+  const env = { ...process.env, GENESIS_MUTANT: JSON.stringify(job), NO_COLOR: '1' };
+  // A group of its own, so that a worker in an endless loop ends with its parent.
+  const child = spawn(process.execPath, [VITEST, 'run', '--config', CONFIG, '--bail', '1', ...job.tests], {
     cwd: ROOT,
     env,
+    detached: true,
   });
   let printed = '';
+  let isHung = false;
   const keep = (chunk: Buffer): void => {
     if (printed.length < OUTPUT_CHARS_MAX) printed += chunk.toString();
   };
+  const stop = (): void => {
+    isHung = true;
+    process.kill(-(child.pid as number), 'SIGKILL');
+  };
+  const timer = msMax === undefined ? undefined : setTimeout(stop, msMax);
   child.stdout.on('data', keep);
   child.stderr.on('data', keep);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (code) => resolve({ code, printed }));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, printed, isHung });
+    });
   });
 }

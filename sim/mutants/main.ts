@@ -6,6 +6,7 @@ import { bundle, ROOT } from './bundle.js';
 import { tryByTests } from './by-tests.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
+import { tryRandomMutants } from './random.js';
 import { heading, row, summary } from './report.js';
 import { type MutantVerdict, trialSteps, tryMutant } from './trial.js';
 
@@ -17,7 +18,12 @@ const BASELINE_SEEDS = 40;
 const SEEDS_MAX = 600;
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' } },
+  options: {
+    only: { type: 'string' },
+    jobs: { type: 'string', default: '2' },
+    random: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+  },
 });
 
 function selectedMutants(): readonly Mutant[] {
@@ -26,7 +32,7 @@ function selectedMutants(): readonly Mutant[] {
   const found = MUTANTS.filter(({ name }) => name === only);
   if (found.length > 0) return found;
   const names = MUTANTS.map(({ name }) => `  ${name}`);
-  throw new Error(`There is no mutant ${only}. There are:\n${names.join('\n')}`);
+  throw new Error(`Unknown mutant ${only}. Expected one of:\n${names.join('\n')}`);
 }
 
 async function assertBaselinePasses(baseline: Baseline): Promise<void> {
@@ -34,10 +40,10 @@ async function assertBaselinePasses(baseline: Baseline): Promise<void> {
     const violation = await baseline.violationOf(order);
     if (violation === null) continue;
     throw new Error(
-      `The code without any fault does not pass (${by}: ${violation}). Put that right first: now anything would kill a mutant.`,
+      `The unmodified code fails (${by}: ${violation}). Fix it first: otherwise every mutant counts as killed.`,
     );
   }
-  process.stdout.write(`without a fault: the search and ${BASELINE_SEEDS} seeds pass\n\n${heading()}\n`);
+  process.stdout.write(`unmodified code: the search and ${BASELINE_SEEDS} seeds pass\n\n${heading()}\n`);
 }
 
 async function tryOne(mutant: Mutant, folder: string, baseline: Baseline): Promise<MutantVerdict> {
@@ -67,7 +73,7 @@ async function tryAll(folder: string, baseline: Baseline): Promise<MutantVerdict
   return verdicts;
 }
 
-async function main(): Promise<void> {
+async function tryTables(): Promise<void> {
   // Inside node_modules, so that a bundle finds its libraries.
   const folder = mkdtempSync(join(ROOT, 'node_modules', '.mutants-'));
   let baseline: Baseline | null = null;
@@ -84,4 +90,6 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+const { random, seed, jobs } = values;
+if (random === undefined) await tryTables();
+else await tryRandomMutants({ count: Number(random), seed, jobs: Number(jobs) });

@@ -24,7 +24,7 @@ export function mutate(source: string, { name, file, find, replace }: Mutant): s
   const parts = source.split(find);
   if (parts.length !== 2) {
     throw new Error(
-      `${name}: its text occurs ${parts.length - 1} times in ${file} and must occur once. Write its \`find\` anew.`,
+      `${name}: its text occurs ${parts.length - 1} times in ${file} and must occur once. Update its \`find\`.`,
     );
   }
   return parts.join(replace);

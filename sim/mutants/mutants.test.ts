@@ -5,17 +5,17 @@ import { ROOT } from './bundle.js';
 import { mutate } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 
-describe('the mutants', () => {
-  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('still apply: %s', (_, mutant) => {
+describe('mutants', () => {
+  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('apply to the source: %s', (_, mutant) => {
     const source = readFileSync(join(ROOT, mutant.file), 'utf8');
     expect(mutate(source, mutant)).not.toBe(source);
   });
 
-  it('have names of their own', () => {
+  it('have unique names', () => {
     expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
   });
 
-  it('are refused when their text is not there, or there twice', () => {
+  it('are refused when their text is missing or occurs twice', () => {
     const mutant = { name: 'm', file: 'f', find: 'a', replace: 'b', why: '' };
     expect(() => mutate('c', mutant)).toThrow('occurs 0 times');
     expect(() => mutate('aa', mutant)).toThrow('occurs 2 times');

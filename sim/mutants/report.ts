@@ -22,7 +22,7 @@ const line = (
     ` ${message}`,
   ].join(' ');
 
-export const heading = (): string => line('mutant', 'fate', 'by', 'seeds', 'seconds', 'found');
+export const heading = (): string => line('mutant', 'outcome', 'by', 'seeds', 'seconds', 'found');
 
 export function row({ name, why }: Mutant, { outcome, by, seeds, seconds, message }: MutantVerdict): string {
   const found = message.replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARS_MAX);

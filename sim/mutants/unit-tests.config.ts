@@ -1,11 +1,20 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { ROOT } from './bundle.js';
+import type { TestRun } from './by-tests.js';
 import { mutate } from './mutant.js';
-import { MUTANTS } from './mutants.js';
 
-/** Runs unit tests on code with one fault, the one named by `GENESIS_MUTANT`. No file is modified. */
-const mutant = MUTANTS.find(({ name }) => name === process.env.GENESIS_MUTANT);
+/** Runs unit tests on code with one fault. No file is modified. */
+const { mutant, tests } = JSON.parse(process.env.GENESIS_MUTANT ?? '') as TestRun;
+
+class GivenOrder extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number =>
+      tests.findIndex((test) => moduleId === join(ROOT, test));
+    return files.sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   root: ROOT,
@@ -14,7 +23,7 @@ export default defineConfig({
       name: 'mutant',
       enforce: 'pre',
       transform: (code, id) =>
-        mutant !== undefined && id === join(ROOT, mutant.file) ? mutate(code, mutant) : undefined,
+        mutant !== null && id === join(ROOT, mutant.file) ? mutate(code, mutant) : undefined,
     },
   ],
   test: {
@@ -22,5 +31,6 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 1,
     isolate: false,
+    sequence: { sequencer: GivenOrder },
   },
 });

@@ -1,4 +1,3 @@
-import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import type {
   ClaimHandle,
   ClaimsCommand,
@@ -25,7 +24,7 @@ export function checkDecision(
   const isEscalated = decision.code === 'ESCALATED';
   checkReplyDetails(decision, ctx, report);
   if ((!decision.ok && !isEscalated) || decision.details.replayed === true) {
-    if (next !== head || events.length > 0) report('INV-07', `${decision.code}, and yet something happened`);
+    if (next !== head || events.length > 0) report('INV-07', `${decision.code} changed the state`);
     return;
   }
   if (next === head) return;
@@ -39,21 +38,18 @@ function checkEvents({ head, next, events }: Decision, ctx: DecisionContext, rep
   let before = head;
   for (const event of events) {
     if (event.seq !== before.seq + 1) report('INV-09', `seq ${event.seq} after ${before.seq}`);
-    if (msOf(event.timestamp) < before.last_at_ms) report('INV-09', 'time ran back');
+    if (msOf(event.timestamp) < before.last_at_ms) report('INV-09', 'the time goes backwards');
     // The coordinator makes references, so this search does not check them.
-    checkTransition(
-      { kind: claimEventKindOf(event.event_type), event, before, rules: ctx.rules },
-      (invariant, message) => {
-        if (invariant !== 'INV-17') report(invariant, message);
-      },
-    );
+    checkTransition({ event, before, rules: ctx.rules }, (invariant, message) => {
+      if (invariant !== 'INV-17') report(invariant, message);
+    });
     before = evolve(before, event);
   }
-  if (!isJsonEqual(before, next)) report('INV-08', 'the fold of the events is another head');
-  if (next.generation < head.generation) report('INV-01', 'the generation fell');
+  if (!isJsonEqual(before, next)) report('INV-08', 'the fold of the events gives another head');
+  if (next.generation < head.generation) report('INV-01', 'the generation decreased');
   if (next.failures > next.generation) report('INV-12', 'a generation counts as more than one failure');
   if (head.phase === 'COMPLETED' && next.phase === 'OPEN' && next.epoch !== head.epoch + 1) {
-    report('INV-16', 'open again in the same epoch');
+    report('INV-16', 'reopened in the same epoch');
   }
 }
 
@@ -69,14 +65,13 @@ function checkHandle(
   const handle = handleOf(command);
   const { claim, generation } = head;
   if ('expected_generation' in command && command.expected_generation !== generation) {
-    report('INV-05', 'a human changed a generation that they had not seen');
+    report('INV-05', 'an operator changed a generation other than the expected one');
   }
   if (handle === null) return;
   const id = ctx.claimIdOf({ generation, request_id: claim?.request_id ?? null });
   const isOwner =
     claim?.session_id === handle.session_id && (handle.claim_id === null || handle.claim_id === id);
-  if (handle.generation !== generation || !isOwner)
-    report('INV-05', 'a handle that is not the head’s took effect');
+  if (handle.generation !== generation || !isOwner) report('INV-05', 'a handle of another claim took effect');
 }
 
 /** Deliberately reimplemented: the search must not rely on the rules that it checks. */
@@ -98,13 +93,13 @@ function checkReplyDetails(
   const { claim } = next;
   const untilMs = claim?.state === 'SUSPENDED' ? claim.suspended_until_ms : claim?.expires_at_ms;
   if (code === 'RENEWED' && details.expires_at_ms !== untilMs) {
-    report('INV-10', 'the holder was told of a lease that the head does not have');
+    report('INV-10', 'the holder got a lease that the head does not have');
   }
   const isFree = head.claim !== null && now_ms >= freeFromMs(head.claim, rules);
-  if (code === 'DENIED_ACTIVE_CLAIM' && isFree) report('L1', 'refused for a claim whose time was up');
+  if (code === 'DENIED_ACTIVE_CLAIM' && isFree) report('L1', 'refused because of an expired claim');
   const rejectsLate = rules.late_submit === 'reject' && rules.stale_policy === 'takeover';
   if (code === 'ACCEPTED' && details.late === true && rejectsLate)
-    report('INV-04', 'accepted after its time');
+    report('INV-04', 'accepted after its lease expired');
 }
 
 /** Facts from outside the head that forbid a grant, whatever the head says. */
@@ -112,7 +107,7 @@ function checkGrantFacts({ code }: Decision, command: ClaimsCommand, report: Rep
   if (command.type !== 'claim' || code !== 'GRANTED') return;
   const { known, session_closed, waiting_for, reached_limit: full } = command.facts;
   if (!known || session_closed || waiting_for.length > 0 || full !== null) {
-    report('INV-19', 'granted against what the plan, the session or a limit said');
+    report('INV-19', 'granted against the plan, the session or a limit');
   }
 }
 
@@ -125,7 +120,7 @@ function checkTakeover(
   const isOpen = head.claim !== null && (head.claim.state === 'ACTIVE' || head.claim.state === 'SUSPENDED');
   if (!isOpen || command.type === 'reassign' || command.type === 'adopt') return;
   if (ctx.now_ms < freeFromMs(head.claim as HeldClaim, ctx.rules))
-    report('INV-04', 'taken over before its time');
+    report('INV-04', 'taken over before its lease expired');
 }
 
 /** INV-12: the sweeper never changes a reply; the code and the head are the same whether or not it ran first. */
@@ -141,12 +136,12 @@ export function checkSweeper(
   if (other.code !== decision.code || other.ok !== decision.ok) {
     report('INV-12', `${decision.code} before the sweeper, ${other.code} after it`);
   } else if (!isJsonEqual(decision.details, other.details)) {
-    report('INV-12', `${decision.code} with other details once the sweeper came by`);
+    report('INV-12', `${decision.code} with other details after the sweeper ran`);
   }
   // If neither decision changed anything, sweeping one head gives the other.
   if (decision.next === decision.head && other.next === swept) return;
   if (sweptKey(decision.next, ctx) !== sweptKey(other.next, ctx)) {
-    report('INV-12', `${decision.code}, and the head depends on whether the sweeper came by`);
+    report('INV-12', `after ${decision.code} the head depends on whether the sweeper ran`);
   }
 }
 
@@ -167,5 +162,5 @@ export function checkRecoverable(
     head,
   );
   const { code } = decide(freed, claim, ctx);
-  if (code !== 'GRANTED') report('L3', `no human gets it going again: ${code}`);
+  if (code !== 'GRANTED') report('L3', `no operator command makes it claimable again: ${code}`);
 }

@@ -16,13 +16,13 @@ const REQUIRED_CODES = [
 
 /** Searches each model exhaustively; expects every code, and at least this many states in total. */
 export function describeSearch(models: readonly SearchModel[], { statesMin }: { statesMin: number }): void {
-  describe('the rules, searched to the end of a small world', () => {
+  describe('the rules in an exhaustive search of small models', () => {
     const seenCodes = new Set<string>();
     let states = 0;
     let transitions = 0;
 
     it.each(models.map((model) => [model.name, model] as const))(
-      'break no invariant in any state of: %s',
+      'violate no invariant in any state of: %s',
       (_, model) => {
         const found = runSearch({ models: [model] });
         expect(found.violations).toEqual([]);
@@ -32,7 +32,7 @@ export function describeSearch(models: readonly SearchModel[], { statesMin }: { 
       },
     );
 
-    it('give every answer somewhere, so that no part of them went unsearched', () => {
+    it('return every code in some state, so that the search covers all rules', () => {
       console.log(`searched ${states} states, ${transitions} transitions`);
       expect(REQUIRED_CODES.filter((code) => !seenCodes.has(code))).toEqual([]);
       expect(states).toBeGreaterThan(statesMin);

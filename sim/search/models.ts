@@ -5,7 +5,7 @@ import type {
   DecisionContext,
 } from '../../src/core/claims/commands.js';
 import type { Head, SubmittedResult } from '../../src/core/claims/head.js';
-import type { Rules } from '../../src/core/claims/policy.js';
+import { DEFAULT_LIMITS, DEFAULT_POLICY, type Rules } from '../../src/core/claims/policy.js';
 
 /** Length of a time step; every lease, deadline and backoff in the models is a small multiple of it. */
 export const TICK_MS = 5_000;
@@ -23,6 +23,8 @@ export interface SearchModel {
 }
 
 const RULES: Rules = {
+  ...DEFAULT_POLICY,
+  ...DEFAULT_LIMITS,
   stale_policy: 'takeover',
   late_submit: 'accept',
   max_hold_seconds: null,
@@ -267,11 +269,11 @@ export const pairModel = (policy: string, rules: Rules): SearchModel => ({
     if (index === 0) return null;
     const [first, second] = before as [Head, Head];
     if (after.generation > second.generation && first.phase === 'OPEN') {
-      return 'granted before what it depends on was complete';
+      return 'granted before its dependency was complete';
     }
     const accepted = after.phase === 'COMPLETED' && second.phase === 'OPEN';
     const isCurrent = first.phase === 'COMPLETED' && second.claim?.inputs === inputsOf(first);
-    return accepted && !isCurrent ? 'accepted on other inputs than it was granted for' : null;
+    return accepted && !isCurrent ? 'accepted with other inputs than it was granted with' : null;
   },
 });
 

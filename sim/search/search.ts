@@ -118,7 +118,7 @@ class ModelSearch {
     this.seen.add(key);
     this.queue.push(state);
     if (this.queue.length > (this.options.states_max ?? STATES_MAX)) {
-      throw new Error(`${this.model.name} has no end: ${this.queue.length} states and counting`);
+      throw new Error(`${this.model.name} exceeds the limit of states: ${this.queue.length}`);
     }
   }
 

@@ -23,7 +23,7 @@ let isGuarding = false;
 function assertNotGuarding(name: string): void {
   if (!isGuarding) return;
   throw new Error(
-    `${name} was called inside a simulation. Take time and chance from the injected environment instead.`,
+    `${name} was called inside a simulation. Use the injected clock and random source instead.`,
   );
 }
 

@@ -16,7 +16,7 @@ function contentsAfterPowerLoss(prepare: (diskImage: DiskImage) => void): Set<st
   return contents;
 }
 
-it('keeps what was synced, in a folder that was synced', () => {
+it('keeps synced data in a synced folder', () => {
   const left = contentsAfterPowerLoss((platter) => {
     const file = platter.makeFile('/data/log');
     file?.append(Buffer.from('abc'));
@@ -26,7 +26,7 @@ it('keeps what was synced, in a folder that was synced', () => {
   expect([...left]).toEqual(['abc']);
 });
 
-it('may lose or tear what was not synced, but never what was before it', () => {
+it('may lose or tear unsynced data, but never earlier synced data', () => {
   const left = contentsAfterPowerLoss((platter) => {
     const file = platter.makeFile('/data/log');
     file?.append(Buffer.from('abc'));
@@ -37,7 +37,7 @@ it('may lose or tear what was not synced, but never what was before it', () => {
   expect([...left].sort()).toEqual(['abc', 'abcd', 'abcde']);
 });
 
-it('may lose the name of a file whose folder was not synced', () => {
+it('may lose the directory entry of a file whose folder was not synced', () => {
   const left = contentsAfterPowerLoss((platter) => {
     const file = platter.makeFile('/data/log');
     file?.append(Buffer.from('abc'));

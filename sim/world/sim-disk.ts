@@ -127,7 +127,7 @@ export class SimDisk implements Disk {
       if (this.rng.chance(this.faults.write_failure_chance)) {
         this.faults.onFault('write failure');
         finish();
-        throw diskError('EIO', 'the disk could not take it all');
+        throw diskError('EIO', 'the disk wrote only a part');
       }
       if (!this.faults.isFull) {
         file.append(copy);

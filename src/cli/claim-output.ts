@@ -1,8 +1,8 @@
-import type { ClaimGranted, ClaimRefused, ClaimReply, OwnedClaim } from '../client/index.js';
-import type { Briefing } from '../coordinator/wire/index.js';
+import type { ClaimGranted, ClaimRefused, ClaimReply } from '../client/index.js';
+import type { Briefing, GrantedClaim } from '../core/contract/claims.js';
 import type { CommandContext } from './context.js';
 import { type EdgeGrant, edgeGrant, edgeGrantLines } from './edge/edge-grant.js';
-import { clockTime, countText, relativeTime, singleLine } from './output/text.js';
+import { clockTime, countText, singleLine, untilText } from './output/text.js';
 import { reportRefusal } from './replies.js';
 
 /** Prints the reply to a claim request, and stores the handle of a granted claim. */
@@ -17,58 +17,55 @@ export async function showClaimReply(context: CommandContext, reply: ClaimReply)
   reportRefusal(context, reply, claimRefusalText(reply));
 }
 
-export async function rememberClaim(context: CommandContext, claim: OwnedClaim): Promise<void> {
-  const { id, task_id, generation, session_id, agent_id, lease_duration_seconds } = claim;
-  await context.state.saveHandle(await context.target(), {
-    task_id,
-    generation,
-    claim_id: id,
-    session_id,
-    agent_id,
-    lease_duration_seconds,
-  });
+export async function rememberClaim(context: CommandContext, claim: GrantedClaim): Promise<void> {
+  const { id: claim_id, task_id, generation, session_id, agent_id, lease_duration_seconds } = claim;
+  const handle = { task_id, generation, claim_id, session_id, agent_id, lease_duration_seconds };
+  await context.state.saveHandle(await context.target(), handle);
 }
 
 export function claimRefusalText(reply: ClaimRefused): string {
-  const { current_holder, expires_at, waiting_for = [], hold_reason, retry_at, limit } = reply;
-  const parts: string[] = [];
-  if (current_holder !== null) {
-    parts.push(`${current_holder} has it${expires_at ? ` until ${clockTime(expires_at)} UTC` : ''}.`);
+  switch (reply.reason) {
+    case 'DENIED_ACTIVE_CLAIM': {
+      const { current_holder, expires_at } = reply;
+      const until = expires_at ? ` until ${clockTime(expires_at)} UTC` : '';
+      return current_holder === null ? '' : `Held by ${current_holder}${until}.`;
+    }
+    case 'DENIED_DEPENDENCIES':
+    case 'NOTHING_READY':
+      return reply.waiting_for.length === 0 ? '' : `Waiting for ${reply.waiting_for.join(', ')}.`;
+    case 'DENIED_HELD':
+      return `${reply.hold_reason}.`;
+    case 'DENIED_BACKOFF':
+      return `Available from ${clockTime(reply.retry_at)} UTC.`;
+    case 'DENIED_LIMIT':
+      return `The limit ${reply.limit} is reached.`;
+    default:
+      return '';
   }
-  if (waiting_for.length > 0) parts.push(`It waits for ${waiting_for.join(', ')}.`);
-  if (hold_reason !== undefined) parts.push(`${hold_reason}.`);
-  if (retry_at !== undefined) parts.push(`Not before ${clockTime(retry_at)} UTC.`);
-  if (limit !== undefined) parts.push(`The limit ${limit} is reached.`);
-  return parts.join(' ');
 }
 
 function grantText(context: CommandContext, granted: ClaimGranted, edge: EdgeGrant | null): string {
   const { claim, briefing, warnings = [] } = granted;
   const { paint } = context;
-  const { expires_at } = claim;
-  const ends =
-    expires_at === null
-      ? 'without a lease'
-      : `until ${clockTime(expires_at)} UTC (${relativeTime(expires_at, Date.now())})`;
+  const ends = claim.expires_at === null ? 'without a lease' : untilText(claim.expires_at);
   const head = `${paint.bold(claim.task_id)}  generation ${claim.generation}, ${ends}`;
   const lines = [head, ...warnings.map((message) => paint.yellow(`  ${singleLine(message)}`))];
   if (edge !== null) return [...lines, ...edgeGrantLines(context, edge, claim.task_id)].join('\n');
   if (briefing !== undefined) lines.push(...briefingLines(briefing));
-  return [...lines, `When it is done: gen task submit ${claim.task_id} --file RESULT`].join('\n');
+  return [...lines, `When done: gen task submit ${claim.task_id} --file RESULT`].join('\n');
 }
 
 function briefingLines(briefing: Briefing): string[] {
   const { description, instructions, dependencies, notes, predecessors } = briefing;
   const lines = ['', `  ${singleLine(description)}`];
   if (instructions !== null) lines.push(...instructions.split('\n').map((line) => `  ${singleLine(line)}`));
-  if (dependencies.length > 0) lines.push('', '  It builds on:');
+  if (dependencies.length > 0) lines.push('', '  Depends on:');
   for (const { task_id, work_product_ref } of dependencies) {
     lines.push(`    ${task_id}${work_product_ref === null ? '' : `  ${work_product_ref}`}`);
   }
-  if (predecessors.length > 0)
-    lines.push('', `  ${countText(predecessors.length, 'attempt')} before this one:`);
+  if (predecessors.length > 0) lines.push('', `  ${countText(predecessors.length, 'previous attempt')}:`);
   for (const { generation, agent_id, outcome, parked } of predecessors) {
-    const kept = parked === null ? '' : `, its work is kept as ${parked}`;
+    const kept = parked === null ? '' : `, result kept as ${parked}`;
     lines.push(`    generation ${generation}: ${agent_id}, ${outcome}${kept}`);
   }
   if (notes.length > 0) lines.push('', '  Notes:');

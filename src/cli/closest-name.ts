@@ -1,14 +1,11 @@
 /** The name closest to `word` by edit distance; null when none is close enough to be a typo. */
 export function closestName(word: string, names: readonly string[]): string | null {
   const distanceMax = Math.max(2, Math.floor(word.length / 3));
-  let best: string | null = null;
-  let bestDistance = distanceMax + 1;
-  for (const name of names) {
-    const distance =
-      Math.abs(name.length - word.length) > distanceMax ? bestDistance : editDistance(word, name);
-    if (distance < bestDistance) [best, bestDistance] = [name, distance];
-  }
-  return best;
+  const near = names.filter((name) => Math.abs(name.length - word.length) <= distanceMax);
+  const [best] = near
+    .map((name) => ({ name, distance: editDistance(word, name) }))
+    .sort((a, b) => a.distance - b.distance);
+  return best === undefined || best.distance > distanceMax ? null : best.name;
 }
 
 /** Levenshtein distance. */

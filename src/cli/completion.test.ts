@@ -6,7 +6,7 @@ import { gen } from './testing/terminal.js';
 
 const run = promisify(execFile);
 
-it('bash completes commands, what belongs to them, and their options', async () => {
+it('completes commands, subcommands and options in bash', async () => {
   const cwd = await temporaryFolder();
   const { out } = await gen({ cwd }, 'completion', 'bash');
   const completed = async (...words: string[]): Promise<string[]> => {
@@ -22,7 +22,7 @@ it('bash completes commands, what belongs to them, and their options', async () 
   expect(await completed('gen', 'run', '--', 'ta')).toEqual(['']);
 });
 
-it('zsh and fish get every command too', async () => {
+it('includes every command in the zsh and fish scripts, and refuses an unknown shell', async () => {
   const cwd = await temporaryFolder();
   expect((await gen({ cwd }, 'completion', 'zsh')).out).toMatch(/"task"\) compadd -- .*\bforce-release\b/);
   expect((await gen({ cwd }, 'completion', 'fish')).out).toContain(

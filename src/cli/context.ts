@@ -1,35 +1,53 @@
-import type { Genesis } from '../client/index.js';
+import type { ApiClientOptions, Genesis } from '../client/index.js';
 import type { ProjectKey } from '../stores/store.js';
 import type { ServerAddress } from '../workspace/address.js';
 import { Workspace } from '../workspace/workspace.js';
-import { type ExitCode, wrongUsage } from './exit.js';
+import { type ExitCode, workspaceMissing, wrongUsage } from './exit.js';
 import { explicitAgent, terminalName, userAgent } from './identity.js';
 import type { Io } from './io.js';
+import type { OptionsOf } from './option-table.js';
 import { type Paint, paintFor } from './output/paint.js';
+import { type Column, table } from './output/table.js';
+import { singleLine } from './output/text.js';
+import { labelledLines, wrapLines } from './output/wrap.js';
 import { CliState, type CliTarget } from './state/cli-state.js';
 import { homeFolder } from './state/home-folder.js';
 import type { CommandServer } from './workspace/command-server.js';
 
-/** The global options. */
-export interface GlobalOptions {
-  readonly json?: true;
-  readonly url?: string;
-  readonly tenant?: string;
-  readonly project?: string;
-  readonly agent?: string;
-  readonly session?: string;
-}
+export const GLOBAL_OPTIONS = {
+  '--json': 'print only the JSON of the HTTP API on standard output',
+  '--url <url>': 'server (GENESIS_URL; default: http://127.0.0.1:4680)',
+  '--tenant <id>': 'tenant (GENESIS_TENANT; default: default)',
+  '--project <id>': 'project (GENESIS_PROJECT; default: of the plan last imported from here)',
+  '--agent <id>': 'agent id of the caller (GENESIS_AGENT; default: user@host)',
+  '--session <id>': 'session (GENESIS_SESSION; default: one per agent and terminal)',
+} as const;
+export type GlobalOptions = OptionsOf<typeof GLOBAL_OPTIONS>;
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
 /** Short, because a person waits: enough for a server restart. */
 const RETRY_POLICY = { tries: 4, within_seconds: 10 };
 
+const optionsOf = (target: CliTarget, token: string | null): ApiClientOptions => ({
+  ...target,
+  ...(token === null ? {} : { token }),
+  retry: RETRY_POLICY,
+});
+
 /** What a command runs with: identity, server address, stored CLI state, and output. */
 export class CommandContext {
   readonly paint: Paint;
-  private cliState: CliState | null = null;
   readonly is_json: boolean;
+  /** What was given explicitly, by an option or else by its variable; null if neither is set. */
+  readonly explicitUrl: string | null;
+  readonly explicitProject: string | null;
+  readonly explicitSession: string | null;
+  private readonly explicitTenant: string | null;
+  private readonly explicitToken: string | null;
+  readonly url: string;
+  readonly tenant: string;
   exit_code: ExitCode = 0;
+  private cliState: CliState | null = null;
   private commandServer: Promise<CommandServer> | null = null;
   private soleAgentPromise: Promise<string | null> | null = null;
 
@@ -37,8 +55,17 @@ export class CommandContext {
     readonly io: Io,
     private readonly options: GlobalOptions,
   ) {
+    const optionOrEnv = (given: string | undefined, variable: string): string | null =>
+      (given ?? io.env[variable]) || null;
     this.paint = paintFor(io);
     this.is_json = options.json === true;
+    this.explicitUrl = optionOrEnv(options.url, 'GENESIS_URL');
+    this.explicitProject = optionOrEnv(options.project, 'GENESIS_PROJECT');
+    this.explicitSession = optionOrEnv(options.session, 'GENESIS_SESSION');
+    this.explicitTenant = optionOrEnv(options.tenant, 'GENESIS_TENANT');
+    this.explicitToken = optionOrEnv(undefined, 'GENESIS_TOKEN');
+    this.url = this.explicitUrl ?? DEFAULT_URL;
+    this.tenant = this.explicitTenant ?? 'default';
   }
 
   /** What the CLI remembers in its own folder. Looked for at first use: a command that needs none must work anywhere. */
@@ -47,22 +74,7 @@ export class CommandContext {
     return this.cliState;
   }
 
-  get url(): string {
-    return this.explicitUrl ?? DEFAULT_URL;
-  }
-
-  /** The server URL from `--url` or `GENESIS_URL`; null if neither is set. */
-  get explicitUrl(): string | null {
-    return this.optionOrEnv(this.options.url, 'GENESIS_URL');
-  }
-
-  get tenant(): string {
-    return this.optionOrEnv(this.options.tenant, 'GENESIS_TENANT') ?? 'default';
-  }
-
-  /**
-   * The calling agent: the one given explicitly, else the workspace's sole agent, else the user on this machine.
-   */
+  /** The calling agent: the one given explicitly, else the workspace's sole agent, else the user on this machine. */
   async agent(): Promise<string> {
     return explicitAgent(this.io, this.options.agent) ?? (await this.soleAgent()) ?? userAgent(this.io);
   }
@@ -78,26 +90,22 @@ export class CommandContext {
     return this.soleAgentPromise;
   }
 
-  /** The project from `--project` or `GENESIS_PROJECT`; null if neither is set. */
-  get explicitProject(): string | null {
-    return this.optionOrEnv(this.options.project, 'GENESIS_PROJECT');
-  }
-
-  /** The session from `--session` or `GENESIS_SESSION`; null if neither is set. */
-  get explicitSession(): string | null {
-    return this.optionOrEnv(this.options.session, 'GENESIS_SESSION');
+  /** The workspace, for commands that need its files. */
+  requireWorkspace(): Workspace {
+    const workspace = Workspace.find(this.io.cwd);
+    if (workspace === null) throw workspaceMissing(this.io.cwd);
+    return workspace;
   }
 
   async target(): Promise<CliTarget> {
     const { url } = this;
     const workspaceProject = await this.workspaceProject();
-    const tenant =
-      this.optionOrEnv(this.options.tenant, 'GENESIS_TENANT') ?? workspaceProject?.tenant_id ?? this.tenant;
+    const tenant = this.explicitTenant ?? workspaceProject?.tenant_id ?? this.tenant;
     const project =
       this.explicitProject ?? workspaceProject?.project_id ?? (await this.state.project(url, tenant));
     if (project === null) {
       throw wrongUsage(
-        'Which project? Say --project NAME, set GENESIS_PROJECT, or import a plan from here first.',
+        'No project is set. Pass --project NAME, set GENESIS_PROJECT, or import a plan from this folder first.',
       );
     }
     return { url, tenant, project };
@@ -114,19 +122,24 @@ export class CommandContext {
 
   /** The session given explicitly, else the stored session of this agent at this terminal. */
   async session(): Promise<string> {
-    if (this.explicitSession !== null) return this.explicitSession;
-    const agentId = await this.agent();
-    return this.state.session(await this.target(), agentId, await this.terminal(agentId));
-  }
-
-  /** The terminal part of a session's key. A sole agent has one session for all terminals. */
-  private async terminal(agentId: string): Promise<string> {
-    return agentId === (await this.soleAgent()) ? '' : terminalName(this.io);
+    return this.explicitSession ?? this.state.session(...(await this.sessionKey()));
   }
 
   async removeSession(): Promise<void> {
+    await this.state.removeSession(...(await this.sessionKey()));
+  }
+
+  /** A sole agent has one session for all terminals. */
+  private async sessionKey(): Promise<[target: CliTarget, agentId: string, terminal: string]> {
     const agentId = await this.agent();
-    await this.state.removeSession(await this.target(), agentId, await this.terminal(agentId));
+    const terminal = agentId === (await this.soleAgent()) ? '' : terminalName(this.io);
+    return [await this.target(), agentId, terminal];
+  }
+
+  /** Loads the client only now: commands on a workspace's own files do not pay its load time. */
+  async genesisAt(target: CliTarget, token = this.explicitToken): Promise<Genesis> {
+    const { Genesis } = await import('../client/index.js');
+    return new Genesis(optionsOf(target, token));
   }
 
   async genesis(): Promise<Genesis> {
@@ -134,10 +147,9 @@ export class CommandContext {
     return this.genesisAt({ ...(await this.target()), url }, token);
   }
 
-  async genesisAt(target: CliTarget, token = this.explicitToken): Promise<Genesis> {
-    // Lazy import: commands on a workspace's own files do not pay its load time.
-    const { Genesis } = await import('../client/index.js');
-    return new Genesis({ ...target, ...(token === null ? {} : { token }), retry: RETRY_POLICY });
+  async clientOptions(): Promise<ApiClientOptions> {
+    const { url, token } = await this.server();
+    return optionsOf({ ...(await this.target()), url }, token);
   }
 
   /** A client for calls that concern the whole tenant. */
@@ -145,11 +157,6 @@ export class CommandContext {
     const { tenant, explicitProject } = this;
     const { url, token } = await this.server();
     return this.genesisAt({ url, tenant, project: explicitProject ?? 'default' }, token);
-  }
-
-  /** The token from `GENESIS_TOKEN`; null if it is not set. */
-  private get explicitToken(): string | null {
-    return this.optionOrEnv(undefined, 'GENESIS_TOKEN');
   }
 
   /**
@@ -160,7 +167,7 @@ export class CommandContext {
     const workspace = this.explicitUrl === null ? Workspace.find(this.io.cwd) : null;
     if (workspace === null) return { url: this.url, token: this.explicitToken };
     this.commandServer ??= import('./workspace/command-server.js').then(({ startCommandServer }) =>
-      startCommandServer((text) => this.printNotice(text), workspace),
+      startCommandServer(this.warn, workspace),
     );
     const { url, token } = await this.commandServer;
     return { url, token: token ?? this.explicitToken };
@@ -180,18 +187,27 @@ export class CommandContext {
   }
 
   /** Prints the reply as JSON (`--json`) or as text. */
-  show<T>(reply: T, renderText: (reply: T) => string): void {
+  show<T>(reply: T, renderText: (reply: T) => string | readonly string[]): void {
     if (this.is_json) this.printJson(reply);
-    else this.print(renderText(reply));
+    else this.print([renderText(reply)].flat().join('\n'));
   }
+
+  /** Layout for the width of standard output. */
+  readonly wrap = (text: string, indent: number): string[] => wrapLines(text, indent, this.io.columns);
+  readonly labelled = (name: string, text: string, nameWidth: number): string[] =>
+    labelledLines(name, text, nameWidth, this.io.columns);
+  readonly table = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string =>
+    table(rows, columns, this.io.columns);
 
   /** Prints to standard error, so that it does not mix with the output. */
   printNotice(text: string): void {
     this.io.stderr.write(`${text}\n`);
   }
 
-  private optionOrEnv(given: string | undefined, variable: string): string | null {
-    const value = given ?? this.io.env[variable];
-    return value === undefined || value === '' ? null : value;
+  /** Prints a sentence, which may contain text from elsewhere, as one notice. */
+  readonly warn = (sentence: string): void => this.printNotice(singleLine(sentence));
+
+  warnAll(sentences: readonly string[]): void {
+    sentences.forEach(this.warn);
   }
 }

@@ -56,7 +56,8 @@ const trajectory = async (setting: TerminalOptions) => {
   return (reply.trajectory as { edge: string; status: string }[]).find(({ edge }) => edge === EDGE)?.status;
 };
 
-it('an edge is claimed, its checks are reported, and its drafts become files of the project', async () => {
+// req: WSP-002, WSP-009
+it('takes an edge from its claim through its checks to the promotion of its drafts', async () => {
   const setting = await createProject(CONFIGURED);
   const { out, code } = await claim(setting);
   expect(code).toBe(0);
@@ -90,14 +91,14 @@ it('an edge is claimed, its checks are reported, and its drafts become files of 
   });
 });
 
-it('checks that have not passed are named one by one, and the claim stays', async () => {
+it('lists each check that has not passed, and keeps the claim', async () => {
   const setting = await createProject(CONFIGURED);
   await drafting(setting);
   const refused = await submit(setting, '--drafts', '--check', 'reads_well=error');
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('NOT_CONVERGED');
-  expect(refused.err).toMatch(/reads_well: It could not be run to its end/);
-  expect(refused.err).toMatch(/has_keys: Nobody reported it/);
+  expect(refused.err).toMatch(/reads_well: It did not run to completion/);
+  expect(refused.err).toMatch(/has_keys: It was not reported/);
   expect(await shared(setting)).toBeNull();
   await writeProjectFile(
     setting.cwd,
@@ -108,14 +109,14 @@ it('checks that have not passed are named one by one, and the claim stays', asyn
   expect(twice.code).toBe(0);
 });
 
-it('a file of evaluators has the counts of its details, and is named where it has none', async () => {
+it('counts the details of an evaluators file, and names the file if it is not valid', async () => {
   const setting = await createProject(CONFIGURED);
   await claim(setting);
   for (const text of ['nothing', '"text"', 'null', '{"passed": 2}']) {
     await writeFile(join(setting.cwd, 'checks.json'), text);
     const refused = await submit(setting, '--data', '1', '--evaluators', 'checks.json');
     expect(refused.code, text).toBe(2);
-    expect(refused.err, text).toContain('checks.json does not say');
+    expect(refused.err, text).toContain('checks.json contains no check results');
   }
   expect((await submit(setting, '--data', '1', '--evaluators', 'none.json')).err).toContain('ENOENT');
   const wrong = [{ name: 'reads_well', result: 'fine' }, null];
@@ -130,7 +131,7 @@ it('a file of evaluators has the counts of its details, and is named where it ha
   expect(reply).toMatchObject({ events: [{ payload: { evaluators: { passed: 2, total: 2 } } }] });
 });
 
-it('wrong usage is said, and nothing is submitted', async () => {
+it('exits with 2 on invalid options, and submits nothing', async () => {
   const setting = await createProject(CONFIGURED);
   await claim(setting);
   for (const wrong of ['reads_well', '=pass', 'reads_well=good', 'reads_well='])
@@ -140,7 +141,7 @@ it('wrong usage is said, and nothing is submitted', async () => {
   expect((await json(setting, 'events', '--type', 'edge_converged')).reply).toMatchObject({ events: [] });
 });
 
-it('drafts that cannot be taken are refused with a sentence', async () => {
+it('refuses missing drafts and drafts with symbolic links', async () => {
   const setting = await createProject(CONFIGURED);
   const { reply } = await json(setting, 'task', 'claim', SUBJECT, '--role', 'architect');
   const empty = await submit(setting, '--drafts', ...PASSED);
@@ -151,18 +152,18 @@ it('drafts that cannot be taken are refused with a sentence', async () => {
   expect((await submit(setting, '--drafts', ...PASSED)).err).toContain('SYMLINK');
 });
 
-it('what a person has changed meanwhile stays theirs, and is told', async () => {
+it('keeps a file that a person has changed meanwhile, and reports it', async () => {
   const setting = await createProject(ASKING_A_HUMAN);
   await drafting(setting);
   expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(3);
   await writeProjectFile(setting.cwd, 'docs/login.md', 'Mine.\n');
   const approved = await gen(setting, 'review', '--feature', FEATURE_ID, '--approve');
   expect(approved.code).toBe(0);
-  expect(approved.err).toMatch(/docs\/login\.md: It was changed/);
+  expect(approved.err).toMatch(/docs\/login\.md: It changed in the project/);
   expect(await shared(setting)).toBe('Mine.\n');
 });
 
-it('a worktree goes when its work was accepted, and stays while it is not', async () => {
+it('removes a worktree only after its result is accepted', async () => {
   const setting = await createProject({
     ...CONFIGURED,
     '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
@@ -181,7 +182,7 @@ it('a worktree goes when its work was accepted, and stays while it is not', asyn
   expect(await shared(setting)).toBe('People log in.\n');
 });
 
-it('an edge has one name, however it is spelled', async () => {
+it('accepts every spelling of an edge’s name', async () => {
   const setting = await createProject(CONFIGURED);
   const spelled = `${FEATURE_ID}#Intent → Requirements`;
   expect((await gen(setting, 'task', 'claim', spelled, '--role', 'architect')).code).toBe(0);
@@ -189,7 +190,8 @@ it('an edge has one name, however it is spelled', async () => {
   expect((await gen(setting, 'task', 'submit', spelled, '--data', '1', ...PASSED)).code).toBe(0);
 });
 
-it('a human approves: the edge has converged, and the drafts are files of the project', async () => {
+// req: HUM-003, WSP-003
+it('converges the edge and promotes its drafts after a human approves', async () => {
   const setting = await createProject(ASKING_A_HUMAN);
   await drafting(setting);
   const waiting = await submit(setting, '--drafts', ...PASSED);
@@ -205,7 +207,7 @@ it('a human approves: the edge has converged, and the drafts are files of the pr
   expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(0);
 });
 
-it('a human rejects: nothing reaches the project, and nobody goes on before the hold is lifted', async () => {
+it('promotes nothing after a human rejects, and refuses claims until unhold', async () => {
   const setting = await createProject(ASKING_A_HUMAN);
   await drafting(setting);
   await submit(setting, '--drafts', ...PASSED);
@@ -228,7 +230,7 @@ it('a human rejects: nothing reaches the project, and nobody goes on before the 
   expect((await claim(setting)).code).toBe(0);
 });
 
-it('a human asks for changes: the same claim goes on, and is looked at again', async () => {
+it('continues the same claim after a change request, and reviews the new candidate', async () => {
   const setting = await createProject(ASKING_A_HUMAN);
   const work = await drafting(setting);
   await submit(setting, '--drafts', ...PASSED);
@@ -243,7 +245,7 @@ it('a human asks for changes: the same claim goes on, and is looked at again', a
   expect(await shared(setting)).toBe('Customers log in.\n');
 });
 
-it('a role without authority is told what to do, by the action of the project', async () => {
+it('rejects or escalates a result outside the role’s authority, as the project configures', async () => {
   const roles = (action: string) => `roles:
   writer: {description: Writes, converge_edges: [design_code]}
 authority: {outside_authority_action: ${action}}
@@ -263,7 +265,8 @@ authority: {outside_authority_action: ${action}}
   expect((await submit(escalating, '--data', '1', ...PASSED)).code).toBe(3);
 });
 
-it('one agent alone: no name, no lease, no inbox, and a second agent is told of the switch', async () => {
+// req: SGL-001, SGL-002, SGL-005
+it('needs no agent name, lease or inbox in single-agent mode, and refuses a second agent', async () => {
   const { cwd, env } = await createProject({ ...CONFIGURED, '.ai-workspace/coordination.yml': MODE });
   const alone = { cwd, env: { GENESIS_HOME: env?.GENESIS_HOME ?? '' } };
   const second = await gen(alone, 'task', 'claim', SUBJECT, '--agent', 'other');
@@ -286,7 +289,7 @@ it('one agent alone: no name, no lease, no inbox, and a second agent is told of 
   expect(await trajectory(alone)).toBe('converged');
 });
 
-it('the whole life of an edge at a server that serves the workspace', async () => {
+it('takes an edge from claim to convergence through a server on the workspace', async () => {
   const setting = await createProject(ASKING_A_HUMAN);
   const up = start(setting, 'up', '--port', '0');
   const url = /http:\/\/[\d.:]+/.exec(await up.waitForOutput(/http:\/\/\S+/))?.[0] ?? '';
@@ -301,7 +304,7 @@ it('the whole life of an edge at a server that serves the workspace', async () =
   expect((await up.ended).code).toBe(0);
 });
 
-it('who reviews is shown every file, where to read it, why, and what to check', async () => {
+it('shows the reviewer every file, its draft, the reason and the checks', async () => {
   const setting = await createProject(ASKING_A_HUMAN);
   const work = await drafting(setting);
   await writeProjectFile(setting.cwd, `${work}/specification/login.md`, 'They do.\n');
@@ -317,17 +320,17 @@ it('who reviews is shown every file, where to read it, why, and what to check', 
   expect(out).not.toContain('changed since');
   await writeProjectFile(setting.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
   expect((await gen(setting, 'review', '--feature', FEATURE_ID)).out).toContain(
-    'The draft was changed since',
+    'The draft has changed since',
   );
 });
 
-it('what a reviewer asks for reaches the agent, wherever it looks', async () => {
+it('shows a reviewer’s comment in start, task show and task history', async () => {
   const setting = { ...(await createProject(ASKING_A_HUMAN)), columns: 300 };
   await drafting(setting);
   await submit(setting, '--drafts', ...PASSED);
   await gen(setting, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
   const reply = await gen(setting, 'start');
-  expect(reply.out).toContain('tester asked for changes: say who');
+  expect(reply.out).toContain('tester requested changes: say who');
   expect(reply.out).toContain(`gen task submit ${SUBJECT} --drafts`);
   expect((await gen(setting, 'task', 'show', SUBJECT)).out).toMatch(
     /CHANGES_REQUESTED by tester .*: say who/,
@@ -337,7 +340,7 @@ it('what a reviewer asks for reaches the agent, wherever it looks', async () => 
   );
 });
 
-it('a claim given back has no end ahead of it, and says why it was given back', async () => {
+it('shows a released claim without an expiry, and with its error', async () => {
   const setting = { ...(await createProject(CONFIGURED)), columns: 300 };
   await claim(setting);
   expect((await gen(setting, 'task', 'show', SUBJECT)).out).toContain(', until ');
@@ -349,13 +352,13 @@ it('a claim given back has no end ahead of it, and says why it was given back', 
   expect((await gen(setting, 'task', 'history', SUBJECT)).out).toContain('the compiler is gone');
 });
 
-it('who claims an edge is told what it is for, and under which paths to write', async () => {
+it('shows the title of the feature and the paths to write to when an edge is claimed', async () => {
   const { out } = await claim({ ...(await createProject(CONFIGURED)), columns: 300 });
   expect(out).toContain('  People log in\n');
-  expect(out).toContain('Each file goes there under its path in the project');
+  expect(out).toContain('Write each file under its path in the project');
 });
 
-it('a check that the edge does not have is named with the one that was meant, and nothing is submitted', async () => {
+it('suggests the closest check for an unknown one, and submits nothing', async () => {
   const setting = await createProject(CONFIGURED);
   await drafting(setting);
   const slip = await submit(setting, '--drafts', '--check', 'reads_wel=pass', '--check', 'has_keys=pass');
@@ -366,7 +369,7 @@ it('a check that the edge does not have is named with the one that was meant, an
   expect(err).not.toContain('under failing');
 });
 
-it('a refusal is broken where somebody watches, and whole where a program reads', async () => {
+it('wraps a refusal on a terminal, and prints it on one line otherwise', async () => {
   const setting = { ...(await createProject(CONFIGURED)), columns: 60 };
   await claim(setting);
   const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));

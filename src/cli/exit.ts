@@ -1,13 +1,11 @@
-/** The exit codes. */
+import { singleLine } from './output/text.js';
+
 export const EXIT = { done: 0, refused: 1, usage: 2, human: 3 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Codes that only a human can resolve. */
 const HUMAN_NEEDED = new Set(['DENIED_HELD', 'ESCALATED']);
-/**
- * Codes for malformed requests, which no change of state would make valid. A plan is not one: it may become valid
- * later.
- */
+/** Codes for malformed requests, which stay invalid. A plan is not one: it may become valid later. */
 const WRONG_INPUT = new Set(['INVALID_REQUEST', 'INVALID_LEASE', 'INVALID_EVENT', 'CLAIM_ID_REQUIRED']);
 
 /** Maps the code of a refusal or a problem to the exit code. No other function does. */
@@ -17,7 +15,7 @@ export function exitFor(code: string): ExitCode {
 }
 
 /** A failure before any request was sent, in the shape of a server's problem. */
-export const localProblem = (code: string, detail: string) => ({ code, detail, status: 0 });
+const localProblem = (code: string, detail: string) => ({ code, detail, status: 0 });
 
 /** A failure that ends the command: a message for the user, and an exit code. */
 export class CommandFailure extends Error {
@@ -36,11 +34,15 @@ export class CommandFailure extends Error {
 
 export const wrongUsage = (message: string): CommandFailure => new CommandFailure(message, EXIT.usage);
 
-/** A failure with a machine-readable code. */
 export const failureWithCode = (code: string, message: string): CommandFailure =>
   new CommandFailure(message, exitFor(code), localProblem(code, message));
 
-export const noWorkspace = (message: string): CommandFailure => failureWithCode('NO_WORKSPACE', message);
+export const workspaceMissing = (folder: string): CommandFailure =>
+  failureWithCode(
+    'NO_WORKSPACE',
+    `No workspace in ${singleLine(folder)} or any folder above it. Create one: gen init. ` +
+      'For a project on a server, pass --url URL --project NAME.',
+  );
 
 /** A file argument that cannot be read; `consequences` say what was not done because of it. */
 export const fileUnreadable = (file: string, error: unknown, ...consequences: string[]): CommandFailure =>

@@ -1,31 +1,22 @@
-import { type Command, Option } from 'commander';
 import { isProblem } from '../client/replies.js';
 import { edgeSubject } from '../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../core/subject.js';
+import { withoutUndefined } from '../core/without-undefined.js';
 import type { CommandContext } from './context.js';
 import { CommandFailure, failureWithCode } from './exit.js';
 import { parseWholeNumber } from './option-parsers.js';
+import type { OptionsOf } from './option-table.js';
 import { clockTime } from './output/text.js';
 import type { StoredHandle } from './state/cli-state.js';
 
 /** A handle given by options instead of the stored one. */
-export interface HandleOptions {
-  readonly generation?: number;
-  readonly claimId?: string;
-}
-
-const generationOption = (): Option =>
-  new Option('--generation <n>', 'the generation of a handle that is not remembered here').argParser(
-    parseWholeNumber,
-  );
-const claimIdOption = (): Option =>
-  new Option('--claim-id <id>', 'the claim id of a handle that is not remembered here');
-
-export const addHandleOptions = (command: Command): Command =>
-  command.addOption(generationOption()).addOption(claimIdOption());
+export const HANDLE_OPTIONS = {
+  '--generation <n>': { about: 'generation of a handle that is not stored here', parse: parseWholeNumber },
+  '--claim-id <id>': 'claim id of a handle that is not stored here',
+} as const;
 
 /** The canonical spelling of an edge's id. Handles are stored under it. */
-export function canonicalSubject(id: string): string {
+function canonicalSubject(id: string): string {
   const { feature_id, edge } = subjectKindOf(id) === 'edge' ? subjectKeys(id) : {};
   return feature_id === undefined || edge === undefined ? id : edgeSubject(feature_id, edge);
 }
@@ -34,47 +25,38 @@ export function canonicalSubject(id: string): string {
 export async function resolveHandle(
   context: CommandContext,
   id: string,
-  options: HandleOptions,
+  { generation, claimId: claim_id }: OptionsOf<typeof HANDLE_OPTIONS>,
 ): Promise<StoredHandle> {
   const task_id = canonicalSubject(id);
   const session_id = await context.session();
   const remembered = await context.state.handle(await context.target(), session_id, task_id);
-  const { generation, claimId: claim_id } = options;
+  const claimIdField = withoutUndefined({ claim_id });
   if (generation !== undefined && remembered?.generation !== generation) {
-    const claimIdField = claim_id === undefined ? {} : { claim_id };
     const agent_id = await context.agent();
     return { task_id, generation, session_id, agent_id, lease_duration_seconds: null, ...claimIdField };
   }
-  if (remembered === null) {
-    throw (
-      (await alreadyCompletedFailure(context, task_id)) ??
-      new CommandFailure(
-        `No handle for ${task_id} is remembered in session ${session_id}. Claim it first (gen task claim ${task_id}); ` +
-          'if another session of yours holds it, name that with --session; or show the handle with --generation and --claim-id.',
-      )
-    );
-  }
-  return claim_id === undefined ? remembered : { ...remembered, claim_id };
+  if (remembered !== null) return { ...remembered, ...claimIdField };
+  throw (
+    (await alreadyCompletedFailure(context, task_id)) ??
+    new CommandFailure(
+      `No handle for ${task_id} is stored for session ${session_id}. Claim it first (gen task claim ${task_id}), ` +
+        'pass the session that holds it with --session, or pass the handle with --generation and --claim-id.',
+    )
+  );
 }
 
 /** The failure for work that is already completed: its handle was removed when the result was accepted. */
-async function alreadyCompletedFailure(
-  context: CommandContext,
-  taskId: string,
-): Promise<CommandFailure | null> {
+async function alreadyCompletedFailure(context: CommandContext, taskId: string) {
   const state = await (await context.genesis()).task(taskId);
   if (isProblem(state) || state.phase !== 'COMPLETED' || state.result === null) return null;
   const { agent_id, work_product_ref, submitted_at } = state.result;
   const who = agent_id === (await context.agent()) ? 'you' : agent_id;
   return failureWithCode(
     'TASK_ALREADY_COMPLETED',
-    `${taskId} is completed already: ${work_product_ref}, by ${who} at ${clockTime(submitted_at)} UTC. Take other work; an operator can reset it.`,
+    `${taskId} is already completed: ${work_product_ref}, by ${who} at ${clockTime(submitted_at)} UTC. Claim other work; an operator can reset it.`,
   );
 }
 
 /** The fields of every fenced call except the generation, whose name differs between calls. */
-export const fencingFields = ({ task_id, session_id, claim_id }: StoredHandle) => ({
-  task_id,
-  session_id,
-  ...(claim_id === undefined ? {} : { claim_id }),
-});
+export const fencingFields = ({ task_id, session_id, claim_id }: StoredHandle) =>
+  withoutUndefined({ task_id, session_id, claim_id });

@@ -36,7 +36,7 @@ async function begin(lease_duration_seconds = 300) {
   return { setting, env, coordinator, handle, hook, used, granted, renewals };
 }
 
-test('the use of a tool renews what the conversation took, however its reply is wrapped', async () => {
+test('renews the claims of a conversation after a tool call, whatever form the tool’s reply has', async () => {
   const { hook, used, granted, handle, renewals } = await begin();
   expect(await hook('renew', used)).toBe('');
   expect(await renewals()).toBe(0);
@@ -51,7 +51,7 @@ test('the use of a tool renews what the conversation took, however its reply is 
   expect(await renewals()).toBe(2);
 });
 
-test('not every use of a tool renews: a lease that has hardly begun is left alone', async () => {
+test('does not renew a lease that was renewed shortly before', async () => {
   const time = FrozenTime.begin();
   const { hook, used, granted, renewals } = await begin();
   await hook('renew', granted);
@@ -63,14 +63,14 @@ test('not every use of a tool renews: a lease that has hardly begun is left alon
   expect(await renewals()).toBe(2);
 });
 
-test('one conversation never keeps the claims of another alive', async () => {
+test('never renews the claims of another conversation', async () => {
   const { hook, used, granted, renewals } = await begin();
   await hook('renew', granted);
   await hook('handles', { ...used, session_id: 'conversation-2', hook_event_name: 'SessionStart' });
   expect(await renewals()).toBe(1);
 });
 
-test('after its context was compacted a conversation is told its handles', async () => {
+test('lists the handles at the start after a conversation was compacted', async () => {
   const { hook, used, granted, handle } = await begin();
   await hook('renew', granted);
   const compacted = { ...used, hook_event_name: 'SessionStart', source: 'compact' };
@@ -78,7 +78,7 @@ test('after its context was compacted a conversation is told its handles', async
   expect(await hook('renew', used)).toBe('');
 });
 
-test('where nobody hears it before the context is cut, it is told after the next use of a tool', async () => {
+test('lists the handles after the next tool call if the output before compaction is lost', async () => {
   const { hook, used, granted, handle } = await begin();
   const [before, after] = ['PreCompress', 'AfterTool'].map((hook_event_name) => ({
     ...used,
@@ -90,7 +90,7 @@ test('where nobody hears it before the context is cut, it is told after the next
   expect(await hook('renew', after as object)).toBe('');
 });
 
-test('who lost a claim is told to stop, once', async () => {
+test('reports a lost claim once', async () => {
   const { hook, used, granted, handle, coordinator } = await begin();
   await hook('renew', granted);
   const reason = 'it hangs';
@@ -101,14 +101,14 @@ test('who lost a claim is told to stop, once', async () => {
   expect(await hook('handles', started)).toBe('');
 });
 
-test('what was submitted is forgotten without a word', async () => {
+test('forgets a submitted claim silently', async () => {
   const { hook, used, granted, handle, coordinator } = await begin();
   await hook('renew', granted);
   await coordinator.submitResult(SCOPE, { ...handle, result_data: 1 });
   expect(await hook('handles', { ...used, hook_event_name: 'SessionStart' })).toBe('');
 });
 
-test('a hook never fails the tool it follows', async () => {
+test('exits with 0 and an empty reply on invalid input and on every failure', async () => {
   const { setting, env, granted } = await begin();
   const nowhere = { ...env, GENESIS_URL: 'http://127.0.0.1:1' };
   for (const stdin of ['', 'not JSON', '7']) {

@@ -1,44 +1,41 @@
 import type { Readable } from 'node:stream';
-import type { AddCommands } from './command-action.js';
+import { text } from 'node:stream/consumers';
+import { withExpectedGeneration } from '../server/mcp/client.js';
+import { command } from './command.js';
 import type { CommandContext } from './context.js';
 import { HookState } from './hook/hook-state.js';
-import { type HookContext, type HookEvent, onConversationStart, onToolUse } from './hook/hooks.js';
-import { SdkFleet } from './mcp/sdk-fleet.js';
+import { announceHandles, type HookContext, type HookEvent, onToolUse } from './hook/hooks.js';
+import { jsonOrText } from './json-or-text.js';
 
-export const addHook: AddCommands = (program, wrapAction) => {
-  const hook = program
-    .command('hook')
-    .description('what coding agents call by themselves, once set up (gen setup)');
-  hook
-    .command('renew')
-    .description('after the use of a tool: keep the claims of this conversation')
-    .action(wrapAction((context) => runHook(context, onToolUse)));
-  hook
-    .command('handles')
-    .description('at the start of a conversation, or before its context is cut: tell it what it holds')
-    .action(wrapAction((context) => runHook(context, announceHandles)));
-};
+const renew = command('renew', {
+  description: 'after a tool call: renew the claims of this conversation',
+  run: (context) => runHook(context, onToolUse),
+});
 
-type HookHandler = (event: HookEvent, keeping: HookContext) => Promise<string | null>;
+const handles = command('handles', {
+  description: 'at the start of a conversation, or before its context is compacted: list its handles',
+  run: (context) => runHook(context, announceHandles),
+});
 
-/** Announces the held handles. Output of `PreCompress` would be lost, so it is deferred to the next tool use. */
-const announceHandles: HookHandler = async (event, hookContext) => {
-  if (event.hook_event_name !== 'PreCompress') return onConversationStart(hookContext);
-  await hookContext.state.markCompacted();
-  return null;
-};
+export const addHook = command('hook', {
+  description: 'run a hook of a coding agent (see gen setup)',
+  subcommands: [renew, handles],
+});
 
 /** Runs a hook. It always replies and exits with 0, so that a failure never blocks the client. */
-async function runHook(context: CommandContext, hook: HookHandler): Promise<void> {
+async function runHook(
+  context: CommandContext,
+  hook: (event: HookEvent, hookContext: HookContext) => Promise<string | null>,
+): Promise<void> {
   const event = await readEvent(context.io.stdin);
   const { session_id, hook_event_name } = event;
   let additionalContext: string | null = null;
   try {
     if (session_id !== undefined) {
-      const fleet = new SdkFleet(await context.genesis());
+      const genesis = await context.genesis();
       const state = new HookState(context.io, session_id);
-      const renew: HookContext['renew'] = (handle) => fleet.renew(handle);
-      additionalContext = await hook(event, { state, renew, now_ms: Date.now() });
+      const renew: HookContext['renew'] = (handle) => genesis.renewLease(withExpectedGeneration(handle));
+      additionalContext = await hook(event, { state, renew });
     }
   } catch (error) {
     context.printNotice(error instanceof Error ? error.message : String(error));
@@ -51,12 +48,6 @@ async function runHook(context: CommandContext, hook: HookHandler): Promise<void
 }
 
 async function readEvent(stdin: Readable): Promise<HookEvent> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
-  try {
-    const event: unknown = JSON.parse(Buffer.concat(chunks).toString());
-    return typeof event === 'object' && event !== null ? event : {};
-  } catch {
-    return {};
-  }
+  const event = jsonOrText(await text(stdin));
+  return typeof event === 'object' && event !== null ? event : {};
 }

@@ -11,11 +11,10 @@ export function explicitAgent(io: Io, given: string | undefined): string | null 
   const agentId = given ?? io.env.GENESIS_AGENT;
   if (agentId === undefined || agentId === '') return null;
   const fault = idFault('agent_id', agentId);
-  if (fault !== null) throw wrongUsage(`${JSON.stringify(agentId)} names no agent: ${fault}.`);
+  if (fault !== null) throw wrongUsage(`${JSON.stringify(agentId)} is not a valid agent id: ${fault}.`);
   return agentId;
 }
 
-/** The agent id of the user on this machine. */
 export const userAgent = (io: Io): string => safeId(`${io.user}@${hostname()}`);
 
 const safeId = (text: string): string =>

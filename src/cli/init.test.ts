@@ -7,7 +7,7 @@ import { gen } from './testing/terminal.js';
 const read = (cwd: string, ...parts: string[]): Promise<string> =>
   readFile(join(cwd, '.ai-workspace', ...parts), 'utf8');
 
-it('makes a workspace from an empty folder, and says what to do next', async () => {
+it('creates a workspace in an empty folder, and prints the next step', async () => {
   const cwd = await temporaryFolder();
   const made = await gen(
     { cwd },
@@ -35,13 +35,13 @@ it('makes a workspace from an empty folder, and says what to do next', async () 
   });
 });
 
-it('changes nothing the second time, leaves a person’s files alone, and renews graph/ alone when forced', async () => {
+it('changes nothing the second time, and overwrites only graph/ with --force', async () => {
   const cwd = await temporaryFolder();
   await gen({ cwd }, 'init', '--name', 'shop');
   const log = await read(cwd, 'events', 'events.jsonl');
   const again = JSON.parse((await gen({ cwd }, 'init', '--json')).out);
   const unheard = await gen({ cwd }, 'init', '--intent', 'Sell books');
-  expect(unheard.err).toContain('--intent changed nothing: specification/INTENT.md was there already.');
+  expect(unheard.err).toContain('--intent was ignored: specification/INTENT.md already exists.');
   expect(Math.max(...unheard.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   expect(unheard.out).toContain('write specification/INTENT.md');
   expect(again).toMatchObject({ made: [], renewed: [], configured: true });
@@ -60,7 +60,7 @@ it('changes nothing the second time, leaves a person’s files alone, and renews
   expect(await read(cwd, 'agent_roles.yml')).toMatch(/# mine\n$/);
 });
 
-it('asks five questions at a terminal, and takes what it guesses for what is not said', async () => {
+it('asks five questions at a terminal, and uses the detected values as defaults', async () => {
   const cwd = await temporaryFolder();
   const manifest = {
     scripts: { test: 'vitest' },
@@ -84,7 +84,7 @@ it.each([
   ['go.mod', 'module shop', 'go', 'go test ./...'],
   ['Cargo.toml', '[package]', 'rust', 'cargo test'],
   ['package.json', '{broken', 'javascript', ''],
-])('guesses the tools from %s', async (file, text, language, testRunner) => {
+])('detects the language and the test runner from %s', async (file, text, language, testRunner) => {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, file), text);
   expect((await gen({ cwd }, 'init')).code).toBe(0);
@@ -93,14 +93,15 @@ it.each([
   expect(constraints).toContain(`test_runner:\n    command: "${testRunner}"`);
 });
 
-it('is told of wrong input: a kind there is not, a link in the place of the workspace, files that are faulty', async () => {
+it('refuses an unknown kind, a symbolic link as the workspace, and invalid files', async () => {
   const cwd = await temporaryFolder();
   expect(await gen({ cwd }, 'init', '--kind', 'castle')).toMatchObject({
     code: 2,
     err: expect.stringContaining('data-pipeline'),
   });
   await symlink('/nowhere', join(cwd, '.ai-workspace'));
-  expect(await gen({ cwd }, 'init')).toMatchObject({ code: 1, err: expect.stringContaining('is no folder') });
+  const blocked = await gen({ cwd }, 'init');
+  expect(blocked).toMatchObject({ code: 1, err: expect.stringContaining('is not a folder') });
   const faulty = await temporaryFolder();
   await mkdir(join(faulty, '.ai-workspace', 'profiles'), { recursive: true });
   await writeFile(join(faulty, '.ai-workspace', 'profiles', 'mine.yml'), 'profile: [\n');

@@ -45,7 +45,11 @@ export function processIo(): RawIo {
   });
   // Continue if the reader of standard error closes it.
   process.stderr.on('error', () => {});
-  // Node would print the error to the terminal unsanitized.
+  // Node would print warnings and errors to the terminal unsanitized, with texts of a server in them.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) =>
+    new SanitizedOutput(process.stderr).write(`${name}: ${message}\n`),
+  );
   process.on('uncaughtException', (error: unknown) => {
     const errorText = error instanceof Error ? (error.stack ?? error.message) : String(error);
     new SanitizedOutput(process.stderr).write(`${errorText}\n`);
@@ -69,7 +73,6 @@ export function processIo(): RawIo {
   };
 }
 
-/** Interval of the check for unread standard error. */
 const STDERR_DRAIN_CHECK_MS = 2000;
 
 /** Exits even if standard error is never read. Node otherwise waits until its buffer is drained. */

@@ -16,7 +16,7 @@ const READS = [
   'key list',
 ];
 
-it('whatever reads prints JSON and nothing else when it is asked to', async () => {
+it('prints only JSON on standard output for every reading command with --json', async () => {
   const { setting } = await startPlannedHarness();
   const env = { ...setting.env, HOME: setting.cwd, PATH: '' };
   await gen(setting, 'next');
@@ -27,7 +27,7 @@ it('whatever reads prints JSON and nothing else when it is asked to', async () =
   }
 });
 
-it('also while it watches', async () => {
+it('prints JSON lines with --watch --json', async () => {
   const { setting } = await startPlannedHarness();
   const watching = start(setting, 'status', '--watch', '--json');
   const text = await watching.waitForOutput('\n');
@@ -49,7 +49,7 @@ const FAILURES: readonly (readonly [line: string, code: string])[] = [
   ['plan show', 'WRONG_USAGE'],
 ];
 
-it('what fails before anybody was asked is one JSON object too, in the shape of what a server finds wrong', async () => {
+it('prints a local failure as a JSON object in the shape of a server’s problem', async () => {
   const cwd = await temporaryFolder();
   for (const [line, code] of FAILURES) {
     const reply = await gen({ cwd }, ...line.split(' '), '--json');
@@ -58,7 +58,7 @@ it('what fails before anybody was asked is one JSON object too, in the shape of 
   }
 });
 
-it('a wrong input is wrong usage, whoever finds it', async () => {
+it('exits with 2 on an invalid value, whether the client or the server detects it', async () => {
   const { setting } = await startPlannedHarness();
   for (const where of [setting, await createProject()]) {
     const claimed = await gen(

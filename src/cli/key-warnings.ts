@@ -20,8 +20,8 @@ export async function trackedWarning(io: Io, folder: string): Promise<string[]> 
   const displayFolder = relative(io.cwd, folder) || '.';
   if (paths.length === 0 && hasKeys) {
     return [
-      `${displayFolder} is in a git repository, and git cannot be run there: it is unknown whether others have the store's secret.`,
-      'No key works here. Install git, or keep the store outside the repository (--store file:/var/lib/genesis).',
+      `${displayFolder} is in a git repository, but git cannot be run: the store's secret may be in the repository.`,
+      'All keys are refused. Install git, or keep the store outside the repository (--store file:/var/lib/genesis).',
     ];
   }
   if (paths.length === 0) return [];
@@ -30,9 +30,9 @@ export async function trackedWarning(io: Io, folder: string): Promise<string[]> 
   const others = names.filter((name) => !secrets.includes(name));
   const git = `git -C ${quoted(displayFolder)} rm --quiet`;
   return [
-    `Git tracks ${names.map((name) => `${displayFolder}/${name}`).join(' and ')}: everyone who has the repository has what is secret there.`,
+    `Git tracks ${names.map((name) => `${displayFolder}/${name}`).join(' and ')}: everyone with access to the repository has these secrets.`,
     hasKeys
-      ? 'No key works here until that ends. Stop the server, run this, commit, and create new keys (gen key create):'
+      ? 'All keys are refused until this is fixed. Stop the server, run this, commit, and create new keys (gen key create):'
       : 'Run this, and commit:',
     // Delete the file: its secret is exposed, and the next start creates a new one.
     ...(secrets.length > 0 ? [`  ${git} --force -- ${secrets.join(' ')}`] : []),
@@ -45,7 +45,7 @@ export async function ignoreWarning(workspace: Workspace): Promise<string[]> {
   if ((await repositoryOf(workspace.root)) === null) return [];
   const missing = missingIgnores(workspace);
   if (missing.length === 0) return [];
-  return [`${WORKSPACE_FOLDER}/.gitignore lacks ${missing.join(', ')}. Add what is missing: gen migrate`];
+  return [`${WORKSPACE_FOLDER}/.gitignore lacks ${missing.join(', ')}. Add the missing lines: gen migrate`];
 }
 
 /** Warns about keys that are refused here, or will be soon. `url`: the store's, without its password. */
@@ -56,14 +56,14 @@ export async function keyWarning({ keys }: Coordinator, url: string): Promise<st
   const lines: string[] = [];
   if (refused > 0 && untrusted_files !== 'secret') {
     lines.push(
-      `${countText(refused, 'key')} of this log ${refused === 1 ? 'is' : 'are'} refused: made in another store, or before keys were bound to ` +
+      `${countText(refused, 'key')} of this log ${refused === 1 ? 'is' : 'are'} refused: created in another store, or before keys were bound to ` +
         `their store. Stop the server and create new ones: gen key create --role admin --store ${quoted(url)}`,
     );
   }
   if (unbound > 0) {
     lines.push(
-      `${countText(unbound, 'key')} ${unbound === 1 ? 'was' : 'were'} made before keys were bound to their store. They work until you ` +
-        `run, once: gen migrate --store ${quoted(url)}`,
+      `${countText(unbound, 'key')} ${unbound === 1 ? 'was' : 'were'} created before keys were bound to their store. Bind ` +
+        `${unbound === 1 ? 'it' : 'them'} once: gen migrate --store ${quoted(url)}`,
     );
   }
   return lines;

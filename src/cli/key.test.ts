@@ -4,7 +4,7 @@ import { openStoreUrl } from '../server/store-url.js';
 import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
-it('keys close the door, and open it to who has one', async () => {
+it('requires a key after the first one was created, and accepts it', async () => {
   const { setting } = await startPlannedHarness();
   const made = await gen(setting, 'key', 'create', '--role', 'admin', '--label', 'mine');
   expect(made.out).toMatch(/^gck_live_\w+_[\w-]+\n$/);
@@ -22,7 +22,7 @@ it('keys close the door, and open it to who has one', async () => {
   expect(out).not.toContain(agent.token);
 });
 
-it('makes a key in a store that nobody serves, and the server that opens it asks for one', async () => {
+it('creates a key in a store that no server has open, after which its server requires a key', async () => {
   const cwd = await temporaryFolder();
   const store = `file:${cwd}/log`;
   const made = await gen({ cwd, env: {} }, 'key', 'create', '--role', 'operator', '--store', store);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
-it('events are shown as they happen, one JSON line each', async () => {
+it('prints new events as they occur, one JSON line each', async () => {
   const { setting } = await startPlannedHarness();
   const following = start(setting, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
   // Only an event shows that the stream is open, so produce events until one arrives.
@@ -23,7 +23,7 @@ it('events are shown as they happen, one JSON line each', async () => {
   });
 });
 
-it('the status is drawn anew when something happens', async () => {
+it('redraws the status on every change', async () => {
   const { setting } = await startPlannedHarness();
   const watching = start(
     { ...setting, columns: 100, env: { ...setting.env, NO_COLOR: '1' } },

@@ -9,7 +9,7 @@ const PAGE = 'docs/cli.md';
 const MARK =
   '<!-- What follows is written by src/cli/manual.test.ts: GENESIS_WRITE_DOCS=1 npx vitest run src/cli/manual.test.ts -->\n';
 
-it('the manual says of every command what --help says', async () => {
+it('documents in docs/cli.md the --help output of every command', async () => {
   const { io } = start({ cwd: '.' }, '--version');
   const [before = ''] = (await readFile(PAGE, 'utf8')).split(MARK);
   const page = `${before}${MARK}\n${commandReference(buildProgram(io, await allCommandGroups(), () => {}))}`;

@@ -64,7 +64,7 @@ async function happened({ coordinator }: RunningServer, type: string, times = 1)
   }
 }
 
-test.each(REVISIONS)('a whole plan is done over stdio in revision %s', async (revision) => {
+test.each(REVISIONS)('completes a whole plan over stdio in revision %s', async (revision) => {
   const { server, client } = await begin(revision, { GENESIS_SESSION: 's1' });
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   expect((await client.listTools()).tools).toHaveLength(8);
@@ -77,7 +77,7 @@ test.each(REVISIONS)('a whole plan is done over stdio in revision %s', async (re
   expect(agents.map(({ agent_id }) => agent_id)).toEqual(['agent-a']);
 });
 
-test('a claim outlives its lease while the client lives, and not longer', async () => {
+test('renews a claim while the client runs, and no longer', async () => {
   const time = FrozenTime.begin();
   const { server, client, pid } = await begin(OLDER);
   const { handle } = await callTool(client, 'next', { lease_duration_seconds: 1 });
@@ -96,7 +96,7 @@ test('a claim outlives its lease while the client lives, and not longer', async 
   expect(taken.claim).toMatchObject({ task_id: 'A-001-schema', generation: 2 });
 });
 
-test('it ends with its standard input, though it held something', async () => {
+test('exits when standard input ends, even with a live claim', async () => {
   FrozenTime.begin();
   const { server, started } = await fleet();
   const child = spawn(process.execPath, ARGS, { ...started, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -116,7 +116,7 @@ test('it ends with its standard input, though it held something', async () => {
   expect(await ended).toEqual([0, null]);
 });
 
-test('what was given back is renewed no more', async () => {
+test('does not renew a released claim', async () => {
   FrozenTime.begin();
   const { server, client } = await begin(OLDER);
   const renewing = vi.spyOn(server.coordinator, 'renewLease');
@@ -131,13 +131,13 @@ test('what was given back is renewed no more', async () => {
   expect(new Set(request)).toEqual(new Set([generation]));
 });
 
-test('a server that is not there is said to the model, with what to do', async () => {
+test('reports an unreachable server to the model as a tool error', async () => {
   const { server, client } = await begin(OLDER);
   await server.stop();
   expect(await callTool(client, 'status')).toMatchObject({ is_error: true, code: 'UNREACHABLE' });
 });
 
-test('in a workspace without a server, the one agent takes an edge through its life', async () => {
+test('takes an edge from claim to convergence in a single-agent workspace without a server', async () => {
   const { cwd } = await createProject({
     '.ai-workspace/coordination.yml':
       'project: {name: shop, project_id: shop}\ncoordination: {mode: single}\n',

@@ -40,7 +40,8 @@ async function escalated({ cwd }: TerminalOptions): Promise<void> {
   await store.close();
 }
 
-it('start says where to go, why, and what to do, and writes nothing', async () => {
+// req: RTE-014
+it('start prints the next step, the reasons and the command, and writes nothing', async () => {
   const setting = await createProject();
   const { code, out } = await gen(setting, 'start');
   expect(code).toBe(0);
@@ -51,7 +52,7 @@ it('start says where to go, why, and what to do, and writes nothing', async () =
   expect((await gen(setting, 'start', '--feature', 'REQ-F-NONE-001')).code).not.toBe(0);
 });
 
-it('without a workspace every command says how to get one', async () => {
+it('every methodology command outside a workspace refers to gen init', async () => {
   const setting = { cwd: await temporaryFolder(), env: { GENESIS_AGENT: 'a' } };
   for (const argv of [['start'], ['status', '--health'], ['gaps'], ['checkpoint'], ['review'], ['zoom']]) {
     const { code, err } = await gen(setting, ...argv);
@@ -60,14 +61,14 @@ it('without a workspace every command says how to get one', async () => {
   }
 });
 
-it('where only a human can go on, start says so with exit code 3', async () => {
+it('start exits with 3 if only a human can continue', async () => {
   const setting = await createProject({ 'specification/INTENT.md': '' });
   const { code, out } = await gen(setting, 'start');
   expect(out).toContain('NEEDS_INTENT');
   expect(code).toBe(3);
 });
 
-it('status shows features, one feature, health and course, and fits 80 columns', async () => {
+it('status shows features, one feature, health and a Gantt chart within 80 columns', async () => {
   const setting = await createProject();
   for (const argv of [[], ['--feature', FEATURE_ID], ['--health'], ['--gantt']]) {
     const { out } = await gen({ ...setting, env: { ...setting.env, NO_COLOR: '1' } }, 'status', ...argv);
@@ -84,7 +85,7 @@ it('status shows features, one feature, health and course, and fits 80 columns',
   });
 });
 
-it('the page of the course is made anew, and never over a page of somebody else', async () => {
+it('status --gantt --write replaces its own page, and never another file', async () => {
   const setting = await createProject();
   const page = join(setting.cwd, '.ai-workspace/STATUS.md');
   expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(0);
@@ -95,7 +96,7 @@ it('the page of the course is made anew, and never over a page of somebody else'
   expect(await readFile(page, 'utf8')).toBe('# Mine\n');
 });
 
-it('a log of another tool is read where it lies', async () => {
+it('status --log reads the log of another tool without changing it', async () => {
   const setting = await createProject();
   const line = (event_type: string, more: object) =>
     JSON.stringify({
@@ -120,7 +121,7 @@ it('a log of another tool is read where it lies', async () => {
   expect((await gen(setting, 'status', '--log', 'other/none.jsonl')).code).toBe(1);
 });
 
-it('what files say is shown before anybody has taken it into the log', async () => {
+it('status shows features from files that are not in the log yet', async () => {
   const setting = await createProject();
   expect((await gen(setting, 'checkpoint')).code).toBe(0);
   await writeProjectFile(
@@ -135,7 +136,7 @@ it('what files say is shown before anybody has taken it into the log', async () 
   expect(broken.err).toMatch(/profiles\/standard\.yml/);
 });
 
-it('a side question is spawned, folded back, and its file is never written over', async () => {
+it('spawn creates a side question, and fold-back never overwrites its file', async () => {
   const setting = await createProject();
   const spawned = await json(
     setting,
@@ -167,7 +168,7 @@ it('a side question is spawned, folded back, and its file is never written over'
   expect((await gen(setting, 'spawn', 'fold-back', '../../x', '--summary', 'y')).code).toBe(2);
 });
 
-it('spawn says what is missing', async () => {
+it('spawn names the missing option', async () => {
   const setting = await createProject();
   expect((await gen(setting, 'spawn')).code).toBe(2);
   expect((await gen(setting, 'spawn', '--type', 'feature', '--reason', 'x')).err).toContain('--id');
@@ -187,7 +188,8 @@ it('spawn says what is missing', async () => {
   expect(unknown.err).toContain('UNKNOWN_FEATURE');
 });
 
-it('a checkpoint is a file that stays as it is, and the same context has the same hash', async () => {
+// req: EVT-021
+it('checkpoint writes a read-only file, with the same hash for the same context', async () => {
   const setting = await createProject();
   const first = await json(setting, 'checkpoint', '--message', 'one');
   const second = await json(setting, 'checkpoint');
@@ -202,7 +204,7 @@ it('a checkpoint is a file that stays as it is, and the same context has the sam
   expect(hashOf((await json(setting, 'checkpoint')).reply)).not.toBe(hashOf(first.reply));
 });
 
-it('gaps and trace look through the files', async () => {
+it('gaps and trace find the tags in the project’s files', async () => {
   const setting = await createProject({
     'src/login.ts': `// Implements: ${FEATURE_ID}\n`,
     'src/plain.ts': 'export {}\n',
@@ -213,7 +215,7 @@ it('gaps and trace look through the files', async () => {
   expect(await logOf(setting)).toBe('');
   const written = await gen(setting, 'gaps');
   expect(written.out).toContain('src/plain.ts');
-  expect(written.out).toContain('This is in the log now');
+  expect(written.out).toContain('Written to the log');
   expect(await logOf(setting)).toContain('gaps_validated');
   await writeProjectFile(
     setting.cwd,
@@ -235,10 +237,11 @@ it('gaps and trace look through the files', async () => {
   expect((await gen(setting, 'trace', 'no sense')).code).toBe(2);
 });
 
-it('a review shows the candidate, and decides on that one alone', async () => {
+// req: EVT-022
+it('review shows the candidate, and decides on that candidate only', async () => {
   const setting = await createProject();
   await gen(setting, 'checkpoint');
-  expect((await gen(setting, 'review')).out).toContain('Nothing waits');
+  expect((await gen(setting, 'review')).out).toContain('No reviews are pending');
   await escalated(setting);
   const drafts = '.ai-workspace/agents/agent-b/drafts/%52%45%51-%46-%41%55%54%48-001/intent_requirements';
   await writeProjectFile(setting.cwd, `${drafts}/needs.md`, 'a draft\n');
@@ -260,7 +263,8 @@ it('a review shows the candidate, and decides on that one alone', async () => {
   expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(1);
 });
 
-it('a release is made once, with a manifest that is never written over', async () => {
+// req: EVT-024
+it('release creates a version once, and never overwrites its manifest', async () => {
   const setting = await createProject();
   expect((await gen(setting, 'release')).code).toBe(2);
   expect((await gen(setting, 'release', '--version', '../x')).code).toBe(2);
@@ -280,17 +284,17 @@ it('a release is made once, with a manifest that is never written over', async (
   expect((await gen(setting, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-it('a release says what is not in it', async () => {
+it('release lists what it does not include', async () => {
   const setting = await createProject();
   const plain = { ...setting, env: { ...setting.env, NO_COLOR: '1' } };
   const { code, out } = await gen(plain, 'release', '--version', '1.0.0', '--dry-run');
   expect(code).toBe(0);
   expect(out).toContain('✓ No feature is critical, so none had to converge.');
-  expect(out).toContain(`! No feature has converged: this release has none. Left out: ${FEATURE_ID}.`);
+  expect(out).toContain(`! No feature has converged, so this release has none. Not included: ${FEATURE_ID}.`);
   expect(out).toContain('! Known gaps: 1.');
 });
 
-it('a feature is traced by its id, whatever it is called', async () => {
+it('trace accepts the id of a feature that is not a requirement key', async () => {
   const setting = await createProject();
   const request = [
     'spawn',
@@ -306,44 +310,44 @@ it('a feature is traced by its id, whatever it is called', async () => {
   expect([code, out]).toEqual([0, expect.stringContaining('CART')]);
 });
 
-it('a checkpoint says why it names no commit', async () => {
+it('checkpoint explains why it has no commit', async () => {
   const setting = await createProject();
-  expect((await gen(setting, 'checkpoint')).out).toContain('this is no git repository');
+  expect((await gen(setting, 'checkpoint')).out).toContain('this is not a git repository');
   await promisify(execFile)('git', ['init', '-q'], { cwd: setting.cwd });
   expect((await gen(setting, 'checkpoint')).out).toContain('nothing has been committed yet');
 });
 
-it('a workspace exports the project that it is', async () => {
+it('export in a workspace exports the workspace’s project', async () => {
   const setting = await createProject();
   await gen(setting, 'checkpoint');
   const { code, out } = await gen(setting, 'export');
   expect([code, out]).toEqual([0, expect.stringContaining('checkpoint_created')]);
 });
 
-it('zoom of a project without a methodology says what to do', async () => {
+it('zoom refers to gen init if the project has no methodology', async () => {
   const { setting } = await startPlannedHarness();
   const { code, err } = await gen(setting, 'zoom');
   expect([code, err]).toEqual([1, expect.stringContaining('gen init')]);
 });
 
-it('status of a project that nobody ever wrote in says so', async () => {
+it('status reports a project without events as not found', async () => {
   const { setting } = await startPlannedHarness();
   const { code, out, err } = await gen(setting, 'status', '--project', 'shpo');
   expect([code, out]).toEqual([1, '']);
-  expect(err).toContain('There is no project shpo of default there');
+  expect(err).toContain('Project shpo of tenant default does not exist');
   expect((await gen(setting, 'status', '--project', 'shop')).code).toBe(0);
 });
 
-it('zoom shows the graph, and one edge of it', async () => {
+it('zoom shows the graph, and one edge in detail', async () => {
   const setting = await createProject();
   expect((await gen(setting, 'zoom')).out).toContain('Construction');
-  expect((await gen(setting, 'zoom', '--edge', 'design→code')).out).toContain('What it asks for');
+  expect((await gen(setting, 'zoom', '--edge', 'design→code')).out).toContain('Checks');
   const unknown = await gen(setting, 'zoom', '--edge', 'a→b');
   expect(unknown.code).toBe(1);
   expect(unknown.err).toContain('intent_requirements');
 });
 
-it('while another process has the log, reading works, and writing says where to turn', async () => {
+it('commands read while another process has the log, and a write refers to GENESIS_URL', async () => {
   const time = FrozenTime.begin();
   const setting = await createProject();
   await gen(setting, 'checkpoint');
@@ -370,7 +374,7 @@ it('while another process has the log, reading works, and writing says where to 
   expect(reply.reply).toEqual(own.reply);
 });
 
-it('a damaged log is named, with what to do', async () => {
+it('status reports a damaged log and refers to gen verify', async () => {
   const setting = await createProject();
   await gen(setting, 'checkpoint');
   const file = join(setting.cwd, '.ai-workspace/events/events.jsonl');

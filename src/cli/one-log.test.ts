@@ -10,7 +10,7 @@ import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const SUBJECT = `${FEATURE_ID}#intent_requirements`;
 
-it('of four who claim an edge at once, without a server, one has it and three hear who', async () => {
+it('grants one of four concurrent claims of an edge without a server, and refuses the others', async () => {
   // Frozen time: no command reaches its timeout while it waits for the log.
   FrozenTime.begin();
   const setting = await createProject({});
@@ -26,7 +26,7 @@ it('of four who claim an edge at once, without a server, one has it and three he
   ]);
 });
 
-it('features begun at once are all begun', async () => {
+it('creates all features that are spawned concurrently', async () => {
   FrozenTime.begin();
   const setting = await createProject({});
   const spawned = ['REQ-F-A-001', 'REQ-F-B-001', 'REQ-F-C-001'].map((id) =>
@@ -35,7 +35,7 @@ it('features begun at once are all begun', async () => {
   expect((await Promise.all(spawned)).map(({ code }) => code)).toEqual([0, 0, 0]);
 });
 
-it('who follows the events keeps nobody out, and sees what others do', async () => {
+it('does not lock the log while it follows events, and shows events of other processes', async () => {
   FrozenTime.begin();
   const setting = await createProject({});
   const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
@@ -50,7 +50,7 @@ it('who follows the events keeps nobody out, and sees what others do', async () 
   expect((await following.ended).code).toBe(0);
 });
 
-it('only who has the log is believed to serve it', async () => {
+it('trusts the server address only of the process that has the log open', async () => {
   const { cwd } = await createProject({});
   const workspace = new Workspace(cwd);
   const { store } = await openWorkspaceStore(workspace, () => {});
@@ -64,7 +64,7 @@ it('only who has the log is believed to serve it', async () => {
   await store.close();
 });
 
-it('another project than the workspace’s own is not taken for it', async () => {
+it('refuses a project other than the workspace’s own', async () => {
   const setting = await createProject({});
   const { code, err } = await gen(setting, 'status', '--project', 'other');
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('This is the workspace of') });

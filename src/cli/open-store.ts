@@ -1,9 +1,9 @@
+import type { Coordinator } from '../coordinator/coordinator.js';
+import type { Limits } from '../core/claims/policy.js';
 import type { OpenedStore } from '../server/store-url.js';
 import type { CommandContext } from './context.js';
-import { singleLine } from './output/text.js';
-import { throwUserError } from './user-errors.js';
 
-/** Opens a store directly, without a server, for one piece of work. Failure to open it is a user-facing error. */
+/** Opens a store directly, without a server, for one piece of work. */
 export async function withStore<T>(
   context: CommandContext,
   url: string,
@@ -11,11 +11,32 @@ export async function withStore<T>(
 ): Promise<T> {
   // Lazy import: other commands do not pay its load time.
   const { openStoreUrl } = await import('../server/store-url.js');
-  const warn = (sentence: string) => context.printNotice(singleLine(sentence));
-  const opened = await openStoreUrl(url, warn, context.io.env.GENESIS_BLOBS).catch(throwUserError);
+  const opened = await openStoreUrl(url, context.warn, context.io.env.GENESIS_BLOBS);
   try {
-    return await work(opened).catch(throwUserError);
+    return await work(opened);
   } finally {
     await opened.store.close();
   }
+}
+
+export interface OpenedCoordinator extends OpenedStore {
+  readonly coordinator: Coordinator;
+}
+
+/** The same, with a coordinator on the store. */
+export async function withCoordinator<T>(
+  context: CommandContext,
+  url: string,
+  work: (opened: OpenedCoordinator) => Promise<T>,
+  limits: Partial<Limits> = {},
+): Promise<T> {
+  const { Coordinator } = await import('../coordinator/coordinator.js');
+  return withStore(context, url, async (opened) => {
+    const coordinator = await Coordinator.open({ ...opened, limits });
+    try {
+      return await work({ ...opened, coordinator });
+    } finally {
+      coordinator.close();
+    }
+  });
 }

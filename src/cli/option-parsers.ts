@@ -9,28 +9,32 @@ export function parseWholeNumber(text: string): number {
   return number;
 }
 
+const PORT_MAX = 65_535;
+
+export function parsePort(text: string): number {
+  const port = parseWholeNumber(text);
+  if (port > PORT_MAX) throw new InvalidArgumentError(`Expected a port from 0 to ${PORT_MAX}.`);
+  return port;
+}
+
 /** Parses whole seconds, or a number with a unit: `300`, `90s`, `5m`, `2h`, `30d`. */
 export function parseSeconds(text: string): number {
   const match = /^(\d{1,9})([smhd]?)$/.exec(text);
-  if (match === null) throw new InvalidArgumentError('Expected seconds, as in 300, 90s, 5m, 2h or 30d.');
+  if (match === null) throw new InvalidArgumentError('Expected seconds, such as 300, 90s, 5m, 2h or 30d.');
   return Number(match[1]) * (UNIT_SECONDS[match[2] ?? ''] ?? 1);
 }
+
+export const LEASE_OPTION = {
+  '--lease <seconds>': { about: 'lease duration in seconds (or 90s, 5m, 2h)', parse: parseSeconds },
+} as const;
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 export function parseWaitSeconds(text: string): number {
   const number = parseSeconds(text);
-  if (number > 30) throw new InvalidArgumentError('At most 30 seconds at a time.');
+  if (number > 30) throw new InvalidArgumentError('Expected at most 30 seconds.');
   return number;
 }
 
 /** Collects the values of a repeatable option. */
 export const collectOption = (value: string, before: readonly string[] = []): string[] => [...before, value];
-
-type DefinedFields<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
-};
-
-/** A copy without undefined fields. */
-export const withoutUndefined = <T extends object>(options: T): DefinedFields<T> =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as DefinedFields<T>;

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { PLAN, startHarness, startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
-it('finds everything wrong with a plan, with its place, and needs no server', async () => {
+it('lists every fault of a plan with its position, without a server', async () => {
   const cwd = await temporaryFolder();
   const plan =
     'project: p\ntracks:\n  A:\n    - id: A-001-x\n      description: x\n      depends_on: [A-009-y]\n    - id: bad\n      description: y\n';
@@ -20,13 +20,13 @@ it('finds everything wrong with a plan, with its place, and needs no server', as
   });
 });
 
-it('counts the parts of tasks beside the tasks', async () => {
+it('counts subtasks separately from tasks', async () => {
   const { setting } = await startHarness();
-  expect((await gen(setting, 'plan', 'check', 'plan.yaml')).out).toContain('3 tasks, 2 parts');
-  expect((await gen(setting, 'plan', 'import', 'plan.yaml')).out).toContain('3 tasks, 2 parts (');
+  expect((await gen(setting, 'plan', 'check', 'plan.yaml')).out).toContain('3 tasks, 2 subtasks');
+  expect((await gen(setting, 'plan', 'import', 'plan.yaml')).out).toContain('3 tasks, 2 subtasks (');
 });
 
-it('draws tracks, dependencies and states, within the width of the terminal', async () => {
+it('draws tracks, dependencies and states within the width of the terminal', async () => {
   const { setting } = await startHarness();
   await gen({ ...setting, stdin: PLAN }, 'plan', 'import', '-');
   await gen(setting, 'next');
@@ -43,7 +43,7 @@ it('draws tracks, dependencies and states, within the width of the terminal', as
   for (const line of narrow.out.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(30);
 });
 
-it('a task with work done on it may not vanish from the plan', async () => {
+it('refuses a plan that removes a started task', async () => {
   const { setting } = await startPlannedHarness();
   await gen(setting, 'next');
   await writeFile(

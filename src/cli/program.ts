@@ -1,26 +1,30 @@
-import { Command, CommanderError, Option } from 'commander';
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
 import { GenesisError } from '../client/replies.js';
-import type { ActionWrapper, AddCommands } from './command-action.js';
-import { CommandContext, type GlobalOptions } from './context.js';
-import { CommandFailure, EXIT, type ExitCode, wrongUsage } from './exit.js';
+import type { ActionWrapper, AddCommands } from './command.js';
+import { CommandContext, GLOBAL_OPTIONS, type GlobalOptions } from './context.js';
+import { CommandFailure, EXIT, type ExitCode, failureWithCode, wrongUsage } from './exit.js';
 import { type Io, type RawIo, sanitizedIo } from './io.js';
+import { addOptions } from './option-table.js';
 import { wrapNotice } from './output/wrap.js';
 import { commandGroupsFor } from './registry.js';
 import { problemFailure } from './replies.js';
-import { userErrorFailure } from './user-errors.js';
-import { VERSION } from './version.js';
+
+/** The package manifest is two folders above, both in `src` and in `dist`. */
+const MANIFEST = new URL('../../package.json', import.meta.url);
+export const VERSION = (JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string }).version;
 
 const EXAMPLES = `
 Examples:
-  gen up                                  run the coordinator here
-  gen plan import plan.yaml               give it a plan
-  gen next                                take the best ready work
+  gen up                                  start the coordinator
+  gen plan import plan.yaml               import a plan
+  gen next                                claim the best ready task
   gen task submit A-001-schema --file out.json
-  gen run --loop -- ./agent.sh            turn a program into a worker
-  gen status --watch                      see what goes on
-  gen verify                              prove that the log is sound
+  gen run --loop -- ./agent.sh            run a program as a worker
+  gen status --watch                      watch the progress
+  gen verify                              verify the log
 
-Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 a human is needed.
+Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 a human must act.
 Environment: GENESIS_URL, GENESIS_TOKEN, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_AGENT, GENESIS_SESSION,
 GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME.`;
 
@@ -31,8 +35,8 @@ export function buildProgram(
   onExit: (code: ExitCode) => void,
 ): Command {
   const program = new Command('gen')
-    .description('The coordinator for fleets of AI agents: one authoritative result for every piece of work.')
-    .version(VERSION, '-V', 'the version of this program; so does gen --version')
+    .description('The coordinator for fleets of AI agents: one authoritative result for every task.')
+    .version(VERSION, '-V', 'print the version (also: gen --version)')
     .addHelpText('after', EXAMPLES)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -45,7 +49,7 @@ export function buildProgram(
     })
     .showSuggestionAfterError()
     .exitOverride();
-  addGlobalOptions(program);
+  addOptions(program, GLOBAL_OPTIONS);
   const wrapAction: ActionWrapper = (action) =>
     async function (this: unknown, ...args) {
       const command = args.at(-1) as unknown as Command;
@@ -63,36 +67,29 @@ export function buildProgram(
       }
     };
   for (const add of commandGroups) add(program, wrapAction);
-  return program;
+  // Lists `help` under the last heading; otherwise commander gives it a heading of its own.
+  return program.helpCommand(true);
 }
+
+/** Errors of stores and workspaces whose messages are for users, with their machine-readable codes. */
+const ERROR_CODES = new Map([
+  ['StoreRefused', 'STORE_REFUSED'],
+  ['StoreUnavailable', 'UNAVAILABLE'],
+  ['StoreUncertain', 'UNKNOWN'],
+  ['StoreBroken', 'STORE_BROKEN'],
+  ['LogDamaged', 'LOG_DAMAGED'],
+  ['WorkspaceRefused', 'WORKSPACE_REFUSED'],
+]);
 
 /** The failure to report. Any unknown error is reported with its message. */
 function failureOf(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error;
   if (error instanceof GenesisError) return problemFailure(error.problem);
-  return userErrorFailure(error instanceof Error ? error : new Error(String(error)));
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return failureWithCode(ERROR_CODES.get(name) ?? 'FAILED', message);
 }
 
-function addGlobalOptions(program: Command): void {
-  program
-    .addOption(
-      new Option('--json', 'print the wire contract’s own JSON, and nothing else, on standard output'),
-    )
-    .addOption(new Option('--url <url>', 'the server (GENESIS_URL; http://127.0.0.1:4680)'))
-    .addOption(new Option('--tenant <id>', 'the tenant (GENESIS_TENANT; default)'))
-    .addOption(
-      new Option('--project <id>', 'the project (GENESIS_PROJECT; that of the plan imported from here)'),
-    )
-    .addOption(new Option('--agent <id>', 'who calls (GENESIS_AGENT; user@host)'))
-    .addOption(
-      new Option('--session <id>', 'its session (GENESIS_SESSION; one for each agent and terminal)'),
-    );
-}
-
-/**
- * Runs one command line to its end. Throws only on bugs. `help` with several words becomes `--help` of that
- * subcommand.
- */
+/** Runs one command line. Throws only on bugs. `help` with several words becomes `--help` of that subcommand. */
 export async function run(args: readonly string[], raw: RawIo): Promise<ExitCode> {
   const io = sanitizedIo(raw);
   const argv = args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : args;

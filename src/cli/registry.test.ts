@@ -7,7 +7,7 @@ const { io } = start({ cwd: '.' }, '--version');
 const namesIn = async (...argv: string[]) =>
   buildProgram(io, await commandGroupsFor(argv), () => {}).commands.map((each) => each.name());
 
-it('every command is found by its own name, alone', async () => {
+it('loads only the module of the named command', async () => {
   const all = buildProgram(io, await allCommandGroups(), () => {}).commands.map((each) => each.name());
   for (const name of all.filter((each) => each !== 'completion')) {
     const found = await namesIn(name);
@@ -16,7 +16,22 @@ it('every command is found by its own name, alone', async () => {
   }
 });
 
-it('the value of an option is not taken for a command, and what is unknown brings all of them', async () => {
+it('lists every command under one of the five headings of the help', async () => {
+  const program = buildProgram(io, await allCommandGroups(), () => {});
+  const headings = program
+    .createHelp()
+    .visibleCommands(program)
+    .map((each) => each.helpGroup());
+  expect([...new Set(headings)]).toEqual([
+    'Start and watch:',
+    'Work:',
+    'Methodology:',
+    'Connect agents:',
+    'Operate:',
+  ]);
+});
+
+it('skips option values when it looks for the command, and loads all modules for an unknown one', async () => {
   expect(await namesIn('--agent', 'status', '--json', 'task', 'show')).toEqual(['task']);
   expect(await namesIn('--agent=x', 'task')).toEqual(['task']);
   expect((await namesIn('statsu')).length).toBeGreaterThan(10);

@@ -1,42 +1,68 @@
-import type { AddCommands } from './command-action.js';
+import type { AddCommands } from './command.js';
+import { GLOBAL_OPTIONS } from './context.js';
 
 interface CommandGroup {
   readonly names: readonly string[];
   readonly load: () => Promise<AddCommands>;
 }
 
-/** Every command, in the order of the help. Each module is loaded only when its command runs. */
-const COMMAND_GROUPS: readonly CommandGroup[] = [
-  { names: ['up'], load: async () => (await import('./commands/up.js')).addUp },
-  { names: ['init'], load: async () => (await import('./commands/init.js')).addInit },
-  { names: ['demo', 'demo-agent'], load: async () => (await import('./commands/demo.js')).addDemo },
-  { names: ['plan'], load: async () => (await import('./commands/plan.js')).addPlan },
-  { names: ['next'], load: async () => (await import('./commands/next.js')).addNext },
-  { names: ['task'], load: async () => (await import('./commands/task.js')).addTask },
-  { names: ['run'], load: async () => (await import('./commands/run.js')).addRun },
-  {
-    names: ['status', 'agents', 'sessions'],
-    load: async () => (await import('./commands/status.js')).addStatus,
-  },
-  { names: ['start'], load: async () => (await import('./commands/start.js')).addStart },
-  { names: ['trace'], load: async () => (await import('./commands/trace.js')).addTrace },
-  { names: ['gaps'], load: async () => (await import('./commands/gaps.js')).addGaps },
-  { names: ['spawn'], load: async () => (await import('./commands/spawn.js')).addSpawn },
-  { names: ['checkpoint'], load: async () => (await import('./commands/checkpoint.js')).addCheckpoint },
-  { names: ['review'], load: async () => (await import('./commands/review.js')).addReview },
-  { names: ['release'], load: async () => (await import('./commands/release.js')).addRelease },
-  { names: ['zoom'], load: async () => (await import('./commands/zoom.js')).addZoom },
-  { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
-  { names: ['verify'], load: async () => (await import('./commands/verify.js')).addVerify },
-  { names: ['serialise'], load: async () => (await import('./commands/serialise.js')).addSerialise },
-  { names: ['key'], load: async () => (await import('./commands/key.js')).addKey },
-  { names: ['migrate'], load: async () => (await import('./commands/migrate.js')).addMigrate },
-  { names: ['sync'], load: async () => (await import('./commands/sync.js')).addSync },
-  { names: ['export', 'import'], load: async () => (await import('./commands/transfer.js')).addTransfer },
-  { names: ['mcp'], load: async () => (await import('./mcp.js')).addMcp },
-  { names: ['setup'], load: async () => (await import('./setup/setup.js')).addSetup },
-  { names: ['hook'], load: async () => (await import('./hook.js')).addHook },
-];
+/** Every command under its heading, in the order of the help. Each module is loaded only when its command runs. */
+const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
+  'Start and watch': [
+    { names: ['up'], load: async () => (await import('./commands/up.js')).addUp },
+    { names: ['init'], load: async () => (await import('./commands/init.js')).addInit },
+    { names: ['demo', 'demo-agent'], load: async () => (await import('./commands/demo.js')).addDemo },
+    {
+      names: ['status', 'agents', 'sessions'],
+      load: async () => (await import('./commands/status.js')).addStatus,
+    },
+    { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
+  ],
+  Work: [
+    { names: ['plan'], load: async () => (await import('./commands/plan.js')).addPlan },
+    { names: ['next'], load: async () => (await import('./commands/next.js')).addNext },
+    { names: ['task'], load: async () => (await import('./commands/task.js')).addTask },
+    { names: ['run'], load: async () => (await import('./commands/run.js')).addRun },
+  ],
+  Methodology: [
+    { names: ['start'], load: async () => (await import('./commands/start.js')).addStart },
+    { names: ['trace'], load: async () => (await import('./commands/trace.js')).addTrace },
+    { names: ['gaps'], load: async () => (await import('./commands/gaps.js')).addGaps },
+    { names: ['spawn'], load: async () => (await import('./commands/spawn.js')).addSpawn },
+    { names: ['checkpoint'], load: async () => (await import('./commands/checkpoint.js')).addCheckpoint },
+    { names: ['review'], load: async () => (await import('./commands/review.js')).addReview },
+    { names: ['release'], load: async () => (await import('./commands/release.js')).addRelease },
+    { names: ['zoom'], load: async () => (await import('./commands/zoom.js')).addZoom },
+  ],
+  'Connect agents': [
+    { names: ['setup'], load: async () => (await import('./setup/setup.js')).addSetup },
+    { names: ['mcp'], load: async () => (await import('./mcp.js')).addMcp },
+    { names: ['hook'], load: async () => (await import('./hook.js')).addHook },
+    { names: ['serialise'], load: async () => (await import('./commands/serialise.js')).addSerialise },
+  ],
+  Operate: [
+    { names: ['verify'], load: async () => (await import('./commands/verify.js')).addVerify },
+    { names: ['key'], load: async () => (await import('./commands/key.js')).addKey },
+    { names: ['migrate'], load: async () => (await import('./commands/migrate.js')).addMigrate },
+    { names: ['sync'], load: async () => (await import('./commands/sync.js')).addSync },
+    { names: ['export', 'import'], load: async () => (await import('./commands/transfer.js')).addTransfer },
+    // Without a name: it completes all commands, so it needs all modules.
+    { names: [], load: async () => (await import('./commands/completion.js')).addCompletion },
+  ],
+};
+
+/** Lists the commands that `add` adds under a heading of the help. */
+const underHeading =
+  (heading: string, add: AddCommands): AddCommands =>
+  (program, wrapAction) => {
+    program.commandsGroup(`${heading}:`);
+    add(program, wrapAction);
+  };
+
+const COMMAND_GROUPS: readonly CommandGroup[] = Object.entries(COMMANDS_BY_HEADING).flatMap(
+  ([heading, groups]) =>
+    groups.map(({ names, load }) => ({ names, load: async () => underHeading(heading, await load()) })),
+);
 
 /** The group that the command line names; all groups for help or an unknown command; none for the version. */
 export function commandGroupsFor(argv: readonly string[]): Promise<AddCommands[]> {
@@ -46,12 +72,12 @@ export function commandGroupsFor(argv: readonly string[]): Promise<AddCommands[]
   return group === undefined ? allCommandGroups() : Promise.all([group.load()]);
 }
 
-export async function allCommandGroups(): Promise<AddCommands[]> {
-  const { addCompletion } = await import('./commands/completion.js');
-  return [...(await Promise.all(COMMAND_GROUPS.map(({ load }) => load()))), addCompletion];
-}
+export const allCommandGroups = (): Promise<AddCommands[]> =>
+  Promise.all(COMMAND_GROUPS.map(({ load }) => load()));
 
-const OPTIONS_WITH_VALUE = new Set(['--url', '--tenant', '--project', '--agent', '--session']);
+const OPTIONS_WITH_VALUE = new Set(
+  Object.keys(GLOBAL_OPTIONS).flatMap((flags) => /^(\S+) </.exec(flags)?.[1] ?? []),
+);
 
 /** The first argument that is neither an option nor the value of one. */
 function commandNameIn(argv: readonly string[]): string | undefined {

@@ -10,44 +10,38 @@ export function unwrapReply<T>(reply: T | ApiProblem): T {
   return reply;
 }
 
-export const problemFailure = (problem: ApiProblem): CommandFailure =>
-  new CommandFailure(problemText(problem), exitFor(problem.code), problem);
-
-/** A problem as text, with the position of each fault. */
-export function problemText({ code, detail, faults = [] }: ApiProblem): string {
+/** The text has the position of each fault. */
+export function problemFailure(problem: ApiProblem): CommandFailure {
+  const { code, detail, faults = [] } = problem;
   const faultLines = faults.map(({ line, column, path, message }) => {
     const position = line === undefined ? path : `line ${line}${column === undefined ? '' : `:${column}`}`;
     return `  ${position}: ${singleLine(message)}`;
   });
   const lines = faults.length > 1 ? faultLines : [];
-  return [`${code}: ${singleLine(detail)}`, ...lines].join('\n');
+  const text = [`${code}: ${singleLine(detail)}`, ...lines].join('\n');
+  return new CommandFailure(text, exitFor(code), problem);
 }
 
 interface DecisionReply {
   readonly reason: string;
   readonly next?: string;
   readonly success?: boolean;
-  readonly accepted?: boolean;
 }
 
-/** Shows a granted or accepted reply. Otherwise reports the refusal and sets its exit code. */
+/** Shows a granted reply. Otherwise reports the refusal and sets its exit code. */
 export function showDecision<T extends DecisionReply>(
   context: CommandContext,
   reply: T,
   successText: (reply: T) => string,
-  refusalDetail = '',
 ): void {
-  if (reply.success === true || reply.accepted === true) {
-    context.show(reply, successText);
-    return;
-  }
-  reportRefusal(context, reply, refusalDetail);
+  if (reply.success) context.show(reply, successText);
+  else reportRefusal(context, reply);
 }
 
 export function reportRefusal(
   context: CommandContext,
   reply: DecisionReply,
-  detail: string,
+  detail = '',
   exit = exitFor(reply.reason),
 ): void {
   const parts = [`${reply.reason}${detail === '' ? '.' : `: ${singleLine(detail)}`}`, reply.next];

@@ -6,7 +6,8 @@ import { FrozenTime } from '../../test/support/frozen-time.js';
 import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
-it('run hands in the result file, or the end of the output, and gives back what failed', async () => {
+// req: SDK-005
+it('run submits the result file or the end of the output, and releases a failed task', async () => {
   const { setting } = await startPlannedHarness();
   const wrote = await gen(setting, 'run', '--', 'sh', '-c', 'cp "$GENESIS_BRIEFING" "$GENESIS_RESULT"');
   expect(wrote).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
@@ -38,10 +39,10 @@ it('run hands in the result file, or the end of the output, and gives back what 
   expect(out).toContain('exit code 7: no disk');
   await writeFile(join(setting.cwd, 'old.json'), '{"of":"yesterday"}');
   const old = await gen(setting, 'run', '--result', 'old.json', '--', 'true');
-  expect(old).toMatchObject({ code: 1, err: expect.stringContaining('wrote no old.json') });
+  expect(old).toMatchObject({ code: 1, err: expect.stringContaining('did not write old.json') });
 });
 
-it('run stops the program and all it started when the claim is lost, however deaf they are', async () => {
+it('run kills the program and its child processes when the claim is lost, even if they ignore SIGTERM', async () => {
   const time = FrozenTime.begin();
   const { setting } = await startPlannedHarness();
   const deaf =
@@ -62,7 +63,7 @@ it('run stops the program and all it started when the claim is lost, however dea
   await isGone(group);
 });
 
-it('run passes on the word to stop, and hands in what the program still finishes', async () => {
+it('run forwards stop signals, and submits a result that the program still completes', async () => {
   FrozenTime.begin();
   givePatience();
   const { setting } = await startPlannedHarness();
@@ -82,24 +83,26 @@ it('run passes on the word to stop, and hands in what the program still finishes
   expect((await gen(setting, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
 });
 
-it('run in a loop works until all is done', async () => {
+it('run --loop continues until all tasks are done', async () => {
   const { setting } = await startPlannedHarness();
   const looped = await gen(setting, 'run', '--loop', '--json', '--', 'true');
   expect(looped.code).toBe(0);
   expect(JSON.parse(looped.out)).toMatchObject({ accepted: 5, refused: 0, failed: 0, lost: 0 });
+  const later = await gen(setting, 'run', '--loop', '--', 'true');
+  expect(later).toMatchObject({ code: 0, err: expect.stringMatching(/All tasks of .+ are done/) });
   expect((await gen(setting, 'next')).err).toMatch(
-    /^NOTHING_READY\. Nothing is left to do in the plan: every task is completed\. Do not wait\.\n$/,
+    /^NOTHING_READY\. Every task in the plan is completed\. Do not wait\.\n$/,
   );
   expect((await gen(setting, 'run', '--', 'true')).err).toContain('NOTHING_READY');
 });
 
-it('run claims nothing for a program that cannot be started', async () => {
+it('run claims nothing if the program cannot be started', async () => {
   const { setting } = await startPlannedHarness();
   const file = join(setting.cwd, 'agent.sh');
   const missing = await gen(setting, 'run', '--loop', '--', './agent.sh');
-  expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('There is no program ./agent.sh') });
+  expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('Program not found: ./agent.sh') });
   const unknown = await gen(setting, 'run', '--', 'no-such-agent');
-  expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('No no-such-agent is on the PATH') });
+  expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('on the PATH: no-such-agent') });
   await writeFile(file, '#!/no/such/shell\n');
   const locked = await gen(setting, 'run', '--loop', '--', './agent.sh');
   expect(locked).toMatchObject({ code: 2, err: expect.stringContaining(`chmod +x ${file}`) });
@@ -138,3 +141,15 @@ function isAlive(group: number): boolean {
     return false;
   }
 }
+
+it('run releases a task whose result is a pipe, instead of waiting for its writer', async () => {
+  const { setting } = await startPlannedHarness();
+  const piped = await gen(setting, 'run', '--', 'sh', '-c', 'mkfifo "$GENESIS_RESULT"');
+  expect(piped).toMatchObject({ code: 1, err: expect.stringContaining('is not a regular file') });
+});
+
+it('run releases a task whose result is larger than any result may be, without reading it', async () => {
+  const { setting } = await startPlannedHarness();
+  const huge = await gen(setting, 'run', '--', 'sh', '-c', 'truncate -s 300M "$GENESIS_RESULT"');
+  expect(huge).toMatchObject({ code: 1, err: expect.stringContaining('at most 268435456') });
+});

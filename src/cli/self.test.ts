@@ -25,17 +25,17 @@ async function installed() {
   return { main, folder, linked, other, found };
 }
 
-test('a link to this program on the path is this program', async () => {
+test('recognises a link to this program on the PATH', async () => {
   const { folder, linked, found } = await installed();
   expect(found(await folder('empty'), await linked('bin'))).toBe(true);
 });
 
-test('a program of the same name that comes first is another one, whatever it says', async () => {
+test('does not recognise another program of the same name that comes first', async () => {
   const { linked, other, found } = await installed();
   expect(found(await other('theirs', 0o755), await linked('bin'))).toBe(false);
 });
 
-test('what cannot be executed is passed over, as a shell does', async () => {
+test('skips files that are not executable, as a shell does', async () => {
   const { main, linked, other, found } = await installed();
   const bin = await linked('bin');
   expect(found(await other('notes', 0o644), bin)).toBe(true);
@@ -43,12 +43,12 @@ test('what cannot be executed is passed over, as a shell does', async () => {
   expect(found(bin)).toBe(false);
 });
 
-test('what npm puts on the path for one command does not count', async () => {
+test('ignores node_modules/.bin, which npm adds for one command only', async () => {
   const { linked, found } = await installed();
   expect(found(await linked('project/node_modules/.bin'))).toBe(false);
 });
 
-test('a folder that is somewhere else for everybody who looks does not count', async () => {
+test('ignores empty and relative folders on the PATH', async () => {
   const { linked, found } = await installed();
   expect(found('')).toBe(false);
   expect(found(relative(process.cwd(), await linked('bin')))).toBe(false);

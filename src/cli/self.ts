@@ -19,10 +19,7 @@ export function startsSelf(name: string, path = ''): boolean {
   return resolvesTo(MAIN, name, path);
 }
 
-/**
- * Whether the first executable of that name on `path` is this file. Compares real paths: an equal name may be
- * another program.
- */
+/** Whether the first executable of that name on `path` is this file: an equal name may be another program. */
 export function resolvesTo(file: string, name: string, path: string): boolean {
   const first = path
     .split(delimiter)
@@ -36,7 +33,7 @@ export function resolvesTo(file: string, name: string, path: string): boolean {
 const isLasting = (folder: string): boolean =>
   isAbsolute(folder) && !/[\\/]node_modules[\\/]\.bin[\\/]?$/.test(folder);
 
-function isExecutable(file: string): boolean {
+export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;

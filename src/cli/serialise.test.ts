@@ -65,7 +65,8 @@ async function firstLine(stream: ChildProcess['stdout']): Promise<string> {
   return line;
 }
 
-it('decides what lies in the inboxes, counts it, and leaves a log that verify finds and finds sound', async () => {
+// req: INB-002, INB-008
+it('processes the inboxes, counts the outcomes, and leaves a log that passes gen verify', async () => {
   const cwd = await workspaceFolder();
   await drop(cwd, 'a-01', '1.json', CLAIM);
   await drop(cwd, 'b-01', '1.json', CLAIM);
@@ -83,7 +84,7 @@ it('decides what lies in the inboxes, counts it, and leaves a log that verify fi
   expect(JSON.parse(verified.out)).toMatchObject({ ok: true, logs: [{ project_id: 'shop' }] });
 });
 
-it('says what to do where there is no workspace, where one agent works alone, and where the log is another’s', async () => {
+it('explains what to do without a workspace, in single-agent mode, and with a foreign log', async () => {
   expect(await gen({ cwd: await temporaryFolder() }, 'serialise')).toMatchObject({
     code: 1,
     err: expect.stringContaining('gen init'),
@@ -111,7 +112,8 @@ it('says what to do where there is no workspace, where one agent works alone, an
   });
 });
 
-it('watches until it is told to stop, and lets no second one in', async () => {
+// req: INB-008, INB-009, INB-010
+it('keeps running with --watch until stopped, and refuses a second process', async () => {
   const cwd = await workspaceFolder();
   const watching = spawned(cwd, 'serialise', '--watch', '--json');
   expect(await firstLine(watching.stderr)).toContain('Watching');
@@ -130,7 +132,7 @@ it('watches until it is told to stop, and lets no second one in', async () => {
   expect(await ended).toEqual([0, null]);
 });
 
-it('up serves the workspace it is in: its log, its project, its inboxes', async () => {
+it('up serves the log, the project and the inboxes of the workspace', async () => {
   const cwd = await workspaceFolder();
   const server = spawned(cwd, 'up', '--port', '0', '--json');
   const { url } = JSON.parse(await firstLine(server.stdout));
@@ -150,7 +152,7 @@ it('up serves the workspace it is in: its log, its project, its inboxes', async 
   });
 });
 
-it('goes on by what the files said before where one cannot be read now, and decides nothing where none ever could', async () => {
+it('uses the previous configuration if a file is invalid, and processes nothing without one', async () => {
   const cwd = await workspaceFolder();
   const roles = join(cwd, '.ai-workspace', 'agent_roles.yml');
   await drop(cwd, 'a-01', '1.json', CLAIM);
@@ -164,10 +166,10 @@ it('goes on by what the files said before where one cannot be read now, and deci
   await writeFile(roles, 'roles:\n  architect: [\n');
   const before = await gen({ cwd }, 'serialise');
   expect(before).toMatchObject({ code: 1, out: expect.stringContaining('DENIED_ACTIVE_CLAIM  1') });
-  expect(before.err).toMatch(/agent_roles\.yml:3:1 [\s\S]*said before goes on to hold/);
+  expect(before.err).toMatch(/agent_roles\.yml:3:1 [\s\S]*previous configuration stays in effect/);
 });
 
-it('says of a log that another program wrote that it is one, and what to do with it, also to who only reads', async () => {
+it('reports a foreign log to reading commands too, with the commands that handle it', async () => {
   const cwd = await workspaceFolder();
   const line = '{"event_type":"edge_started","timestamp":"2026-02-21T00:00:00Z","feature":"F"}\n';
   await writeFile(join(cwd, '.ai-workspace', 'events', 'events.jsonl'), line);

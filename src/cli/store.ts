@@ -19,9 +19,6 @@ export function workspaceOf(io: Io, url: string): Workspace | null {
   return url.startsWith(WORKSPACE) ? new Workspace(resolve(io.cwd, url.slice(WORKSPACE.length))) : null;
 }
 
-/** The folder of the default store; null if it is not a folder. */
-export const embeddedLog = (io: Io): string | null => folderOfStore(io, defaultStore(io));
-
 /** The folder that a store URL names; null if it names none. */
 export function folderOfStore(io: Io, url: string): string | null {
   const workspace = workspaceOf(io, url);

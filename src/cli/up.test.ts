@@ -47,7 +47,7 @@ async function serving() {
   return { cwd, env, setting, server, told: reply };
 }
 
-it('up says where it listens, keeps others from its log, stops when told, and leaves a sound log', async () => {
+it('up prints its address, locks its log, stops on a signal, and leaves a valid log', async () => {
   const { cwd, setting, server, told: reply } = await serving();
   expect(reply).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
   const second = await gen({ cwd }, 'up', '--port', '0');
@@ -71,7 +71,7 @@ it('up says where it listens, keeps others from its log, stops when told, and le
   });
 });
 
-it('in a workspace, its address is found by every command there, and forgotten when it stops', async () => {
+it('up publishes its address to all commands of the workspace, and removes it when it stops', async () => {
   const cwd = await temporaryFolder();
   const env = { HOME: cwd };
   expect((await gen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
@@ -87,7 +87,7 @@ it('in a workspace, its address is found by every command there, and forgotten w
   expect((await gen({ cwd, env }, 'agents')).out).toContain('REQ-F-CART-001#intent_requirements');
 });
 
-it('up names its metrics as it is told', async () => {
+it('up uses the prefix of --metrics-prefix for its metrics', async () => {
   const cwd = await temporaryFolder();
   const server = spawned(
     cwd,
@@ -111,11 +111,31 @@ it('up names its metrics as it is told', async () => {
   });
 });
 
-it('up refuses a trusted proxy that is no address and no network', async () => {
+it('up refuses a trusted proxy that is not an address or a network', async () => {
   expect(await gen({ cwd: await temporaryFolder() }, 'up', '--trusted-proxy', 'proxy.example')).toMatchObject(
     {
       code: 2,
       err: expect.stringContaining('--trusted-proxy: proxy.example is not an IP address or a network'),
     },
   );
+});
+
+it.each(['max_x=10s', 'max_x=010', 'max_x='])('up refuses the value of --limit %s', async (limit) => {
+  expect(await gen({ cwd: await temporaryFolder() }, 'up', '--limit', limit)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(`VALUE must be a whole number, true or false: ${limit}`),
+  });
+});
+
+it('a warning of Node is sanitized: it may contain the text of a server', async () => {
+  const cwd = await temporaryFolder();
+  const code = `setInterval(() => process.emitWarning('\\u001b[2Jforeign'), 50).unref()`;
+  const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(code)}`;
+  const server = spawned(cwd, { NODE_OPTIONS }, 'up', '--port', '0', '--store', 'memory:');
+  let errors = '';
+  server.stderr?.on('data', (chunk) => {
+    errors += chunk;
+  });
+  server.stdout?.resume();
+  await expect.poll(() => errors, { timeout: 60_000 }).toContain('Warning: \\u001b[2Jforeign');
 });

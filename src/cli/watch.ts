@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { CommandContext } from './context.js';
 import { markSequences } from './output/sanitize.js';
 import { stopSignal } from './stop.js';
@@ -48,29 +49,23 @@ export async function watch(
 }
 
 /** No notifications: only the interval triggers. */
-const noChanges: ChangeListener = (_, signal) =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+const noChanges: ChangeListener = async (_, signal) => {
+  if (!signal.aborted) await once(signal, 'abort');
+};
 
 /** Coalesces notifications: any number that arrive without a waiter wake the next one once. */
 class ChangeSignal {
-  private isPending = false;
-  private wake: (() => void) | null = null;
-
-  notify(): void {
-    this.isPending = true;
-    this.wake?.();
-  }
+  notify: () => void = () => {};
+  private notified = this.renew();
 
   async wait(): Promise<void> {
-    if (!this.isPending) {
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-    }
-    this.isPending = false;
-    this.wake = null;
+    await this.notified;
+    this.notified = this.renew();
+  }
+
+  private renew(): Promise<void> {
+    return new Promise((resolve) => {
+      this.notify = resolve;
+    });
   }
 }

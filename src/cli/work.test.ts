@@ -7,7 +7,7 @@ import { gen } from './testing/terminal.js';
 
 const TASK = 'A-001-schema';
 
-it('takes work and hands it in without naming anything twice', async () => {
+it('claims a task and submits its result by the stored handle', async () => {
   const { setting } = await startHarness();
   expect((await gen(setting, 'plan', 'import', 'plan.yaml')).code).toBe(0);
   const taken = await gen(setting, 'next');
@@ -16,27 +16,27 @@ it('takes work and hands it in without naming anything twice', async () => {
   const done = await gen(setting, 'task', 'submit', TASK, '--file', 'result.json');
   expect(done).toMatchObject({ code: 0, out: expect.stringContaining(`wp-${TASK}-gen1-`) });
   const again = await gen(setting, 'task', 'submit', TASK, '--data', '1');
-  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is completed already: wp-') });
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is already completed: wp-') });
   expect(again.err).toContain('by you at');
   const never = await gen(setting, 'task', 'submit', 'B-001-api', '--data', '1');
   expect(never.err).toContain('No handle');
 });
 
-it('who claims what it holds is told so, and not sent away', async () => {
+it('tells an agent that it already holds the task it claims', async () => {
   const { setting } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK);
   const own = await gen(setting, 'task', 'claim', TASK);
   expect(own.code).toBe(1);
-  expect(own.err).toMatch(/you hold it \(generation 1, until [-\d: ]+ UTC\)\. You hold it yourself\. Submit/);
-  expect(own.err).not.toContain('Take other work');
+  expect(own.err).toMatch(/you hold it \(generation 1, until [-\d: ]+ UTC\)\. You already hold this task\./);
+  expect(own.err).not.toContain('Claim another task');
   const elsewhere = await gen(setting, 'task', 'claim', TASK, '--session', 'sess-other');
   expect(elsewhere.err).toMatch(/until .* UTC, in session sess-/);
   const other = await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b');
-  expect(other.err).toContain('agent-a has it');
-  expect(other.err).toContain('Take other work');
+  expect(other.err).toContain('Held by agent-a');
+  expect(other.err).toContain('Claim another task');
 });
 
-it('a claim by name is told what the work is, as the next one would be', async () => {
+it('prints the briefing for task claim as for next', async () => {
   const { setting } = await startPlannedHarness();
   const next = await gen(setting, 'next', '--json');
   const { briefing } = JSON.parse(next.out);
@@ -46,7 +46,7 @@ it('a claim by name is told what the work is, as the next one would be', async (
   expect(out).toContain(briefing.description);
 });
 
-it('prints the wire’s own JSON and nothing else', async () => {
+it('prints exactly the JSON of the HTTP API with --json', async () => {
   FrozenTime.begin();
   const { setting, server } = await startPlannedHarness();
   const { out, err } = await gen(setting, 'next', '--json');
@@ -61,7 +61,7 @@ it('prints the wire’s own JSON and nothing else', async () => {
   expect(JSON.parse(refused.out)).toMatchObject({ success: false, reason: 'DENIED_ACTIVE_CLAIM' });
 });
 
-it('a result comes from a file, a flag or a pipe: JSON, text, or bytes as a blob', async () => {
+it('reads a result from a file, an option or a pipe, as JSON, text or a blob', async () => {
   const { setting, server } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK);
   expect((await gen({ ...setting, stdin: 'plain text' }, 'task', 'submit', TASK)).code).toBe(0);
@@ -77,7 +77,7 @@ it('a result comes from a file, a flag or a pipe: JSON, text, or bytes as a blob
   });
 });
 
-it('an empty standard input is no result: the work stays with who holds it', async () => {
+it('refuses an empty standard input as a result, and keeps the claim', async () => {
   const { setting } = await startPlannedHarness();
   await gen(setting, 'next');
   const empty = await gen(setting, 'task', 'submit', TASK);
@@ -85,7 +85,7 @@ it('an empty standard input is no result: the work stays with who holds it', asy
   expect((await gen(setting, 'task', 'submit', TASK, '--data', '1')).code).toBe(0);
 });
 
-it('a zombie never submits under the handle of its successor, though both sit in one folder', async () => {
+it('refuses a zombie’s result although its successor’s handle is in the same folder', async () => {
   const { setting } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK);
   await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
@@ -103,7 +103,7 @@ it('a zombie never submits under the handle of its successor, though both sit in
   );
 });
 
-it('refused work that was kept is adopted', async () => {
+it('adopts a parked result', async () => {
   const { setting } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK);
   await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
@@ -115,11 +115,11 @@ it('refused work that was kept is adopted', async () => {
   expect((await gen(setting, 'task', 'adopt', TASK, '--reason', 'again')).code).toBe(1);
 });
 
-it('exit codes: 1 refused or not there, 2 wrong usage, 3 a human is needed', async () => {
+it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a human must act', async () => {
   const { setting } = await startHarness();
   expect(await gen(setting, 'status')).toMatchObject({
     code: 2,
-    err: expect.stringContaining('Which project?'),
+    err: expect.stringContaining('No project is set'),
   });
   await gen(setting, 'plan', 'import', 'plan.yaml');
   expect((await gen(setting, 'task', 'show', 'Z-001-nowhere')).code).toBe(1);
@@ -141,14 +141,14 @@ it('exit codes: 1 refused or not there, 2 wrong usage, 3 a human is needed', asy
   expect((await gen(setting, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-it('help of a command’s command is its own', async () => {
+it('prints the help of a subcommand for help with several words', async () => {
   const setting = { cwd: await temporaryFolder() };
   const request = await gen(setting, 'help', 'task', 'submit');
   expect(request).toEqual(await gen(setting, 'task', 'submit', '--help'));
   expect(request).toMatchObject({ code: 0, out: expect.stringContaining('Usage: gen task submit') });
 });
 
-it('says how to start a server where none answers', async () => {
+it('explains how to start a server if none responds', async () => {
   const { setting, server } = await startHarness();
   await server.stop();
   const nowhere = { ...setting, env: { ...setting.env, GENESIS_PROJECT: 'shop' } };
@@ -158,7 +158,7 @@ it('says how to start a server where none answers', async () => {
   expect(err).not.toContain('    at ');
 });
 
-it('renews, notes and releases by the handle it remembers', async () => {
+it('renews, notes and releases by the stored handle', async () => {
   FrozenTime.begin();
   const { setting } = await startPlannedHarness();
   await gen(setting, 'task', 'claim', TASK, '--lease', '10m');
@@ -175,7 +175,7 @@ it('renews, notes and releases by the handle it remembers', async () => {
   });
 });
 
-it('a handle from elsewhere is shown with its generation and claim id', async () => {
+it('accepts a handle from elsewhere by --generation and --claim-id', async () => {
   const { setting } = await startPlannedHarness();
   const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
   const elsewhere = {
@@ -189,7 +189,7 @@ it('a handle from elsewhere is shown with its generation and claim id', async ()
   expect((await gen(elsewhere, 'task', 'submit', TASK, '--data', '1', ...shown)).code).toBe(0);
 });
 
-it('keeps its memory to its owner, and begins a new session where the old one was closed', async () => {
+it('stores its state readable by the owner only, and starts a new session after the old one was closed', async () => {
   const { setting, server } = await startPlannedHarness();
   const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
   for (const drawer of ['handles', 'sessions']) {
@@ -206,7 +206,7 @@ it('keeps its memory to its owner, and begins a new session where the old one wa
   expect((await gen(setting, 'next')).code).toBe(0);
 });
 
-it('a person adds a task and gives work to somebody else', async () => {
+it('adds a task, and reassigns it to another agent', async () => {
   const { setting } = await startPlannedHarness();
   const added = await gen(
     setting,

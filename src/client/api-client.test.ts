@@ -8,7 +8,7 @@ import { startProxy } from './testing/proxy.js';
 
 const AGENT = { agent_id: 'agent-a', session_id: 'sess-a' };
 
-test('a piece of work from plan to lineage, each step a typed value', async () => {
+test('completes a task from plan to lineage, with a typed value for each step', async () => {
   const { genesis } = await openClientHarness(planOf({ A: 2 }));
   const first = expectNoProblem(await genesis.next(AGENT));
   if (!first.success) throw new Error(first.reason);
@@ -45,7 +45,7 @@ test('a piece of work from plan to lineage, each step a typed value', async () =
   expect(await genesis.closeSession('sess-a')).toMatchObject({ success: true });
 });
 
-test('people’s calls: plan, tasks, limits, policy, operator verbs', async () => {
+test('manages the plan, tasks, limits and policy, and runs operator commands', async () => {
   const { genesis } = await openClientHarness(planOf({ A: 1 }));
   expect(
     expectNoProblem(await genesis.addTasks([{ id: 'A-002-more', description: 'More' }])).task_count,
@@ -65,13 +65,13 @@ test('people’s calls: plan, tasks, limits, policy, operator verbs', async () =
   expect(claim).toMatchObject({ reason: 'DENIED_HELD', hold_reason: 'not yet' });
 });
 
-test('a malformed request is a problem that names the field', async () => {
+test('a malformed request returns a problem that names the field', async () => {
   const { genesis } = await openClientHarness(planOf({ A: 1 }));
   const reply = await genesis.claimTask({ ...AGENT, task_id: 'no such id' });
   expect(reply).toMatchObject({ code: 'INVALID_REQUEST', status: 400, faults: [{ path: 'task_id' }] });
 });
 
-test('agent and session come from the environment where they are left out', async () => {
+test('agent and session come from the environment if they are omitted', async () => {
   const { genesis } = await openClientHarness(planOf({ A: 1 }));
   Object.assign(process.env, { GENESIS_AGENT: 'agent-env', GENESIS_SESSION: 'sess-env' });
   try {
@@ -83,8 +83,9 @@ test('agent and session come from the environment where they are left out', asyn
   }
 });
 
+// req: SDK-004
 test.each(['lose_reply', 'lose_request'] as const)(
-  '%s: the call is repeated and happens once',
+  'repeats a call after %s, and it takes effect once',
   async (loss) => {
     const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
     let lost = 0;
@@ -104,7 +105,7 @@ describe('a busy server', () => {
     return { answer: `${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}` };
   };
 
-  test('is asked again when it said', async () => {
+  test('is called again after the time in Retry-After', async () => {
     const { genesis, proxy } = await openClientHarness(planOf({ A: 1 }));
     let request = 0;
     proxy.actionFor = () => (++request === 1 ? busy('0') : 'pass');
@@ -112,7 +113,7 @@ describe('a busy server', () => {
     expect(request).toBe(2);
   });
 
-  test('is not asked before, even if that is beyond our patience', async () => {
+  test('is not called earlier, even if that time exceeds the retry limit', async () => {
     const { client, proxy } = await openClientHarness(planOf({ A: 1 }));
     let request = 0;
     proxy.actionFor = () => (++request === 1 ? busy('60') : 'pass');
@@ -140,7 +141,7 @@ test('a claim is suspended while a human decides, reviewed, and resumed', async 
   expect(await genesis.resumeClaim({ ...handle, expected_generation: 7 })).toMatchObject({ success: false });
 });
 
-describe('a reply without end', () => {
+describe('an endless reply', () => {
   async function endless(contentType: string) {
     const server = createServer((_, response) => {
       response.writeHead(200, { 'content-type': contentType });
@@ -158,18 +159,18 @@ describe('a reply without end', () => {
     return new Genesis({ url, project: 'shop', timeout_seconds: 300 });
   }
 
-  test('is not read to the end', async () => {
+  test('is aborted at the size limit', async () => {
     const genesis = await endless('application/json');
     expect(await genesis.status()).toMatchObject({ code: 'REPLY_TOO_LARGE', status: 200 });
   });
 
-  test('nor is an event', async () => {
+  test('is aborted at the size limit of an event in a stream', async () => {
     const genesis = await endless('text/event-stream');
     await expect(genesis.follow().next()).rejects.toThrow('REPLY_TOO_LARGE');
   });
 });
 
-test('where nobody ever answers, the problem says that nothing happened; where somebody may have, that it may', async () => {
+test('returns UNREACHABLE if no server was reached, and UNKNOWN if the request may have arrived', async () => {
   const { proxy, client } = await openClientHarness(planOf({ A: 1 }));
   const closed = await startProxy({ port: 0 });
   await closed.close();
@@ -180,7 +181,7 @@ test('where nobody ever answers, the problem says that nothing happened; where s
   expect(isProblem(reply) && reply.code).toBe('UNKNOWN');
 });
 
-test('whoever sends it elsewhere is not followed: no other host gets the token or the body', async () => {
+test('does not follow a redirect: no other host gets the token or the body', async () => {
   const visited: string[] = [];
   const listening = async (location: string | null) => {
     const server = createServer((request, response) => {

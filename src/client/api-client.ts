@@ -1,24 +1,12 @@
-import type { OperatorResult } from '../coordinator/operations/operate.js';
-import type { PlanResult } from '../coordinator/operations/plan.js';
-import type { SessionRecord, SessionResult } from '../coordinator/operations/session.js';
-import type { Explanation } from '../coordinator/queries/explain.js';
-import type { EventFilter } from '../coordinator/queries/feed.js';
-import type { TaskFilter } from '../coordinator/queries/queries.js';
-import type * as wire from '../coordinator/wire/index.js';
-import type { Limits, Policy } from '../core/claims/policy.js';
-import type { EventEnvelope } from '../core/events/envelope.js';
-import type { PlanInput, TaskInput } from '../core/plan/index.js';
-import type {
-  AgentView,
-  Lineage,
-  ProjectStatus,
-  SessionMemory,
-  TaskClaim,
-  TaskResult,
-  TaskState,
-} from '../core/views/index.js';
+import type { EventFilter } from '../core/contract/events.js';
+import type { PlanInput, PlanResult, PlanView } from '../core/contract/plan.js';
+import type { SessionBody, SessionResult } from '../core/contract/sessions.js';
+import type { Limits, LimitsBody, Policy, PolicyBody } from '../core/contract/settings.js';
+import type { OperatorVerb, TaskFilter, TaskState } from '../core/contract/tasks.js';
+import type { TaskInput } from '../core/plan/index.js';
+import { withoutUndefined } from '../core/without-undefined.js';
 import { CallBatcher } from './call-batcher.js';
-import { omitUndefined, ProjectEndpoint, withEnvAgent, withEnvSession, withRequestId } from './endpoint.js';
+import { ProjectEndpoint, withEnvAgent, withEnvSession, withRequestId } from './endpoint.js';
 import { type FollowedEvent, follow } from './follow.js';
 import { newRequestId } from './http.js';
 import { MethodologyClient } from './methodology.js';
@@ -40,10 +28,10 @@ import type {
   CreateKeyRequest,
   NextTaskRequest,
   OperateTaskRequest,
-  ProjectSummary,
   RecordReviewRequest,
   ReleaseClaimRequest,
   RenewLeaseRequest,
+  ReplyTo,
   ResumeClaimRequest,
   SubmitResultRequest,
   SuspendClaimRequest,
@@ -58,22 +46,10 @@ export class ApiClient extends ProjectEndpoint {
   readonly methodology = new MethodologyClient(this.project, (request) =>
     this.http.json({ ...request, headers: { 'x-genesis-tenant': this.tenant } }),
   );
-  private readonly claimBatcher = this.createBatcher<ClaimReply>('/claims', '/claims/batch', 'claims');
-  private readonly renewalBatcher = this.createBatcher<RenewalReply>(
-    '/claims/renew',
-    '/claims/renew/batch',
-    'items',
-  );
-  private readonly releaseBatcher = this.createBatcher<ReleaseReply>(
-    '/claims/release',
-    '/claims/release/batch',
-    'items',
-  );
-  private readonly submissionBatcher = this.createBatcher<SubmissionReply>(
-    '/results',
-    '/results/batch',
-    'items',
-  );
+  private readonly claimBatcher = this.createBatcher<ClaimReply>('/claims', 'claims');
+  private readonly renewalBatcher = this.createBatcher<RenewalReply>('/claims/renew', 'items');
+  private readonly releaseBatcher = this.createBatcher<ReleaseReply>('/claims/release', 'items');
+  private readonly submissionBatcher = this.createBatcher<SubmissionReply>('/results', 'items');
 
   // Work
 
@@ -87,7 +63,7 @@ export class ApiClient extends ProjectEndpoint {
   ): CallReply<{ results: readonly (ClaimReply | ApiProblem)[] }> {
     const one = (claim: ClaimTaskRequest) =>
       this.public_key === null
-        ? omitUndefined(withEnvAgent(claim))
+        ? withoutUndefined(withEnvAgent(claim))
         : this.withSignature('claim_task', withEnvAgent(claim));
     return this.command('/claims/batch', { claims: claims.map(one), ...options });
   }
@@ -100,10 +76,8 @@ export class ApiClient extends ProjectEndpoint {
   renewOnce({ handle, lease_seconds, request_id, timeout_seconds }: RenewalAttempt): CallReply<RenewalReply> {
     const { generation: expected_generation, ...holder } = handle;
     const body = { ...holder, expected_generation, lease_duration_seconds: lease_seconds, request_id };
-    return this.command('/claims/renew', this.withSignature('renew_lease', body), {
-      timeout_seconds,
-      tries: 1,
-    });
+    const once = { timeout_seconds, tries: 1 };
+    return this.command('/claims/renew', this.withSignature('renew_lease', body), once);
   }
 
   releaseClaim(release: ReleaseClaimRequest): CallReply<ReleaseReply> {
@@ -116,11 +90,8 @@ export class ApiClient extends ProjectEndpoint {
 
   /** Claims the best ready work and returns it with its briefing. */
   next(request: NextTaskRequest = {}, options: { signal?: AbortSignal } = {}): CallReply<NextReply> {
-    const { wait_seconds = 0 } = request;
-    return this.command('/next', this.withSignature('next', withEnvAgent(request)), {
-      wait_seconds,
-      signal: options.signal,
-    });
+    const call = { wait_seconds: request.wait_seconds ?? 0, signal: options.signal };
+    return this.command('/next', this.withSignature('next', withEnvAgent(request)), call);
   }
 
   note(note: AddNoteRequest): CallReply<NoteReply> {
@@ -144,7 +115,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.taskPath(taskId));
   }
 
-  tasks(filter: TaskFilter = {}): CallReply<{ tasks: TaskState[]; next: string | null; position: number }> {
+  tasks(filter: TaskFilter = {}): CallReply<ReplyTo<'list_tasks'>> {
     return this.read(this.path('/tasks'), { ...filter });
   }
 
@@ -152,23 +123,23 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ method: 'POST', path: this.path('/tasks/batch_get'), body: { task_ids } });
   }
 
-  history(taskId: string): CallReply<Lineage> {
+  history(taskId: string): CallReply<ReplyTo<'get_claim_history'>> {
     return this.read(this.taskPath(taskId, '/history'));
   }
 
-  results(taskId: string): CallReply<{ results: TaskResult[] }> {
+  results(taskId: string): CallReply<ReplyTo<'list_results'>> {
     return this.read(this.taskPath(taskId, '/results'));
   }
 
-  result(taskId: string, resultId: string): CallReply<TaskResult> {
+  result(taskId: string, resultId: string): CallReply<ReplyTo<'get_result'>> {
     return this.read(this.taskPath(taskId, `/results/${encodeURIComponent(resultId)}`));
   }
 
-  explain(taskId: string): CallReply<Explanation> {
+  explain(taskId: string): CallReply<ReplyTo<'explain'>> {
     return this.read(this.taskPath(taskId, '/explain'));
   }
 
-  putBlob(sha256: string, bytes: Uint8Array): CallReply<{ sha256: string; size_bytes: number }> {
+  putBlob(sha256: string, bytes: Uint8Array): CallReply<ReplyTo<'put_blob'>> {
     const content_type = 'application/octet-stream';
     return this.http.json({ method: 'PUT', path: this.path(`/blobs/${sha256}`), body: bytes, content_type });
   }
@@ -177,23 +148,21 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) });
   }
 
-  status(options: { at?: number } = {}): CallReply<ProjectStatus> {
+  status(options: { at?: number } = {}): CallReply<ReplyTo<'status'>> {
     return this.read(this.path('/status'), options);
   }
 
-  agents(
-    options: { at?: number } = {},
-  ): CallReply<{ agents: AgentView[]; next: string | null; position: number; last_updated: string | null }> {
+  agents(options: { at?: number } = {}): CallReply<ReplyTo<'agents'>> {
     return this.read(this.path('/agents'), options);
   }
 
-  projects(): CallReply<{ projects: readonly ProjectSummary[]; next: string | null }> {
+  projects(): CallReply<ReplyTo<'list_projects'>> {
     return this.read(this.tenantPath('/projects'));
   }
 
   // Operators and reviewers
 
-  operate(taskId: string, verb: wire.OperatorVerb, request: OperateTaskRequest): CallReply<OperatorResult> {
+  operate(taskId: string, verb: OperatorVerb, request: OperateTaskRequest): CallReply<ReplyTo<OperatorVerb>> {
     return this.command(`/tasks/${encodeURIComponent(taskId)}/${verb}`, request);
   }
 
@@ -205,7 +174,7 @@ export class ApiClient extends ProjectEndpoint {
   // Sessions
 
   openSession(
-    request: Omit<wire.SessionBody, 'project_id' | 'signature'> & { project_id?: string },
+    request: Omit<SessionBody, 'project_id' | 'signature'> & { project_id?: string },
   ): CallReply<SessionResult> {
     const body = withRequestId({ project_id: this.project, ...request });
     return this.http.json({ method: 'POST', path: this.tenantPath('/sessions'), body });
@@ -215,21 +184,21 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ method: 'DELETE', path: this.sessionPath(sessionId) });
   }
 
-  sessions(): CallReply<{ sessions: SessionRecord[]; next: string | null }> {
+  sessions(): CallReply<ReplyTo<'list_sessions'>> {
     return this.read(this.tenantPath('/sessions'));
   }
 
-  session(sessionId: string): CallReply<SessionMemory> {
+  session(sessionId: string): CallReply<ReplyTo<'get_session'>> {
     return this.read(this.sessionPath(sessionId));
   }
 
-  sessionClaims(sessionId: string): CallReply<{ claimBatcher: TaskClaim[] }> {
+  sessionClaims(sessionId: string): CallReply<ReplyTo<'get_active_claims_for_session'>> {
     return this.read(`${this.sessionPath(sessionId)}/claims`);
   }
 
   // Plan and settings
 
-  plan(): CallReply<{ version: number; plan: PlanInput }> {
+  plan(): CallReply<PlanView> {
     return this.read(this.path('/plan'));
   }
 
@@ -253,7 +222,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/policy'));
   }
 
-  putPolicy(change: UnsignedBody<wire.PolicyBody>): CallReply<Policy> {
+  putPolicy(change: UnsignedBody<PolicyBody>): CallReply<Policy> {
     return this.http.json({ method: 'PUT', path: this.path('/policy'), body: withRequestId(change) });
   }
 
@@ -261,37 +230,35 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.tenantPath('/limits'));
   }
 
-  putLimits(change: UnsignedBody<wire.LimitsBody>): CallReply<Limits> {
+  putLimits(change: UnsignedBody<LimitsBody>): CallReply<Limits> {
     return this.http.json({ method: 'PUT', path: this.tenantPath('/limits'), body: withRequestId(change) });
   }
 
-  keys(): CallReply<{ keys: readonly wire.ApiKey[] }> {
+  keys(): CallReply<ReplyTo<'list_keys'>> {
     return this.read(this.tenantPath('/keys'));
   }
 
-  createKey(request: CreateKeyRequest): CallReply<wire.CreatedApiKey> {
+  createKey(request: CreateKeyRequest): CallReply<ReplyTo<'create_key'>> {
     return this.http.json({ method: 'POST', path: this.tenantPath('/keys'), body: withRequestId(request) });
   }
 
-  revokeKey(keyId: string): CallReply<wire.ApiKey> {
+  revokeKey(keyId: string): CallReply<ReplyTo<'revoke_key'>> {
     return this.http.json({ method: 'DELETE', path: this.tenantPath(`/keys/${encodeURIComponent(keyId)}`) });
   }
 
   // Events
 
-  events(filter: EventFilter = {}): CallReply<{ events: EventEnvelope[]; next: string }> {
+  events(filter: EventFilter = {}): CallReply<ReplyTo<'events'>> {
     return this.read(this.path('/events'), { ...filter });
   }
 
   /** Appends a methodology event. */
-  appendEvent(event: Readonly<Record<string, unknown>>): CallReply<EventEnvelope> {
+  appendEvent(event: Readonly<Record<string, unknown>>): CallReply<ReplyTo<'append_event'>> {
     return this.command('/events', event);
   }
 
   /** Imports events of other tools, at most 1,000 at once. Events that are already present are skipped. */
-  importEvents(
-    events: readonly Readonly<Record<string, unknown>>[],
-  ): CallReply<{ written: number; already_there: number }> {
+  importEvents(events: readonly Readonly<Record<string, unknown>>[]): CallReply<ReplyTo<'import_events'>> {
     return this.command('/events/import', { events });
   }
 
@@ -303,19 +270,14 @@ export class ApiClient extends ProjectEndpoint {
     filter: Omit<EventFilter, 'limit'> = {},
     options: { signal?: AbortSignal } = {},
   ): AsyncGenerator<FollowedEvent> {
-    const { after, ...query } = filter;
-    const request = { method: 'GET' as const, path: this.path('/events/stream'), query: { ...query, after } };
+    const request = { method: 'GET', path: this.path('/events/stream'), query: { ...filter } } as const;
     return follow(this.http, request, options.signal ?? new AbortController().signal);
   }
 
-  private createBatcher<T>(
-    path: string,
-    batchPath: string,
-    name: 'claims' | 'items',
-  ): CallBatcher<object, T> {
-    return new CallBatcher<object, T>({
-      sendOne: (body) => this.command(path, body),
-      sendBatch: (bodies) => this.command(batchPath, { [name]: bodies }),
-    });
+  private createBatcher<T>(path: string, name: 'claims' | 'items'): CallBatcher<object, T> {
+    return new CallBatcher<object, T>(
+      (body) => this.command(path, body),
+      (bodies) => this.command(`${path}/batch`, { [name]: bodies }),
+    );
   }
 }

@@ -4,7 +4,7 @@ import { expectNoProblem, openClientHarness, planOf } from './testing/client-har
 const idOf = (n: number) => `A-${String(n).padStart(3, '0')}-part`;
 const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
 
-test('a hundred claims, renewals and results made at once take a few requests, each with its own fate', async () => {
+test('a hundred concurrent claims, renewals and results take a few requests, each with its own reply', async () => {
   const { genesis, proxy } = await openClientHarness(planOf({ A: 99 }));
   const claims = await Promise.all(
     numbers.map((n) => genesis.claimTask({ task_id: idOf(n), agent_id: 'agent-a', session_id: 'sess-a' })),
@@ -31,7 +31,7 @@ test('a hundred claims, renewals and results made at once take a few requests, e
   expect(proxy.requests.length).toBeLessThan(12);
 });
 
-test('a lone call goes alone', async () => {
+test('sends a single call without a batch', async () => {
   const { genesis, proxy } = await openClientHarness(planOf({ A: 2 }));
   for (const n of [1, 2]) {
     await genesis.claimTask({ task_id: idOf(n), agent_id: 'agent-a', session_id: 'sess-a' });
@@ -42,7 +42,7 @@ test('a lone call goes alone', async () => {
   ]);
 });
 
-test('one malformed call among many costs the others nothing', async () => {
+test('a malformed call does not affect the others in its batch', async () => {
   const { genesis } = await openClientHarness(planOf({ A: 3 }));
   const replies = await Promise.all(
     [idOf(1), 'not an id', idOf(2), idOf(3)].map((task_id) =>
@@ -57,7 +57,7 @@ test('one malformed call among many costs the others nothing', async () => {
   ]);
 });
 
-test('a batch whose reply is lost is repeated and happens once', async () => {
+test('repeats a batch whose reply is lost, and it takes effect once', async () => {
   const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 50 }));
   let lost = 0;
   proxy.actionFor = (request) => (request.endsWith('/batch') && lost++ === 0 ? 'lose_reply' : 'pass');

@@ -1,4 +1,5 @@
 import { type ApiProblem, isProblem } from './replies.js';
+import type { CallReply } from './requests.js';
 
 const ITEMS_MAX = 500;
 /** Below the 1 MiB limit of a command, leaving space for what surrounds the items. */
@@ -12,13 +13,6 @@ interface PendingCall<Body, Reply> {
   readonly settle: (reply: Reply | ApiProblem) => void;
 }
 
-export interface BatchTransport<Body, Reply> {
-  readonly sendOne: (body: Body) => Promise<Reply | ApiProblem>;
-  readonly sendBatch: (
-    bodies: readonly Body[],
-  ) => Promise<{ results: readonly (Reply | ApiProblem)[] } | ApiProblem>;
-}
-
 /**
  * Batches the calls of one kind within a process. A single call is sent alone and at once; calls made in one turn of
  * the event loop while others are under way share a request, each with its own request_id and reply.
@@ -28,11 +22,15 @@ export class CallBatcher<Body extends object, Reply> {
   private inFlight = 0;
   private isFlushScheduled = false;
 
-  constructor(private readonly transport: BatchTransport<Body, Reply>) {}
+  constructor(
+    private readonly sendAlone: (body: Body) => CallReply<Reply>,
+    private readonly sendBatch: (
+      bodies: readonly Body[],
+    ) => CallReply<{ results: readonly (Reply | ApiProblem)[] }>,
+  ) {}
 
-  call(body: Body): Promise<Reply | ApiProblem> {
-    if (this.inFlight === 0 && this.pending.length === 0)
-      return this.trackInFlight(this.transport.sendOne(body));
+  call(body: Body): CallReply<Reply> {
+    if (this.inFlight === 0 && this.pending.length === 0) return this.trackInFlight(this.sendAlone(body));
     return new Promise((settle) => {
       this.pending.push({ body, size_bytes: Buffer.byteLength(JSON.stringify(body)), settle });
       this.scheduleFlush();
@@ -63,8 +61,13 @@ export class CallBatcher<Body extends object, Reply> {
   private async sendCalls(calls: readonly PendingCall<Body, Reply>[]): Promise<void> {
     const [only] = calls;
     if (calls.length === 1 && only !== undefined) return this.sendOne(only);
-    const reply = await this.transport.sendBatch(calls.map(({ body }) => body)).catch(clientError);
-    if (isProblem(reply)) return this.sendSeparately(calls, reply);
+    const reply = await this.sendBatch(calls.map(({ body }) => body)).catch(clientError);
+    if (isProblem(reply)) {
+      // One malformed call, or a batch that is too large, fails all of it: sent alone, each call gets its own reply.
+      const isPerCall = reply.status === 400 || reply.status === 413;
+      for (const call of calls) await (isPerCall ? this.sendOne(call) : call.settle(reply));
+      return;
+    }
     await Promise.all(
       calls.map((call, index) => {
         const own = reply.results[index];
@@ -74,20 +77,8 @@ export class CallBatcher<Body extends object, Reply> {
     );
   }
 
-  /** One malformed call, or a batch that is too large, fails all of it: each call is then sent alone to get its own reply. */
-  private async sendSeparately(
-    calls: readonly PendingCall<Body, Reply>[],
-    problem: ApiProblem,
-  ): Promise<void> {
-    if (problem.status !== 400 && problem.status !== 413) {
-      for (const { settle } of calls) settle(problem);
-      return;
-    }
-    for (const call of calls) await this.sendOne(call);
-  }
-
   private async sendOne({ body, settle }: PendingCall<Body, Reply>): Promise<void> {
-    settle(await this.transport.sendOne(body).catch(clientError));
+    settle(await this.sendAlone(body).catch(clientError));
   }
 
   private async trackInFlight<T>(request: Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import { builtFile, openClientHarness, planOf, startChild, tempFolder } from './
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-test('the snippets of docs/sdk.md run one after the other', async () => {
+test('the snippets of docs/sdk.md run in order', async () => {
   const { server, outbox } = await openClientHarness(planOf({ A: 1 }));
   const folder = await tempFolder();
   const client = pathToFileURL(builtFile('index.js')).href;

@@ -1,10 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import type { SignedCommand } from '../core/signing.js';
-import { Http, type HttpRequest, newRequestId, type RetryOptions } from './http.js';
+import { withoutUndefined } from '../core/without-undefined.js';
+import { Http, type HttpOptions, type HttpRequest, newRequestId } from './http.js';
 import type { CallReply } from './requests.js';
 import { publicKeyText, signCommand } from './sign-command.js';
 
-export interface ApiClientOptions {
+export interface ApiClientOptions extends Partial<HttpOptions> {
   /** Default: GENESIS_URL, then the local server. */
   readonly url?: string;
   /** Default: GENESIS_TOKEN. */
@@ -15,9 +16,6 @@ export interface ApiClientOptions {
   readonly project?: string;
   /** Ed25519 key that signs the session's commands. The session must be opened with `public_key`. */
   readonly signing_key?: KeyObject;
-  /** Timeout of one attempt. */
-  readonly timeout_seconds?: number;
-  readonly retry?: RetryOptions;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
@@ -32,18 +30,17 @@ export class ProjectEndpoint {
   constructor(private readonly options: ApiClientOptions = {}) {
     const { env } = process;
     const project = options.project ?? env.GENESIS_PROJECT;
-    if (project === undefined) throw new TypeError('expected options.project or GENESIS_PROJECT');
+    if (project === undefined) {
+      throw new TypeError('No project is given. Pass options.project, or set GENESIS_PROJECT.');
+    }
     this.url = options.url ?? env.GENESIS_URL ?? DEFAULT_URL;
-    if (!URL.canParse(this.url)) throw new TypeError(`expected a URL of a server, got ${this.url}`);
+    if (!URL.canParse(this.url)) {
+      throw new TypeError(`${this.url} is not a valid URL. Pass options.url, or set GENESIS_URL.`);
+    }
     this.tenant = options.tenant ?? env.GENESIS_TENANT ?? 'default';
     this.project = project;
-    const { timeout_seconds, retry } = options;
-    this.http = new Http({
-      url: this.url,
-      token: options.token ?? env.GENESIS_TOKEN,
-      timeout_seconds,
-      retry,
-    });
+    const token = options.token ?? env.GENESIS_TOKEN;
+    this.http = new Http({ ...options, url: this.url, ...withoutUndefined({ token }) });
   }
 
   /** The key to open a session with, so that the server can verify its signatures; null if nothing is signed. */
@@ -62,9 +59,8 @@ export class ProjectEndpoint {
 
   /** Options that recreate this client in another thread, independent of that thread's environment. */
   protected resolvedOptions(): ApiClientOptions {
-    const { url, tenant, project } = this;
-    const { token } = this.http.options;
-    return { ...this.options, url, tenant, project, ...(token === undefined ? {} : { token }) };
+    const { tenant, project } = this;
+    return { ...this.options, ...this.http.options, tenant, project };
   }
 
   protected command<T>(path: string, body: object, options: HttpCallOptions = {}): CallReply<T> {
@@ -97,20 +93,15 @@ type HttpCallOptions = Pick<HttpRequest, 'wait_seconds' | 'timeout_seconds' | 't
 /** Adds a request id before the first attempt. All retries keep it, which makes them the same request. */
 export const withRequestId = <T extends object>(body: T) => ({
   request_id: newRequestId(),
-  ...omitUndefined(body),
+  ...withoutUndefined(body),
 });
 
 export const withEnvSession = <T extends { session_id?: string }>(body: T) => ({
   session_id: process.env.GENESIS_SESSION,
-  ...omitUndefined(body),
+  ...withoutUndefined(body),
 });
 
 export const withEnvAgent = <T extends { agent_id?: string; session_id?: string }>(body: T) => ({
   agent_id: process.env.GENESIS_AGENT,
   ...withEnvSession(body),
 });
-
-/** Drops undefined fields. */
-export function omitUndefined<T extends object>(body: T): T {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
-}

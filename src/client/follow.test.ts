@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
 
-test('every event once and in order, over connections that break', async () => {
+test('delivers every event once and in order over connections that break', async () => {
   const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 30 }));
   const listening = new AbortController();
   const positions: number[] = [];
@@ -30,7 +30,7 @@ test('every event once and in order, over connections that break', async () => {
   expect(positions).toEqual(events.map(({ position }) => position));
 });
 
-test('a feed goes on from a cursor, and ends with its signal', async () => {
+test('a feed resumes from a cursor, and ends with its signal', async () => {
   const { genesis } = await openClientHarness(planOf({ A: 1 }));
   let after = '';
   for await (const { cursor } of genesis.follow()) {
@@ -50,7 +50,7 @@ test('a feed goes on from a cursor, and ends with its signal', async () => {
   expect(types).toContain('CLAIM_ACQUIRED');
 });
 
-test('a request that the server will never like ends the feed with its problem', async () => {
+test('a request that the server refuses permanently ends the feed with its problem', async () => {
   const { genesis } = await openClientHarness(planOf({ A: 1 }));
   const feed = genesis.follow({ after: 'no cursor of ours' });
   await expect(feed.next()).rejects.toMatchObject({ problem: { code: 'INVALID_REQUEST' } });

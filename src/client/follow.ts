@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { type Http, type HttpRequest, isPermanent, problemOf, retryDelayMs } from './http.js';
+import { withoutUndefined } from '../core/without-undefined.js';
+import { type Http, type HttpRequest, isPermanent, problemOf, retryDelayMs, sharedSignal } from './http.js';
 import { GenesisError } from './replies.js';
 import { FRAME_CHARS_MAX, ReplyTooLarge } from './reply-bytes.js';
-import { sharedSignal } from './shared-signal.js';
 
 /** The server sends at least a heartbeat every 15 seconds; after this much silence the connection is considered dead. */
 const SILENCE_MS = 45_000;
@@ -25,9 +25,8 @@ export async function* follow(
 ): AsyncGenerator<FollowedEvent> {
   let cursor: string | undefined;
   for (let failed = 0; !signal.aborted; failed++) {
-    const connection = new SseConnection(http, signal);
     try {
-      for await (const frame of connection.frames(request, cursor)) {
+      for await (const frame of framesOf(http, request, cursor, signal)) {
         failed = 0;
         cursor = frame.id || cursor;
         if (frame.data === '') continue;
@@ -36,8 +35,6 @@ export async function* follow(
       }
     } catch (error) {
       if (error instanceof GenesisError) throw error;
-    } finally {
-      connection.close();
     }
     if (!signal.aborted) await sleep(retryDelayMs(failed + 1), undefined, { signal }).catch(() => {});
   }
@@ -48,23 +45,20 @@ interface SseFrame {
   readonly data: string;
 }
 
-class SseConnection {
-  private readonly ending = new AbortController();
-  private readonly abort = () => this.ending.abort();
-  private silenceTimer: NodeJS.Timeout | undefined;
-
-  constructor(
-    private readonly http: Http,
-    private readonly signal: AbortSignal,
-  ) {
-    sharedSignal(signal).addEventListener('abort', this.abort);
-  }
-
-  async *frames(request: HttpRequest, cursor: string | undefined): AsyncGenerator<SseFrame> {
-    const headers: Record<string, string> = { accept: 'text/event-stream' };
-    if (cursor !== undefined) headers['last-event-id'] = cursor;
-    this.resetSilenceTimer();
-    const response = await this.http.openStream({ ...request, headers }, this.ending.signal);
+/** The frames of one connection, which ends with this generator, on abort, or after a silence. */
+async function* framesOf(
+  http: Http,
+  request: HttpRequest,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<SseFrame> {
+  const connection = new AbortController();
+  const close = () => connection.abort();
+  sharedSignal(signal).addEventListener('abort', close);
+  const silenceTimer = setTimeout(close, SILENCE_MS);
+  try {
+    const headers = withoutUndefined({ accept: 'text/event-stream', 'last-event-id': cursor });
+    const response = await http.open({ ...request, headers }, connection.signal);
     if (!response.ok) {
       const problem = await problemOf(response);
       if (isFinalStatus(response.status) || isPermanent(problem)) throw new GenesisError(problem);
@@ -73,28 +67,18 @@ class SseConnection {
     const text = new TextDecoder();
     let rest = '';
     for await (const chunk of response.body ?? []) {
-      this.resetSilenceTimer();
+      silenceTimer.refresh();
       const blocks = (rest + text.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
       rest = blocks.pop() ?? '';
       if (rest.length > FRAME_CHARS_MAX) {
         throw new GenesisError(new ReplyTooLarge(response.status, FRAME_CHARS_MAX).problem);
       }
-      for (const block of blocks) {
-        const frame = parseFrame(block);
-        if (frame !== null) yield frame;
-      }
+      yield* blocks.map(parseFrame).filter((frame) => frame !== null);
     }
-  }
-
-  close(): void {
-    clearTimeout(this.silenceTimer);
-    this.signal.removeEventListener('abort', this.abort);
-    this.abort();
-  }
-
-  private resetSilenceTimer(): void {
-    clearTimeout(this.silenceTimer);
-    this.silenceTimer = setTimeout(this.abort, SILENCE_MS);
+  } finally {
+    clearTimeout(silenceTimer);
+    signal.removeEventListener('abort', close);
+    close();
   }
 }
 

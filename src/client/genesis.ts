@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { ApiClient } from './api-client.js';
 import type { ApiClientOptions } from './endpoint.js';
-import { defaultOutbox, type FinishedResult, Outbox, outboxFolder, type SubmitOutcome } from './outbox.js';
+import { defaultOutbox, Outbox, outboxFolder, type SubmitFinished, type SubmitOutcome } from './outbox.js';
 import { LeaseRenewals } from './renewals.js';
-import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
+import { isProblem } from './replies.js';
 import { WorkLoop } from './work-loop.js';
 import type { WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
 
@@ -28,9 +28,8 @@ export class Genesis extends ApiClient {
   /** Claims work and passes it to `handler` until none is left, renewing each claim meanwhile. */
   async work(options: WorkOptions, handler: WorkHandler): Promise<WorkSummary> {
     const renewals = await LeaseRenewals.start(this.resolvedOptions(), (renewal) => this.renewOnce(renewal));
-    const submit = (finished: FinishedResult) => this.submitFinished(finished);
     try {
-      const dependencies = { client: this, outbox: this.outbox, renewals, submit };
+      const dependencies = { client: this, outbox: this.outbox, renewals, submit: this.submitFinished };
       return await new WorkLoop(dependencies, options, handler).run();
     } finally {
       await renewals.stop();
@@ -39,7 +38,7 @@ export class Genesis extends ApiClient {
 
   /** Submits finished results that an earlier run left behind. */
   flushOutbox(): Promise<readonly SubmitOutcome[]> {
-    return this.outbox.flush((finished) => this.submitFinished(finished));
+    return this.outbox.flush(this.submitFinished);
   }
 
   /** Outcomes of the results that `work` produced on this machine, in this run and earlier ones. */
@@ -47,13 +46,12 @@ export class Genesis extends ApiClient {
     return this.outbox.outcomes();
   }
 
-  private async submitFinished(finished: FinishedResult): Promise<SubmissionReply | ApiProblem> {
-    const { task_id, session_id, claim_id, generation, request_id, result_data } = finished;
-    const handle = { task_id, session_id, claim_id, generation, request_id };
+  private readonly submitFinished: SubmitFinished = async (finished) => {
+    const { agent_id: _, finished_at: __, result_data, ...handle } = finished;
     const bytes = Buffer.from(JSON.stringify(result_data));
     if (bytes.length <= INLINE_BYTES_MAX) return this.submitResult({ ...handle, result_data });
     const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
     const stored = await this.putBlob(blob_sha256, bytes);
     return isProblem(stored) ? stored : this.submitResult({ ...handle, blob_sha256 });
-  }
+  };
 }

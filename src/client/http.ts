@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withoutUndefined } from '../core/without-undefined.js';
 import type { ApiProblem } from './replies.js';
 import { BLOB_BYTES_MAX, bytesOf, jsonOf, ReplyTooLarge } from './reply-bytes.js';
-import { sharedSignal } from './shared-signal.js';
 
 /** Limits for retrying a request that may have taken effect. */
 export interface RetryOptions {
@@ -12,10 +13,12 @@ export interface RetryOptions {
 
 export interface HttpOptions {
   readonly url: string;
-  readonly token?: string | undefined;
+  readonly token?: string;
+  /** Answers the requests instead of the server at `url`: `app.fetch` of an app in this process. */
+  readonly fetch?: (request: Request) => Response | Promise<Response>;
   /** Timeout of one attempt; a long poll adds its wait time. */
-  readonly timeout_seconds?: number | undefined;
-  readonly retry?: RetryOptions | undefined;
+  readonly timeout_seconds?: number;
+  readonly retry?: RetryOptions;
 }
 
 export interface HttpRequest {
@@ -38,13 +41,16 @@ interface AttemptFailure {
   readonly problem: ApiProblem;
   /** False if no server was reached, so nothing happened. */
   readonly may_have_happened: boolean;
-  readonly retry_after_ms?: number;
+  /** Null: the server names no time. */
+  readonly retry_after_ms: number | null;
 }
 type AttemptOutcome<T> = { readonly reply: T } | AttemptFailure;
 
 const DEFAULT_TRIES = 10;
 const DEFAULT_WITHIN_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
+/** A longer timer fires at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 2000;
 /** Statuses after which the outcome is unknown, or the request may be sent again. */
@@ -65,8 +71,9 @@ export class Http {
   }
 
   /** A single attempt that returns the open response, for streaming. */
-  openStream(request: HttpRequest, signal: AbortSignal): Promise<Response> {
-    return fetch(this.urlOf(request), this.requestInit(request, signal));
+  async open(request: HttpRequest, signal: AbortSignal): Promise<Response> {
+    const [url, init] = [this.urlOf(request), this.requestInit(request, signal)];
+    return this.options.fetch === undefined ? fetch(url, init) : this.options.fetch(new Request(url, init));
   }
 
   private async send<T>(
@@ -94,17 +101,19 @@ export class Http {
     read: (response: Response) => Promise<T>,
   ): Promise<AttemptOutcome<T | ApiProblem>> {
     const trySeconds = request.timeout_seconds ?? this.options.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS;
-    const timeoutMs = (trySeconds + (request.wait_seconds ?? 0)) * 1000;
+    const timeoutMs = Math.min((trySeconds + (request.wait_seconds ?? 0)) * 1000, TIMER_MS_MAX);
     const limit = new AbortController();
     const stop = () => limit.abort();
     const timer = setTimeout(stop, timeoutMs);
     sharedSignal(request.signal)?.addEventListener('abort', stop);
     if (request.signal?.aborted) stop();
     try {
-      const response = await fetch(this.urlOf(request), this.requestInit(request, limit.signal));
-      if (isProblemResponse(response)) return await refusedOutcome(response);
-      if (response.ok || isJson(response)) return { reply: await read(response) };
-      return await refusedOutcome(response);
+      const response = await this.open(request, limit.signal);
+      const contentType = response.headers.get('content-type') ?? '';
+      const isReply =
+        !contentType.startsWith('application/problem+json') &&
+        (response.ok || contentType.startsWith('application/json'));
+      return isReply ? { reply: await read(response) } : await refusedOutcome(response);
     } catch (error) {
       if (error instanceof ReplyTooLarge) return { reply: error.problem };
       return noAnswerFailure(this.options.url, error, limit.signal.aborted);
@@ -115,9 +124,7 @@ export class Http {
   }
 
   private urlOf({ path, query = {} }: HttpRequest): string {
-    const params = new URLSearchParams();
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined) params.set(name, String(value));
+    const params = new URLSearchParams(withoutUndefined(query) as Record<string, string>);
     const search = params.size === 0 ? '' : `?${params}`;
     return `${this.options.url.replace(/\/+$/, '')}${path}${search}`;
   }
@@ -128,23 +135,26 @@ export class Http {
     if (this.options.token !== undefined) headers.authorization = `Bearer ${this.options.token}`;
     // A Genesis server never redirects: a redirect target is another
     // server, and must get neither the token nor the body.
-    const redirect = 'manual';
-    if (body === undefined) return { method, headers, signal, redirect };
+    const init: RequestInit = { method, headers, signal, redirect: 'manual' };
+    if (body === undefined) return init;
     headers['content-type'] = content_type ?? 'application/json';
-    const bytes = content_type === undefined ? JSON.stringify(body) : (body as string | Uint8Array);
-    return { method, headers, signal, redirect, body: bytes };
+    return {
+      ...init,
+      body: content_type === undefined ? JSON.stringify(body) : (body as string | Uint8Array),
+    };
   }
+}
+
+/** Removes the listener limit of a signal that many calls share: Node warns of a leak from the eleventh listener on. */
+export function sharedSignal<T extends AbortSignal | undefined>(signal: T): T {
+  if (signal !== undefined) setMaxListeners(0, signal);
+  return signal;
 }
 
 /** Exponential backoff with jitter, so that a fleet does not reconnect all at once. */
 export function retryDelayMs(attempt: number): number {
   return Math.min(PAUSE_MS * 2 ** (attempt - 1), PAUSE_MS_MAX) * (0.5 + Math.random() / 2);
 }
-
-const contentType = (response: Response): string => response.headers.get('content-type') ?? '';
-const isProblemResponse = (response: Response): boolean =>
-  contentType(response).startsWith('application/problem+json');
-const isJson = (response: Response): boolean => contentType(response).startsWith('application/json');
 
 export async function problemOf(response: Response): Promise<ApiProblem> {
   const { status } = response;
@@ -154,7 +164,7 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
     return { ...body, code, detail: body.detail ?? response.statusText, status };
   } catch (error) {
     if (error instanceof ReplyTooLarge) return error.problem;
-    return { code: `HTTP_${status}`, detail: `The server answered ${status} without a reason.`, status };
+    return { code: `HTTP_${status}`, detail: `The server responded with ${status} and no details.`, status };
   }
 }
 
@@ -165,7 +175,7 @@ async function refusedOutcome(response: Response): Promise<AttemptOutcome<ApiPro
   const problem = await problemOf(response);
   if (!TRANSIENT_STATUSES.has(response.status) || isPermanent(problem)) return { reply: problem };
   const retry_after_ms = retryAfterMs(response.headers.get('retry-after'));
-  return { problem, may_have_happened: true, ...(retry_after_ms === null ? {} : { retry_after_ms }) };
+  return { problem, may_have_happened: true, retry_after_ms };
 }
 
 /** Parses seconds or an HTTP date. Adds jitter, so that clients do not retry at the same moment. */
@@ -179,13 +189,13 @@ const NEVER_SENT_CODES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHO
 
 function noAnswerFailure(url: string, error: unknown, isTimedOut: boolean): AttemptFailure {
   const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-  const why = isTimedOut ? 'no answer in time' : (cause?.code ?? cause?.message ?? String(error));
-  const detail = `No answer from ${url} (${why}). It may have happened: repeat it with the same request_id.`;
+  const why = isTimedOut ? 'timed out' : (cause?.code ?? cause?.message ?? String(error));
+  const detail = `No response from ${url} (${why}). The outcome is unknown: retry with the same request_id.`;
   const may_have_happened = !NEVER_SENT_CODES.has(cause?.code ?? '');
-  return { problem: { code: 'UNKNOWN', detail, status: 0 }, may_have_happened };
+  return { problem: { code: 'UNKNOWN', detail, status: 0 }, may_have_happened, retry_after_ms: null };
 }
 
 function unreachable(url: string, problem: ApiProblem): ApiProblem {
-  const detail = `No server answers at ${url}: nothing happened. Start one with \`gen up\`, or set GENESIS_URL.`;
+  const detail = `No server responds at ${url}. Nothing was changed. Start one with \`gen up\`, or set GENESIS_URL.`;
   return { ...problem, code: 'UNREACHABLE', detail };
 }

@@ -1,5 +1,8 @@
+import type { Limits } from '../core/contract/settings.js';
+import { withoutUndefined } from '../core/without-undefined.js';
 import type { ApiClient } from './api-client.js';
 import { isProblem } from './replies.js';
+import type { CallReply } from './requests.js';
 
 const DEFAULT_LEASE_SECONDS = 300;
 /** Minimum proposed lease, however short the work, so that a server restart within it costs no claim. */
@@ -14,20 +17,21 @@ const DURATION_PERCENTILE = 0.9;
  */
 export class LeaseProposals {
   private readonly durations = new Map<string, Promise<number[]>>();
-  private bounds: Promise<{ min_seconds: number; max_seconds: number }> | null = null;
+  private limits: CallReply<Limits> | null = null;
 
   constructor(private readonly client: ApiClient) {}
 
   async proposeFor(track: string | undefined): Promise<number> {
-    this.bounds ??= this.readBounds();
-    const { min_seconds, max_seconds } = await this.bounds;
+    this.limits ??= this.client.limits();
+    const limits = await this.limits;
+    if (isProblem(limits)) return DEFAULT_LEASE_SECONDS;
     const durations = [...(await this.durationsOf(track))].sort((a, b) => a - b);
     const percentileMs = durations[Math.ceil(durations.length * DURATION_PERCENTILE) - 1];
     const seconds =
       percentileMs === undefined
         ? DEFAULT_LEASE_SECONDS
         : Math.max(Math.ceil(percentileMs / 1000), LEASE_SECONDS_MIN);
-    return Math.min(Math.max(seconds, min_seconds), max_seconds);
+    return Math.min(Math.max(seconds, limits.min_lease_duration_seconds), limits.max_lease_duration_seconds);
   }
 
   async recordDuration(track: string | undefined, durationMs: number): Promise<void> {
@@ -43,24 +47,12 @@ export class LeaseProposals {
   }
 
   private async readDurations(track: string | undefined): Promise<number[]> {
-    const done = await this.client.tasks({
-      phase: 'COMPLETED',
-      limit: SAMPLE_TASKS_MAX,
-      ...(track === undefined ? {} : { track }),
-    });
+    const sample = withoutUndefined({ phase: 'COMPLETED', limit: SAMPLE_TASKS_MAX, track } as const);
+    const done = await this.client.tasks(sample);
     if (isProblem(done)) return [];
     return done.tasks.flatMap(({ claim, result }) => {
       if (claim === null || result === null || claim.generation !== result.generation) return [];
       return [Date.parse(result.submitted_at) - Date.parse(claim.claimed_at)];
     });
-  }
-
-  private async readBounds(): Promise<{ min_seconds: number; max_seconds: number }> {
-    const limits = await this.client.limits();
-    if (isProblem(limits)) return { min_seconds: DEFAULT_LEASE_SECONDS, max_seconds: DEFAULT_LEASE_SECONDS };
-    return {
-      min_seconds: limits.min_lease_duration_seconds,
-      max_seconds: limits.max_lease_duration_seconds,
-    };
   }
 }

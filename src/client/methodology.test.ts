@@ -7,7 +7,7 @@ const files = {
   '../specification/INTENT.md': '# Sign in\n\nPeople sign in with a key.\n',
 };
 
-test('every call of the methodology reaches its project, and answers with a typed value', async () => {
+test('every methodology call reaches its project and returns a typed value', async () => {
   const { genesis } = await openClientHarness(planOf({ A: 1 }));
   const { methodology } = genesis;
   expect(expectNoProblem(await methodology.init({ files })).feature_count).toBe(1);

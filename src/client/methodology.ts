@@ -1,22 +1,32 @@
-import type * as wire from '../coordinator/methodology/wire.js';
-import type { ConfigureResult } from '../coordinator/wire/index.js';
-import type { FeatureView } from '../core/methodology/views/feature-view.js';
-import type { HealthReport } from '../core/methodology/views/health.js';
-import type { MethodologyStatus } from '../core/methodology/views/status.js';
-import type { ZoomView } from '../core/methodology/views/zoom.js';
-import { omitUndefined, withRequestId } from './endpoint.js';
+import type {
+  CheckpointBody,
+  DecideReviewBody,
+  FoldBackBody,
+  GapsBody,
+  SpawnBody,
+  StartBody,
+  VersionReleaseBody,
+} from '../core/contract/methodology.js';
+import type {
+  FeatureView,
+  HealthReport,
+  MethodologyStatus,
+  TraceBody,
+  ZoomBody,
+} from '../core/contract/methodology-views.js';
+import type { LogPosition } from '../core/contract/schema.js';
+import { withRequestId } from './endpoint.js';
 import type { HttpRequest } from './http.js';
 import type { GateReply } from './replies.js';
-import type { CallReply } from './requests.js';
+import type { CallReply, ReplyTo } from './requests.js';
 
 /** Sends a call to the server with the client's tenant and credential. */
 export type SendRequest = <T>(
   request: Pick<HttpRequest, 'method' | 'path' | 'query' | 'body'>,
 ) => CallReply<T>;
 
-type SeenReply<T> = CallReply<T & wire.LogPosition>;
+type SeenReply<T> = CallReply<T & LogPosition>;
 
-/** The methodology calls of one project. */
 export class MethodologyClient {
   constructor(
     private readonly projectId: string,
@@ -26,12 +36,12 @@ export class MethodologyClient {
   /** Configures the project for the methodology, or updates its configuration: YAML files by path. */
   init(
     request: { files?: Readonly<Record<string, string>>; request_id?: string } = {},
-  ): CallReply<ConfigureResult> {
+  ): CallReply<ReplyTo<'init'>> {
     return this.post('/api/init', request);
   }
 
   /** Recommends the next work. Writes nothing. */
-  start(request: wire.StartBody = {}): CallReply<wire.StartReply> {
+  start(request: StartBody = {}): CallReply<ReplyTo<'start'>> {
     return this.post('/api/start', request);
   }
 
@@ -48,50 +58,47 @@ export class MethodologyClient {
   gantt(): SeenReply<{ gantt: string }> {
     return this.get('/api/status', { gantt: 'true' });
   }
-  zoom(request: wire.ZoomBody = {}): SeenReply<ZoomView> {
+  zoom(request: ZoomBody = {}): CallReply<ReplyTo<'zoom'>> {
     return this.get('/api/zoom', { ...request });
   }
-  trace(request: wire.TraceBody): CallReply<wire.TraceReply> {
+  trace(request: TraceBody): CallReply<ReplyTo<'trace'>> {
     return this.get('/api/trace', { ...request });
   }
 
-  spawn(request: wire.SpawnBody): CallReply<wire.SpawnReply> {
+  spawn(request: SpawnBody): CallReply<ReplyTo<'spawn'>> {
     return this.post('/api/spawn', request);
   }
-  foldBack(request: wire.FoldBackBody): CallReply<wire.FoldBackReply> {
+  foldBack(request: FoldBackBody): CallReply<ReplyTo<'fold_back'>> {
     return this.post('/api/spawn/fold_back', request);
   }
-  checkpoint(request: wire.CheckpointBody): CallReply<wire.CheckpointReply> {
+  checkpoint(request: CheckpointBody): CallReply<ReplyTo<'checkpoint'>> {
     return this.post('/api/checkpoint', request);
   }
 
   /** Candidates that wait for a human. */
-  reviews(): CallReply<wire.ReviewsReply> {
+  reviews(): CallReply<ReplyTo<'pending_reviews'>> {
     return this.get('/api/review');
   }
-  review(request: wire.MethodologyReviewBody): CallReply<GateReply> {
+  review(request: DecideReviewBody): CallReply<GateReply> {
     return this.post('/api/review', request);
   }
 
-  gaps(request: wire.GapsBody): CallReply<wire.GapsReply> {
+  gaps(request: GapsBody): CallReply<ReplyTo<'validate_gaps'>> {
     return this.post('/api/gaps', request);
   }
-  gapsFound(): CallReply<wire.GapsFoundReply> {
+  gapsFound(): CallReply<ReplyTo<'known_gaps'>> {
     return this.get('/api/gaps');
   }
-  release(request: wire.VersionReleaseBody): CallReply<wire.VersionReleaseReply> {
+  release(request: VersionReleaseBody): CallReply<ReplyTo<'release'>> {
     return this.post('/api/release', request);
   }
 
   private post<T>(path: string, request: object): CallReply<T> {
-    return this.send({
-      method: 'POST',
-      path,
-      body: { project_id: this.projectId, ...withRequestId(request) },
-    });
+    const body = { project_id: this.projectId, ...withRequestId(request) };
+    return this.send({ method: 'POST', path, body });
   }
 
   private get<T>(path: string, query: Readonly<Record<string, string | undefined>> = {}): CallReply<T> {
-    return this.send({ method: 'GET', path, query: { project_id: this.projectId, ...omitUndefined(query) } });
+    return this.send({ method: 'GET', path, query: { project_id: this.projectId, ...query } });
   }
 }

@@ -38,7 +38,7 @@ const ACCEPTED: SubmissionReply = {
 };
 
 test.each(['lose_request', 'lose_reply'] as const)(
-  'an agent killed between its result and the answer (%s): the next start submits it, and it counts once',
+  'the next start submits the result of an agent that was killed before the reply (%s), and it counts once',
   async (loss) => {
     const { genesis, direct, proxy, outbox } = await openClientHarness(planOf({ A: 1 }));
     proxy.actionFor = (request) => (request.endsWith('/results') ? loss : 'pass');
@@ -61,7 +61,7 @@ test.each(['lose_request', 'lose_reply'] as const)(
   },
 );
 
-test('a server killed and started again loses nothing, and nothing counts twice', async () => {
+test('a server that is killed and restarted loses no result, and counts none twice', async () => {
   const root = join(await tempFolder(), 'store');
   const first = startChild(childOf('server'), [root]);
   const port = (await first.nextLine()) ?? '';
@@ -82,7 +82,7 @@ test('a server killed and started again loses nothing, and nothing counts twice'
   expect(new Set(events.map(({ task_id }) => task_id)).size).toBe(6);
 });
 
-test('two who flush at once send a result once; its outcome is remembered and its file is gone', async () => {
+test('concurrent flushes send a result once, record its outcome and remove its file', async () => {
   const outbox = new Outbox(await tempFolder());
   await outbox.returnToPending(await outbox.put(FINISHED));
   const sent: string[] = [];
@@ -97,7 +97,7 @@ test('two who flush at once send a result once; its outcome is remembered and it
   expect(await outbox.pending()).toBe(0);
 });
 
-test('what was not answered for good stays; what was refused and not kept by the server is kept here', async () => {
+test('keeps a result without a final answer, and a refused result that the server does not keep', async () => {
   const outbox = new Outbox(await tempFolder());
   await outbox.returnToPending(await outbox.put(FINISHED));
   await outbox.flush(async () => ({ code: 'UNAUTHENTICATED', detail: 'the key expired', status: 401 }));
@@ -107,6 +107,7 @@ test('what was not answered for good stays; what was refused and not kept by the
     reason: 'SESSION_MISMATCH',
     work_lost: true,
     work_product_ref: null,
+    next: 'Use the handle that the grant returned.',
   } as const;
   const [outcome] = await outbox.flush(async () => ({ ...ACCEPTED, ...refused }));
   expect(outcome).toMatchObject({ accepted: false, reason: 'SESSION_MISMATCH' });
@@ -114,7 +115,7 @@ test('what was not answered for good stays; what was refused and not kept by the
   expect(await outbox.pending()).toBe(0);
 });
 
-describe('where the disk does not take it', () => {
+describe('when the outbox cannot be written', () => {
   async function withoutDisk() {
     const harness = await openClientHarness(planOf({ A: 1 }));
     const file = join(await tempFolder(), 'full');
@@ -126,15 +127,15 @@ describe('where the disk does not take it', () => {
     return { ...harness, genesis: harness.client({ outbox: file, retry: { tries: 1 } }), warnings };
   }
 
-  test('a result is submitted all the same, and who runs it hears of it', async () => {
+  test('a result is submitted anyway, with a warning', async () => {
     const { genesis, direct, warnings } = await withoutDisk();
     const summary = await genesis.work(AGENT, async () => ({ ok: true }));
     expect(summary).toMatchObject({ accepted: 1, refused: 0, pending: 0 });
     expect(expectNoProblem(await direct.task('A-001-part')).phase).toBe('COMPLETED');
-    expect(warnings.join()).toMatch(/A-001-part cannot be written to .*It is submitted all the same/);
+    expect(warnings.join()).toMatch(/A-001-part cannot be written to .*It is submitted anyway/);
   });
 
-  test('what the server does not answer either is sent again before the run ends', async () => {
+  test('a result that the server does not answer is sent again before the run ends', async () => {
     const { genesis, direct, proxy } = await withoutDisk();
     const stopping = new AbortController();
     let lost = 0;
@@ -150,7 +151,7 @@ describe('where the disk does not take it', () => {
   });
 });
 
-test('an answer that cannot be noted is an answer all the same', async () => {
+test('returns an outcome even if it cannot be recorded', async () => {
   const outbox = new Outbox(await tempFolder());
   const path = await outbox.put(FINISHED);
   await mkdir(join(outbox.folder, 'outcomes.jsonl'));

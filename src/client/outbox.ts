@@ -1,27 +1,31 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import type { LeaseHandle } from './renewer.js';
 import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
 
 /** A finished result to submit, identified by its request_id. */
-export interface FinishedResult {
+export interface FinishedResult extends LeaseHandle {
   readonly request_id: string;
-  readonly task_id: string;
-  readonly session_id: string;
-  readonly claim_id: string;
-  readonly generation: number;
   readonly agent_id: string;
   readonly result_data: unknown;
   readonly finished_at: string;
 }
 
 /** The outcome of a result. There is one for every answered result that `work` produced. */
-export interface SubmitOutcome {
-  readonly request_id: string;
-  readonly task_id: string;
-  readonly agent_id: string;
-  readonly generation: number;
+export interface SubmitOutcome
+  extends Pick<FinishedResult, 'request_id' | 'task_id' | 'agent_id' | 'generation' | 'finished_at'> {
   readonly accepted: boolean;
   /** The server's reason, or the code of its problem with the request. */
   readonly reason: string;
@@ -31,7 +35,6 @@ export interface SubmitOutcome {
   readonly parked: string | null;
   /** The local file that keeps the result if the server does not. */
   readonly kept: string | null;
-  readonly finished_at: string;
   readonly answered_at: string;
 }
 
@@ -72,27 +75,26 @@ export class Outbox {
   async put(finished: FinishedResult): Promise<string> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const path = this.ownedPath(finished.request_id);
-    await writeDurably(`${path}${TEMP_SUFFIX}`, JSON.stringify(finished));
+    await writeFile(`${path}${TEMP_SUFFIX}`, JSON.stringify(finished), { mode: 0o600, flush: true });
     await rename(`${path}${TEMP_SUFFIX}`, path);
     await syncFolder(this.folder);
     return path;
   }
 
   async pending(): Promise<number> {
-    return (await this.names()).filter((name) => name.endsWith(PENDING_SUFFIX) || name.endsWith(OWNED_SUFFIX))
-      .length;
+    return (await this.names(PENDING_SUFFIX, OWNED_SUFFIX)).length;
   }
 
   /** Whether there are results that no process is sending. */
   async hasUnsent(): Promise<boolean> {
-    return (await this.names()).some((name) => name.endsWith(PENDING_SUFFIX));
+    return (await this.names(PENDING_SUFFIX)).length > 0;
   }
 
   /** Sends the results that no other process is sending. Returns the outcomes of those with a final answer. */
   async flush(submit: SubmitFinished): Promise<SubmitOutcome[]> {
     const outcomes: SubmitOutcome[] = [];
     await this.cleanUp();
-    for (const name of await this.names()) {
+    for (const name of await this.names(PENDING_SUFFIX, OWNED_SUFFIX)) {
       const path = await this.takeOwnership(name);
       if (path === null) continue;
       const outcome = await this.send(path, submit);
@@ -104,18 +106,20 @@ export class Outbox {
 
   /** A transient problem is not an answer: the file stays, still owned by this process. */
   async send(path: string, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
-    const finished = await readFinished(path);
-    if (isProblem(finished)) return finished;
+    const text = await readFile(path, 'utf8').catch(() => null);
+    // If the file is gone, another process took this one for dead and sends it.
+    if (text === null)
+      return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
+    const finished = JSON.parse(text) as FinishedResult;
     const reply = await submit(finished);
     if (isProblem(reply) && !isFinalProblem(reply)) return reply;
-    const outcome = outcomeOf(finished, reply, this.refusedPath(finished.request_id));
+    const refusedPath = join(this.folder, `${finished.request_id}${REFUSED_SUFFIX}`);
+    const outcome = outcomeOf(finished, reply, refusedPath);
     await this.settle(path, outcome).catch((error: unknown) => {
       // The server has answered even if that cannot be recorded here: sent again, the result gets the same answer.
-      const summary = `${outcome.task_id} was answered (${outcome.reason})`;
-      process.emitWarning(
-        `${summary}, and that cannot be noted in ${this.folder} (${String(error)}).`,
-        'GenesisWarning',
-      );
+      const what = `The outcome of ${outcome.task_id} (${outcome.reason})`;
+      const why = `cannot be written to ${this.folder} (${String(error)})`;
+      process.emitWarning(`${what} ${why}.`, 'GenesisWarning');
     });
     return outcome;
   }
@@ -154,16 +158,12 @@ export class Outbox {
 
   /** Null if another process is sending it or has sent it. */
   private async takeOwnership(name: string): Promise<string | null> {
-    const isFree =
-      name.endsWith(PENDING_SUFFIX) || (name.endsWith(OWNED_SUFFIX) && (await this.isAbandoned(name)));
-    if (!isFree) return null;
+    if (name.endsWith(OWNED_SUFFIX) && !(await this.isAbandoned(name))) return null;
     const path = this.ownedPath(requestIdOf(name));
-    try {
-      await rename(join(this.folder, name), path);
-      return path;
-    } catch {
-      return null;
-    }
+    return rename(join(this.folder, name), path).then(
+      () => path,
+      () => null,
+    );
   }
 
   private async isAbandoned(name: string): Promise<boolean> {
@@ -176,11 +176,10 @@ export class Outbox {
 
   /** Removes abandoned temporary files, and the oldest refused results beyond the limit. */
   private async cleanUp(): Promise<void> {
-    const names = await this.names();
-    for (const name of names.filter((name) => name.endsWith(TEMP_SUFFIX))) {
+    for (const name of await this.names(TEMP_SUFFIX)) {
       if (await this.isAbandoned(name.slice(0, -TEMP_SUFFIX.length))) await this.remove(name);
     }
-    const refused = names.filter((name) => name.endsWith(REFUSED_SUFFIX));
+    const refused = await this.names(REFUSED_SUFFIX);
     if (refused.length <= REFUSED_MAX) return;
     const aged = await Promise.all(
       refused.map(async (name) => ({ name, at_ms: await this.changedAt(name) })),
@@ -200,21 +199,15 @@ export class Outbox {
   private async appendToLog(outcome: SubmitOutcome): Promise<void> {
     const sizeBytes = (await stat(this.logPath()).catch(() => null))?.size ?? 0;
     if (sizeBytes > LOG_BYTES_MAX) await rename(this.logPath(), this.logPath('.1')).catch(ignoreMissing);
-    const file = await open(this.logPath(), 'a', 0o600);
-    try {
-      await file.appendFile(`${JSON.stringify(outcome)}\n`);
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
+    await appendFile(this.logPath(), `${JSON.stringify(outcome)}\n`, { mode: 0o600, flush: true });
   }
 
-  private async names(): Promise<string[]> {
-    return (await readdir(this.folder).catch(() => [] as string[])).sort();
+  private async names(...suffixes: readonly string[]): Promise<string[]> {
+    const names = await readdir(this.folder).catch(() => [] as string[]);
+    return names.filter((name) => suffixes.some((suffix) => name.endsWith(suffix))).sort();
   }
 
   private ownedPath = (requestId: string) => join(this.folder, `${requestId}~${OWNER}${OWNED_SUFFIX}`);
-  private refusedPath = (requestId: string) => join(this.folder, `${requestId}${REFUSED_SUFFIX}`);
   private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
 }
 
@@ -222,27 +215,14 @@ export class Outbox {
 const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
   (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
 
-/** If the file is gone, another process took this one for dead and sends it. */
-async function readFinished(path: string): Promise<FinishedResult | ApiProblem> {
-  const text = await readFile(path, 'utf8').catch(() => null);
-  if (text !== null) return JSON.parse(text) as FinishedResult;
-  return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
-}
-
 function outcomeOf(
   finished: FinishedResult,
   reply: SubmissionReply | ApiProblem,
   kept: string,
 ): SubmitOutcome {
   const { request_id, task_id, agent_id, generation, finished_at } = finished;
-  const common = {
-    request_id,
-    task_id,
-    agent_id,
-    generation,
-    finished_at,
-    answered_at: new Date().toISOString(),
-  };
+  const answered_at = new Date().toISOString();
+  const common = { request_id, task_id, agent_id, generation, finished_at, answered_at };
   if (isProblem(reply)) {
     const refused = { accepted: false, late: false, work_product_ref: null, parked: null };
     return { ...common, ...refused, reason: reply.code, kept };
@@ -261,9 +241,7 @@ function parseOutcome(line: string): SubmitOutcome | null {
   }
 }
 
-const nameOf = (path: string): string =>
-  path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
-const requestIdOf = (path: string): string => nameOf(path).replace(/(~[^~]*\.taken|\.json)$/, '');
+const requestIdOf = (path: string): string => basename(path).replace(/(~[^~]*\.taken|\.json)$/, '');
 const ownerOf = (name: string): string => name.slice(name.lastIndexOf('~') + 1, -OWNED_SUFFIX.length);
 
 function isAlive(pid: number): boolean {
@@ -272,16 +250,6 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }
 

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
-import { expectBusyAgentToKeepItsClaim } from './testing/busy.js';
 import { openClientHarness, planOf, startChild, tempFolder } from './testing/client-harness.js';
+import { expectBusyAgentToKeepItsClaim } from './testing/expect-busy-agent-keeps-claim.js';
 import type { WorkSummary } from './work-options.js';
 
 const AGENT = join(import.meta.dirname, 'testing', 'agent.child.ts');
@@ -20,16 +20,17 @@ async function built(parts: Readonly<Record<string, string>>): Promise<string> {
   return join(folder, 'agent.js');
 }
 
-test('from its sources, the renewals have a thread of their own: a handler that is busy for longer than its lease keeps its claim', async () => {
+// req: SDK-002
+test('from source, renewals have their own thread: a handler that blocks past its lease keeps its claim', async () => {
   await expectBusyAgentToKeepItsClaim(AGENT);
 });
 
-test('built, the renewals have a thread of their own: a handler that is busy for longer than its lease keeps its claim', async () => {
+test('when built, renewals have their own thread: a handler that blocks past its lease keeps its claim', async () => {
   const program = await built({ 'agent.js': AGENT, 'renewer.worker.js': RENEWER });
   expect(await expectBusyAgentToKeepItsClaim(program)).toBe('');
 });
 
-test('in a bundle without the thread’s file, renewals go on in the main thread, and it says so', async () => {
+test('in a bundle without the worker file, renewals run on the main thread, with a warning', async () => {
   const { server, outbox } = await openClientHarness(planOf({ A: 1 }));
   const child = startChild(await built({ 'agent.js': AGENT }), [server.url, outbox]);
   expect(await child.nextLine()).toBe('working A-001-part');

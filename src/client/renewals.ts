@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { ApiClientOptions } from './endpoint.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
 import {
+  handleOf,
   type LeaseToRenew,
   Renewer,
   type RenewerCommand,
@@ -85,7 +86,9 @@ export class LeaseRenewals {
   static async start(options: ApiClientOptions, renew: SendRenewal): Promise<LeaseRenewals> {
     const renewals = new LeaseRenewals(renew);
     try {
-      await renewals.startThread(startWorker(options));
+      // An app in this process cannot be called from another thread.
+      if (options.fetch !== undefined) renewals.startRenewer();
+      else await renewals.startThread(startWorker(options));
     } catch (error) {
       renewals.renewOnMainThread(error);
     }
@@ -96,10 +99,8 @@ export class LeaseRenewals {
     const key = ++this.lastKey;
     const lease: LeaseMonitor = new LeaseMonitor(claim, sentMs, () => this.stopRenewing(key));
     if (lease.signal.aborted) return lease;
-    const { task_id, session_id, id: claim_id, generation, expires_at } = claim;
-    const handle = { task_id, session_id, claim_id, generation };
-    const lease_seconds = claim.lease_duration_seconds;
-    const keep = { key, handle, lease_seconds, expires_at, cell: lease.cell.buffer };
+    const { lease_duration_seconds: lease_seconds, expires_at } = claim;
+    const keep = { key, handle: handleOf(claim), lease_seconds, expires_at, cell: lease.cell.buffer };
     this.monitors.set(key, { monitor: lease, keep });
     this.post({ keep });
     return lease;
@@ -119,8 +120,7 @@ export class LeaseRenewals {
 
   private post(message: RenewerCommand): void {
     if (this.localRenewer === null) this.thread?.postMessage(message);
-    else if ('keep' in message) this.localRenewer.keep(message.keep);
-    else this.localRenewer.drop(message.drop);
+    else this.localRenewer.execute(message);
   }
 
   private startThread(thread: Worker): Promise<void> {
@@ -130,14 +130,12 @@ export class LeaseRenewals {
         if ('ready' in message) resolve();
         else this.monitors.get(message.lost)?.monitor.markLost(message.reason);
       });
-      thread.once('error', (error) => {
+      const fail = (error: unknown) => {
         reject(error);
         if (this.thread !== null) this.renewOnMainThread(error);
-      });
-      thread.once('exit', () => {
-        reject(new Error('it ended'));
-        if (this.thread !== null) this.renewOnMainThread(new Error('it ended'));
-      });
+      };
+      thread.once('error', fail);
+      thread.once('exit', () => fail(new Error('the thread ended')));
     });
   }
 
@@ -147,15 +145,20 @@ export class LeaseRenewals {
     if (this.localRenewer !== null) return;
     const why = error instanceof Error ? error.message : String(error);
     process.emitWarning(
-      `Renewals run on the main thread, since their own did not start (${why}). A handler that blocks the event ` +
-        'loop for longer than its lease loses its claim. In a bundle, keep genesis-fleet external, or put ' +
-        'renewer.worker.js and the files it imports beside the bundle.',
+      `Renewals run on the main thread: the renewal thread is not running (${why}). A handler that blocks ` +
+        'the event loop for longer than its lease loses its claim. In a bundle, keep genesis-fleet external, ' +
+        'or put renewer.worker.js and the files it imports next to the bundle.',
       'GenesisWarning',
     );
-    this.localRenewer = new Renewer(this.renew, (key, reason) =>
+    this.startRenewer();
+  }
+
+  private startRenewer(): void {
+    const renewer = new Renewer(this.renew, (key, reason) =>
       this.monitors.get(key)?.monitor.markLost(reason),
     );
-    for (const { keep } of this.monitors.values()) this.localRenewer.keep(keep);
+    this.localRenewer = renewer;
+    for (const { keep } of this.monitors.values()) renewer.execute({ keep });
   }
 }
 

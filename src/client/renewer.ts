@@ -1,16 +1,23 @@
 import { newRequestId, retryDelayMs } from './http.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
-import { type ApiProblem, isProblem, type RenewalReply } from './replies.js';
+import { type ApiProblem, isProblem, type LeasedClaim, type RenewalReply } from './replies.js';
+
+/** What identifies a claim in the requests of its holder. */
+export interface LeaseHandle {
+  readonly task_id: string;
+  readonly session_id: string;
+  readonly claim_id: string;
+  readonly generation: number;
+}
+
+export function handleOf({ task_id, session_id, id, generation }: LeasedClaim): LeaseHandle {
+  return { task_id, session_id, claim_id: id, generation };
+}
 
 /** A claim to renew, as plain data that can be sent to another thread. */
 export interface LeaseToRenew {
   readonly key: number;
-  readonly handle: {
-    readonly task_id: string;
-    readonly session_id: string;
-    readonly claim_id: string;
-    readonly generation: number;
-  };
+  readonly handle: LeaseHandle;
   readonly lease_seconds: number;
   /** As reported by the server, by its clock. */
   readonly expires_at: string;
@@ -18,7 +25,7 @@ export interface LeaseToRenew {
 }
 
 export interface RenewalAttempt {
-  readonly handle: LeaseToRenew['handle'];
+  readonly handle: LeaseHandle;
   readonly lease_seconds: number;
   readonly request_id: string;
   readonly timeout_seconds: number;
@@ -42,7 +49,12 @@ export class Renewer {
     private readonly onLost: (key: number, reason: string) => void,
   ) {}
 
-  keep(keep: LeaseToRenew): void {
+  execute(command: RenewerCommand): void {
+    if ('keep' in command) this.keep(command.keep);
+    else this.drop(command.drop);
+  }
+
+  private keep(keep: LeaseToRenew): void {
     const renewal = new LeaseRenewal(keep, this.renew, (reason) => {
       this.renewals.delete(keep.key);
       this.onLost(keep.key, reason);
@@ -51,7 +63,7 @@ export class Renewer {
     renewal.start();
   }
 
-  drop(key: number): void {
+  private drop(key: number): void {
     this.renewals.get(key)?.stop();
     this.renewals.delete(key);
   }
@@ -61,7 +73,6 @@ export class Renewer {
   }
 }
 
-/** The renewal schedule of one claim. */
 class LeaseRenewal {
   private readonly cell: LeaseCell;
   private readonly leaseMs: number;

@@ -10,17 +10,12 @@ export const FRAME_CHARS_MAX = 4 * 1024 * 1024;
 /** The reply exceeds its bound. It cannot be from a Genesis server, and must not fill the memory. */
 export class ReplyTooLarge extends Error {
   override readonly name = 'ReplyTooLarge';
+  readonly problem: ApiProblem;
 
-  constructor(
-    private readonly status: number,
-    private readonly bytesMax: number,
-  ) {
+  constructor(status: number, bytesMax: number) {
     super('the reply is too large');
-  }
-
-  get problem(): ApiProblem {
-    const detail = `The reply has more than ${this.bytesMax} bytes and was not read to its end. Is this address a coordinator's?`;
-    return { code: 'REPLY_TOO_LARGE', detail, status: this.status };
+    const detail = `The reply exceeds ${bytesMax} bytes. Check that GENESIS_URL is the address of a coordinator.`;
+    this.problem = { code: 'REPLY_TOO_LARGE', detail, status };
   }
 }
 

@@ -1,24 +1,40 @@
-import type * as wire from '../coordinator/wire/index.js';
+import type { ZodType } from 'zod';
+import type {
+  ClaimBody,
+  NextBody,
+  ReleaseBody,
+  RenewBody,
+  ResumeBody,
+  ReviewBody,
+  SubmitBody,
+  SuspendBody,
+} from '../core/contract/claims.js';
+import type { KeyBody } from '../core/contract/keys.js';
+import type { OPERATIONS, OperationId } from '../core/contract/operations.js';
+import type { ReplyOf } from '../core/contract/schema.js';
+import type { NoteBody } from '../core/contract/tasks.js';
 import type { ApiProblem } from './replies.js';
 
-/** Request and reply types of the calls. */
-
 export type CallReply<T> = Promise<T | ApiProblem>;
+/** What an operation replies. */
+export type ReplyTo<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
+  reply: infer Reply extends ZodType;
+}
+  ? ReplyOf<Reply>
+  : never;
 export type UnsignedBody<T> = Omit<T, 'signature'>;
 /** Makes fields optional that default to GENESIS_AGENT and GENESIS_SESSION. */
 type WithEnvDefaults<T, Left extends string> = UnsignedBody<Omit<T, Left>> & { [Name in Left]?: string };
 
-export type ClaimTaskRequest = WithEnvDefaults<wire.ClaimBody, 'agent_id' | 'session_id'>;
-export type NextTaskRequest = WithEnvDefaults<Partial<wire.NextBody>, 'agent_id' | 'session_id'>;
-export type RenewLeaseRequest = WithEnvDefaults<wire.RenewBody, 'session_id'>;
-export type ReleaseClaimRequest = Omit<WithEnvDefaults<wire.ReleaseBody, 'session_id'>, 'reason'> & {
-  reason?: 'VOLUNTARY' | 'ERROR';
-};
-export type SubmitResultRequest = WithEnvDefaults<wire.SubmitBody, 'session_id'>;
-export type AddNoteRequest = WithEnvDefaults<wire.NoteBody, 'session_id'>;
-export type SuspendClaimRequest = WithEnvDefaults<wire.SuspendBody, 'session_id'>;
-export type ResumeClaimRequest = WithEnvDefaults<wire.ResumeBody, 'session_id'>;
-export type RecordReviewRequest = UnsignedBody<wire.ReviewBody>;
+export type ClaimTaskRequest = WithEnvDefaults<ClaimBody, 'agent_id' | 'session_id'>;
+export type NextTaskRequest = WithEnvDefaults<Partial<NextBody>, 'agent_id' | 'session_id'>;
+export type RenewLeaseRequest = WithEnvDefaults<RenewBody, 'session_id'>;
+export type ReleaseClaimRequest = WithEnvDefaults<ReleaseBody, 'session_id'>;
+export type SubmitResultRequest = WithEnvDefaults<SubmitBody, 'session_id'>;
+export type AddNoteRequest = WithEnvDefaults<NoteBody, 'session_id'>;
+export type SuspendClaimRequest = WithEnvDefaults<SuspendBody, 'session_id'>;
+export type ResumeClaimRequest = WithEnvDefaults<ResumeBody, 'session_id'>;
+export type RecordReviewRequest = UnsignedBody<ReviewBody>;
 export interface OperateTaskRequest {
   expected_generation: number;
   reason: string;
@@ -28,10 +44,4 @@ export interface OperateTaskRequest {
   result_id?: string;
   request_id?: string;
 }
-export type CreateKeyRequest = UnsignedBody<wire.KeyBody>;
-
-export interface ProjectSummary {
-  readonly project_id: string;
-  readonly position: number;
-  readonly last_updated: string | null;
-}
+export type CreateKeyRequest = UnsignedBody<KeyBody>;

@@ -28,8 +28,9 @@ export class ResultDelivery {
   /** Returns whether the result was accepted. */
   async deliver(finished: FinishedResult, lease: LeaseMonitor): Promise<boolean> {
     const path = await this.outbox.put(finished).catch((error: unknown) => {
-      warn(`The result of ${finished.task_id} cannot be written to ${this.outbox.folder} (${String(error)}). It is
-submitted all the same, and lost if this process ends before the server answers.`);
+      const why = `cannot be written to ${this.outbox.folder} (${String(error)})`;
+      const effect = 'It is submitted anyway, and lost if this process ends before the server responds.';
+      process.emitWarning(`The result of ${finished.task_id} ${why}. ${effect}`, 'GenesisWarning');
       return null;
     });
     for (let tried = 1; ; tried++) {
@@ -73,6 +74,3 @@ submitted all the same, and lost if this process ends before the server answers.
     return outcome;
   }
 }
-
-const warn = (sentence: string): void =>
-  process.emitWarning(sentence.replaceAll('\n', ' '), 'GenesisWarning');

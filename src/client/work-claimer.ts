@@ -1,15 +1,10 @@
+import { withoutUndefined } from '../core/without-undefined.js';
 import { newRequestId } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import type { LeaseProposals } from './lease-proposals.js';
 import type { LeaseMonitor } from './renewals.js';
-import {
-  type ApiProblem,
-  type ClaimRefused,
-  GenesisError,
-  isProblem,
-  isTransient,
-  type LeasedClaim,
-} from './replies.js';
+import { handleOf } from './renewer.js';
+import { type ClaimRefused, GenesisError, isProblem, isTransient, type LeasedClaim } from './replies.js';
 import type { NextTaskRequest } from './requests.js';
 import type { Work, WorkDependencies, WorkOptions } from './work-options.js';
 
@@ -49,7 +44,12 @@ export class WorkClaimer {
   async claimNext(shouldWait: boolean): Promise<ClaimAttempt> {
     const request = this.unanswered.pop() ?? (await this.newRequest(shouldWait));
     const reply = await this.dependencies.client.next(request.body);
-    if (isProblem(reply)) return this.retryLater(reply, request);
+    if (isProblem(reply)) {
+      if (!isTransient(reply)) throw new GenesisError(reply);
+      // It may have been granted: it is repeated until it is answered.
+      this.unanswered.push(request);
+      return 'later';
+    }
     if (!reply.success) return this.onRefused(reply);
     const work = { task_id: reply.claim.task_id, claim: reply.claim, briefing: reply.briefing ?? null };
     return { work, track: request.body.track, lease: await this.startMonitor(reply.claim, request.sent_ms) };
@@ -62,29 +62,18 @@ export class WorkClaimer {
     const body = {
       request_id: newRequestId(),
       ...this.identity,
-      ...(track === undefined ? {} : { track }),
-      ...(agent_role === undefined ? {} : { agent_role }),
+      ...withoutUndefined({ track, agent_role }),
       lease_duration_seconds: lease_duration_seconds ?? (await this.proposals.proposeFor(track)),
       wait_seconds: shouldWait ? waitSeconds : 0,
     };
     return { body, sent_ms: monotonicMs() };
   }
 
-  /** Keeps a request without an answer, which may have been granted, to repeat it until it is answered. */
-  private retryLater(problem: ApiProblem, request: PendingNextRequest): 'later' {
-    if (!isTransient(problem)) throw new GenesisError(problem);
-    this.unanswered.push(request);
-    return 'later';
-  }
-
   private async onRefused({ reason, next }: ClaimRefused): Promise<'nothing' | 'later' | 'done'> {
     if (reason === 'NOTHING_READY') return (await this.isDone()) ? 'done' : 'nothing';
     if (reason === 'DENIED_LIMIT') return 'later';
-    throw new GenesisError({
-      code: reason,
-      detail: next ?? 'No work is given to this session.',
-      status: 409,
-    });
+    const detail = next ?? 'The server grants no work to this session.';
+    throw new GenesisError({ code: reason, detail, status: 409 });
   }
 
   private async isDone(): Promise<boolean> {
@@ -104,9 +93,8 @@ export class WorkClaimer {
     const renewSentMs = monotonicMs();
     if (renewSentMs - sentMs <= lease_seconds * 1000 * LATE_GRANT_RATIO)
       return renewals.monitor(claim, sentMs);
-    const { task_id, session_id, generation, id: claim_id } = claim;
     const renewed = await client.renewOnce({
-      handle: { task_id, session_id, claim_id, generation },
+      handle: handleOf(claim),
       lease_seconds,
       request_id: newRequestId(),
       timeout_seconds: lease_seconds / 2,

@@ -12,7 +12,8 @@ const heard = (signal: AbortSignal) =>
     if (signal.aborted) resolve();
   });
 
-test('a plan is worked off, several at a time, and every result has its outcome', async () => {
+// req: SDK-001
+test('completes a plan with several tasks at a time, and every result has its outcome', async () => {
   const { genesis, direct } = await openClientHarness(planOf({ A: 5, B: 5, C: 1 }));
   const done: string[] = [];
   let begun = 0;
@@ -38,7 +39,7 @@ test('a plan is worked off, several at a time, and every result has its outcome'
   expect((await genesis.outcomes()).map(({ task_id }) => task_id).sort()).toEqual(done.sort());
 });
 
-test('a handler that throws gives the work back as an error, with its message', async () => {
+test('releases the work as an error, with the message, when the handler throws', async () => {
   const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
   const summary = await genesis.work({ ...AGENT, until: 'stopped' }, async (_work, { stop }) => {
     stop();
@@ -52,7 +53,7 @@ test('a handler that throws gives the work back as an error, with its message', 
   );
 });
 
-test('a result that is no data is the handler’s error', async () => {
+test('treats a result that is not JSON data as an error of the handler', async () => {
   const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
   const summary = await genesis.work(AGENT, async (_work, { stop }) => {
     stop();
@@ -64,7 +65,7 @@ test('a result that is no data is the handler’s error', async () => {
   ]);
 });
 
-test('work that was granted while nobody heard it is taken by the same request, not left to its lease', async () => {
+test('repeats a request whose grant was lost, and does not leave the work to its lease', async () => {
   const { client, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
   const genesis = client({ retry: { tries: 1 } });
   let lost = 0;
@@ -75,7 +76,7 @@ test('work that was granted while nobody heard it is taken by the same request, 
   expect(expectNoProblem(await direct.events({ type: 'CLAIM_ACQUIRED' })).events).toHaveLength(1);
 });
 
-test('stopped in the middle, it tells the handler, gives the claim back and ends its session', async () => {
+test('when stopped, aborts the handler, releases the claim and closes the session', async () => {
   const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
   const stopping = new AbortController();
   const summary = await genesis.work({ ...AGENT, signal: stopping.signal }, async (_work, { signal }) => {
@@ -87,7 +88,8 @@ test('stopped in the middle, it tells the handler, gives the claim back and ends
   expect(expectNoProblem(await direct.sessions()).sessions.map(({ state }) => state)).toEqual(['closed']);
 });
 
-test('the signal aborts when an operator takes the claim away', async () => {
+// req: SDK-003
+test('the signal aborts when an operator releases the claim', async () => {
   FrozenTime.begin();
   const { genesis, direct } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
   let why: unknown;
@@ -110,7 +112,7 @@ test('the signal aborts when an operator takes the claim away', async () => {
   expect(summary).toMatchObject({ lost: 1, failed: 0 });
 });
 
-test('a zombie stops before its lease runs out, and its result is refused and kept', async () => {
+test('a zombie stops before its lease expires, and its result is refused and parked', async () => {
   const time = FrozenTime.begin();
   const { genesis, direct, proxy, server } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
   const held: boolean[] = [];
@@ -144,7 +146,7 @@ test('a zombie stops before its lease runs out, and its result is refused and ke
   expect(parked.result_data).toBe('what the zombie made');
 });
 
-test('a large result goes by blob', async () => {
+test('submits a large result by blob', async () => {
   const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
   const large = 'x'.repeat(2 * 1024 * 1024);
   await genesis.work(AGENT, async () => ({ large }));
@@ -155,7 +157,8 @@ test('a large result goes by blob', async () => {
   });
 });
 
-test('the lease it asks for follows what the track’s work took, within the tenant’s limits', async () => {
+// req: LSE-012
+test('proposes a lease from the durations of the track, within the limits of the tenant', async () => {
   FrozenTime.begin();
   const { genesis, direct } = await openClientHarness(planOf({ A: 2, B: 1 }), {
     max_lease_duration_seconds: 100,
@@ -174,7 +177,7 @@ test('the lease it asks for follows what the track’s work took, within the ten
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
 });
 
-test('with a key everything a session does is signed, the renewals too, and the log keeps it', async () => {
+test('signs every command of a session with a key, including renewals, and the log keeps the signatures', async () => {
   FrozenTime.begin();
   const { client, direct } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
   expectNoProblem(await direct.putLimits({ require_signatures: true }));
@@ -194,7 +197,7 @@ test('with a key everything a session does is signed, the renewals too, and the 
   expect(JSON.stringify(events)).toContain('"signature":"v1;');
 });
 
-test('what the server will never grant ends the work with its problem', async () => {
+test('ends the work with the problem if the server refuses permanently', async () => {
   const { client } = await openClientHarness(planOf({ A: 1 }));
   const genesis = client({ project: 'no such project!' });
   const outcomes: SubmitOutcome[] = [];

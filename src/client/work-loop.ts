@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newRequestId, retryDelayMs } from './http.js';
+import { newRequestId, retryDelayMs, sharedSignal } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import { LeaseProposals } from './lease-proposals.js';
 import type { LeaseMonitor } from './renewals.js';
+import { handleOf } from './renewer.js';
 import { GenesisError, isProblem } from './replies.js';
 import { ResultDelivery } from './result-delivery.js';
-import { sharedSignal } from './shared-signal.js';
 import { type ClaimAttempt, type GrantedWork, WorkClaimer } from './work-claimer.js';
 import type {
   Work,
@@ -22,8 +23,7 @@ const MESSAGE_CHARS_MAX = 2000;
 
 /** An agent's loop: claim work, renew it while the handler runs, deliver the result. */
 export class WorkLoop {
-  readonly agent_id: string;
-  readonly session_id: string;
+  private readonly identity: { readonly agent_id: string; readonly session_id: string };
   private readonly isOwnSession: boolean;
   private readonly proposals: LeaseProposals;
   private readonly stopping = new AbortController();
@@ -37,21 +37,20 @@ export class WorkLoop {
     private readonly options: WorkOptions,
     private readonly handler: WorkHandler,
   ) {
-    const { GENESIS_AGENT, GENESIS_SESSION } = process.env;
-    const agent_id = options.agent_id ?? GENESIS_AGENT;
-    if (agent_id === undefined) throw new TypeError('expected agent_id or GENESIS_AGENT');
-    const sessionId = options.session_id ?? GENESIS_SESSION;
-    this.agent_id = agent_id;
-    this.isOwnSession = sessionId === undefined;
-    this.session_id = sessionId ?? `sess-${randomUUID()}`;
+    const { agent_id = process.env.GENESIS_AGENT, session_id = process.env.GENESIS_SESSION } = options;
+    if (agent_id === undefined) {
+      throw new TypeError('No agent is given. Pass agent_id, or set GENESIS_AGENT.');
+    }
+    this.isOwnSession = session_id === undefined;
+    this.identity = { agent_id, session_id: session_id ?? `sess-${randomUUID()}` };
     this.proposals = new LeaseProposals(dependencies.client);
-    const who = { agent_id, session_id: this.session_id };
-    this.claimer = new WorkClaimer(dependencies, options, who, this.proposals);
+    this.claimer = new WorkClaimer(dependencies, options, this.identity, this.proposals);
     this.delivery = new ResultDelivery(dependencies.outbox, dependencies.submit, () => this.isStopped);
   }
 
   async run(): Promise<WorkSummary> {
     const { signal, concurrency = 1 } = this.options;
+    const { client } = this.dependencies;
     const stop = () => this.stopping.abort();
     sharedSignal(this.stopping.signal);
     sharedSignal(signal)?.addEventListener('abort', stop);
@@ -63,7 +62,7 @@ export class WorkLoop {
       await Promise.all(slots.map((slot) => slot.catch((error) => this.failWith(error))));
       await this.delivery.flush();
       const pending = await this.delivery.pending();
-      if (this.isOwnSession && pending === 0) await this.dependencies.client.closeSession(this.session_id);
+      if (this.isOwnSession && pending === 0) await client.closeSession(this.identity.session_id);
       if (this.failure !== undefined) throw this.failure;
       return this.summary(pending);
     } finally {
@@ -73,10 +72,10 @@ export class WorkLoop {
 
   /** The first claim would open the session too, but without the public key that verifies its signatures. */
   private async openSession(): Promise<void> {
-    const { client: calls } = this.dependencies;
-    const { public_key } = calls;
+    const { client } = this.dependencies;
+    const { public_key } = client;
     if (!this.isOwnSession || public_key === null) return;
-    const opened = await calls.openSession({ session_id: this.session_id, public_key });
+    const opened = await client.openSession({ session_id: this.identity.session_id, public_key });
     if (isProblem(opened)) throw new GenesisError(opened);
   }
 
@@ -129,7 +128,7 @@ export class WorkLoop {
     lease: LeaseMonitor,
   ): Promise<{ result: unknown } | { error: unknown }> {
     const handlerAbort = new AbortController();
-    const stop = () => handlerAbort.abort(new Error('the work is stopped'));
+    const stop = () => handlerAbort.abort(new Error('the work loop was stopped'));
     const lose = () => handlerAbort.abort(lease.signal.reason);
     this.stopping.signal.addEventListener('abort', stop);
     lease.signal.addEventListener('abort', lose);
@@ -155,24 +154,18 @@ export class WorkLoop {
     return { result: JSON.stringify(result) === undefined ? null : result };
   }
 
-  private graceElapsed(over: AbortSignal): Promise<{ error: unknown }> {
-    return new Promise((resolve) => {
-      const wait = () => {
-        const timer = setTimeout(() => resolve({ error: new Error('the work is stopped') }), GRACE_MS);
-        over.addEventListener('abort', () => clearTimeout(timer));
-      };
-      if (this.isStopped) wait();
-      else this.stopping.signal.addEventListener('abort', wait, { once: true });
-      over.addEventListener('abort', () => this.stopping.signal.removeEventListener('abort', wait));
-    });
+  /** Throws when the grace period of a stop is over. */
+  private async graceElapsed(over: AbortSignal): Promise<never> {
+    await once(this.stopping.signal, 'abort', { signal: over });
+    await sleep(GRACE_MS, undefined, { signal: over });
+    throw new Error('the work loop was stopped');
   }
 
   private contextFor({ claim }: Work, lease: LeaseMonitor, signal: AbortSignal): WorkContext {
-    const { task_id, session_id, generation, id: claim_id } = claim;
     return {
       signal,
       held: () => lease.isHeld(),
-      note: (text) => this.dependencies.client.note({ task_id, session_id, generation, claim_id, text }),
+      note: (text) => this.dependencies.client.note({ ...handleOf(claim), text }),
       stop: () => {
         this.canTakeMore = false;
       },
@@ -180,17 +173,15 @@ export class WorkLoop {
   }
 
   private deliver({ claim }: Work, lease: LeaseMonitor, result: unknown): Promise<boolean> {
-    const { task_id, session_id, generation, id: claim_id } = claim;
-    const { agent_id } = this;
+    const { agent_id } = this.identity;
+    const request = { request_id: newRequestId(), ...handleOf(claim) };
     const finished_at = new Date().toISOString();
-    const handle = { task_id, session_id, claim_id, generation };
-    const finished = { request_id: newRequestId(), ...handle, agent_id, result_data: result, finished_at };
-    return this.delivery.deliver(finished, lease);
+    return this.delivery.deliver({ ...request, agent_id, result_data: result, finished_at }, lease);
   }
 
   private async releaseWork({ claim }: Work, lease: LeaseMonitor, error: unknown): Promise<void> {
-    const { task_id, session_id, generation, id: claim_id } = claim;
-    const handle = { task_id, session_id, expected_generation: generation, claim_id };
+    const { generation: expected_generation, ...holder } = handleOf(claim);
+    const handle = { ...holder, expected_generation };
     const isLost = lease.signal.aborted;
     if (isLost) this.counts.lost += 1;
     else if (this.isStopped) this.counts.released += 1;

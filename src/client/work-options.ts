@@ -1,4 +1,4 @@
-import type { Briefing } from '../coordinator/wire/index.js';
+import type { Briefing } from '../core/contract/claims.js';
 import type { ApiClient } from './api-client.js';
 import type { Outbox, SubmitFinished, SubmitOutcome } from './outbox.js';
 import type { LeaseRenewals } from './renewals.js';

@@ -1,5 +1,23 @@
 import type { ClaimsCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits } from '../core/claims/policy.js';
+import {
+  type ClaimResult,
+  type GateResult,
+  itemsBody,
+  type NoteResult,
+  nextBody,
+  type ReleaseResult,
+  type RenewalResult,
+  releaseBody,
+  renewBody,
+  resumeBody,
+  reviewBody,
+  type SubmissionResult,
+  submitBody,
+  suspendBody,
+} from '../core/contract/claims.js';
+import { type AppendResult, appendBody, type ImportedCount, importBody } from '../core/contract/events.js';
+import { noteBody, type OperatorResult, type OperatorVerb, operatorBodies } from '../core/contract/tasks.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { subjectKindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
@@ -18,7 +36,7 @@ import { inputsDigest } from './operations/facts.js';
 import { HolderOperation } from './operations/holder.js';
 import { clampTimestamp, parseImportedEvents } from './operations/import-events.js';
 import { NextOperation } from './operations/next.js';
-import { OperatorOperation, type OperatorRequest, type OperatorResult } from './operations/operate.js';
+import { OperatorOperation, type OperatorRequest } from './operations/operate.js';
 import {
   parseBatchClaim,
   parseBody,
@@ -26,7 +44,7 @@ import {
   parseHolderBody,
   parseSubject,
 } from './operations/parse-body.js';
-import { gateResult, releaseResult, renewalResult } from './operations/render.js';
+import { gateResult, noteResult, releaseResult, renewalResult } from './operations/render.js';
 import { changedFilesOf } from './operations/result-files.js';
 import { buildResult } from './operations/results.js';
 import { requestKeyOf } from './operations/shared.js';
@@ -47,8 +65,7 @@ import { KeyService } from './services/keys.js';
 import { PlanService } from './services/plans.js';
 import { SessionService } from './services/sessions.js';
 import { SettingsService } from './services/settings.js';
-import { commitImported, type ImportedCount } from './transfer/imported-events.js';
-import * as wire from './wire/index.js';
+import { commitImported } from './transfer/imported-events.js';
 import { type AsyncReply, isProblem, type Problem, problem } from './wire/problem.js';
 import { scopeProblem, tenantProblem } from './wire/scope.js';
 
@@ -131,7 +148,7 @@ export class Coordinator {
     this.stopFollowing();
   }
 
-  claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ClaimResult> {
+  claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ClaimResult> {
     const claim = parseClaim(body);
     if (isProblem(claim)) return Promise.resolve(claim);
     return this.runSessionCommand(scope, { command: 'claim_task', body }, (project) => {
@@ -145,7 +162,7 @@ export class Coordinator {
   }
 
   /** Repeats the reply to an earlier grant, including its claim id. Call it only for the authenticated holder. */
-  replayGrant(scope: ProjectKey, granted: EventEnvelope): AsyncReply<wire.ClaimResult> {
+  replayGrant(scope: ProjectKey, granted: EventEnvelope): AsyncReply<ClaimResult> {
     return this.projects.withProject(scope, async (project) => replayClaim([granted], project.view()));
   }
 
@@ -153,7 +170,7 @@ export class Coordinator {
     scope: ProjectKey,
     body: unknown,
     caller = OPEN_CALLER,
-  ): AsyncReply<{ results: readonly (wire.ClaimResult | Problem)[] }> {
+  ): AsyncReply<{ results: readonly (ClaimResult | Problem)[] }> {
     const batch = parseBatchClaim(body);
     if (isProblem(batch)) return batch;
     const { mode, claims, request_id } = batch;
@@ -180,8 +197,8 @@ export class Coordinator {
     });
   }
 
-  async renewLease(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.RenewalResult> {
-    const parsed = parseHolderBody(wire.renewBody, body, caller);
+  async renewLease(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
+    const parsed = parseHolderBody(renewBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
     const lease_seconds = read.lease_duration_seconds ?? null;
@@ -191,8 +208,8 @@ export class Coordinator {
     );
   }
 
-  async releaseClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ReleaseResult> {
-    const parsed = parseHolderBody(wire.releaseBody, body, caller);
+  async releaseClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
+    const parsed = parseHolderBody(releaseBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
     const { reason, message = null } = read;
@@ -202,17 +219,13 @@ export class Coordinator {
     );
   }
 
-  async submitResult(
-    scope: ProjectKey,
-    body: unknown,
-    caller = OPEN_CALLER,
-  ): AsyncReply<wire.SubmissionResult> {
-    const parsed = parseHolderBody(wire.submitBody, body, caller);
+  async submitResult(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SubmissionResult> {
+    const parsed = parseHolderBody(submitBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
     const evidenceError = evidenceProblem(read, subject);
     if (evidenceError !== null) return evidenceError;
-    const submit = async (project: Project): AsyncReply<wire.SubmissionResult> => {
+    const submit = async (project: Project): AsyncReply<SubmissionResult> => {
       const { tenant_id } = scope;
       const size_bytes_max = project.limits.max_result_size_bytes;
       const result = await buildResult(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
@@ -241,8 +254,8 @@ export class Coordinator {
     return this.forEachItem(scope, body, (item) => this.submitResult(scope, item, caller));
   }
 
-  async suspendClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.GateResult> {
-    const parsed = parseHolderBody(wire.suspendBody, body, caller);
+  async suspendClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+    const parsed = parseHolderBody(suspendBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
     const { iteration = 1, candidate_sha256 } = read;
@@ -254,8 +267,8 @@ export class Coordinator {
     );
   }
 
-  async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.GateResult> {
-    const parsed = parseHolderBody(wire.resumeBody, body, caller);
+  async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+    const parsed = parseHolderBody(resumeBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
     const command = { type: 'resume', handle } as const;
@@ -265,8 +278,8 @@ export class Coordinator {
     );
   }
 
-  async recordReview(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.GateResult> {
-    const read = parseBody(wire.reviewBody, body);
+  async recordReview(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+    const read = parseBody(reviewBody, body);
     if (isProblem(read)) return read;
     const subject = parseSubject(read.task_id);
     if (isProblem(subject)) return subject;
@@ -294,8 +307,8 @@ export class Coordinator {
     body: unknown,
     caller = OPEN_CALLER,
     signal?: AbortSignal,
-  ): AsyncReply<wire.ClaimResult> {
-    const read = parseBody(wire.nextBody, body);
+  ): AsyncReply<ClaimResult> {
+    const read = parseBody(nextBody, body);
     if (isProblem(read)) return read;
     const { wait_seconds, ...claimFields } = read;
     return this.runSessionCommand(scope, { command: 'next', body }, async (project) => {
@@ -307,20 +320,20 @@ export class Coordinator {
     });
   }
 
-  async note(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ReleaseResult> {
-    const parsed = parseHolderBody(wire.noteBody, body, caller);
+  async note(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<NoteResult> {
+    const parsed = parseHolderBody(noteBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
     const command = { type: 'note', handle, text: read.text } as const;
     const request = requestKeyOf(caller, 'note', read);
     return this.runSessionCommand(scope, { command: 'note', body }, (project) =>
-      project.run(new HolderOperation(subject, command, releaseResult, read, request), caller),
+      project.run(new HolderOperation(subject, command, noteResult, read, request), caller),
     );
   }
 
   /** Appends a methodology step, reported by the agent that took it. */
-  async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.AppendResult> {
-    const read = parseBody(wire.appendBody, body);
+  async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AppendResult> {
+    const read = parseBody(appendBody, body);
     if (isProblem(read)) return read;
     const subjectText = appendSubjectOf(read, caller);
     if (isProblem(subjectText)) return subjectText;
@@ -336,7 +349,7 @@ export class Coordinator {
 
   /** Imports events that other tools have written. They move no head, so nothing has to be decided. */
   async importEvents(scope: ProjectKey, body: unknown): AsyncReply<ImportedCount> {
-    const read = parseBody(wire.importBody, body);
+    const read = parseBody(importBody, body);
     if (isProblem(read)) return read;
     const events = parseImportedEvents(scope, read);
     if (isProblem(events)) return events;
@@ -354,11 +367,11 @@ export class Coordinator {
   async operate(
     scope: ProjectKey,
     taskId: string,
-    verb: wire.OperatorVerb,
+    verb: OperatorVerb,
     body: unknown,
     caller = OPEN_CALLER,
   ): AsyncReply<OperatorResult> {
-    const read = parseBody(wire.operatorBodies[verb], body);
+    const read = parseBody(operatorBodies[verb], body);
     if (isProblem(read)) return read;
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
@@ -390,10 +403,13 @@ export class Coordinator {
   ): AsyncReply<{ sha256: string; size_bytes: number }> {
     const { max_result_size_bytes } = (await this.projects.tenantLimits(tenantId)).currentLimits();
     if (bytes.byteLength > max_result_size_bytes) {
-      return problem('INVALID_REQUEST', `A blob has at most ${max_result_size_bytes} bytes in this tenant.`);
+      return problem(
+        'INVALID_REQUEST',
+        `The blob exceeds ${max_result_size_bytes} bytes. Make it smaller, or have an admin raise max_result_size_bytes.`,
+      );
     }
     if (sha256Hex(bytes) !== sha256) {
-      return problem('INVALID_REQUEST', 'The bytes do not have that SHA-256. Send them again.');
+      return problem('INVALID_REQUEST', 'The SHA-256 does not match the bytes. Send the blob again.');
     }
     await this.blobs.put(tenantId, sha256, bytes);
     return { sha256, size_bytes: bytes.byteLength };
@@ -425,7 +441,7 @@ export class Coordinator {
     body: unknown,
     handleItem: (item: unknown) => AsyncReply<T>,
   ): AsyncReply<{ results: readonly (T | Problem)[] }> {
-    const read = parseBody(wire.itemsBody, body);
+    const read = parseBody(itemsBody, body);
     if (isProblem(read)) return read;
     return scopeProblem(scope) ?? { results: await Promise.all(read.items.map(handleItem)) };
   }
@@ -433,8 +449,8 @@ export class Coordinator {
   private async withBriefing(
     scope: ProjectKey,
     project: Project,
-    reply: wire.ClaimResult | Problem,
-  ): Promise<wire.ClaimResult | Problem> {
+    reply: ClaimResult | Problem,
+  ): Promise<ClaimResult | Problem> {
     if (isProblem(reply) || reply.claim === null) return reply;
     try {
       const events = await this.history.ofSubject(scope, reply.claim.task_id);

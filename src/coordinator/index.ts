@@ -1,12 +1,11 @@
+export type * from '../core/contract/index.js';
 export { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 export { FolderBlobs } from '../stores/file/folder-blobs.js';
 export { type Caller, OPEN_CALLER } from './authentication/caller.js';
 export type { KeyRing } from './authentication/key-ring.js';
 export { Coordinator, type CoordinatorOptions } from './coordinator.js';
 export type { MethodologyService } from './methodology/service.js';
-export type * as methodology from './methodology/wire.js';
 export type { KeyScope } from './operations/keys.js';
 export { type Environment, systemEnvironment } from './runtime/environment.js';
 export type { Observer } from './runtime/observer.js';
-export type * from './wire/index.js';
-export { isProblem, type Problem, type ProblemCode } from './wire/problem.js';
+export { isProblem, type Problem } from './wire/problem.js';

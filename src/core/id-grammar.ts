@@ -7,7 +7,7 @@ const withArticle = (what: string): string => `${/^[aeiou]/.test(what) ? 'an' : 
 export const idTooLong = (what: string): string =>
   `${withArticle(what)} has at most ${ID_LENGTH_MAX} characters`;
 export const idGrammar = (what: string): string =>
-  `${withArticle(what)} starts with a letter or digit and goes on with letters, digits and . _ ~ @ + -`;
+  `${withArticle(what)} starts with a letter or digit, followed by letters, digits and . _ ~ @ + -`;
 
 /** What is wrong with an id; null if it is valid. */
 export function idFault(label: string, text: string): string | null {

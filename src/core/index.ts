@@ -7,13 +7,27 @@ export {
   DEFAULT_LIMITS,
   DEFAULT_POLICY,
   ENTERPRISE_LIMITS,
-  type Limits,
-  type Policy,
   type Rules,
   rulesFor,
 } from './claims/policy.js';
-export type { EventDraft, EventEnvelope } from './events/envelope.js';
-export * from './events/index.js';
+export type * from './contract/index.js';
+export {
+  CATALOGUE,
+  checkNewEvent,
+  type EventCheck,
+  type EventFault,
+  envelopeSchema,
+} from './events/catalogue.js';
+export { claimPayloadSchemas } from './events/claim-payload-schemas.js';
+export { type EventDraft, type EventEnvelope, isoTime, msOf, type NewEvent } from './events/envelope.js';
+export {
+  type DeriveEventId,
+  type ForeignLine,
+  ForeignLogReader,
+  foreignEvents,
+  type ImportedLine,
+} from './events/foreign-log.js';
+export type { ForeignLogContext } from './events/read-flat.js';
 export { type AnyHead, fold } from './fold.js';
 export * from './methodology/index.js';
 export * from './plan/index.js';

@@ -20,6 +20,13 @@ export function controlsSession(owner: SessionOwner, caller: SessionCaller): boo
   return caller.user_id !== null && owner.user_id === caller.user_id;
 }
 
+/** Begins the session id of an agent's inbox, which is the principal of its commands too. */
+export const INBOX_SESSION_PREFIX = 'inbox.';
+
+/** Whether the session id is reserved for an inbox, so that no other credential can open it first. */
+export const isInboxOfAnother = (sessionId: string, { principal, may_administer }: SessionCaller): boolean =>
+  sessionId.startsWith(INBOX_SESSION_PREFIX) && sessionId !== principal && !may_administer;
+
 /**
  * Whether the caller may open a session for a user: for its own, or for any as an admin. Null: for no user, always
  * allowed.

@@ -16,13 +16,13 @@ const commandToSign: CommandToSign = {
   },
 };
 
-test('the signed text is these lines in this order', () => {
+test('builds the signed text from these lines in this order', () => {
   expect(signedText(commandToSign, SHA, AT)).toBe(
     `gcc/v1\nacme\nshop\nA-001-core\nsubmit_result\n2\nr1\n${SHA}\n${AT}`,
   );
 });
 
-test('an edge is named by its feature; what a body has not is an empty line', () => {
+test('names an edge by feature and edge, and writes an empty line for a missing field', () => {
   const edge = {
     ...commandToSign,
     command: 'claim_task' as const,
@@ -33,13 +33,13 @@ test('an edge is named by its feature; what a body has not is an empty line', ()
   expect(signedText(next, SHA, AT)).toBe(`gcc/v1\nacme\nshop\n\nnext\n\nr1\n${SHA}\n${AT}`);
 });
 
-test('the body is canonical, and its signature no part of it', () => {
+test('writes the body as canonical JSON without its signature', () => {
   expect(bodyText(commandToSign)).toBe(
     '{"generation":2,"request_id":"r1","result_data":{"a":[2],"b":1},"task_id":"A-001-core"}',
   );
 });
 
-test('a signature is read as it was written, and nothing else is one', () => {
+test('reads back a written signature and refuses other texts', () => {
   const value = `${'b'.repeat(85)}Q`;
   expect(readSignature(writeSignature(AT, value))).toEqual({ issued_at: AT, value });
   for (const text of [

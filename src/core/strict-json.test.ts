@@ -4,25 +4,25 @@ import { JSON_DEPTH_MAX, readStrictJson } from './strict-json.js';
 
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-describe('a name twice in one object is refused, by that name', () => {
+describe('a duplicate name in one object', () => {
   it.each([
     ['at the top', '{"a":1,"a":1}', '"a"'],
     ['with spaces and line breaks between', '{ "a" : 1 ,\n\t"a"\r\n: 2 }', '"a"'],
     ['in an object within a list', '[1,{"b":[{"c":0,"c":0}]}]', '"c"'],
     ['after an object that is closed', '{"a":{"b":1},"b":2,"a":3}', '"a"'],
-    ['spelled by escapes', '{"task_id":1,"\\u0074ask_id":2}', '"task_id"'],
+    ['spelled with escapes', '{"task_id":1,"\\u0074ask_id":2}', '"task_id"'],
     ['the empty name', '{"":1,"":2}', '""'],
     ['__proto__', '{"__proto__":1,"__proto__":2}', '"__proto__"'],
     ['with quotes and backslashes in it', '{"\\"\\\\":1,"\\"\\\\":2}', '"\\"\\\\"'],
-    ['among many', `{${Array.from({ length: 50 }, (_, at) => `"k${at}":0`).join()},"k7":0}`, '"k7"'],
-  ])('%s', (_, text, name) => {
+    ['among many names', `{${Array.from({ length: 50 }, (_, at) => `"k${at}":0`).join()},"k7":0}`, '"k7"'],
+  ])('is refused by name: %s', (_, text, name) => {
     expect(readStrictJson(text)).toEqual({
       fault: `the name ${name} occurs twice in one JSON object; remove one of them`,
     });
   });
 });
 
-it('takes a name again where it is in another object, or is no name at all', () => {
+it('accepts a repeated name in another object, and repeated text that is not a name', () => {
   for (const text of [
     '[{"a":1},{"a":2}]',
     '{"a":{"a":{"a":"a"}},"b":["a","a",{"a":1}]}',
@@ -34,20 +34,26 @@ it('takes a name again where it is in another object, or is no name at all', () 
   }
 });
 
-it('makes __proto__ a member like any other, never the prototype', () => {
+it('reads __proto__ as an ordinary member, never as the prototype', () => {
   const read = readStrictJson('{"__proto__":{"admin":true}}') as { value: object };
   expect(Object.keys(read.value)).toEqual(['__proto__']);
   expect(Object.getPrototypeOf(read.value)).toBe(Object.prototype);
 });
 
-it('refuses nesting beyond its bound, and takes it up to there', () => {
+it('accepts nesting up to the limit and refuses deeper nesting', () => {
   expect(readStrictJson(nested(JSON_DEPTH_MAX))).toHaveProperty('value');
   for (const text of [nested(JSON_DEPTH_MAX + 1), '['.repeat(1_000_000), '{"a":'.repeat(200_000)]) {
     expect(readStrictJson(text)).toEqual({ fault: `expected JSON that is nested at most 100 deep` });
   }
 });
 
-it('says of everything else that it is no JSON', () => {
+it('refuses more objects and arrays than the limit, and counts none in a string', () => {
+  expect(readStrictJson('[[1],{"a":"[[[["}]', 3)).toEqual({ value: [[1], { a: '[[[[' }] });
+  expect(readStrictJson('[[1],{"a":[]}]', 3)).toHaveProperty('fault', expect.stringContaining('at most 3'));
+  expect(readStrictJson(`[${'[],'.repeat(50_000)}[]]`)).toHaveProperty('fault');
+});
+
+it('refuses text that is not JSON', () => {
   for (const text of [
     '',
     '{',
@@ -65,7 +71,7 @@ it('says of everything else that it is no JSON', () => {
   }
 });
 
-it('reads whatever was written as JSON, as JSON.parse reads it', () => {
+it('reads any JSON text as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), fc.constantFrom(0, 2, '\t'), (text, indent) => {
       const written = JSON.stringify(JSON.parse(text), null, indent);
@@ -74,7 +80,7 @@ it('reads whatever was written as JSON, as JSON.parse reads it', () => {
   );
 });
 
-it('finds a name that is added to any object of any value', () => {
+it('finds a duplicate name in any object', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { minKeys: 1 }), (object) => {
       const [name] = Object.keys(object) as [string];

@@ -1,6 +1,9 @@
 /** Maximum nesting: prevents stack overflow in recursive code, and no input needs more. */
 export const JSON_DEPTH_MAX = 100;
 
+/** Objects and arrays in one text. They take far longer to parse than their length suggests. */
+const CONTAINERS_MAX = 50_000;
+
 /** Parsed value, or what is wrong with the text, for a person. */
 export type JsonParseResult = { readonly value: unknown } | { readonly fault: string };
 
@@ -8,8 +11,8 @@ export type JsonParseResult = { readonly value: unknown } | { readonly fault: st
  * Parses untrusted JSON and rejects duplicate names in an object. `JSON.parse` silently keeps the last duplicate while
  * other parsers keep the first, so a value could be checked by one and another one used.
  */
-export function readStrictJson(text: string): JsonParseResult {
-  const fault = structureFault(text);
+export function readStrictJson(text: string, containersMax = CONTAINERS_MAX): JsonParseResult {
+  const fault = structureFault(text, containersMax);
   if (fault !== null) return { fault };
   try {
     return { value: JSON.parse(text) };
@@ -27,22 +30,24 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Finds duplicate names and excessive nesting in one pass before parsing. Looks at strings, brackets and commas only;
- * other syntax errors are left to `JSON.parse`.
+ * Finds duplicate names, excessive nesting and too many objects and arrays in one pass before parsing. Looks at
+ * strings, brackets and commas only; other syntax errors are left to `JSON.parse`.
  */
-function structureFault(text: string): string | null {
+function structureFault(text: string, containersMax: number): string | null {
   /** Names of every open object; null for an array. */
-  const openScopes: (ObjectKeys | null)[] = [];
-  let names: ObjectKeys | null = null;
+  const openScopes: (Set<string> | null)[] = [];
+  let names: Set<string> | null = null;
   let isNameNext = false;
+  let containers = 0;
   for (let index = 0; index < text.length; index += 1) {
     switch (text.charCodeAt(index)) {
       case QUOTE: {
         const end = endOfString(text, index);
         if (isNameNext && names !== null) {
           const name = nameIn(text, index, end);
-          if (!names.add(name))
+          if (names.has(name))
             return `the name ${quoteName(name)} occurs twice in one JSON object; remove one of them`;
+          names.add(name);
           isNameNext = false;
         }
         index = end;
@@ -55,9 +60,12 @@ function structureFault(text: string): string | null {
       case OPEN_LIST:
         if (openScopes.length === JSON_DEPTH_MAX)
           return `expected JSON that is nested at most ${JSON_DEPTH_MAX} deep`;
+        containers += 1;
+        if (containers > containersMax)
+          return `expected at most ${containersMax} objects and arrays; upload more data as a file`;
         openScopes.push(names);
         isNameNext = text.charCodeAt(index) === OPEN_OBJECT;
-        names = isNameNext ? new ObjectKeys() : null;
+        names = isNameNext ? new Set() : null;
         break;
       case CLOSE_OBJECT:
       case CLOSE_LIST:
@@ -92,24 +100,3 @@ function nameIn(text: string, start: number, end: number): string {
 const NAME_QUOTED_MAX = 100;
 const quoteName = (name: string): string =>
   JSON.stringify(name.length > NAME_QUOTED_MAX ? `${name.slice(0, NAME_QUOTED_MAX)}…` : name);
-
-const LIST_SCAN_MAX = 8;
-
-/** Names of one object. Most objects have few: a linear search is then faster than a set. */
-class ObjectKeys {
-  readonly #list: string[] = [];
-  #set: Set<string> | null = null;
-
-  /** False if the name is present already. */
-  add(name: string): boolean {
-    if (this.#set !== null) {
-      if (this.#set.has(name)) return false;
-      this.#set.add(name);
-      return true;
-    }
-    if (this.#list.includes(name)) return false;
-    this.#list.push(name);
-    if (this.#list.length > LIST_SCAN_MAX) this.#set = new Set(this.#list);
-    return true;
-  }
-}

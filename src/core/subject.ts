@@ -33,22 +33,11 @@ export const TENANT_PROJECT = '_tenant';
 /** Tenant for data of the whole platform: its keys. Not a valid name for a user's tenant. */
 export const PLATFORM_TENANT = '_genesis';
 
-export interface SubjectKeys {
-  task_id?: string;
-  feature_id?: string;
-  edge?: string;
-}
-
 /** Envelope fields that identify a subject. */
-export function subjectKeys(subject: string): SubjectKeys {
-  switch (subjectKindOf(subject)) {
-    case 'task':
-      return { task_id: subject };
-    case 'edge': {
-      const cut = subject.indexOf('#');
-      return { feature_id: subject.slice(0, cut), edge: subject.slice(cut + 1) };
-    }
-    case 'record':
-      return {};
-  }
+export function subjectKeys(subject: string): { task_id?: string; feature_id?: string; edge?: string } {
+  const kind = subjectKindOf(subject);
+  if (kind === 'record') return {};
+  if (kind === 'task') return { task_id: subject };
+  const cut = subject.indexOf('#');
+  return { feature_id: subject.slice(0, cut), edge: subject.slice(cut + 1) };
 }

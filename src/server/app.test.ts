@@ -5,8 +5,9 @@ import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
 import { createApp } from './app.js';
 import { OPEN_PRINCIPAL } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
+import { BodyMemory } from './body-memory.js';
 import { listen } from './listen.js';
-import { defineRoute, type ServerContext } from './route.js';
+import type { ServerContext } from './route.js';
 import { startServer } from './server.js';
 import { LASTING_CREDENTIALS } from './testing/credentials.js';
 
@@ -16,7 +17,7 @@ async function failing(error: unknown) {
   const app = createApp({
     context: { stopping: new AbortController().signal } as ServerContext,
     routes: [
-      defineRoute({
+      {
         id: 'fails',
         method: 'GET',
         path: '/fails',
@@ -24,10 +25,11 @@ async function failing(error: unknown) {
         summary: 'Fails',
         reply: z.object({}),
         run: () => Promise.reject(error),
-      }),
+      },
     ],
     authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
+    bodyMemory: new BodyMemory(),
     log: null,
     errorLog: (line) => logged.push(line),
   });
@@ -37,7 +39,7 @@ async function failing(error: unknown) {
   return { status: reply.status, headers: reply.headers, text: await reply.text(), logged };
 }
 
-test('a fault of ours tells the caller an id, and only the log what it was', async () => {
+test('an internal error gives the caller an id, and only the log has the error', async () => {
   const { status, text, logged } = await failing(new Error('the secret is 42'));
   expect([status, JSON.parse(text).code]).toEqual([500, 'INTERNAL']);
   expect(text).not.toMatch(/secret|\.ts|at /);
@@ -46,7 +48,7 @@ test('a fault of ours tells the caller an id, and only the log what it was', asy
   expect(text).toContain(line?.error_id);
 });
 
-test('a store that cannot be reached is 503, one that may have written is 504', async () => {
+test('responds 503 if the store cannot be reached, and 504 if it may have written', async () => {
   const away = await failing(new StoreUnavailable('no route to 10.0.0.3'));
   expect([away.status, JSON.parse(away.text).code]).toEqual([503, 'UNAVAILABLE']);
   expect(away.headers.get('retry-after')).not.toBeNull();
@@ -56,7 +58,8 @@ test('a store that cannot be reached is 503, one that may have written is 504', 
   expect(broken.text).not.toContain('fire');
 });
 
-test('is alive while its store is away, and not ready', async () => {
+// req: RCV-007
+test('is alive but not ready while its store is unavailable', async () => {
   const memory = openMemoryStore();
   let isAway = false;
   const now = () => (isAway ? Promise.reject(new StoreUnavailable('away')) : memory.now());

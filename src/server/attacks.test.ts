@@ -17,19 +17,19 @@ afterAll(async () => {
 
 const WHO = { agent_id: 'alpha', session_id: 's1' };
 
-describe('an edge by the name', () => {
+describe('an edge name', () => {
   test.each([
-    ['of a prototype', '__proto__'],
-    ['with a second mark', 'design#code'],
+    ['that is a prototype key', '__proto__'],
+    ['with a second separator', 'design#code'],
     ['with a path', '../../design'],
-    ['with a line', 'design\ncode'],
-    ['with nothing seen', '​'],
-    ['with a null', 'design\0'],
-    ['without end', 'x'.repeat(101)],
-    ['of nothing', ''],
-    ['of an escape', '%23'],
-    ['in two halves', '\ud800'],
-  ])('%s opens nothing', async (_, edge) => {
+    ['with a line break', 'design\ncode'],
+    ['with an invisible character', '​'],
+    ['with a null character', 'design\0'],
+    ['that is too long', 'x'.repeat(101)],
+    ['that is empty', ''],
+    ['that is an escape', '%23'],
+    ['with a lone surrogate', '\ud800'],
+  ])('%s is refused', async (_, edge) => {
     const claimed = await served.post(`${PROJECT_URL}/claims`, {
       feature_id: 'REQ-F-AUTH-001',
       edge,
@@ -44,7 +44,7 @@ describe('an edge by the name', () => {
     }
   });
 
-  test('that is one is a subject like any other', async () => {
+  test('that is valid names one subject in every spelling', async () => {
     const edge = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
     expect((await served.post(`${PROJECT_URL}/claims`, { ...edge, ...WHO })).body.reason).toBe('GRANTED');
     for (const name of ['design_code', 'Design Code', 'DESIGN->CODE', 'design-code', 'design  →  code']) {
@@ -69,7 +69,7 @@ describe('a query with', () => {
     '1;2',
     '१',
   ];
-  test.each(LIMITS)('limit=%s is malformed or heeded', async (limit) => {
+  test.each(LIMITS)('limit=%s is refused or respected', async (limit) => {
     for (const of of ['tasks', 'events']) {
       const reply = await served.get(`${PROJECT_URL}/${of}?limit=${encodeURIComponent(limit)}`);
       if (reply.status !== 200) expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
@@ -87,7 +87,7 @@ describe('a query with', () => {
     'x'.repeat(201),
     'null',
   ];
-  test.each(CURSORS)('after=%s is malformed, or the end', async (after) => {
+  test.each(CURSORS)('after=%s is refused for events, and is no server error for tasks', async (after) => {
     for (const path of ['events', 'events/stream']) {
       const reply = await served.get(`${PROJECT_URL}/${path}?after=${encodeURIComponent(after)}`);
       expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
@@ -96,21 +96,21 @@ describe('a query with', () => {
     expect([200, 400]).toContain(tasks.status);
   });
 
-  test('a cursor beyond the end is refused with the position there is', async () => {
+  test('a cursor beyond the end is refused as CURSOR_AHEAD', async () => {
     const after = Buffer.from('p:999999999999999').toString('base64url');
     expect((await served.get(`${PROJECT_URL}/events?after=${after}`)).body).toMatchObject({
       code: 'CURSOR_AHEAD',
     });
   });
 
-  test('a position that is none is malformed', async () => {
+  test('an invalid position is no server error, and a negative one is refused', async () => {
     for (const at of ['-1', '1e400', '9007199254740993', 'x', '']) {
       expect([200, 400]).toContain((await served.get(`${PROJECT_URL}/status?at=${at}`)).status);
     }
     expect((await served.get(`${PROJECT_URL}/status?at=-1`)).status).toBe(400);
   });
 
-  test('the same word many times over is no list', async () => {
+  test('a repeated parameter is no server error, and an unknown one is refused', async () => {
     const many = Array(200).fill('limit=1').join('&');
     expect([200, 400]).toContain((await served.get(`${PROJECT_URL}/tasks?${many}`)).status);
     expect((await served.get(`${PROJECT_URL}/tasks?__proto__=1`)).status).toBe(400);
@@ -121,15 +121,15 @@ describe('a public key that', () => {
   const key = (hex: string) => Buffer.from(hex, 'hex').toString('base64url');
   const P_MINUS_1 = `ec${'ff'.repeat(30)}7f`;
   test.each([
-    ['is the neutral point, under which anything is signed', key(`01${'00'.repeat(31)}`)],
+    ['is the neutral element, for which any signature is valid', key(`01${'00'.repeat(31)}`)],
     ['is of order two', key(P_MINUS_1)],
     ['is of order four', key('00'.repeat(32))],
-    ['is of order four, its sign turned', key(`${'00'.repeat(31)}80`)],
+    ['is of order four, with the sign bit set', key(`${'00'.repeat(31)}80`)],
     ['is of order eight', key('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05')],
-    ['is of order eight too', key('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a')],
-    ['is written with a number beyond the field', key(`ee${'ff'.repeat(30)}7f`)],
-    ['is no point of the curve', key(`02${'00'.repeat(31)}`)],
-    ['ends in bits that nobody reads', `${key('58'.repeat(32)).slice(0, -1)}h`],
+    ['is also of order eight', key('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a')],
+    ['has a coordinate beyond the field', key(`ee${'ff'.repeat(30)}7f`)],
+    ['is not a point on the curve', key(`02${'00'.repeat(31)}`)],
+    ['has unused trailing bits set', `${key('58'.repeat(32)).slice(0, -1)}h`],
     ['is too short', 'AAAA'],
     ['is padded', `${key('66'.repeat(32))}=`],
   ])('%s is refused', async (_, public_key) => {
@@ -143,13 +143,13 @@ describe('a public key that', () => {
   });
 });
 
-describe('a hundred at once with one request_id', () => {
+describe('a hundred concurrent requests with one request_id', () => {
   const hundred = (path: string, body: object) =>
     Promise.all(Array.from({ length: 100 }, () => served.post(path, body)));
   const same = (reply: readonly { status: number; body: unknown }[]) =>
     new Set(reply.map(({ status, body }) => JSON.stringify([status, body]))).size;
 
-  test('claim one task, and hear the same', async () => {
+  test('claim one task, and get the same reply', async () => {
     const reply = await hundred(`${PROJECT_URL}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
     expect(reply[0]?.body.reason).toBe('GRANTED');
     expect(same(reply)).toBe(1);
@@ -170,7 +170,7 @@ describe('a hundred at once with one request_id', () => {
     expect((await served.get(`${PROJECT_URL}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
   });
 
-  test('with two bodies: one of them happens, the other is a conflict', async () => {
+  test('with two bodies apply one of them, and the other is a conflict', async () => {
     const claims = Array.from({ length: 100 }, (_, at) =>
       served.post(`${PROJECT_URL}/claims`, { task_id: `A-02${1 + (at % 2)}-x`, ...WHO, request_id: 'r-two' }),
     );
@@ -183,10 +183,10 @@ describe('a hundred at once with one request_id', () => {
   });
 });
 
-describe('a link in the folder of the log', () => {
+describe('a symbolic link in the folder of the log', () => {
   const plan = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
 
-  test('that leads nowhere is trouble of its own project, and of no other', async () => {
+  test('that is dangling affects its own project only', async () => {
     const linked = await TestServer.forTest();
     await linked.plan('A-001-x');
     await symlink('nowhere', join(linked.folder, 'acme', 'dangling'));
@@ -198,7 +198,7 @@ describe('a link in the folder of the log', () => {
     expect((await linked.claim('A-001-x')).generation).toBe(1);
   });
 
-  test('that leads round keeps its tenant shut until it is gone, and no other', async () => {
+  test('that is circular makes its own tenant unavailable until it is removed', async () => {
     const linked = await TestServer.forTest();
     await linked.plan('A-001-x');
     const round = join(linked.folder, 'acme', 'round');

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /** Why a connection was closed without a response. */
-export const DROP_REASONS = ['total_limit', 'address_limit', 'silent'] as const;
+export const DROP_REASONS = ['total_limit', 'address_limit', 'silent', 'pipelining'] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
 export const LOOPBACK_ADDRESSES: readonly string[] = ['127.0.0.0/8', '::1'];

@@ -17,7 +17,7 @@ async function withPlan(options: Parameters<typeof TestServer.forTest>[0] = {}):
 }
 
 describe('a refused result', () => {
-  test('is read like any other: that it was refused is no refusal to show it', async () => {
+  test('can be read like any other result', async () => {
     const served = await withPlan();
     const handle = await served.claim('A-001-x');
     await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: { first: true } });
@@ -35,7 +35,7 @@ describe('a refused result', () => {
   });
 });
 
-describe('a body beyond its bound', () => {
+describe('a body that exceeds its limit', () => {
   /** Sends everything before it reads, as most clients do. */
   function sendAllThenListen(port: number, path: string, bytes: number): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -51,7 +51,7 @@ describe('a body beyond its bound', () => {
     });
   }
 
-  test('is answered to whoever reads only after having sent all of it', async () => {
+  test('gets a response even if the client reads only after sending all of it', async () => {
     const served = await TestServer.forTest();
     const reply = await sendAllThenListen(served.running.port, `${PROJECT_URL}/results`, 32 * 1024 * 1024);
     expect(reply).toMatch(/^HTTP\/1\.1 413 /);
@@ -71,7 +71,8 @@ describe('a note', () => {
 });
 
 describe('events of an edge', () => {
-  test('are found by every spelling of its name, and by the task_id that its claim goes by', async () => {
+  // req: EVT-006
+  test('are found by every spelling of its name, and by the task_id of its claim', async () => {
     const served = await TestServer.forTest();
     const claim = { feature_id: 'REQ-F-A-001', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
     await served.post(`${PROJECT_URL}/claims`, claim);
@@ -87,8 +88,8 @@ describe('events of an edge', () => {
   });
 });
 
-describe('every command of the methodology that changes something', () => {
-  test('takes a request_id and a signature', async () => {
+describe('every methodology command that writes', () => {
+  test('accepts a request_id and a signature', async () => {
     const served = await TestServer.forTest();
     for (const path of ['init', 'spawn', 'spawn/fold_back', 'checkpoint', 'review', 'gaps', 'release']) {
       const body = { project_id: 'shop', request_id: 'r1', signature: 'v1;x;y' };
@@ -99,7 +100,7 @@ describe('every command of the methodology that changes something', () => {
 });
 
 describe('GET /api/status', () => {
-  test('has the shape that tools of this family read: project, features by id, signals, health', async () => {
+  test('has the fields that compatible tools read: project, features by id, signals, health', async () => {
     const served = await TestServer.forTest();
     const project_id = 'shop';
     await served.post('/api/init', { project_id });
@@ -130,7 +131,7 @@ describe('limits', () => {
   const limits = async (served: TestServer, authorization: Record<string, string> = {}) =>
     (await served.request('GET', `${TENANT_URL}/limits`, undefined, authorization)).body;
 
-  test('are the enterprise ones on an open server, and the default ones once there is a key', async () => {
+  test('are the enterprise limits on an open server, and the default limits once a key exists', async () => {
     const served = await TestServer.forTest();
     expect(await limits(served)).toMatchObject({ max_concurrent_claims: 1000, max_active_sessions: 500 });
     const { token } = (await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
@@ -144,8 +145,8 @@ describe('limits', () => {
   });
 });
 
-describe('what is malformed', () => {
-  test('is named by its field and by what was expected there', async () => {
+describe('a malformed request', () => {
+  test('is refused with the field and the expected value', async () => {
     const served = await withPlan();
     const missing = await served.post(`${PROJECT_URL}/tasks`, {});
     expect(missing.body).toMatchObject({
@@ -160,7 +161,7 @@ describe('what is malformed', () => {
     expect(plan.body.detail).toMatch(/[^.]\. Nothing was changed\.$/);
   });
 
-  test('in a batch of claims says which of them it is', async () => {
+  test('in a batch of claims is refused with the index of the claim', async () => {
     const served = await withPlan();
     const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
     const atomic = { mode: 'all_or_nothing', claims: [claim('A-001-x'), claim('nothing')] };

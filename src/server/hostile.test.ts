@@ -3,9 +3,10 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createApp } from './app.js';
 import { RateLimiter } from './auth/rate-limit.js';
-import { COMMAND_BYTES_MAX } from './body.js';
+import { BodyMemory } from './body-memory.js';
 import { listen } from './listen.js';
 import { DEFAULT_LISTEN_SETTINGS } from './listen-settings.js';
+import { COMMAND_BYTES_MAX } from './middleware/body.js';
 import type { ServerContext } from './route.js';
 import { ROUTES } from './routes.js';
 import { startServer } from './server.js';
@@ -39,20 +40,20 @@ describe('a body that', () => {
     ['is not text', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
     ['is a list', '[]'],
     ['is null', 'null'],
-    ['is nested without end', '['.repeat(500_000)],
-    ['is nested and ends', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-    ['reaches for prototypes', '{"__proto__": {"task_id": "A-001-x"}, "agent_id": "a", "session_id": "s"}'],
+    ['is nested too deeply and not closed', '['.repeat(500_000)],
+    ['is nested too deeply', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['has a prototype key', '{"__proto__": {"task_id": "A-001-x"}, "agent_id": "a", "session_id": "s"}'],
     ['has wrong types', '{"task_id": 7, "agent_id": {}, "session_id": []}'],
     ['has unknown fields', '{"task_id": "A-001-x", "agent_id": "a", "session_id": "s", "admin": true}'],
-    ['looks like a problem of ours', '{"problem": "UNKNOWN", "detail": "x"}'],
-  ])('%s is malformed', async (_, body) => {
+    ['looks like an internal problem', '{"problem": "UNKNOWN", "detail": "x"}'],
+  ])('%s is refused as malformed', async (_, body) => {
     expect(await code(served.request('POST', `${PROJECT_URL}/claims`, body))).toEqual([
       400,
       'INVALID_REQUEST',
     ]);
   });
 
-  test('is larger than a command may be is refused, told so or not', async () => {
+  test('is larger than a command may be is refused, with or without a Content-Length', async () => {
     const large = JSON.stringify({ task_id: 'x'.repeat(COMMAND_BYTES_MAX) });
     expect(await code(served.request('POST', `${PROJECT_URL}/claims`, large))).toEqual([
       413,
@@ -66,7 +67,7 @@ describe('a body that', () => {
     expect(chunked).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
   });
 
-  test('is a large plan is a plan', async () => {
+  test('is a large plan is accepted up to the limit of plans', async () => {
     const task = (at: number) => ({
       id: `L-${String(at).padStart(3, '0')}-x`,
       description: 'large',
@@ -87,7 +88,7 @@ describe('a path that', () => {
     '/api/tenants/../../../etc/passwd',
     '/%2e%2e/%2e%2e/etc/passwd',
     '/..%2f..%2fetc',
-  ])('climbs out, %s, leads nowhere', async (target) => {
+  ])('traverses upwards, %s, is not found', async (target) => {
     expect(await request(target)).toMatch(/^HTTP\/1\.1 404 .*"code":"NOT_FOUND"/s);
   });
 
@@ -102,7 +103,7 @@ describe('a path that', () => {
     '~plan',
     '_tenant',
     '__proto__',
-  ])('has %s for a name is refused before any store hears of it', async (name) => {
+  ])('has %s as a name is refused before it reaches a store', async (name) => {
     for (const target of [`/api/tenants/${name}/limits`, `/api/tenants/acme/projects/${name}/status`]) {
       expect(await request(target)).toMatch(/^HTTP\/1\.1 40[04] .*"code":"(INVALID_REQUEST|NOT_FOUND)"/s);
     }
@@ -111,18 +112,25 @@ describe('a path that', () => {
     }
   });
 
+  test.each(['events?agent_id=a%00b', 'tasks?track=%00'])(
+    'has a NUL in its query, %s, is refused before it reaches a store',
+    async (rest) => {
+      expect(await request(`${PROJECT_URL}/${rest}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
+    },
+  );
+
   test('is encoded twice is decoded once', async () => {
     expect(await code(served.get(`${PROJECT_URL}/tasks/A-001-x`))).toEqual([200, undefined]);
     expect(await code(served.get(`${PROJECT_URL}/tasks/A-001%2Dx`))).toEqual([200, undefined]);
     expect(await code(served.get(`${PROJECT_URL}/tasks/A-001%252Dx`))).toEqual([400, 'INVALID_REQUEST']);
   });
 
-  test.each(['%', '%zz', '%c3%28', 'a%e2'])('is half an escape, %s, is malformed', async (name) => {
+  test.each(['%', '%zz', '%c3%28', 'a%e2'])('has invalid percent-encoding, %s, is refused', async (name) => {
     expect(await request(`${PROJECT_URL}/tasks/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
     expect(await request(`/nowhere/${name}`)).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
   });
 
-  test('is not there, or takes another method, says so', async () => {
+  test('does not exist gets 404, and one that supports other methods gets 405', async () => {
     expect(await code(served.get('/api'))).toEqual([404, 'NOT_FOUND']);
     expect(await code(served.get(`${PROJECT_URL}/status/`))).toEqual([404, 'NOT_FOUND']);
     const wrong = await served.request('DELETE', `${PROJECT_URL}/plan`);
@@ -133,14 +141,14 @@ describe('a path that', () => {
 });
 
 describe('a client that', () => {
-  test('speaks no HTTP, or headers without end, is told and let go', async () => {
+  test('sends invalid HTTP or too large headers gets an error', async () => {
     expect(await served.sendRaw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*INVALID_REQUEST/s);
     expect(await request('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
     expect(await served.sendRaw('GET /healthz HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     expect(await request('healthz')).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  test('is slow to say what it wants is let go', async () => {
+  test('is slow to send its headers gets a timeout', async () => {
     const app = createApp({
       context: { stopping: new AbortController().signal } as ServerContext,
       routes: ROUTES,
@@ -150,6 +158,7 @@ describe('a client that', () => {
         ...LASTING_CREDENTIALS,
       },
       rateLimiter: new RateLimiter(),
+      bodyMemory: new BodyMemory(),
       log: () => {},
       errorLog: () => {},
     });
@@ -170,7 +179,7 @@ describe('a client that', () => {
     expect(reply).toMatch(/^HTTP\/1\.1 408 .*TIMEOUT/s);
   });
 
-  test('goes away in the middle of its body leaves nothing behind', async () => {
+  test('disconnects in the middle of its body does not affect the server', async () => {
     const socket = connect(served.running.port, '127.0.0.1');
     socket.write(
       `POST ${PROJECT_URL}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{"task`,
@@ -180,7 +189,7 @@ describe('a client that', () => {
     expect((await served.get('/healthz')).status).toBe(200);
   });
 
-  test('was sent by a page of another site is refused while the server is open', async () => {
+  test('is a page of another site is refused while the server is open', async () => {
     const stranger = await served.request(
       'POST',
       `${PROJECT_URL}/claims`,
@@ -192,7 +201,9 @@ describe('a client that', () => {
       'GET /readyz HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n',
     );
     expect(rebound).toMatch(/^HTTP\/1\.1 403 .*FORBIDDEN/s);
-    const own = await served.request('GET', `${PROJECT_URL}/status`, undefined, { origin: served.url });
+    const own = await served.requestOverSocket('GET', `${PROJECT_URL}/status`, undefined, {
+      origin: served.url,
+    });
     expect(own.status).toBe(200);
   });
 });
@@ -210,7 +221,7 @@ const open = () => new Promise((resolve, reject) => {
   console.log('all here');
 })();`;
 
-test('ten thousand connections are held open, and the next is answered', async () => {
+test('answers a request while ten thousand connections are open', async () => {
   const allowed = Number(execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }));
   const count = Math.min(10_000, (Number.isNaN(allowed) ? Number.POSITIVE_INFINITY : allowed) - 1000);
   const crowd = spawn(process.execPath, ['-e', CROWD, String(served.running.port), String(count)]);
@@ -223,7 +234,7 @@ test('ten thousand connections are held open, and the next is answered', async (
   expect((await served.get(`${PROJECT_URL}/status`)).status).toBe(200);
 });
 
-test('no server starts on an address of the network without authentication', async () => {
+test('does not start on a network address without authentication', async () => {
   const opened = await openStoreUrl('memory:', () => {});
   await expect(startServer({ ...opened, host: '0.0.0.0', port: 0 })).rejects.toThrow(/gen key create/);
 });

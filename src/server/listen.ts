@@ -1,14 +1,18 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { App } from './app.js';
 import { AddressLimit, type DropReason } from './connection-limits.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
+import { NodeConnection } from './node-connection.js';
+import { connectionsWithin } from './open-files-limit.js';
 import { problemResponse } from './response.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const BACKLOG = 4096;
 const UNAUTHENTICATED = 401;
+/** Requests of one connection in progress. Clients do not pipeline; whoever does could hold many large responses. */
+const PIPELINED_MAX = 4;
 
 export interface HttpListener {
   readonly port: number;
@@ -23,24 +27,28 @@ export async function listen(
   settings: ListenSettings = DEFAULT_LISTEN_SETTINGS,
   onDropped: (reason: DropReason) => void = () => {},
 ): Promise<HttpListener> {
-  const server = createServer(
-    {
-      maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: settings.headers_timeout_ms,
-      requestTimeout: settings.request_timeout_ms,
-      keepAliveTimeout: settings.keep_alive_ms,
-      connectionsCheckingInterval: Math.min(5000, settings.headers_timeout_ms),
-      noDelay: true,
-    },
-    getRequestListener(app.fetch, {
-      errorHandler: () => invalidTargetResponse(),
-      overrideGlobalObjects: true,
-    }),
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: settings.headers_timeout_ms,
+    requestTimeout: settings.request_timeout_ms,
+    keepAliveTimeout: settings.keep_alive_ms,
+    connectionsCheckingInterval: checkingIntervalMs(settings),
+    noDelay: true,
+  });
+  const answer = getRequestListener(
+    (request, { incoming, outgoing }) =>
+      app.fetch(request, {
+        connection: new NodeConnection(incoming as IncomingMessage, outgoing as ServerResponse),
+      }),
+    { errorHandler: () => invalidTargetResponse(), overrideGlobalObjects: true },
   );
-  server.maxConnections = settings.connections_max;
+  server.maxConnections = connectionsWithin(settings.connections_max);
   server.timeout = settings.request_timeout_ms;
   server.on('clientError', clientErrorHandler(settings.linger_ms));
   const connections = new Connections(server, settings, onDropped);
+  server.on('request', (incoming, outgoing) => {
+    if (connections.admitRequest(incoming.socket, outgoing)) void answer(incoming, outgoing);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port, backlog: BACKLOG }, () => resolve());
@@ -54,10 +62,15 @@ export async function listen(
   };
 }
 
+const checkingIntervalMs = ({ headers_timeout_ms }: ListenSettings): number =>
+  Math.min(5000, headers_timeout_ms);
+
 /** Tracks open connections and pending requests. Node counts a connection as idle only after its first request. */
 class Connections {
-  private readonly sockets = new Set<Socket>();
-  private readonly pendingRequests = new Map<Socket, number>();
+  /** Each socket with the time at which it is dropped unless a complete request has arrived. */
+  private readonly idleDeadlinesMs = new Map<Socket, number>();
+  private readonly idleTimer: NodeJS.Timeout;
+  private readonly pendingResponses = new Map<Socket, Set<ServerResponse>>();
   private isStopping = false;
   private readonly addressLimit: AddressLimit;
 
@@ -69,17 +82,17 @@ class Connections {
     this.addressLimit = new AddressLimit(settings.connections_per_address_max, settings.exempt_addresses);
     server.on('drop', () => onDropped('total_limit'));
     server.on('connection', (socket: Socket) => this.admit(socket));
-    server.on('request', ({ socket }, response) => {
-      this.pendingRequests.set(socket, (this.pendingRequests.get(socket) ?? 0) + 1);
-      response.once('close', () => this.onResponseClosed(socket, response.statusCode));
-    });
+    this.idleTimer = setInterval(() => this.dropIdle(), checkingIntervalMs(settings)).unref();
+    server.once('close', () => clearInterval(this.idleTimer));
   }
 
   get size(): number {
-    return this.sockets.size;
+    return this.idleDeadlinesMs.size;
   }
 
   private admit(socket: Socket): void {
+    // Accepted just before the server stopped listening.
+    if (this.isStopping) return void socket.destroy();
     // Undefined if the peer has already disconnected.
     const releaseAddress =
       socket.remoteAddress === undefined ? () => {} : this.addressLimit.acquire(socket.remoteAddress);
@@ -87,15 +100,32 @@ class Connections {
       this.drop(socket, 'address_limit');
       return;
     }
-    this.sockets.add(socket);
+    this.allowIdle(socket, this.settings.first_byte_timeout_ms);
+    // Every request in progress listens to it, and PIPELINED_MAX bounds them; Node warns of a leak from eleven on.
+    socket.setMaxListeners(0);
     const firstByteTimer = setTimeout(() => {
       if (socket.bytesRead === 0) this.drop(socket, 'silent');
     }, this.settings.first_byte_timeout_ms).unref();
     socket.once('close', () => {
       clearTimeout(firstByteTimer);
       releaseAddress();
-      this.sockets.delete(socket);
+      this.idleDeadlinesMs.delete(socket);
+      this.pendingResponses.delete(socket);
     });
+  }
+
+  /** Node's own timers start again with every byte, and do not count the empty lines before a request at all. */
+  private dropIdle(): void {
+    const nowMs = performance.now();
+    for (const [socket, deadlineMs] of this.idleDeadlinesMs) {
+      if (deadlineMs < nowMs && !this.pendingResponses.has(socket)) this.drop(socket, 'silent');
+    }
+  }
+
+  /** Node comes first where it can: it answers a slow header before it closes. */
+  private allowIdle(socket: Socket, forMs: number): void {
+    const graceMs = this.settings.headers_timeout_ms + 2 * checkingIntervalMs(this.settings);
+    this.idleDeadlinesMs.set(socket, performance.now() + forMs + graceMs);
   }
 
   private drop(socket: Socket, reason: DropReason): void {
@@ -103,22 +133,42 @@ class Connections {
     socket.destroy();
   }
 
-  /** Closes connections without a pending request, now and from here on. */
+  /** Whether the request may be answered. Tracks its response until it is closed. */
+  admitRequest(socket: Socket, response: ServerResponse): boolean {
+    // Node emits no 'close' on a response that is queued behind another when the socket closes.
+    if (socket.destroyed) return false;
+    const pending = this.pendingResponses.get(socket) ?? new Set();
+    this.pendingResponses.set(socket, pending.add(response));
+    if (pending.size > PIPELINED_MAX) {
+      this.drop(socket, 'pipelining');
+      return false;
+    }
+    if (this.isStopping) response.shouldKeepAlive = false;
+    response.once('close', () => {
+      pending.delete(response);
+      this.onResponseClosed(socket, response.statusCode);
+    });
+    return true;
+  }
+
+  /** Closes connections without a pending request, now and from here on. The others close with their response. */
   closeIdle(): void {
     this.isStopping = true;
-    for (const socket of this.sockets) if (!this.pendingRequests.has(socket)) socket.destroy();
+    for (const socket of this.idleDeadlinesMs.keys())
+      if (!this.pendingResponses.has(socket)) socket.destroy();
+    for (const responses of this.pendingResponses.values())
+      for (const response of responses) response.shouldKeepAlive = false;
   }
 
   private onResponseClosed(socket: Socket, status: number): void {
     // A peer without a valid credential gets less time for its next
     // request; with that request, Node resets the timeout.
-    if (status === UNAUTHENTICATED) socket.setTimeout(this.settings.linger_ms);
-    const left = (this.pendingRequests.get(socket) ?? 1) - 1;
-    if (left > 0) this.pendingRequests.set(socket, left);
-    else {
-      this.pendingRequests.delete(socket);
-      if (this.isStopping) socket.destroySoon();
-    }
+    const { linger_ms, keep_alive_ms } = this.settings;
+    if (status === UNAUTHENTICATED) socket.setTimeout(linger_ms);
+    if ((this.pendingResponses.get(socket)?.size ?? 0) > 0) return;
+    this.pendingResponses.delete(socket);
+    if (!socket.destroyed) this.allowIdle(socket, status === UNAUTHENTICATED ? linger_ms : keep_alive_ms);
+    if (this.isStopping) socket.destroySoon();
   }
 }
 
@@ -137,15 +187,15 @@ function stopServer(server: Server, connections: Connections, withinMs: number):
 function invalidTargetResponse(): Response {
   const { body, status, headers } = problemResponse(
     'INVALID_REQUEST',
-    'The target of the request is no path.',
+    'The request target is not a valid path.',
   );
   return new Response(body as string, { status, headers });
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemResponse>>> = {
   HPE_HEADER_OVERFLOW: () =>
-    problemResponse('HEADERS_TOO_LARGE', `Headers have at most ${HEADER_BYTES_MAX} bytes.`),
-  ERR_HTTP_REQUEST_TIMEOUT: () => problemResponse('TIMEOUT', 'The request took too long to arrive.'),
+    problemResponse('HEADERS_TOO_LARGE', `The request headers exceed ${HEADER_BYTES_MAX} bytes.`),
+  ERR_HTTP_REQUEST_TIMEOUT: () => problemResponse('TIMEOUT', 'The request timed out. Try again.'),
 };
 
 type ClientSocket = Socket & { _httpMessage?: IncomingMessage };
@@ -174,7 +224,7 @@ function rejectConnection(error: Error & { code?: string }, socket: ClientSocket
     return;
   }
   const response =
-    CLIENT_ERRORS[error.code ?? '']?.() ?? problemResponse('INVALID_REQUEST', 'This is not HTTP.');
+    CLIENT_ERRORS[error.code ?? '']?.() ?? problemResponse('INVALID_REQUEST', 'Not a valid HTTP request.');
   const headers = Object.entries({
     ...response.headers,
     connection: 'close',

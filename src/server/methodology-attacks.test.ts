@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MEGABYTE, nested, PROTO } from '../../test/support/bad-bodies.js';
+import { methodologyOperations } from '../core/contract/methodology.js';
+import { methodologyViewOperations } from '../core/contract/methodology-views.js';
 import { ROLES, type Role } from './auth/principal.js';
 import type { Route } from './route.js';
-import { methodologyRoutes } from './routes/methodology.js';
+import { ROUTES } from './routes.js';
 import { type AnyJson, TestServer } from './testing/test-server.js';
+
+const METHODOLOGY_IDS = Object.keys({ ...methodologyOperations, ...methodologyViewOperations });
+const methodologyRoutes = ROUTES.filter(({ id }) => METHODOLOGY_IDS.includes(id));
 
 /** A valid body for each route, for a project with features. A route missing here fails the test. */
 const FEATURE = 'REQ-F-AUTH-001';
@@ -108,12 +113,12 @@ function ask({ method, path }: Route, reply: unknown, role: Role, tenant?: strin
 const TABLE = methodologyRoutes.map((each) => [each.id, each] as const);
 const READING = TABLE.filter(([, { action }]) => action === 'read');
 
-test('the test knows each route', () => {
+test('the table of inputs covers every route', () => {
   expect(methodologyRoutes.map(({ id }) => id).sort()).toEqual(Object.keys(TAKES).sort());
 });
 
 describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tenant', (role) => {
-  test.each(TABLE)('learns nothing by %s, whatever tenant it calls its own', async (id, each) => {
+  test.each(TABLE)('gets the same 404 from %s, whatever tenant it requests', async (id, each) => {
     const tell = async (tenant: string, project_id: string) => {
       const { status, body, headers } = await ask(each, { project_id, ...TAKES[id] }, role, tenant);
       return { status, body, headers: [...headers].filter(([name]) => name !== 'date') };
@@ -124,7 +129,7 @@ describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tena
     expect(theirs).toEqual(await tell('../acme', SHOP));
   });
 
-  test.each(READING)('finds by %s in its own tenant no project of another', async (id, each) => {
+  test.each(READING)('finds no project of another tenant by %s in its own', async (id, each) => {
     const tell = async (project_id: string) => {
       const { status, body } = await ask(each, { project_id, ...TAKES[id] }, role);
       return [status, JSON.stringify(body).replaceAll(project_id, '<project>')];
@@ -172,7 +177,7 @@ describe.each(TABLE)('%s', (id, each) => {
   const project = { project_id: SHOP };
   const position = async () => (await ask(route('known_gaps'), project, 'operator', 'acme')).body.position;
 
-  test('refuses by name every field that is none, and writes nothing', async () => {
+  test('refuses every invalid field, and writes nothing', async () => {
     const before = await position();
     const good = { ...project, ...TAKES[id] } as Record<string, unknown>;
     const refused = async (said: unknown, what: string) => {
@@ -209,7 +214,7 @@ describe.each(TABLE)('%s', (id, each) => {
     expect(await position()).toBe(before);
   });
 
-  test('takes no body that is too large', async () => {
+  test('refuses a body that is too large', async () => {
     if (each.method === 'GET') return;
     const reply = await ask(
       each,
@@ -220,7 +225,7 @@ describe.each(TABLE)('%s', (id, each) => {
     expect([reply.status, reply.body.code]).toEqual([413, 'BODY_TOO_LARGE']);
   });
 
-  test('takes no project by a name that is none', async () => {
+  test('refuses invalid names of projects and tenants', async () => {
     for (const project_id of ['', '..', '../shop', 'a/b', '_tenant', '__proto__', MEGABYTE, '\0']) {
       const reply = await ask(each, { ...TAKES[id], project_id }, 'operator', 'acme');
       expect([400, 431], project_id.slice(0, 20)).toContain(reply.status);
@@ -232,7 +237,7 @@ describe.each(TABLE)('%s', (id, each) => {
   });
 });
 
-test('what comes to more than is read is refused by its length', async () => {
+test('refuses files whose total length exceeds the limit', async () => {
   const file = '#'.repeat(200 * 1024);
   const files = Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`notes/n${at}.yml`, file]));
   const reply = await ask(route('init'), { project_id: 'large', files }, 'operator', 'acme');

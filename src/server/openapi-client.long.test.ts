@@ -43,7 +43,7 @@ console.log(
 );
 `;
 
-test('a client generated from the OpenAPI description compiles, and does a plan', async () => {
+test('a client generated from the OpenAPI description compiles and completes a plan', async () => {
   const served = await TestServer.forTest();
   const description = (await served.get('/openapi.json')).body;
   const folder = await mkdtemp(join(tmpdir(), 'client-'));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { buildOpenApi } from './openapi.js';
 import { ROUTES } from './routes.js';
 
-test('the description is valid, and knows every route by name', async () => {
+test('the description is valid, and has every route under its id', async () => {
   const description = buildOpenApi(ROUTES) as {
     paths: Record<string, Record<string, { operationId: string }>>;
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ReplySchema, Route } from './route.js';
-import { schemaRegistry } from './schemas/common.js';
-import { problemSchema } from './schemas/problem.js';
+import type { IdentifiedOperation, ReplySchema, RequestBody } from '../core/contract/operation.js';
+import { problemDocument } from '../core/contract/problem.js';
+import { schemaRegistry } from '../core/contract/schema.js';
 
 type OpenApiObject = Record<string, unknown>;
 
@@ -10,23 +10,24 @@ const PROBLEM_TYPE = 'application/problem+json';
 /** Statuses of decided refusals; 409 is the default. */
 const REFUSAL_STATUSES = ['404', '409', '413', '429'];
 const HEADER_PARAMETERS: Readonly<Record<string, OpenApiObject>> = {
-  put_plan: header('If-Match', 'the ETag of the plan that this one replaces'),
-  events_stream: header('Last-Event-ID', 'the id of the last event that was received'),
+  put_plan: header('If-Match', 'ETag of the plan to replace'),
+  events_stream: header('Last-Event-ID', 'id of the last event received'),
 };
 
-/** Describes the routes as OpenAPI 3.1, from the schemas that also validate and render. */
-export function buildOpenApi(routes: readonly Route[]): OpenApiObject {
+/** Describes the operations as OpenAPI 3.1, from the schemas that also validate and render. */
+export function buildOpenApi(operations: readonly IdentifiedOperation[]): OpenApiObject {
   const schemas = new SchemaComponents();
   const paths: Record<string, OpenApiObject> = {};
-  for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, schemas) };
+  for (const each of operations) {
+    const described = operationObject(each, schemas);
+    paths[each.path] = { ...paths[each.path], [each.method.toLowerCase()]: described };
   }
   return {
     openapi: '3.1.1',
     info: {
       title: 'Genesis Fleet',
       version: '1',
-      description: 'The coordinator for fleets of AI agents.',
+      description: 'Coordinator for fleets of AI agents.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -38,20 +39,24 @@ export function buildOpenApi(routes: readonly Route[]): OpenApiObject {
   };
 }
 
-function operation(route: Route, schemas: SchemaComponents): OpenApiObject {
-  const isPublic = route.action === 'public';
+function operationObject(operation: IdentifiedOperation, schemas: SchemaComponents): OpenApiObject {
+  const isPublic = operation.action === 'public';
   return {
-    operationId: route.id,
-    summary: route.summary,
+    operationId: operation.id,
+    summary: operation.summary,
     security: isPublic ? [] : [{ bearer: [] }, {}],
-    'x-action': route.action,
-    parameters: [...pathParameters(route), ...queryParameters(route, schemas), ...headerParameters(route)],
-    ...(route.body === undefined ? {} : { requestBody: requestBody(route.body, schemas) }),
-    responses: responses(route, schemas),
+    'x-action': operation.action,
+    parameters: [
+      ...pathParameters(operation),
+      ...queryParameters(operation, schemas),
+      ...headerParameters(operation),
+    ],
+    ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, schemas) }),
+    responses: responses(operation, schemas),
   };
 }
 
-const pathParameters = ({ path }: Route): OpenApiObject[] =>
+const pathParameters = ({ path }: IdentifiedOperation): OpenApiObject[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -59,7 +64,7 @@ const pathParameters = ({ path }: Route): OpenApiObject[] =>
     schema: { type: 'string' },
   }));
 
-function queryParameters({ query }: Route, schemas: SchemaComponents): OpenApiObject[] {
+function queryParameters({ query }: IdentifiedOperation, schemas: SchemaComponents): OpenApiObject[] {
   if (query === undefined) return [];
   const { properties = {} } = schemas.inline(query, 'input') as {
     properties?: Record<string, OpenApiObject>;
@@ -67,14 +72,14 @@ function queryParameters({ query }: Route, schemas: SchemaComponents): OpenApiOb
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
 }
 
-const headerParameters = ({ id }: Route): OpenApiObject[] =>
+const headerParameters = ({ id }: IdentifiedOperation): OpenApiObject[] =>
   HEADER_PARAMETERS[id] === undefined ? [] : [HEADER_PARAMETERS[id]];
 
 function header(name: string, description: string): OpenApiObject {
   return { name, in: 'header', description, schema: { type: 'string' } };
 }
 
-function requestBody(body: NonNullable<Route['body']>, schemas: SchemaComponents): OpenApiObject {
+function requestBody(body: RequestBody, schemas: SchemaComponents): OpenApiObject {
   if (body.kind === 'bytes') {
     return { required: true, content: { 'application/octet-stream': { schema: {} } } };
   }
@@ -86,17 +91,20 @@ function requestBody(body: NonNullable<Route['body']>, schemas: SchemaComponents
   };
 }
 
-function responses({ id, reply, isRefusable }: Route, schemas: SchemaComponents): OpenApiObject {
+function responses(
+  { id, reply, isRefusable }: IdentifiedOperation,
+  schemas: SchemaComponents,
+): OpenApiObject {
   const content = contentOf(reply, schemas);
-  const problem = { [PROBLEM_TYPE]: { schema: schemas.inline(problemSchema, 'output') } };
+  const problem = { [PROBLEM_TYPE]: { schema: schemas.inline(problemDocument, 'output') } };
   const refused = isRefusable
     ? REFUSAL_STATUSES.map((status) => [status, responseObject('Refused', { ...content, ...problem })])
     : [];
   return {
-    200: responseObject('As asked', content),
-    ...(id === 'submit_result' ? { 202: responseObject('A human must decide on it first', content) } : {}),
+    200: responseObject('Success', content),
+    ...(id === 'submit_result' ? { 202: responseObject('Waiting for a human decision', content) } : {}),
     ...Object.fromEntries(refused),
-    default: responseObject('What is wrong with the request, or with the server', problem),
+    default: responseObject('Error in the request or in the server', problem),
   };
 }
 

@@ -6,10 +6,10 @@ import { ReadinessProbe } from './readiness.js';
 it.each([
   new StoreUnavailable('No engine answers at db.internal:5432.'),
   new StoreBroken('The store at /srv/fleet has stopped.'),
-])('a store that tells the time from its own clock and cannot read is not ready: %s', async (error) => {
+])('is not ready while the store has the time but cannot read: %s', async (error) => {
   const store = openMemoryStore();
   const readiness = new ReadinessProbe(store, new AbortController().signal);
   expect(await readiness.check()).toEqual({ status: 'ready' });
   Object.assign(store, { project: () => Promise.reject(error) });
-  expect(await readiness.check()).toBe('The store does not answer. The server keeps asking it.');
+  expect(await readiness.check()).toBe('The store does not respond. The server keeps retrying.');
 });

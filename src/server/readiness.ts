@@ -20,9 +20,9 @@ export class ReadinessProbe {
 
   /** Returns the reason if requests cannot be served. It is public, so it names no host, file or tenant. */
   async check(): Promise<ReadyStatus | string> {
-    if (this.stopping.aborted) return 'The server is about to stop.';
+    if (this.stopping.aborted) return 'The server is shutting down.';
     await this.logsOpened;
-    if (!(await this.isStoreAnswering())) return 'The store does not answer. The server keeps asking it.';
+    if (!(await this.isStoreAnswering())) return 'The store does not respond. The server keeps retrying.';
     const damaged = this.store.damage?.() ?? [];
     if (damaged.length === 0) return { status: 'ready' };
     if (await this.hasServableTenant()) return { status: 'ready', damaged_logs: damaged.length };

@@ -1,25 +1,17 @@
 import { STATUS_CODES } from 'node:http';
-import { type FieldFault, isProblem, type Problem } from '../coordinator/wire/problem.js';
-import { type AnyProblemCode, PROBLEM_STATUS, RETRY_AFTER_SECONDS, statusOf } from './status.js';
+import { isProblem, type Problem } from '../coordinator/wire/problem.js';
+import { PROBLEM_STATUS, type ProblemCode, RETRY_AFTER_SECONDS, statusOf } from '../core/contract/codes.js';
+import type { FieldFault, ProblemDocument } from '../core/contract/problem.js';
 
 /** A complete HTTP response. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
-  readonly body: string | Uint8Array;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array>;
   /** Code of the refusal or problem, for the access log. */
   readonly code?: string;
-}
-
-/** Problem details as in RFC 9457, with a stable code. */
-export interface ProblemDocument {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly code: AnyProblemCode;
-  readonly detail: string;
-  readonly faults?: readonly FieldFault[];
-  readonly request_id?: string;
+  /** Settles when a stream has ended. */
+  readonly ended?: Promise<void>;
 }
 
 const SECURITY_HEADERS = {
@@ -82,7 +74,7 @@ export function toListResponse<Name extends string>(
 }
 
 export function problemDocument(
-  code: AnyProblemCode,
+  code: ProblemCode,
   detail: string,
   faults?: readonly FieldFault[],
   request_id?: string,
@@ -100,11 +92,11 @@ export function problemDocument(
 }
 
 export function problemResponse(
-  code: AnyProblemCode,
+  code: ProblemCode,
   detail: string,
   faults?: readonly FieldFault[],
   headers: Readonly<Record<string, string>> = {},
-): HttpResponse {
+): HttpResponse & { readonly body: string } {
   const document = problemDocument(code, detail, faults);
   return {
     status: document.status,
@@ -146,4 +138,12 @@ const authenticateHeader = (status: number): Record<string, string> =>
 function withRetryAfter(headers: Record<string, string>, status: number): Record<string, string> {
   const seconds = RETRY_AFTER_SECONDS[status];
   return seconds === undefined ? headers : { 'retry-after': seconds, ...headers };
+}
+
+/** Nothing is at this path, or it has other methods. What another tenant has looks the same as nothing. */
+export function notFoundResponse(allowed: readonly string[]): HttpResponse {
+  if (allowed.length === 0)
+    return problemResponse('NOT_FOUND', 'Not found, or not visible to your credential. Check path and key.');
+  const allow = [...new Set(allowed)].sort().join(', ');
+  return problemResponse('METHOD_NOT_ALLOWED', `This path supports ${allow} only.`, undefined, { allow });
 }

@@ -18,7 +18,7 @@ const work = (task_id: string, session_id = 's1') => ({ task_id, agent_id: 'alph
 describe('plan', () => {
   const yaml = 'project: shop\ntracks:\n  A:\n    - id: A-001-x\n      description: first\n';
 
-  test('is put as YAML, read with its version as ETag, and changed only from the version that was seen', async () => {
+  test('is put as YAML, read with its version as ETag, and replaced only if the version matches', async () => {
     const put = await served.request('PUT', `${PROJECT_URL}/plan`, yaml, {
       'content-type': 'application/yaml',
     });
@@ -46,14 +46,14 @@ describe('plan', () => {
     expect(again.body).toEqual(changed.body);
   });
 
-  test('with faults names each with its place, and changes nothing', async () => {
+  test('with faults is refused with the position of each, and changes nothing', async () => {
     const wrong = yaml.replace('A-001-x', 'a-1');
     const reply = await served.request('PUT', `${PROJECT_URL}/plan`, wrong, { 'content-type': 'text/yaml' });
     expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_PLAN']);
     expect(reply.body.faults[0]).toMatchObject({ code: 'BAD_ID', line: 4 });
   });
 
-  test('grows by tasks and subtasks', async () => {
+  test('can be extended by tasks and subtasks', async () => {
     const ids = [
       'A-002-x',
       'A-003-x',
@@ -76,7 +76,7 @@ describe('plan', () => {
 });
 
 describe('work', () => {
-  test('claim, renew, note, submit, and what the task then says of itself', async () => {
+  test('is claimed, renewed, noted and submitted, and the task shows its result', async () => {
     const handle = await served.claim('A-001-x');
     expect(await served.post(`${PROJECT_URL}/claims/renew`, renewal(handle))).toMatchObject({
       status: 200,
@@ -102,7 +102,7 @@ describe('work', () => {
     });
   });
 
-  test('a batch answers in the order asked, each on its own, and all or nothing where asked', async () => {
+  test('in a batch is answered in order, each item independently or all or nothing', async () => {
     const claims = [work('A-002-x'), work('Q-009-none'), work('A-003-x')];
     const reply = await served.post(`${PROJECT_URL}/claims/batch`, { claims });
     expect(reply.status).toBe(200);
@@ -136,7 +136,7 @@ describe('work', () => {
     expect(submitted.body.results[1].accepted).toBe(false);
   });
 
-  test('release, and next with its briefing or what everything waits for', async () => {
+  test('is released and claimed by next, with a briefing or with what it waits for', async () => {
     const handle = await served.claim('A-004-x');
     const released = await served.post(`${PROJECT_URL}/claims/release`, {
       ...renewal(handle),
@@ -151,7 +151,7 @@ describe('work', () => {
     expect([none.status, none.body.reason]).toEqual([409, 'NOTHING_READY']);
   });
 
-  test('suspended while a human decides, reviewed, resumed', async () => {
+  test('is suspended while a human decides, reviewed and resumed', async () => {
     const handle = await served.claim('B-001-x');
     const candidate_sha256 = 'a'.repeat(64);
     const suspended = await served.post(`${PROJECT_URL}/claims/suspend`, {
@@ -173,7 +173,7 @@ describe('work', () => {
     expect(resumed).toMatchObject({ status: 200, body: { reason: 'RESUMED' } });
   });
 
-  test('large results go by blob', async () => {
+  test('with a large result is submitted by blob', async () => {
     const bytes = Buffer.from(JSON.stringify({ large: 'x'.repeat(2 * 1024 * 1024) }));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const put = await served.request('PUT', `${PROJECT_URL}/blobs/${sha256}`, bytes);
@@ -193,7 +193,7 @@ describe('work', () => {
     expect((await served.get(`${PROJECT_URL}/blobs/${'1'.repeat(64)}`)).status).toBe(404);
   });
 
-  test('operators take away, give, hold, adopt and open again', async () => {
+  test('is released by force, reassigned, held, adopted and reset by operators', async () => {
     const operate = (verb: string, task: string, expected_generation: number, more = {}) =>
       served.post(`${PROJECT_URL}/tasks/${task}/${verb}`, {
         expected_generation,
@@ -228,8 +228,8 @@ describe('work', () => {
   });
 });
 
-describe('what goes on', () => {
-  test('tasks are listed in pages, narrowed, and fetched by id', async () => {
+describe('queries and settings', () => {
+  test('tasks are listed in pages, filtered, and fetched by id', async () => {
     const page = await served.get(`${PROJECT_URL}/tasks?limit=2&phase=OPEN`);
     expect(page.body.tasks).toHaveLength(2);
     const rest = await served.get(`${PROJECT_URL}/tasks?phase=OPEN&after=${page.body.next}`);
@@ -247,7 +247,7 @@ describe('what goes on', () => {
     }
   });
 
-  test('status and agents, now and then; the projects of a tenant', async () => {
+  test('status and agents are read now and at a position, and the projects of a tenant are listed', async () => {
     const now = await served.get(`${PROJECT_URL}/status`);
     const then = await served.get(`${PROJECT_URL}/status?at=1`);
     expect(then.body).toMatchObject({ position: 1, total: { completed: 0, pending: 1 } });
@@ -260,7 +260,7 @@ describe('what goes on', () => {
     expect((await served.get('/api/tenants/nobody/projects')).body).toEqual({ projects: [], next: null });
   });
 
-  test('sessions are opened, listed, remembered and closed with what they hold', async () => {
+  test('sessions are opened, listed, read and closed with their claims', async () => {
     const session = { session_id: 's-open', user_id: 'ann', project_id: 'shop' };
     expect(await served.post(`${TENANT_URL}/sessions`, session)).toMatchObject({
       status: 200,
@@ -279,7 +279,7 @@ describe('what goes on', () => {
     expect((await served.request('DELETE', `${TENANT_URL}/sessions/s-none`)).status).toBe(404);
   });
 
-  test('limits and policy are read and changed; those left out stay', async () => {
+  test('limits and policy are read and changed, and omitted fields keep their values', async () => {
     const before = (await served.get(`${TENANT_URL}/limits`)).body;
     expect(before.max_concurrent_claims).toBe(1000);
     const limits = await served.request('PUT', `${TENANT_URL}/limits`, { max_generations_per_task: 7 });
@@ -290,7 +290,7 @@ describe('what goes on', () => {
     expect((await served.request('PUT', `${PROJECT_URL}/policy`, { max_attempts: 0 })).status).toBe(400);
   });
 
-  test('a step of the methodology is told, by the holder where there is one', async () => {
+  test('a methodology event is appended, on claimed work only by the holder', async () => {
     const event = {
       event_type: 'iteration_completed',
       agent_id: 'alpha',
@@ -314,7 +314,7 @@ describe('what goes on', () => {
     ).toBe(400);
   });
 
-  test('events of other tools are brought in once, of any type, and move no head', async () => {
+  test('events of other tools are imported once, of any type, and change no head', async () => {
     const event = {
       event_id: '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c11',
       event_type: 'moon_phase',
@@ -348,7 +348,7 @@ describe('what goes on', () => {
     }
   });
 
-  test('events come in pages, narrowed, from a cursor on', async () => {
+  test('events are listed in pages, filtered, from a cursor on', async () => {
     const first = await served.get(`${PROJECT_URL}/events?limit=3`);
     expect(first.body.events.map((event: { position: number }) => event.position)).toEqual([1, 2, 3]);
     const second = await served.get(`${PROJECT_URL}/events?limit=3&after=${first.body.next}`);
@@ -376,7 +376,8 @@ describe('the methodology', () => {
   const post = (path: string, body: object) => served.post(path, { project_id, ...body });
   const get = (path: string, query = '') => served.get(`${path}?project_id=${project_id}${query}`);
 
-  test('is taken from files, shown, and says where to go next', async () => {
+  // req: QRY-006, QRY-007, QRY-008, RTE-013
+  test('is configured from files, shown, and recommends the next edge', async () => {
     expect((await post('/api/start', {})).body).toMatchObject({ state: 'UNINITIALISED', execution_id: null });
     expect((await post('/api/init', { files })).body).toMatchObject({
       reason: 'CONFIGURED',
@@ -400,7 +401,7 @@ describe('the methodology', () => {
     expect((await get('/api/trace', `&req=${F}`)).body).toMatchObject({ requirement: F, direction: 'both' });
   });
 
-  test('spawns, folds back, marks, finds gaps and releases; a refusal comes with 409 and its result', async () => {
+  test('spawns, folds back, records checkpoints and gaps, and releases; a refusal is 409', async () => {
     const spike = {
       vector_type: 'spike',
       parent: F,
@@ -442,7 +443,7 @@ describe('the methodology', () => {
     });
   });
 
-  test('lists what waits for a human, and takes the decision on it', async () => {
+  test('lists pending reviews, and records the decision', async () => {
     const here = `/api/tenants/default/projects/${project_id}`;
     const edge = { feature_id: F, edge: 'intent_requirements' };
     const { body } = await served.post(`${here}/claims`, { ...edge, agent_id: 'alpha', session_id: 's1' });
@@ -459,7 +460,7 @@ describe('the methodology', () => {
     expect((await get('/api/review')).body.reviews).toEqual([]);
   });
 
-  test('takes no body that says too much, too little or something else', async () => {
+  test('refuses bodies with extra, missing or invalid fields', async () => {
     const HOSTILE: readonly [string, unknown][] = [
       ['/api/start', { project_id: '../etc' }],
       ['/api/start', { project_id, feature: 'a#b' }],
@@ -490,7 +491,7 @@ describe('the methodology', () => {
 });
 
 describe('the server itself', () => {
-  test('is alive, ready, described and shown', async () => {
+  test('serves liveness, readiness, its description and its page', async () => {
     expect(await served.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } });
     expect(await served.get('/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
     for (const path of ['/metrics', '/openapi.json', '/docs', '/', '/page.js', '/page.css']) {
@@ -501,7 +502,7 @@ describe('the server itself', () => {
     }
   });
 
-  test('speaks MCP', async () => {
+  test('serves MCP', async () => {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'a test', version: '1' },
@@ -521,7 +522,7 @@ describe('the server itself', () => {
     }
   });
 
-  test('makes, lists and revokes keys, and asks for one from the first on', async () => {
+  test('creates, lists and revokes keys, and requires one after the first', async () => {
     const made = await served.post(`${TENANT_URL}/keys`, { role: 'operator', label: 'mine' });
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({ role: 'operator', tenant_id: null, state: 'active', label: 'mine' });
@@ -539,7 +540,7 @@ describe('the server itself', () => {
     expect((await served.request('GET', `${PROJECT_URL}/status`, undefined, theirs)).status).toBe(401);
   });
 
-  test('answers every row of its table, and these tests have called each', () => {
+  test('serves every route of its table, and these tests have called each', () => {
     expect(ROUTES.map(({ id }) => id).filter((id) => !served.calledRouteIds.has(id))).toEqual([]);
   });
 });

@@ -1,25 +1,33 @@
-import { mcpRoutes } from './mcp/routes.js';
-import type { Route } from './route.js';
-import { documentRoutes } from './routes/documents.js';
-import { eventRoutes } from './routes/events.js';
-import { keyRoutes } from './routes/keys.js';
-import { methodologyRoutes } from './routes/methodology.js';
-import { overviewRoutes } from './routes/overview.js';
-import { planRoutes } from './routes/plan.js';
-import { platformRoutes } from './routes/platform.js';
-import { taskRoutes } from './routes/tasks.js';
-import { workRoutes } from './routes/work.js';
+import { OPERATION_LIST } from '../core/contract/operations.js';
+import { loggedToolSubject, mcpHandlers } from './mcp/routes.js';
+import type { Handlers, Route } from './route.js';
+import { documentHandlers } from './routes/documents.js';
+import { eventHandlers } from './routes/events.js';
+import { keyHandlers } from './routes/keys.js';
+import { methodologyHandlers } from './routes/methodology.js';
+import { overviewHandlers } from './routes/overview.js';
+import { planHandlers } from './routes/plan.js';
+import { platformHandlers } from './routes/platform.js';
+import { taskHandlers } from './routes/tasks.js';
+import { workHandlers } from './routes/work.js';
 
-/** All routes. The API description, the authorization and the contract tests are derived from this table. */
-export const ROUTES: readonly Route[] = [
-  ...workRoutes,
-  ...taskRoutes,
-  ...planRoutes,
-  ...overviewRoutes,
-  ...keyRoutes,
-  ...eventRoutes,
-  ...methodologyRoutes,
-  ...platformRoutes,
-  ...mcpRoutes,
-  ...documentRoutes(() => ROUTES),
-];
+const HANDLERS: Handlers = {
+  ...workHandlers,
+  ...taskHandlers,
+  ...planHandlers,
+  ...overviewHandlers,
+  ...keyHandlers,
+  ...eventHandlers,
+  ...methodologyHandlers,
+  ...platformHandlers,
+  ...mcpHandlers,
+  ...documentHandlers,
+};
+
+/** The operations of the contract, each with its handler. */
+export const ROUTES: readonly Route[] = OPERATION_LIST.map((operation) => ({
+  ...operation,
+  // The query is validated by the operation's own schema before the handler gets it.
+  run: HANDLERS[operation.id] as Route['run'],
+  ...(operation.id === 'mcp' || operation.id === 'mcp_project' ? { about: loggedToolSubject } : {}),
+}));

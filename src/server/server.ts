@@ -3,10 +3,11 @@ import { Coordinator } from '../coordinator/coordinator.js';
 import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
-import { createApp } from './app.js';
+import { type App, createApp } from './app.js';
 import { isOpenAtStart, openAuthenticator } from './auth/authenticator.js';
 import type { AuthOptions } from './auth/options.js';
 import { RateLimiter } from './auth/rate-limit.js';
+import { BodyMemory } from './body-memory.js';
 import { type HttpListener, listen } from './listen.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
 import { type ServerLogOptions, ServerLogs } from './log/logs.js';
@@ -30,6 +31,8 @@ export interface ServerOptions extends ServerLogOptions {
   /** Default: `coditect_`. */
   readonly metrics_prefix?: string;
   readonly auth?: AuthOptions;
+  /** Memory for the bodies of requests in progress. Default: 1 GiB. */
+  readonly body_memory_bytes?: number;
   /** Timeouts and limits of connections. */
   readonly listen?: Partial<ListenSettings>;
   /** Addresses and networks of proxies, exempt from the connection limit per address. */
@@ -40,6 +43,8 @@ export interface RunningServer {
   readonly url: string;
   readonly port: number;
   readonly coordinator: Coordinator;
+  /** The same API without a socket: `new Genesis({ fetch: app.fetch })`. */
+  readonly app: App;
   /** Whether requests need no credential. */
   readonly isOpen: boolean;
   /** Answers the requests in progress, ends the streams, and closes the coordinator and the store. */
@@ -102,8 +107,9 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       metrics: () => metrics.text(),
       stopping: stopping.signal,
     };
+    const bodyMemory = new BodyMemory(options.body_memory_bytes);
     const { log, errorLog } = logs;
-    const app = createApp({ context, routes: ROUTES, authenticator, rateLimiter, log, errorLog });
+    const app = createApp({ context, routes: ROUTES, authenticator, rateLimiter, bodyMemory, log, errorLog });
     const listener = await listen(app, { host, port }, listenSettings(options), (reason) =>
       metrics.connectionDropped(reason),
     );
@@ -120,6 +126,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
       port: listener.port,
       coordinator,
+      app,
       get isOpen() {
         return authenticator.isOpen;
       },

@@ -4,7 +4,7 @@ import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
 const work = (task_id: string, more = {}) => ({ task_id, agent_id: 'alpha', session_id: 's1', ...more });
 
-test('a refusal has the body of its result, and a status by what was in the way', async () => {
+test('a refusal has its result as the body, and a status that depends on its reason', async () => {
   const limits = { ...DEFAULT_LIMITS, max_concurrent_claims: 1, max_result_size_bytes: 10 };
   const served = await TestServer.forTest({ limits });
   await served.plan('A-001-x', 'A-002-x');

@@ -17,7 +17,7 @@ function arrival({ coordinator }: RunningServer): Promise<void> {
 
 const work = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
 
-test('a stop answers what was accepted, and what was answered is there afterwards', async () => {
+test('a stop answers the accepted requests, and a restarted server has their effects', async () => {
   const served = await TestServer.forTest();
   const ids = Array.from({ length: 50 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
   await served.plan(...ids);
@@ -35,7 +35,7 @@ test('a stop answers what was accepted, and what was answered is there afterward
   }
 });
 
-test('a stop ends streams, lets go of those who ask nothing, and tells those who wait for work', async () => {
+test('a stop ends streams, closes idle connections, and answers clients that wait for work', async () => {
   const served = await TestServer.forTest();
   await served.plan('A-001-x');
   await served.claim('A-001-x');
@@ -44,7 +44,7 @@ test('a stop ends streams, lets go of those who ask nothing, and tells those who
   const idle = connect(served.running.port, '127.0.0.1');
   await new Promise((resolve) => idle.once('connect', resolve));
   const arrived = arrival(served.running);
-  const waiting = served.post(`${PROJECT_URL}/next`, {
+  const waiting = served.requestOverSocket('POST', `${PROJECT_URL}/next`, {
     agent_id: 'beta',
     session_id: 's2',
     wait_seconds: 30,
@@ -57,7 +57,7 @@ test('a stop ends streams, lets go of those who ask nothing, and tells those who
   await expect(fetch(`${served.url}/healthz`)).rejects.toThrow();
 });
 
-test('work is not granted to who hung up while waiting for it', async () => {
+test('grants no work to a client that disconnected while waiting', async () => {
   const served = await TestServer.forTest();
   await served.plan('A-001-x');
   const { generation, ...handle } = await served.claim('A-001-x');

@@ -7,7 +7,7 @@ import { openStoreUrl } from './store-url.js';
 
 const quiet = () => {};
 
-test('a file URL names a folder, however it is written', async () => {
+test('opens the same folder for every spelling of its file URL', async () => {
   const folder = await mkdtemp(join(tmpdir(), '100% store '));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const secrets = [];
@@ -19,10 +19,10 @@ test('a file URL names a folder, however it is written', async () => {
   expect(new Set(secrets).size).toBe(1);
 });
 
-test('memory is kept by nobody, and anything else is said to be none', async () => {
+test('opens memory: without durability, and refuses unknown URLs', async () => {
   const { store } = await openStoreUrl('memory:', quiet);
   expect(store.capabilities.durable).toBe(false);
   for (const url of ['', 'file:', 'ftp://x', './folder']) {
-    await expect(openStoreUrl(url, quiet)).rejects.toThrow(/Say file:/);
+    await expect(openStoreUrl(url, quiet)).rejects.toThrow(/Pass file:/);
   }
 });

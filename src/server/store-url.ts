@@ -2,13 +2,12 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
+import { type Blobs, MemoryBlobs, routedBlobs } from '../stores/blobs.js';
 import { engineOf } from '../stores/engines.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
 import { STORE_FILE } from '../stores/file/layout.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
-import { RoutedBlobs } from '../stores/routed-blobs.js';
 import { RoutedStore } from '../stores/routed-store.js';
 import { type Store, StoreRefused, StoreUnavailable } from '../stores/store.js';
 import { parseRoutes, type TenantRoutes } from '../stores/tenant-routes.js';
@@ -40,7 +39,7 @@ export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): 
 export async function readRoutesUrl(url: string): Promise<TenantRoutes> {
   const file = resolve(url.slice(ROUTES_SCHEME.length));
   const text = await readFile(file, 'utf8').catch(() => {
-    throw new StoreRefused(`There is no file ${file}. It says which store keeps which tenant.`);
+    throw new StoreRefused(`Cannot read ${file}. Create it: it names the store of each tenant.`);
   });
   return parseRoutes(text, file);
 }
@@ -55,7 +54,7 @@ async function openRouted(routes: TenantRoutes, warn: Warn): Promise<OpenedStore
     return opened.store;
   });
   const blobsOf = async (tenantId: string) => blobs.get(await store.storeOf(tenantId)) as Blobs;
-  return { store, blobs: new RoutedBlobs(blobsOf) };
+  return { store, blobs: routedBlobs(blobsOf) };
 }
 
 /** The operator sees the error as a warning; the tenant is told to wait, and other tenants are not affected. */
@@ -64,7 +63,7 @@ async function openTenantStore(url: string, warn: Warn): Promise<OpenedStore> {
     return await openSingle(url, warn);
   } catch (error) {
     warn(`${withoutPassword(url)}: ${(error as Error).message}`);
-    throw new StoreUnavailable('The store of this tenant cannot be used now. Its operator knows why.');
+    throw new StoreUnavailable('The store of this tenant is unavailable. The server log has the cause.');
   }
 }
 
@@ -81,8 +80,8 @@ async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
   const root = folderOf(url);
   if (root === null) {
     throw new StoreRefused(
-      `There is no store for ${JSON.stringify(withoutPassword(url))}. Say file:./folder, workspace:./project, postgres://…, mysql://…, ` +
-        'redis://…, dynamodb://region/prefix, routes:./tenants.yml, or memory: to keep nothing.',
+      `Unknown store URL ${JSON.stringify(withoutPassword(url))}. Pass file:./folder, workspace:./project, postgres://…, mysql://…, ` +
+        'redis://…, dynamodb://region/prefix, routes:./tenants.yml, or memory: for no persistence.',
     );
   }
   return { store: await openFolderStore(root, warn), blobs: new FolderBlobs(root) };

@@ -1,10 +1,13 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
-import type { EventQuery, ProjectKey, Store } from '../stores/store.js';
+import { type EventQuery, type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { ALWAYS_AUTHORIZED } from './auth/authorization.js';
+import { NodeConnection } from './node-connection.js';
+import { STREAM_HEADERS } from './response.js';
 import { type FeedSettings, ProjectFeeds } from './stream.js';
 import { EventStreamClient } from './testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
@@ -20,7 +23,7 @@ async function happen(served: TestServer, task: string): Promise<number> {
   return (await served.get(`${PROJECT_URL}/status`)).body.position;
 }
 
-test('tells the past, then what happens, each once and in order', async () => {
+test('sends past events, then new ones, each once and in order', async () => {
   const served = await TestServer.forTest();
   await served.plan(...ids);
   const past = await happen(served, 'A-001-x');
@@ -31,7 +34,8 @@ test('tells the past, then what happens, each once and in order', async () => {
   expect(listener.positions).toEqual(upTo(now));
 });
 
-test('is resumed by its cursor without loss or repeat: by the same server, and by the one after it', async () => {
+// req: PRJ-006
+test('resumes from its cursor without loss or repetition, also after a restart of the server', async () => {
   const served = await TestServer.forTest();
   await served.plan(...ids);
   await happen(served, 'A-001-x');
@@ -53,7 +57,7 @@ test('is resumed by its cursor without loss or repeat: by the same server, and b
   expect([...first.positions, ...second.positions, ...third.positions]).toEqual(upTo(end));
 });
 
-test('tells everybody who joins while things happen the same', async () => {
+test('sends the same events to every subscriber that joins while events arrive', async () => {
   const served = await TestServer.forTest();
   await served.plan(...ids);
   const working = (async () => {
@@ -73,7 +77,7 @@ test('tells everybody who joins while things happen the same', async () => {
   }
 });
 
-test('is narrowed as pages are, and may begin now', async () => {
+test('supports the filters of pages, and can start at the current position', async () => {
   const served = await TestServer.forTest();
   await served.plan(...ids);
   const past = await happen(served, 'A-001-x');
@@ -136,10 +140,15 @@ async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED
   const coordinator = await Coordinator.open({ store });
   const feeds = new ProjectFeeds(coordinator.feed, store, settings);
   const outs: ServerResponse[] = [];
-  const server = createServer((_, out) => {
-    outs.push(out);
-    void feeds.subscribe(KEY, {}, 0, out, authorization);
-  });
+  const server = createServer(
+    getRequestListener(async (_, { incoming, outgoing }) => {
+      const out = outgoing as ServerResponse;
+      outs.push(out);
+      const connection = new NodeConnection(incoming as IncomingMessage, out);
+      const { body } = await feeds.subscribe(KEY, { filter: {}, position: 0, connection, authorization });
+      return new Response(body, { headers: STREAM_HEADERS });
+    }),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {
     await feeds.close();
@@ -154,7 +163,7 @@ async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED
   return { port: (server.address() as AddressInfo).port, plan, outs, holds, reads: () => reads };
 }
 
-test('reads the log once for all who listen', async () => {
+test('reads the log once for all subscribers', async () => {
   const { port, plan, reads } = await feedsOf(QUIET);
   await plan(1);
   const listeners = Array.from({ length: 50 }, () => EventStreamClient.open(port, '/'));
@@ -165,7 +174,7 @@ test('reads the log once for all who listen', async () => {
   expect(reads() - before).toBeLessThan(50);
 });
 
-test('misses nothing that was told to the others while it was still reading', async () => {
+test('does not miss events that were sent to others while a subscriber was still reading the past', async () => {
   const { port, plan, holds } = await feedsOf(QUIET);
   await plan(1);
   const first = EventStreamClient.open(port, '/');
@@ -183,7 +192,7 @@ test('misses nothing that was told to the others while it was still reading', as
   expect(second.positions).toEqual([1, 2, 3]);
 });
 
-test('is told nothing twice that it had read before the others were told', async () => {
+test('does not repeat events that a subscriber read before they were sent to others', async () => {
   const { port, plan, holds } = await feedsOf(QUIET);
   await plan(1);
   const first = EventStreamClient.open(port, '/');
@@ -203,7 +212,24 @@ test('is told nothing twice that it had read before the others were told', async
   }
 });
 
-test('tells nothing more to a credential that is no longer valid, although no signal came', async () => {
+test('keeps a subscriber connected that was reading the past when the store became unavailable', async () => {
+  const { port, plan, holds } = await feedsOf(QUIET);
+  await plan(1);
+  // One for the reader of the feed, one for the subscriber.
+  let failures = 2;
+  holds.before = async ({ after }) => {
+    if (after !== 1 || failures === 0) return;
+    failures -= 1;
+    throw new StoreUnavailable('The store is away.');
+  };
+  const listener = EventStreamClient.open(port, '/');
+  await listener.waitUntil(() => failures === 0);
+  await plan(2);
+  await listener.waitUntil(() => listener.positions.length === 2);
+  expect(listener.positions).toEqual([1, 2]);
+});
+
+test('sends nothing to a credential that is no longer valid, even without a notification', async () => {
   let valid = true;
   const authorization = { ...ALWAYS_AUTHORIZED, isStillAuthorized: () => valid };
   const { port, plan } = await feedsOf(QUIET, authorization);
@@ -216,7 +242,7 @@ test('tells nothing more to a credential that is no longer valid, although no si
   expect([listener.positions, listener.comments]).toEqual([[1], 1]);
 });
 
-test('ends a stream that is still reading the past for a credential that is no longer valid', async () => {
+test('ends a stream that is still reading the past when its credential becomes invalid', async () => {
   let valid = true;
   const authorization = { ...ALWAYS_AUTHORIZED, isStillAuthorized: () => valid };
   const { port, plan, holds } = await feedsOf(QUIET, authorization);
@@ -238,7 +264,7 @@ test('sends heartbeats as comments', async () => {
   expect(listener.positions).toEqual([]);
 });
 
-test('cuts off who takes nothing, and goes on telling the others', async () => {
+test('disconnects a subscriber that does not read, and keeps sending to the others', async () => {
   const { port, plan, outs } = await feedsOf({ heartbeat_ms: 60_000, unsent_bytes_max: 1 << 18 });
   const slow = EventStreamClient.open(port, '/');
   await slow.waitUntil(() => slow.socket.bytesRead > 0);

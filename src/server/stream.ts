@@ -1,21 +1,23 @@
-import type { ServerResponse } from 'node:http';
 import { cursorAt } from '../coordinator/queries/cursor.js';
-import type { EventFeed, EventFilter } from '../coordinator/queries/feed.js';
+import type { EventFeed } from '../coordinator/queries/feed.js';
 import { backoffMs } from '../coordinator/queue/backoff.js';
 import { isProblem } from '../coordinator/wire/problem.js';
+import type { EventFilter } from '../core/contract/events.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { matcher } from '../stores/event-matcher.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { ALWAYS_AUTHORIZED, type Authorization } from './auth/authorization.js';
-import { STREAM_HEADERS } from './response.js';
+import type { RequestConnection } from './connection.js';
 
 const PAGE_EVENTS_MAX = 1000;
 /** After a broadcast, pause this many times its duration. */
 const COOLDOWN_FACTOR = 4;
 /** First frame: the browser's reconnect delay and its cursor, so that it can resume even if no event follows. */
 const helloFrame = (position: number): string => `retry: 1000\nid: ${cursorAt(position)}\n\n`;
-const HEARTBEAT_FRAME = ': still here\n\n';
-const UNAUTHORIZED_FRAME = ': ended: the credential of this stream was revoked or has expired\n\n';
+const HEARTBEAT_FRAME = Buffer.from(': still here\n\n');
+const UNAUTHORIZED_FRAME = Buffer.from(
+  ': ended: the credential of this stream was revoked or has expired\n\n',
+);
 /** A subscriber that reads nothing for this many heartbeats is disconnected. */
 const SILENT_HEARTBEATS_MAX = 2;
 
@@ -42,29 +44,57 @@ const encodeEvent = (event: EventEnvelope): EncodedEvent => ({
   frame: Buffer.from(`id: ${cursorAt(event.position)}\ndata: ${JSON.stringify(event)}\n\n`),
 });
 
-/** One streaming connection with its position. Events up to that position are not sent again. */
+/** What a subscriber asks for, and the connection it asks on. */
+export interface Subscription {
+  readonly filter: EventStreamFilter;
+  /** Streams the events after this position, or from now on. */
+  readonly position: number | 'now';
+  readonly connection: Pick<RequestConnection, 'onClose' | 'destroy'>;
+  readonly authorization?: StreamAuthorization;
+}
+
+/** One streaming response with its position. Events up to that position are not sent again. */
 class StreamSubscriber {
   isCaughtUp = false;
+  readonly body: ReadableStream<Uint8Array>;
+  /** Settles when the response has ended, whoever ended it. */
+  readonly ended: Promise<void>;
+  private controller!: ReadableStreamDefaultController<Uint8Array>;
+  private isEnded = false;
   private silentHeartbeats = 0;
+  private settleEnded: () => void = () => {};
+  private onPull: () => void = () => {};
+  /** Null if every event matches. */
+  private readonly matches: ((event: EventEnvelope) => boolean) | null;
 
   constructor(
-    readonly response: ServerResponse,
     readonly filter: EventStreamFilter,
     public position: number,
-    private readonly unsentBytesMax: number,
+    private readonly connection: Pick<RequestConnection, 'destroy'>,
     private readonly authorization: StreamAuthorization,
+    private readonly unsentBytesMax: number,
   ) {
     const { type, ...rest } = filter;
     const types = type === undefined ? {} : { types: [type] };
     this.matches =
       Object.keys(filter).length === 0 ? null : matcher({ ...rest, ...types, after: 0, limit: 0 });
+    this.ended = new Promise((resolve) => {
+      this.settleEnded = resolve;
+    });
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.controller = controller;
+        },
+        pull: () => this.onPull(),
+        cancel: () => this.markEnded(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: unsentBytesMax }),
+    );
   }
 
-  /** Null if every event matches. */
-  private readonly matches: ((event: EventEnvelope) => boolean) | null;
-
   sendHello(): void {
-    this.write(helloFrame(this.position));
+    this.write(Buffer.from(helloFrame(this.position)));
   }
 
   /** `allFrames` is all frames in one buffer, which most subscribers get. */
@@ -75,31 +105,77 @@ class StreamSubscriber {
     if (this.matches === null && first.event.position > this.position) this.write(allFrames);
     else this.send(events.filter(({ event }) => event.position > this.position && this.matchesFilter(event)));
     this.position = last.event.position;
-    if (this.response.writableLength > this.unsentBytesMax) this.response.destroy();
+    if (this.isFull) this.destroy();
   }
 
   send(events: readonly EncodedEvent[]): void {
     if (events.length > 0) this.write(Buffer.concat(events.map(({ frame }) => frame)));
   }
 
-  private write(chunk: Buffer | string): void {
-    if (this.response.writableEnded) return;
-    if (this.authorization.isStillAuthorized()) this.response.write(chunk);
+  /** Resolves when the reader has taken enough that more may be sent, or the response has ended. */
+  async drained(): Promise<void> {
+    if (this.isEnded || !this.isFull) return;
+    await Promise.race([
+      this.ended,
+      new Promise<void>((resolve) => {
+        this.onPull = resolve;
+      }),
+    ]);
+  }
+
+  private write(chunk: Uint8Array): void {
+    if (this.isEnded) return;
+    if (this.authorization.isStillAuthorized()) this.controller.enqueue(chunk);
     else this.endUnauthorized();
   }
 
   /** Unsent events are discarded with the connection: the credential may no longer read them. */
   endUnauthorized(): void {
-    if (this.response.writableEnded) return;
-    if (this.response.writableLength > 0) this.response.destroy();
-    else this.response.end(UNAUTHORIZED_FRAME);
+    if (this.isEnded) return;
+    if (this.hasUnsent) this.destroy();
+    else {
+      this.controller.enqueue(UNAUTHORIZED_FRAME);
+      this.end();
+    }
+  }
+
+  end(): void {
+    if (this.isEnded) return;
+    this.markEnded();
+    this.controller.close();
+  }
+
+  /** Ends at once. What is unsent is lost; the client resumes with its cursor. */
+  destroy(): void {
+    if (this.isEnded) return;
+    this.markEnded();
+    if (this.connection.destroy !== null) this.connection.destroy();
+    else this.controller.error(new Error('The event stream was cut off.'));
+  }
+
+  markEnded(): void {
+    this.isEnded = true;
+    this.settleEnded();
   }
 
   heartbeat(): void {
-    this.silentHeartbeats = this.response.writableNeedDrain ? this.silentHeartbeats + 1 : 0;
-    if (this.silentHeartbeats >= SILENT_HEARTBEATS_MAX) this.response.destroy();
+    this.silentHeartbeats = this.hasUnsent ? this.silentHeartbeats + 1 : 0;
+    if (this.silentHeartbeats >= SILENT_HEARTBEATS_MAX) this.destroy();
     else if (this.silentHeartbeats === 0) this.write(HEARTBEAT_FRAME);
     void this.authorization.recheck();
+  }
+
+  get hasEnded(): boolean {
+    return this.isEnded;
+  }
+
+  /** Whether the reader has not taken everything yet. */
+  private get hasUnsent(): boolean {
+    return (this.controller.desiredSize ?? 0) < this.unsentBytesMax;
+  }
+
+  private get isFull(): boolean {
+    return (this.controller.desiredSize ?? 0) <= 0;
   }
 
   private matchesFilter(event: EventEnvelope): boolean {
@@ -139,47 +215,66 @@ class ProjectFeed {
 
   end(): void {
     this.ending.abort();
-    for (const { response } of this.subscribers) response.end();
+    for (const subscriber of this.subscribers) subscriber.end();
   }
 
   /** Sends pages from the log until the subscriber has reached the feed's position, then lets it join the broadcasts. */
   async catchUp(subscriber: StreamSubscriber): Promise<void> {
-    const { response } = subscriber;
-    while (!response.destroyed && !response.writableEnded && !this.ending.signal.aborted) {
+    while (!subscriber.hasEnded && !this.ending.signal.aborted) {
       const feedPosition = this.position;
       const after = cursorAt(subscriber.position);
-      const page = await this.events.page(this.key, { ...subscriber.filter, after, limit: PAGE_EVENTS_MAX });
-      if (isProblem(page)) return void response.destroy();
+      const page = await this.retryUnavailable(async () => {
+        const reply = await this.events.page(this.key, {
+          ...subscriber.filter,
+          after,
+          limit: PAGE_EVENTS_MAX,
+        });
+        if (isProblem(reply) && reply.problem === 'UNAVAILABLE') throw new StoreUnavailable(reply.detail);
+        return reply;
+      });
+      if (isProblem(page)) return subscriber.destroy();
       subscriber.send(page.events.map(encodeEvent));
       const last = page.events.at(-1)?.position ?? subscriber.position;
-      // An incomplete page reached the end of the log, which is at or beyond the feed's position before the read.
-      subscriber.position = page.events.length < PAGE_EVENTS_MAX ? Math.max(last, feedPosition) : last;
-      if (response.writableNeedDrain) await waitForDrain(response);
-      if (page.events.length < PAGE_EVENTS_MAX && subscriber.position >= this.position) {
+      // Only an empty page shows the end of the log, which is at or beyond the feed's position before the read: a page
+      // may be cut at its size.
+      const isEnd = page.events.length === 0;
+      subscriber.position = isEnd ? Math.max(last, feedPosition) : last;
+      await subscriber.drained();
+      if (isEnd && subscriber.position >= this.position) {
         subscriber.isCaughtUp = true;
         return;
       }
     }
   }
 
+  /** Ends the feed if `follow` fails, or ends by itself because the log became shorter: clients reconnect. */
   private async read(): Promise<void> {
     const { signal } = this.ending;
     let position = this.position;
+    const follow = async (succeeded: () => void): Promise<void> => {
+      for await (const { event } of this.events.follow(this.key, cursorAt(position), signal)) {
+        succeeded();
+        position = event.position;
+        this.latestPosition = position;
+        if (this.pendingEvents.length === 0) this.scheduleBroadcast();
+        this.pendingEvents.push(encodeEvent(event));
+      }
+    };
+    await this.retryUnavailable(follow).catch(() => {});
+    this.end();
+  }
+
+  /** Repeats a read, with a backoff, while the store is unavailable and the feed has not ended. */
+  private async retryUnavailable<Result>(read: (succeeded: () => void) => Promise<Result>): Promise<Result> {
     let failures = 0;
-    while (!signal.aborted) {
+    const succeeded = (): void => {
+      failures = 0;
+    };
+    for (;;) {
       try {
-        for await (const { event } of this.events.follow(this.key, cursorAt(position), signal)) {
-          failures = 0;
-          position = event.position;
-          this.latestPosition = position;
-          if (this.pendingEvents.length === 0) this.scheduleBroadcast();
-          this.pendingEvents.push(encodeEvent(event));
-        }
-        // `follow` ends by itself only if the log became shorter. Reconnecting clients get that as a problem.
-        if (!signal.aborted) return this.end();
+        return await read(succeeded);
       } catch (error) {
-        // Clients reconnect with their cursor, to whichever server is available.
-        if (!(error instanceof StoreUnavailable)) return this.end();
+        if (!(error instanceof StoreUnavailable) || this.isEnded) throw error;
         failures += 1;
         const waitMs = backoffMs(failures, Math.random());
         await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
@@ -226,41 +321,35 @@ export class ProjectFeeds {
     this.heartbeatTimer = setInterval(() => void this.heartbeat(), settings.heartbeat_ms).unref();
   }
 
-  /** Streams the events after `position`, or from now on, until the connection closes. */
+  /** Streams events until the client or the server ends it. */
   async subscribe(
     key: ProjectKey,
-    filter: EventStreamFilter,
-    position: number | 'now',
-    response: ServerResponse,
-    authorization: StreamAuthorization = ALWAYS_AUTHORIZED,
-  ): Promise<void> {
-    const name = `${key.tenant_id}/${key.project_id}`;
-    const feed = await this.feedOf(name, key);
+    { filter, position, connection, authorization = ALWAYS_AUTHORIZED }: Subscription,
+  ): Promise<Pick<StreamSubscriber, 'body' | 'ended'>> {
+    const feed = await this.feedOf(`${key.tenant_id}/${key.project_id}`, key);
     const from = position === 'now' ? feed.position : position;
-    const subscriber = new StreamSubscriber(
-      response,
-      filter,
-      from,
-      this.settings.unsent_bytes_max,
-      authorization,
-    );
+    const { unsent_bytes_max } = this.settings;
+    const subscriber = new StreamSubscriber(filter, from, connection, authorization, unsent_bytes_max);
     feed.subscribers.add(subscriber);
     this.openFeeds.add(feed);
     const stopWatching = authorization.onEnd(() => subscriber.endUnauthorized());
-    const leave = (): void => {
+    // The client may leave before it reads the stream, which then nobody cancels.
+    const stopListening = connection.onClose(() => subscriber.markEnded());
+    void subscriber.ended.then(() => {
       stopWatching();
+      stopListening();
       feed.subscribers.delete(subscriber);
       if (feed.subscribers.size > 0) return;
       feed.end();
       this.openFeeds.delete(feed);
-    };
-    if (response.destroyed) return leave();
-    response.once('close', leave);
-    response.writeHead(200, STREAM_HEADERS);
+    });
     // The request arrived before the server began to stop.
-    if (this.isClosed) return void response.end();
-    subscriber.sendHello();
-    await feed.catchUp(subscriber).catch(() => response.destroy());
+    if (this.isClosed) subscriber.end();
+    else {
+      subscriber.sendHello();
+      feed.catchUp(subscriber).catch(() => subscriber.destroy());
+    }
+    return subscriber;
   }
 
   /** Lag of the slowest subscriber, in events. */
@@ -309,14 +398,4 @@ export class ProjectFeeds {
       for (const subscriber of feed?.subscribers ?? []) subscriber.heartbeat();
     }
   }
-}
-
-function waitForDrain(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off('drain', done).off('close', done);
-      resolve();
-    };
-    response.on('drain', done).on('close', done);
-  });
 }

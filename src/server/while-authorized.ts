@@ -7,19 +7,19 @@ import type { RequestContext } from './route.js';
  * invalid. With an invalid credential the response is 401, whatever the outcome.
  */
 export async function whileAuthorized(
-  { context, outgoing, authorization }: Pick<RequestContext, 'context' | 'outgoing' | 'authorization'>,
+  { context, connection, authorization }: Pick<RequestContext, 'context' | 'connection' | 'authorization'>,
   work: (ended: AbortSignal) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  outgoing.once('close', end);
+  const stopListening = connection.onClose(end);
   context.stopping.addEventListener('abort', end, { once: true });
   const stopWatching = authorization.onEnd(end);
   try {
     const response = await work(ending.signal);
     return authorization.isStillAuthorized() ? response : toResponse(unauthorizedProblem());
   } finally {
-    outgoing.off('close', end);
+    stopListening();
     context.stopping.removeEventListener('abort', end);
     stopWatching();
   }

@@ -19,3 +19,10 @@ export class MemoryBlobs implements Blobs {
     return this.kept.get(`${tenantId}/${sha256}`)?.byteLength ?? null;
   }
 }
+
+/** Routes each tenant's blobs to the tenant's store. */
+export const routedBlobs = (blobsOf: (tenantId: string) => Promise<Blobs>): Blobs => ({
+  put: async (tenantId, sha256, bytes) => (await blobsOf(tenantId)).put(tenantId, sha256, bytes),
+  get: async (tenantId, sha256) => (await blobsOf(tenantId)).get(tenantId, sha256),
+  size: async (tenantId, sha256) => (await blobsOf(tenantId)).size(tenantId, sha256),
+});

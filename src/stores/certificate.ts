@@ -15,5 +15,5 @@ export function isCertificateError(error: unknown): boolean {
 /** `endpoint` is the engine with its address. */
 export const certificateError = (endpoint: string, error: unknown): StoreRefused =>
   new StoreRefused(
-    `The certificate of ${endpoint} is not accepted (${(error as Error).message}). Give its authority in NODE_EXTRA_CA_CERTS, and the host as the certificate names it.`,
+    `The certificate of ${endpoint} is not trusted (${(error as Error).message}). Set NODE_EXTRA_CA_CERTS to the file of its CA, and use the host name in the certificate.`,
   );

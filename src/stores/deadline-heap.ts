@@ -1,4 +1,4 @@
-/** A heap member that expires at `until_ms`. The heap maintains `heap_index`; -1: not in the heap. */
+/** A heap member that expires at `until_ms`. The heap maintains the other fields. */
 export interface Deadline {
   until_ms: number;
   heap_index: number;
@@ -39,7 +39,6 @@ export class DeadlineHeap<T extends Deadline> {
   remove(item: T): void {
     const index = item.heap_index;
     const last = this.items.pop() as T;
-    item.heap_index = -1;
     if (last === item) return;
     this.siftUp(last, index);
     this.siftDown(last, last.heap_index);

@@ -29,38 +29,32 @@ export async function engineOf(url: string): Promise<Engine | null> {
   return Object.hasOwn(ENGINES, scheme) ? ((await ENGINES[scheme]?.()) ?? null) : null;
 }
 
+const engine = <Options>(
+  parse: (url: string) => Options,
+  open: (options: Options) => Promise<EngineStore>,
+  migrator: (options: Options) => Promise<Migrator>,
+): Engine => ({ open: async (url) => open(parse(url)), migrator: async (url) => migrator(parse(url)) });
+
 async function postgres(): Promise<Engine> {
   const { openPostgresStore, openPostgresMigrator } = await import('./postgres/postgres-store.js');
   const { parsePostgresUrl } = await import('./postgres/options.js');
-  return {
-    open: async (url) => openPostgresStore(parsePostgresUrl(url)),
-    migrator: async (url) => openPostgresMigrator(parsePostgresUrl(url)),
-  };
+  return engine(parsePostgresUrl, openPostgresStore, openPostgresMigrator);
 }
 
 async function mysql(): Promise<Engine> {
   const { openMysqlStore, openMysqlMigrator } = await import('./mysql/mysql-store.js');
   const { parseMysqlUrl } = await import('./mysql/options.js');
-  return {
-    open: async (url) => openMysqlStore(parseMysqlUrl(url)),
-    migrator: async (url) => openMysqlMigrator(parseMysqlUrl(url)),
-  };
+  return engine(parseMysqlUrl, openMysqlStore, openMysqlMigrator);
 }
 
 async function redis(): Promise<Engine> {
   const { openRedisStore, openRedisMigrator } = await import('./redis/redis-store.js');
   const { parseRedisUrl } = await import('./redis/options.js');
-  return {
-    open: async (url) => openRedisStore(parseRedisUrl(url)),
-    migrator: async (url) => openRedisMigrator(parseRedisUrl(url)),
-  };
+  return engine(parseRedisUrl, openRedisStore, openRedisMigrator);
 }
 
 async function dynamodb(): Promise<Engine> {
   const { openDynamodbStore, openDynamodbMigrator } = await import('./dynamodb/dynamodb-store.js');
   const { parseDynamodbUrl } = await import('./dynamodb/options.js');
-  return {
-    open: async (url) => openDynamodbStore(parseDynamodbUrl(url)),
-    migrator: async (url) => openDynamodbMigrator(parseDynamodbUrl(url)),
-  };
+  return engine(parseDynamodbUrl, openDynamodbStore, openDynamodbMigrator);
 }

@@ -22,7 +22,7 @@ function indexOf(
 
 describe('the event index', () => {
   it.each(['as built', 'rebuilt from its parts'])(
-    'finds what looking through every event finds, %s',
+    'finds the same events as a scan of all events, %s',
     (how) => {
       fc.assert(
         fc.property(events, name, page, (entries, wanted = 'none', { after, until_position, limit }) => {
@@ -43,7 +43,7 @@ describe('the event index', () => {
     },
   );
 
-  it('goes on after it was rebuilt', () => {
+  it('continues after it was rebuilt', () => {
     const index = EventIndex.fromState(indexOf([{ subject: 'a', session_id: 's' }]).exportState());
     index.add(2, 'b', undefined);
     index.add(3, 'a', 's');
@@ -59,14 +59,14 @@ describe('the event index', () => {
     expect([...index.candidates({ after: 1500, limit: 1 })]).toHaveLength(500);
   });
 
-  it('refuses a gap, and parts that do not fit together', () => {
-    expect(() => indexOf([]).add(2, 'a', undefined)).toThrow('stands at 0 and cannot go on with 2');
+  it('refuses a gap, and inconsistent parts', () => {
+    expect(() => indexOf([]).add(2, 'a', undefined)).toThrow('is at 0 and cannot continue with 2');
     const chain = (...owners: number[]) => ({ names: ['a'], owners: Int32Array.from(owners) });
     expect(() => EventIndex.fromState({ subjects: chain(1, 1), sessions: chain(1) })).toThrow(
       'differ in length',
     );
     expect(() => EventIndex.fromState({ subjects: chain(2), sessions: chain(1) })).toThrow(
-      'names number 2 of 1',
+      'refers to name 2 of 1',
     );
   });
 });

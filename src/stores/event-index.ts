@@ -2,10 +2,7 @@ import { type ChainPage, type ChainState, PositionChain } from './position-chain
 import type { EventQuery } from './store.js';
 
 /** The serialised form of an index. The `owners` arrays are views: write or copy them before adding events. */
-export interface EventIndexState {
-  readonly subjects: ChainState;
-  readonly sessions: ChainState;
-}
+export type EventIndexState = Readonly<Record<'subjects' | 'sessions', ChainState>>;
 
 /** Number of positions that a search reads from a chain at a time. */
 const CANDIDATES_PAGE = 256;
@@ -19,7 +16,7 @@ export class EventIndex {
 
   add(position: number, subject: string | undefined, sessionId: string | undefined): void {
     if (position !== this.position + 1) {
-      throw new Error(`The event index stands at ${this.position} and cannot go on with ${position}.`);
+      throw new Error(`The event index is at ${this.position} and cannot continue with ${position}.`);
     }
     this.position = position;
     this.subjects.add(subject);
@@ -37,19 +34,19 @@ export class EventIndex {
   }
 
   /** Ascending positions that include every match of the query; narrowed by an index where one applies. */
-  *candidates(query: EventQuery): Iterable<number> {
+  *candidates({ subject, session_id, ...query }: EventQuery): Iterable<number> {
     const until_position = Math.min(query.until_position ?? this.position, this.position);
-    const { subject, session_id } = query;
-    if (subject !== undefined) {
-      yield* iteratePages(query.after, (after) =>
-        this.bySubject(subject, { after, until_position, limit: CANDIDATES_PAGE }),
-      );
-    } else if (session_id !== undefined) {
-      yield* iteratePages(query.after, (after) =>
-        this.bySession(session_id, { after, until_position, limit: CANDIDATES_PAGE }),
-      );
-    } else {
-      for (let position = query.after + 1; position <= until_position; position += 1) yield position;
+    const pageAfter = (after: number): number[] => {
+      const page = { after, until_position, limit: CANDIDATES_PAGE };
+      if (subject !== undefined) return this.bySubject(subject, page);
+      if (session_id !== undefined) return this.bySession(session_id, page);
+      const length = Math.min(CANDIDATES_PAGE, until_position - after);
+      return Array.from({ length }, (_, index) => after + 1 + index);
+    };
+    let page = pageAfter(query.after);
+    while (page.length > 0) {
+      yield* page;
+      page = pageAfter(page.at(-1) as number);
     }
   }
 
@@ -66,13 +63,5 @@ export class EventIndex {
     index.sessions = PositionChain.fromState(sessions);
     index.position = subjects.owners.length;
     return index;
-  }
-}
-
-function* iteratePages(start: number, pageAfter: (after: number) => readonly number[]): Iterable<number> {
-  let page = pageAfter(start);
-  while (page.length > 0) {
-    yield* page;
-    page = pageAfter(page[page.length - 1] as number);
   }
 }

@@ -9,7 +9,7 @@ const event = {
 const matches = (query: object) => matcher({ after: 0, limit: 1, ...query })(event);
 
 describe('matching an event', () => {
-  it('compares times as times, however they are written', () => {
+  it('compares times in any format', () => {
     expect(matches({ since: '2026-03-01T12:00:00Z' })).toBe(true);
     expect(matches({ since: '2026-03-01T13:00:00+01:00' })).toBe(true);
     expect(matches({ since: '2026-03-01T13:00:00.001+01:00' })).toBe(false);
@@ -17,13 +17,13 @@ describe('matching an event', () => {
     expect(matches({ until: '2026-03-01T12:00:00Z' })).toBe(false);
   });
 
-  it('takes the bounds of positions into account', () => {
+  it('respects the bounds of positions', () => {
     expect(matches({ after: 4, until_position: 5 })).toBe(true);
     expect(matches({ after: 5 })).toBe(false);
     expect(matches({ until_position: 4 })).toBe(false);
   });
 
-  it('does not take an event without the field for one with it', () => {
+  it('does not match an event without the field', () => {
     expect(matches({ task_id: 'undefined' })).toBe(false);
   });
 });

@@ -16,12 +16,21 @@ export function matcher(query: EventQuery): (event: EventEnvelope) => boolean {
     event.position > query.after &&
     event.position <= untilPosition &&
     (types === null || types.has(event.event_type)) &&
-    FIELDS.every((field) => query[field] === undefined || query[field] === event[field]) &&
+    FILTER_FIELDS.every((field) => query[field] === undefined || query[field] === event[field]) &&
     (!isTimed || isBetween(msOf(event.timestamp), sinceMs, untilMs));
 }
 
-/** The filters that match one field exactly. */
-const FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
+/** The filters that match one field exactly, in the order in which commits pass them to SQL engines. */
+export const FILTER_FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
+/** The same, those that match the fewest events first: the first one in a query chooses the index. */
+export const SELECTIVE_FIELDS = [
+  'subject',
+  'task_id',
+  'session_id',
+  'feature_id',
+  'edge',
+  'agent_id',
+] as const;
 
 const isBetween = (atMs: number, sinceMs: number, untilMs: number): boolean =>
   atMs >= sinceMs && atMs < untilMs;

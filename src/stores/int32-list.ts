@@ -3,17 +3,9 @@ export class Int32List {
   private items: Int32Array = new Int32Array(16);
   length = 0;
 
-  /** Wraps the array without copying it. */
-  static of(values: Int32Array): Int32List {
-    const list = new Int32List();
-    list.items = values;
-    list.length = values.length;
-    return list;
-  }
-
   push(value: number): void {
     if (this.length === this.items.length) {
-      const grown = new Int32Array(Math.max(16, this.items.length * 2));
+      const grown = new Int32Array(this.items.length * 2);
       grown.set(this.items);
       this.items = grown;
     }

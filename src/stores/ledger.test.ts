@@ -77,7 +77,7 @@ function stateOf(ledger: ProjectLedger): unknown {
 }
 
 describe('a ledger', () => {
-  it('rebuilt from its log is the ledger that wrote it', () => {
+  it('rebuilt from its log equals the ledger that wrote it', () => {
     fc.assert(
       fc.property(work, (works) => {
         const ledger = newLedger();
@@ -90,7 +90,7 @@ describe('a ledger', () => {
     );
   });
 
-  it('loaded from a snapshot, even one read while commits went on, and the log after it, is the same', () => {
+  it('loaded from a snapshot, even one read during commits, and the log after it, is the same', () => {
     fc.assert(
       fc.property(work, work, work, (before, meanwhile, after) => {
         const ledger = newLedger();
@@ -106,7 +106,7 @@ describe('a ledger', () => {
     );
   });
 
-  it('gives a log nothing to keep for a unit that wrote nothing', () => {
+  it('returns no record for a transaction that wrote nothing', () => {
     const ledger = newLedger();
     expect(ledger.apply(transactionOf(KEY, {}), 0)).toMatchObject({
       outcome: { kind: 'committed' },
@@ -119,7 +119,7 @@ describe('a ledger', () => {
     expect(ledger.isWritten).toBe(false);
   });
 
-  it('gives a log what changed, and no more', () => {
+  it('returns a record of what changed, and no more', () => {
     const ledger = newLedger();
     const swaps = [swapOf(KEY, '~a', 0)];
     expect(ledger.apply(transactionOf(KEY, { swaps }), 0).record).toStrictEqual({});
@@ -137,7 +137,7 @@ describe('a ledger', () => {
     });
   });
 
-  it('lets the last word on a member stand where a unit has several', () => {
+  it('applies the last permit of a member if a transaction has several', () => {
     const permits = new TenantPermits();
     const ledger = new ProjectLedger(KEY, permits);
     const word = (until_ms: number | null) => ({ scope: 's', member: 'm', until_ms });
@@ -153,7 +153,7 @@ describe('a ledger', () => {
     expect(permits.count('s', 0)).toBe(0);
   });
 
-  it('lets go of places that have run out even where nobody counts them', () => {
+  it('removes expired permits even if they are never counted', () => {
     const ledger = newLedger();
     const taken = (member: string, until_ms: number) => ({ permits: [{ scope: 's', member, until_ms }] });
     ledger.apply(transactionOf(KEY, taken('old', 10)), 0);
@@ -186,7 +186,7 @@ const expired = (state: unknown) => {
   return { ...rest, slots: permits.filter(({ until_ms }) => until_ms > 120) };
 };
 
-describe('a malformed unit', () => {
+describe('a malformed transaction', () => {
   const good = swapOf(KEY, '~a', 0, 2);
   const [first, second] = good.events as [EventEnvelope, EventEnvelope];
   const swapped = (parts: object): Partial<Transaction> => ({ swaps: [{ ...good, ...parts }] });
@@ -201,27 +201,27 @@ describe('a malformed unit', () => {
       swapped({ events: [first, { ...second, tenant_id: 'u' }] }),
       'belongs to u/p',
     ],
-    ['a negative seq', swapped({ expected_seq: -1 }), 'expects the seq -1'],
+    ['a negative seq', swapped({ expected_seq: -1 }), 'the expected seq -1 of ~a'],
     [
-      'a position before its time',
+      'a position before its commit',
       { loose_events: [{ ...eventOf(KEY, {}), position: 9 } as never] },
       'has a position',
     ],
-    ['a note with a seq', { loose_events: [eventOf(KEY, { seq: 1 })] }, 'notes move no head'],
+    ['a loose event with a seq', { loose_events: [eventOf(KEY, { seq: 1 })] }, 'but moves no head'],
     ['a subject swapped twice', { swaps: [good, good] }, '~a is swapped twice'],
     [
-      'a request twice',
+      'a repeated request',
       {
         requests: [
           { key: 'k', digest: 'd', keep: true },
           { key: 'k', digest: 'e', keep: true },
         ],
       },
-      'k is asked for twice',
+      'k is requested twice',
     ],
   ];
 
-  it.each(cases)('is a bug, and nothing happens: %s', (_, parts, sentence) => {
+  it.each(cases)('is refused with an error, and nothing changes: %s', (_, parts, sentence) => {
     const ledger = newLedger();
     expect(() => ledger.apply(transactionOf(KEY, parts), 0)).toThrow(sentence);
     expect(ledger.position).toBe(0);

@@ -1,7 +1,15 @@
 import type { EventEnvelope, NewEvent } from '../core/events/envelope.js';
 import type { TenantPermits } from './permits.js';
 import { type CachedRequest, RequestCache } from './request-cache.js';
-import type { CommitOutcome, FoldHead, Permit, ProjectKey, StoredHead, Transaction } from './store.js';
+import type {
+  CommitOutcome,
+  FoldHead,
+  Permit,
+  ProjectKey,
+  RequestRecord,
+  StoredHead,
+  Transaction,
+} from './store.js';
 import { SubjectOrder } from './subject-order.js';
 import { assertWellFormed } from './well-formed.js';
 
@@ -13,11 +21,7 @@ export interface TransactionRecord {
   readonly requests?: readonly LoggedRequest[];
 }
 
-export interface LoggedRequest {
-  readonly key: string;
-  readonly digest: string;
-  readonly reply?: unknown;
-}
+export type LoggedRequest = Omit<RequestRecord, 'keep'>;
 
 export interface ApplyResult {
   readonly outcome: CommitOutcome;
@@ -67,11 +71,6 @@ export class ProjectLedger {
     return this.headBySubject.size;
   }
 
-  /** In any order. */
-  heads(): Iterable<StoredHead> {
-    return this.headBySubject.values();
-  }
-
   /** Ordered by subject. */
   headsPage(after: string | null, limit: number): StoredHead[] {
     return this.subjectOrder
@@ -84,7 +83,7 @@ export class ProjectLedger {
     assertWellFormed(transaction);
     const refusal = this.findRefusal(transaction, nowMs);
     if (refusal === null) return this.applyAccepted(transaction, nowMs);
-    return { outcome: refusal, events: NO_EVENTS, first_position: this.position + 1, record: null };
+    return { outcome: refusal, events: [], first_position: this.position + 1, record: null };
   }
 
   /**
@@ -94,7 +93,7 @@ export class ProjectLedger {
   restore(events: readonly EventEnvelope[], record: TransactionRecord, fold: FoldHead, nowMs: number): void {
     for (const event of events) {
       if (event.position !== this.position + 1) {
-        throw new Error(`The log goes on with position ${event.position} after position ${this.position}.`);
+        throw new Error(`The log continues with position ${event.position} after position ${this.position}.`);
       }
       this.position = event.position;
       if (event.seq === undefined) this.looseEventIds.add(event.event_id);
@@ -102,11 +101,10 @@ export class ProjectLedger {
     }
     if (record.rules_seq !== undefined) this.rules_seq = record.rules_seq;
     this.applyPermits(record.slots ?? [], nowMs);
-    this.rememberRequests(
-      record.requests ?? [],
-      events.map((event) => event.position),
-      nowMs,
-    );
+    const positions = events.map((event) => event.position);
+    for (const { key, digest, reply } of record.requests ?? []) {
+      this.requests.remember({ key, digest, reply, positions, at_ms: nowMs });
+    }
     this.isWritten = true;
   }
 
@@ -114,7 +112,7 @@ export class ProjectLedger {
     return {
       position: this.position,
       rules_seq: this.rules_seq,
-      heads: this.heads(),
+      heads: this.headBySubject.values(),
       requests: this.requests.entries(),
       note_ids: this.looseEventIds.values(),
       slots: this.permits.entries(this.key.project_id),
@@ -183,8 +181,7 @@ export class ProjectLedger {
     this.applyPermits(transaction.permits, now_ms);
     const record = this.recordOf(transaction, events.length);
     if (record?.requests !== undefined) {
-      const assigned =
-        events.length === positions.length ? (positions as number[]) : assignedPositions(positions);
+      const assigned = positions.filter((position) => position !== null);
       for (const { key, digest, reply } of record.requests) {
         this.requests.add({ key, digest, reply, positions: assigned, at_ms: now_ms });
       }
@@ -217,9 +214,7 @@ export class ProjectLedger {
   }
 
   private recordOf(transaction: Transaction, eventCount: number): TransactionRecord | null {
-    const kept = transaction.requests.every((request) => request.keep)
-      ? transaction.requests
-      : transaction.requests.filter((request) => request.keep);
+    const kept = transaction.requests.filter((request) => request.keep);
     if (eventCount + transaction.permits.length + kept.length === 0 && !transaction.changes_rules)
       return null;
     const record: { rules_seq?: number; slots?: readonly Permit[]; requests?: readonly LoggedRequest[] } = {};
@@ -233,16 +228,6 @@ export class ProjectLedger {
     if (permits.length === 0) return;
     this.permits.advanceTo(nowMs);
     for (const permit of permits) this.permits.set(this.key.project_id, permit);
-  }
-
-  private rememberRequests(
-    requests: readonly LoggedRequest[],
-    positions: readonly number[],
-    at_ms: number,
-  ): void {
-    for (const { key, digest, reply } of requests) {
-      this.requests.remember({ key, digest, reply, positions, at_ms });
-    }
   }
 
   private setHead(head: StoredHead, isNew: boolean): void {
@@ -261,8 +246,3 @@ export class ProjectLedger {
     this.setHead(head, before === null);
   }
 }
-
-const NO_EVENTS: readonly NewEvent[] = [];
-
-const assignedPositions = (positions: readonly (number | null)[]): number[] =>
-  positions.filter((position) => position !== null);

@@ -1,3 +1,5 @@
+import { StoreRefused } from './store.js';
+
 /**
  * Migrates an engine's schema to the version this program requires. Safe to run concurrently: one runner applies the
  * steps, the others wait and find nothing to do.
@@ -16,4 +18,22 @@ export interface MigrationStep {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
+}
+
+/** The steps that a schema still needs. `schema` names it in the error. */
+export function stepsAfter<Step extends MigrationStep>(
+  schema: string,
+  found: number,
+  steps: readonly Step[],
+): readonly Step[] {
+  if (found <= steps.length) return steps.slice(found);
+  throw new StoreRefused(`${schema} has version ${found}, newer than this program: update genesis-fleet.`);
+}
+
+/** Checks on opening that a schema has the version that this program needs. */
+export function assertSchemaVersion(schema: string, found: number, steps: readonly MigrationStep[]): void {
+  if (stepsAfter(schema, found, steps).length === 0) return;
+  const what =
+    found === 0 ? 'does not exist' : `has version ${found}, and this program needs ${steps.length}`;
+  throw new StoreRefused(`${schema} ${what}. Run: gen migrate --store URL`);
 }

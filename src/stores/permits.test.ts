@@ -37,8 +37,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ drop: fc.constantFrom(...NAMES) }) },
 );
 
-describe('the slots of a tenant', () => {
-  it('are what a plain list of places says, whatever is taken, freed, dropped or runs out', () => {
+describe('the permits of a tenant', () => {
+  it('match a plain list after any sequence of taking, releasing, dropping and expiry', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
         const permits = new TenantPermits();
@@ -56,7 +56,7 @@ describe('the slots of a tenant', () => {
     );
   });
 
-  it('say full exactly when a new member would be one too many', () => {
+  it('are full exactly when a new member would exceed the limit', () => {
     const permitLimits = fc.array(fc.record({ scope: fc.constantFrom(...NAMES), max: fc.nat(4) }), {
       maxLength: 3,
     });
@@ -80,22 +80,24 @@ describe('the slots of a tenant', () => {
     );
   });
 
-  it('keep nothing of what has run out', () => {
+  it('keep nothing of expired permits', () => {
     const permits = new TenantPermits();
     for (let n = 0; n < 1000; n += 1) permits.set('p', { scope: `s${n}`, member: 'm', until_ms: 10 });
     expect(permits.count('s1', 10)).toBe(0);
     expect([...permits.entries('p')]).toEqual([]);
   });
 
-  it('answer a question about an earlier time as of the later one', () => {
+  it('answer a query about an earlier time as of the latest time', () => {
     const permits = new TenantPermits();
     permits.set('p', { scope: 's', member: 'm', until_ms: 10 });
-    expect(permits.isLive('p', 's', 'm', 9)).toBe(true);
-    expect(permits.isLive('q', 's', 'm', 9)).toBe(false);
+    permits.advanceTo(9);
+    expect([...permits.entries('p')]).toEqual([{ scope: 's', member: 'm', until_ms: 10 }]);
+    expect([...permits.entries('q')]).toEqual([]);
     expect(permits.count('s', 10)).toBe(0);
     expect(permits.count('s', 9)).toBe(0);
     permits.set('p', { scope: 's', member: 'm', until_ms: 10 });
-    expect(permits.isLive('p', 's', 'm', 9)).toBe(false);
+    permits.advanceTo(9);
+    expect([...permits.entries('p')]).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { type Deadline, DeadlineHeap } from './deadline-heap.js';
 import type { Permit, PermitLimit } from './store.js';
 
-/** A live permit of a member in a scope. A permit that never expires is not in the heap. */
+/** A live permit of a member in a scope. */
 interface HeldPermit extends Deadline {
   readonly project_id: string;
   readonly scope: string;
@@ -28,11 +28,6 @@ export class TenantPermits {
     return this.counts.get(scope) ?? 0;
   }
 
-  isLive(projectId: string, scope: string, member: string, nowMs: number): boolean {
-    this.advanceTo(nowMs);
-    return this.find(projectId, scope, member) !== undefined;
-  }
-
   /** The first scope whose limit these permits would exceed by making a member live; null if they fit. */
   findFullScope(
     projectId: string,
@@ -56,7 +51,8 @@ export class TenantPermits {
     } else if (held === undefined) {
       this.acquire(projectId, permit, permit.until_ms);
     } else {
-      this.extend(held, permit.until_ms);
+      held.until_ms = permit.until_ms;
+      this.deadlines.update(held);
     }
   }
 
@@ -93,20 +89,17 @@ export class TenantPermits {
     return this.projects.get(projectId)?.get(scope)?.get(member);
   }
 
-  /** The effect of permits on a scope. The last entry per member wins. */
+  /** The effect of permits on a scope. */
   private countChanges(
     projectId: string,
     permits: readonly Permit[],
     scope: string,
   ): { added: number; freed: number } {
-    const untilByMember = new Map<string, number | null>();
-    for (const permit of permits)
-      if (permit.scope === scope) untilByMember.set(permit.member, permit.until_ms);
     let added = 0;
     let freed = 0;
-    for (const [member, untilMs] of untilByMember) {
+    for (const { member, until_ms } of lastPerMember(permits.filter((permit) => permit.scope === scope))) {
       const wasLive = this.find(projectId, scope, member) !== undefined;
-      const willBeLive = this.isFuture(untilMs);
+      const willBeLive = this.isFuture(until_ms);
       if (willBeLive && !wasLive) added += 1;
       if (wasLive && !willBeLive) freed += 1;
     }
@@ -114,24 +107,14 @@ export class TenantPermits {
   }
 
   private acquire(project_id: string, { scope, member }: Permit, until_ms: number): void {
-    const scopes = getOrCreate(this.projects, project_id, (): PermitsByScope => new Map());
-    const members = getOrCreate(scopes, scope, () => new Map<string, HeldPermit>());
-    const held: HeldPermit = { project_id, scope, member, until_ms, heapKeyMs: until_ms, heap_index: -1 };
+    const scopes: PermitsByScope = this.projects.get(project_id) ?? new Map();
+    this.projects.set(project_id, scopes);
+    const members: Map<string, HeldPermit> = scopes.get(scope) ?? new Map();
+    scopes.set(scope, members);
+    const held: HeldPermit = { project_id, scope, member, until_ms, heapKeyMs: until_ms, heap_index: 0 };
     members.set(member, held);
     this.counts.set(scope, (this.counts.get(scope) ?? 0) + 1);
-    if (until_ms !== Number.POSITIVE_INFINITY) this.deadlines.add(held);
-  }
-
-  private extend(held: HeldPermit, untilMs: number): void {
-    held.until_ms = untilMs;
-    const isInHeap = held.heap_index !== -1;
-    if (untilMs === Number.POSITIVE_INFINITY) {
-      if (isInHeap) this.deadlines.remove(held);
-    } else if (isInHeap) {
-      this.deadlines.update(held);
-    } else {
-      this.deadlines.add(held);
-    }
+    this.deadlines.add(held);
   }
 
   /** Empty maps are deleted with their last member, so unused scopes cost no memory. */
@@ -145,14 +128,14 @@ export class TenantPermits {
     const left = (this.counts.get(scope) as number) - 1;
     if (left === 0) this.counts.delete(scope);
     else this.counts.set(scope, left);
-    if (held.heap_index !== -1) this.deadlines.remove(held);
+    this.deadlines.remove(held);
   }
 }
 
-function getOrCreate<K, V>(map: Map<K, V>, key: K, create: () => V): V {
-  const existing = map.get(key);
-  if (existing !== undefined) return existing;
-  const created = create();
-  map.set(key, created);
-  return created;
+/** The last entry per member wins. */
+export function lastPerMember(permits: readonly Permit[]): readonly Permit[] {
+  if (permits.length < 2) return permits;
+  return [
+    ...new Map(permits.map((permit) => [JSON.stringify([permit.scope, permit.member]), permit])).values(),
+  ];
 }

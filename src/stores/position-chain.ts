@@ -19,12 +19,12 @@ export interface ChainState {
  */
 export class PositionChain {
   private readonly idByName = new Map<string, number>();
-  private first = new Int32List();
-  private last = new Int32List();
+  private readonly first = new Int32List();
+  private readonly last = new Int32List();
   /** Indexed by position - 1; 0: no owner. */
-  private owner = new Int32List();
+  private readonly owner = new Int32List();
   /** Indexed by position - 1; 0: no next position yet. */
-  private next = new Int32List();
+  private readonly next = new Int32List();
 
   /** Adds the next position, starting at 1. */
   add(name: string | undefined): void {
@@ -50,12 +50,13 @@ export class PositionChain {
 
   static fromState({ names, owners }: ChainState): PositionChain {
     const chain = new PositionChain();
-    for (const [number, name] of names.entries()) chain.idByName.set(name, number);
-    const links = linksOf(owners, names.length);
-    chain.owner = Int32List.of(owners);
-    chain.first = Int32List.of(links.first);
-    chain.last = Int32List.of(links.last);
-    chain.next = Int32List.of(links.next);
+    for (const name of names) chain.idOf(name);
+    for (const owner of owners) {
+      if (owner < 0 || owner > names.length) {
+        throw new Error(`The event index is damaged: it refers to name ${owner} of ${names.length}.`);
+      }
+      chain.append(owner);
+    }
     return chain;
   }
 
@@ -92,23 +93,4 @@ export class PositionChain {
     if (this.owner.at(after - 1) === id + 1) return this.next.at(after - 1);
     return this.owner.indexOf(id + 1, after) + 1;
   }
-}
-
-/** The same links as adding each position in turn, but without a lookup for each. */
-function linksOf(owners: Int32Array, nameCount: number): Record<'first' | 'last' | 'next', Int32Array> {
-  const first = new Int32Array(nameCount);
-  const last = new Int32Array(nameCount);
-  const next = new Int32Array(owners.length);
-  for (let at = 0; at < owners.length; at += 1) {
-    const owner = owners[at] as number;
-    if (owner < 0 || owner > nameCount) {
-      throw new Error(`The event index names number ${owner} of ${nameCount}.`);
-    }
-    if (owner === 0) continue;
-    const before = last[owner - 1] as number;
-    if (before === 0) first[owner - 1] = at + 1;
-    else next[before - 1] = at + 1;
-    last[owner - 1] = at + 1;
-  }
-  return { first, last, next };
 }

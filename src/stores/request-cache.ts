@@ -17,10 +17,6 @@ export class RequestCache {
 
   constructor(private readonly requestsMax = REQUESTS_MAX) {}
 
-  get size(): number {
-    return this.byKey.size;
-  }
-
   get(key: string): CachedRequest | undefined {
     return this.byKey.get(key);
   }

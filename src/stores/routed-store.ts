@@ -1,20 +1,12 @@
-import type { EventEnvelope } from '../core/events/envelope.js';
 import type {
   CommitOutcome,
-  EventQuery,
   FoundDamage,
-  ProjectKey,
-  ProjectRow,
   Store,
   StoreBroken,
   StoreCapabilities,
-  StoredHead,
   StoreMeta,
   Transaction,
 } from './store.js';
-
-/** Returns the URL of a tenant's store. */
-export type TenantUrlResolver = (tenantId: string) => string;
 
 /**
  * Routes tenants to separate stores by configuration: a schema, a database or an instance each. A store is opened on
@@ -30,7 +22,8 @@ export class RoutedStore implements Store {
   });
 
   private constructor(
-    private readonly routeOf: TenantUrlResolver,
+    /** Returns the URL of a tenant's store. */
+    private readonly routeOf: (tenantId: string) => string,
     private readonly open: (url: string) => Promise<Store>,
     /** Holds data that belongs to no tenant, and every tenant without a route. */
     private readonly defaultStore: Store,
@@ -41,7 +34,7 @@ export class RoutedStore implements Store {
 
   static async open(
     defaultUrl: string,
-    routeOf: TenantUrlResolver,
+    routeOf: (tenantId: string) => string,
     open: (url: string) => Promise<Store>,
   ): Promise<RoutedStore> {
     return new RoutedStore(routeOf, open, await open(defaultUrl), defaultUrl);
@@ -71,33 +64,24 @@ export class RoutedStore implements Store {
     const [first] = transactions;
     if (first === undefined) return [];
     const routes = new Set(transactions.map(({ tenant_id }) => this.routeOf(tenant_id)));
-    if (routes.size > 1) throw new Error('one commit cannot go to two stores');
+    if (routes.size > 1) throw new Error('A commit cannot span two stores.');
     return (await this.storeOf(first.tenant_id)).commit(transactions);
   }
 
-  async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
-    return (await this.storeOf(project.tenant_id)).heads(project, subjects);
-  }
-
-  async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
-    return (await this.storeOf(project.tenant_id)).scanHeads(project, page);
-  }
-
-  async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return (await this.storeOf(project.tenant_id)).events(project, query);
-  }
-
-  async redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    return (await this.storeOf(project.tenant_id)).redact(project, events);
-  }
-
-  async project(project: ProjectKey): Promise<ProjectRow | null> {
-    return (await this.storeOf(project.tenant_id)).project(project);
-  }
-
-  async projects(tenantId: string): Promise<string[]> {
-    return (await this.storeOf(tenantId)).projects(tenantId);
-  }
+  readonly heads: Store['heads'] = async (project, subjects) =>
+    (await this.storeOf(project.tenant_id)).heads(project, subjects);
+  readonly scanHeads: Store['scanHeads'] = async (project, page) =>
+    (await this.storeOf(project.tenant_id)).scanHeads(project, page);
+  readonly events: Store['events'] = async (project, query) =>
+    (await this.storeOf(project.tenant_id)).events(project, query);
+  readonly redact: Store['redact'] = async (project, events) =>
+    (await this.storeOf(project.tenant_id)).redact(project, events);
+  readonly project: Store['project'] = async (project) =>
+    (await this.storeOf(project.tenant_id)).project(project);
+  readonly projects: Store['projects'] = async (tenantId) =>
+    (await this.storeOf(tenantId)).projects(tenantId);
+  readonly countPermits: Store['countPermits'] = async (tenantId, scope) =>
+    (await this.storeOf(tenantId)).countPermits(tenantId, scope);
 
   /** The tenants of the default store only; the other stores are opened when needed. */
   async tenantIds(): Promise<string[]> {
@@ -107,10 +91,6 @@ export class RoutedStore implements Store {
 
   damage(): readonly FoundDamage[] {
     return [...this.openStores].flatMap((store) => store.damage?.() ?? []);
-  }
-
-  async countPermits(tenantId: string, scope: string): Promise<number> {
-    return (await this.storeOf(tenantId)).countPermits(tenantId, scope);
   }
 
   now(): Promise<number> {

@@ -112,19 +112,17 @@ export interface StoredHead {
   readonly seq: number;
 }
 
-export interface HeadSwap {
+export interface HeadCheck {
   readonly subject: string;
   /** The seq the head must have; 0: the head must not exist. */
   readonly expected_seq: number;
+}
+
+export interface HeadSwap extends HeadCheck {
   /** The new head; its seq is `expected_seq + events.length`. */
   readonly head: StoredHead;
   /** At least one, with the seqs `expected_seq + 1 …`. */
   readonly events: readonly NewEvent[];
-}
-
-export interface HeadCheck {
-  readonly subject: string;
-  readonly expected_seq: number;
 }
 
 /** A request that must take effect once. The key includes the principal and is unique within a project. */
@@ -251,8 +249,9 @@ export class LogDamaged extends Error {
 
   constructor(readonly damage: LogDamage) {
     super(
-      `${damage.file}, line ${damage.line}: ${damage.why}. This was durable before, so it is damage and not the trace ` +
-        'of a crash. Nothing was changed. Put the file back from a copy, check it with gen verify, then start again.',
+      `${damage.file}, line ${damage.line}: ${damage.why}. This was durable before, so it is damage and not the ` +
+        'result of a crash. Nothing was changed. Restore the file from a backup, check it with gen verify, then ' +
+        'restart the server.',
     );
   }
 }

@@ -5,7 +5,7 @@ import { SubjectOrder } from './subject-order.js';
 const after = fc.oneof(fc.string({ maxLength: 3 }), fc.constant(null));
 
 describe('the order of subjects', () => {
-  it('pages as a sorted list would, also when subjects come in between', () => {
+  it('pages like a sorted list, even when subjects are added in between', () => {
     const batches = fc.array(fc.array(fc.string({ maxLength: 3 }), { maxLength: 20 }), { maxLength: 5 });
     fc.assert(
       fc.property(batches, after, fc.nat(10), (many, start, limit) => {
@@ -24,7 +24,7 @@ describe('the order of subjects', () => {
     );
   });
 
-  it('stays right when many subjects have been merged in', () => {
+  it('stays correct after many subjects were merged', () => {
     const order = new SubjectOrder();
     const names = Array.from({ length: 10_000 }, (_, n) => `s${(n * 7919) % 10_000}`);
     names.slice(0, 5000).forEach((name) => {

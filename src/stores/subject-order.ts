@@ -15,22 +15,12 @@ export class SubjectOrder {
 
   page(after: string | null, limit: number): string[] {
     this.sortRecent();
-    const page: string[] = [];
-    let left = firstAfter(this.sorted, after);
-    let right = firstAfter(this.recent, after);
-    while (page.length < limit) {
-      const a = this.sorted[left];
-      const b = this.recent[right];
-      if (a === undefined && b === undefined) break;
-      if (b === undefined || (a !== undefined && a < b)) {
-        page.push(a as string);
-        left += 1;
-      } else {
-        page.push(b);
-        right += 1;
-      }
-    }
-    return page;
+    const candidates = [this.sorted, this.recent].flatMap((names) => {
+      const from = firstAfter(names, after);
+      return names.slice(from, from + limit);
+    });
+    // Sorting two sorted runs is a merge.
+    return candidates.sort().slice(0, limit);
   }
 
   /**
@@ -42,7 +32,6 @@ export class SubjectOrder {
     if (!this.isRecentSorted) this.recent.sort();
     this.isRecentSorted = true;
     if (this.recent.length <= RECENT_MAX) return;
-    // Sorting two sorted runs is a merge.
     this.sorted = this.sorted.concat(this.recent).sort();
     this.recent = [];
   }

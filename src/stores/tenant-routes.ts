@@ -13,20 +13,14 @@ import { StoreRefused } from './store.js';
  *
  * `{tenant}` is replaced by a name unique to the tenant, which selects a schema, a database or a prefix.
  */
-export interface TenantRoutes {
-  readonly urlOf: (tenantId: string) => string;
-  /** The store for data that belongs to no tenant. */
-  readonly defaultUrl: string;
-  /** The tenants with an entry of their own. */
-  readonly tenantIds: readonly string[];
-}
+export type TenantRoutes = Readonly<ReturnType<typeof parseRoutes>>;
 
 const routesFile = z.strictObject({
   default: z.string().min(1),
   tenants: z.record(z.string().min(1), z.string().min(1)).optional(),
 });
 
-export function parseRoutes(text: string, file: string): TenantRoutes {
+export function parseRoutes(text: string, file: string) {
   const result = routesFile.safeParse(parseYaml(text, file));
   if (!result.success) {
     const [issue] = result.error.issues;
@@ -37,7 +31,13 @@ export function parseRoutes(text: string, file: string): TenantRoutes {
   const tenants = new Map(Object.entries(result.data.tenants ?? {}));
   const urlOf = (tenantId: string) =>
     (tenants.get(tenantId) ?? result.data.default).replaceAll('{tenant}', tenantSlug(tenantId));
-  return { urlOf, defaultUrl: urlOf(PLATFORM_TENANT), tenantIds: [...tenants.keys()] };
+  return {
+    urlOf,
+    /** The store for data that belongs to no tenant. */
+    defaultUrl: urlOf(PLATFORM_TENANT),
+    /** The tenants with an entry of their own. */
+    tenantIds: [...tenants.keys()],
+  };
 }
 
 function parseYaml(text: string, file: string): unknown {

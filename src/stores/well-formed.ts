@@ -7,19 +7,26 @@ export function assertWellFormed(transaction: Transaction): void {
   for (const looseEvent of transaction.loose_events) {
     assertProject(transaction, looseEvent);
     if (looseEvent.seq !== undefined)
-      malformed(transaction, `the note ${looseEvent.event_id} has a seq, but notes move no head`);
+      malformed(transaction, `the loose event ${looseEvent.event_id} has a seq, but moves no head`);
   }
-  if (transaction.swaps.length > 1) {
-    assertDistinct(transaction, 'swapped', transaction.swaps, (swap) => swap.subject);
-  }
-  if (transaction.requests.length > 1) {
-    assertDistinct(transaction, 'asked for', transaction.requests, (request) => request.key);
-  }
+  const { swaps, requests } = transaction;
+  if (swaps.length > 1)
+    assertDistinct(
+      transaction,
+      'swapped',
+      swaps.map(({ subject }) => subject),
+    );
+  if (requests.length > 1)
+    assertDistinct(
+      transaction,
+      'requested',
+      requests.map(({ key }) => key),
+    );
 }
 
 function assertSwap(transaction: Transaction, { subject, expected_seq, head, events }: HeadSwap): void {
   if (!Number.isSafeInteger(expected_seq) || expected_seq < 0) {
-    malformed(transaction, `${subject} expects the seq ${expected_seq}`);
+    malformed(transaction, `the expected seq ${expected_seq} of ${subject} is invalid`);
   }
   if (events.length === 0) malformed(transaction, `the swap of ${subject} has no events`);
   if (head.subject !== subject)
@@ -44,20 +51,12 @@ function assertProject(transaction: Transaction, event: NewEvent): void {
     malformed(transaction, `the event ${event.event_id} has a position before its commit`);
 }
 
-function assertDistinct<T>(
-  transaction: Transaction,
-  done: string,
-  parts: readonly T[],
-  nameOf: (part: T) => string,
-): void {
-  const names = new Set<string>();
-  for (const part of parts) {
-    const name = nameOf(part);
-    if (names.has(name)) malformed(transaction, `${name} is ${done} twice`);
-    names.add(name);
-  }
+function assertDistinct(transaction: Transaction, done: string, names: readonly string[]): void {
+  if (new Set(names).size === names.length) return;
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  malformed(transaction, `${twice} is ${done} twice`);
 }
 
 function malformed(transaction: Transaction, why: string): never {
-  throw new Error(`Malformed unit for ${transaction.tenant_id}/${transaction.project_id}: ${why}.`);
+  throw new Error(`Malformed transaction for ${transaction.tenant_id}/${transaction.project_id}: ${why}.`);
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { LOCK_FILE } from '../stores/file/layout.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 import { readPrivateFile } from './regular-file.js';
@@ -28,14 +28,9 @@ const addressFile = (workspace: Workspace): string => workspace.path('events', A
  */
 export async function writeAddress(workspace: Workspace, { url, token }: ServerAddress): Promise<void> {
   const temporary = `${addressFile(workspace)}.${randomBytes(8).toString('hex')}.tmp`;
-  const text = JSON.stringify({ url, pid: process.pid, ...(token === null ? {} : { token }) });
+  const text = JSON.stringify({ url, pid: process.pid, token: token ?? undefined });
   try {
-    const file = await open(temporary, 'wx', OWNER_ONLY);
-    try {
-      await file.writeFile(`${text}\n`);
-    } finally {
-      await file.close();
-    }
+    await writeFile(temporary, `${text}\n`, { flag: 'wx', mode: OWNER_ONLY });
     await rename(temporary, addressFile(workspace));
   } catch (error) {
     await rm(temporary, { force: true });

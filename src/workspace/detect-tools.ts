@@ -3,9 +3,7 @@ import { readRegularFile } from './regular-file.js';
 
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/**
- * The language and tools of a project, guessed from its files. Tool names are those of `project_constraints.yml`.
- */
+/** The language and tools of a project. Tool names are those of `project_constraints.yml`. */
 export interface DetectedTools {
   readonly language: string | null;
   readonly tools: Readonly<Record<string, string>>;
@@ -20,69 +18,60 @@ export async function detectTools(root: string): Promise<DetectedTools> {
   return { language: null, tools: {} };
 }
 
+/** A tool, its command, and whether the project uses it. Of several commands the last counts. */
+type ToolGuess = readonly [tool: string, command: string, isUsed: boolean];
+
+const usedTools = (guesses: readonly ToolGuess[]): Record<string, string> =>
+  Object.fromEntries(guesses.filter(([, , isUsed]) => isUsed).map(([tool, command]) => [tool, command]));
+
+const GO_TOOLS = {
+  test_runner: 'go test ./...',
+  coverage: 'go test -cover ./...',
+  linter: 'go vet ./...',
+  formatter: 'gofmt -l .',
+  syntax_checker: 'go build ./...',
+  build: 'go build ./...',
+};
+const RUST_TOOLS = {
+  test_runner: 'cargo test',
+  linter: 'cargo clippy',
+  formatter: 'cargo fmt --check',
+  syntax_checker: 'cargo check',
+  build: 'cargo build',
+};
+
 const DETECTORS: readonly [string, (text: string) => DetectedTools][] = [
   ['package.json', detectFromPackage],
   ['pyproject.toml', detectFromPyproject],
-  [
-    'go.mod',
-    () => ({
-      language: 'go',
-      tools: {
-        test_runner: 'go test ./...',
-        coverage: 'go test -cover ./...',
-        linter: 'go vet ./...',
-        formatter: 'gofmt -l .',
-        syntax_checker: 'go build ./...',
-        build: 'go build ./...',
-      },
-    }),
-  ],
-  [
-    'Cargo.toml',
-    () => ({
-      language: 'rust',
-      tools: {
-        test_runner: 'cargo test',
-        linter: 'cargo clippy',
-        formatter: 'cargo fmt --check',
-        syntax_checker: 'cargo check',
-        build: 'cargo build',
-      },
-    }),
-  ],
+  ['go.mod', () => ({ language: 'go', tools: GO_TOOLS })],
+  ['Cargo.toml', () => ({ language: 'rust', tools: RUST_TOOLS })],
 ];
-
-interface PackageFile {
-  readonly scripts?: Readonly<Record<string, unknown>>;
-  readonly dependencies?: Readonly<Record<string, unknown>>;
-  readonly devDependencies?: Readonly<Record<string, unknown>>;
-}
 
 function detectFromPackage(text: string): DetectedTools {
   const { scripts, dependencies, devDependencies } = parsePackage(text);
+  const hasScript = (name: string): boolean => Object.hasOwn(scripts ?? {}, name);
   const hasDependency = (name: string): boolean =>
     Object.hasOwn(dependencies ?? {}, name) || Object.hasOwn(devDependencies ?? {}, name);
-  const hasScript = (name: string): boolean => Object.hasOwn(scripts ?? {}, name);
-  const isTypeScript = hasDependency('typescript');
-  const tools: Record<string, string> = {};
-  if (hasScript('test')) tools.test_runner = 'npm test';
-  else if (hasDependency('vitest')) tools.test_runner = 'npx vitest run';
-  else if (hasDependency('jest')) tools.test_runner = 'npx jest';
-  if (hasDependency('vitest')) tools.coverage = 'npx vitest run --coverage';
-  else if (hasDependency('jest')) tools.coverage = 'npx jest --coverage';
-  if (hasDependency('@biomejs/biome'))
-    Object.assign(tools, { linter: 'npx biome lint', formatter: 'npx biome format' });
-  if (hasDependency('eslint')) tools.linter = 'npx eslint .';
-  if (hasDependency('prettier')) tools.formatter = 'npx prettier --check .';
-  if (isTypeScript)
-    Object.assign(tools, { type_checker: 'npx tsc --noEmit', syntax_checker: 'npx tsc --noEmit' });
-  if (hasScript('build')) tools.build = 'npm run build';
-  return { language: isTypeScript ? 'typescript' : 'javascript', tools };
+  const tools = usedTools([
+    ['test_runner', 'npx jest', hasDependency('jest')],
+    ['test_runner', 'npx vitest run', hasDependency('vitest')],
+    ['test_runner', 'npm test', hasScript('test')],
+    ['coverage', 'npx jest --coverage', hasDependency('jest')],
+    ['coverage', 'npx vitest run --coverage', hasDependency('vitest')],
+    ['linter', 'npx biome lint', hasDependency('@biomejs/biome')],
+    ['linter', 'npx eslint .', hasDependency('eslint')],
+    ['formatter', 'npx biome format', hasDependency('@biomejs/biome')],
+    ['formatter', 'npx prettier --check .', hasDependency('prettier')],
+    ['type_checker', 'npx tsc --noEmit', hasDependency('typescript')],
+    ['syntax_checker', 'npx tsc --noEmit', hasDependency('typescript')],
+    ['build', 'npm run build', hasScript('build')],
+  ]);
+  return { language: hasDependency('typescript') ? 'typescript' : 'javascript', tools };
 }
 
-function parsePackage(text: string): PackageFile {
+function parsePackage(text: string): Readonly<Record<string, object | undefined>> {
   try {
-    return (JSON.parse(text) as PackageFile | null) ?? {};
+    return JSON.parse(text) ?? {};
   } catch {
     return {};
   }
@@ -90,13 +79,17 @@ function parsePackage(text: string): PackageFile {
 
 function detectFromPyproject(text: string): DetectedTools {
   const mentions = (tool: string): boolean => text.includes(tool);
-  const tools: Record<string, string> = { syntax_checker: 'python -m compileall -q .' };
-  tools.test_runner = mentions('pytest') ? 'pytest' : 'python -m unittest';
-  if (mentions('pytest-cov')) tools.coverage = 'pytest --cov';
-  if (mentions('ruff')) Object.assign(tools, { linter: 'ruff check .', formatter: 'ruff format --check .' });
-  else if (mentions('flake8')) tools.linter = 'flake8';
-  if (mentions('black')) tools.formatter = 'black --check .';
-  if (mentions('mypy')) tools.type_checker = 'mypy .';
-  else if (mentions('pyright')) tools.type_checker = 'pyright';
+  const tools = usedTools([
+    ['syntax_checker', 'python -m compileall -q .', true],
+    ['test_runner', 'python -m unittest', true],
+    ['test_runner', 'pytest', mentions('pytest')],
+    ['coverage', 'pytest --cov', mentions('pytest-cov')],
+    ['linter', 'flake8', mentions('flake8')],
+    ['linter', 'ruff check .', mentions('ruff')],
+    ['formatter', 'ruff format --check .', mentions('ruff')],
+    ['formatter', 'black --check .', mentions('black')],
+    ['type_checker', 'pyright', mentions('pyright')],
+    ['type_checker', 'mypy .', mentions('mypy')],
+  ]);
   return { language: 'python', tools };
 }

@@ -1,7 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { readRegularFile } from './regular-file.js';
-import type { Workspace } from './workspace.js';
-import { WorkspaceError } from './workspace-error.js';
+import { type Workspace, WorkspaceError } from './workspace.js';
 
 /** Paths that belong to this machine only, relative to `.ai-workspace`. Each is a line of `.gitignore`. */
 const IGNORED_PATHS: readonly string[] = [
@@ -27,7 +26,7 @@ const IGNORED_PATHS: readonly string[] = [
 ];
 const FILE_BYTES_MAX = 256 * 1024;
 
-export const IGNORE_TEXT = `# Files of this machine alone, some of them secret.\n${IGNORED_PATHS.join('\n')}\n`;
+export const IGNORE_TEXT = `# Files of this machine only. Some are secret.\n${IGNORED_PATHS.join('\n')}\n`;
 
 /** The lines missing from the workspace's `.gitignore`. */
 export const missingIgnores = (workspace: Workspace): string[] => missingIn(textOf(workspace));
@@ -38,21 +37,21 @@ export async function addMissingIgnores(workspace: Workspace): Promise<string[]>
   const missing = missingIn(text);
   if (missing.length === 0) return [];
   const separator = text === '' || text.endsWith('\n') ? '' : '\n';
-  const path = pathOf(workspace);
+  const path = workspace.path('.gitignore');
   // Replace instead of writing in place: the name may have become a link since it was read.
   await writeFile(`${path}.tmp`, `${text}${separator}${missing.join('\n')}\n`);
   await rename(`${path}.tmp`, path);
   return missing;
 }
 
-const pathOf = (workspace: Workspace): string => workspace.path('.gitignore');
-
 function textOf(workspace: Workspace): string {
-  const bytes = readRegularFile(pathOf(workspace), FILE_BYTES_MAX);
+  const path = workspace.path('.gitignore');
+  const bytes = readRegularFile(path, FILE_BYTES_MAX);
   if (bytes === 'missing') return '';
   if (typeof bytes !== 'string') return bytes.toString('utf8');
   throw new WorkspaceError(
-    `${pathOf(workspace)} is no plain file of a sensible size (${bytes}). Replace it with one, then run this again.`,
+    `${path} is not a regular file of at most ${FILE_BYTES_MAX / 1024} KiB (${bytes}). ` +
+      'Replace it with one, then run this command again.',
   );
 }
 

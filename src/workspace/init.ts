@@ -1,13 +1,12 @@
 import { lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
-import { DEFAULT_FILES } from '../core/methodology/definition/defaults/files.js';
+import { DEFAULT_FILES } from '../core/methodology/definition/defaults.generated.js';
 import type { DetectedTools } from './detect-tools.js';
 import { IGNORE_TEXT } from './git-ignore.js';
 import { COORDINATION_FILE, idFromName } from './project-file.js';
 import type { ProjectKind } from './project-kinds.js';
-import { INTENT_FILE, Workspace } from './workspace.js';
-import { WorkspaceError } from './workspace-error.js';
+import { INTENT_FILE, Workspace, WorkspaceError } from './workspace.js';
 
 /** The answers for a new project. Empty: not given. */
 export interface InitAnswers {
@@ -49,7 +48,7 @@ export async function initWorkspace(
   const workspace = new Workspace(root);
   const existing = await lstat(workspace.folder).catch(() => null);
   if (existing !== null && !existing.isDirectory()) {
-    throw new WorkspaceError(`${workspace.folder} is no folder. Move it away, then run gen init again.`);
+    throw new WorkspaceError(`${workspace.folder} is not a folder. Move it away, then run gen init again.`);
   }
   for (const folder of FOLDERS) await mkdir(workspace.path(folder), { recursive: true });
   const report: InitReport = { made: [], kept: [], renewed: [] };
@@ -74,7 +73,7 @@ function filesFor(answers: InitAnswers, guess: DetectedTools): Map<string, strin
 }
 
 const projectText = (name: string): string =>
-  `# Which project this is: its log keeps this id for good.\nproject:\n  name: ${JSON.stringify(name)}\n` +
+  `# Identifies this project. Do not change project_id: the log keeps it.\nproject:\n  name: ${JSON.stringify(name)}\n` +
   `  project_id: ${JSON.stringify(idFromName(name))}\n  tenant_id: default\n`;
 
 /** The default file with its comments, with the known values filled in. */

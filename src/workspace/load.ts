@@ -1,7 +1,7 @@
 import type { Coordinator } from '../coordinator/coordinator.js';
 import { SINGLE_AGENT } from '../coordinator/operations/edge-facts.js';
-import type { ConfigureResult } from '../coordinator/wire/index.js';
 import type { Problem } from '../coordinator/wire/problem.js';
+import type { ConfigureResult } from '../core/contract/methodology.js';
 import { parseMethodology } from '../core/methodology/definition/read-methodology.js';
 import type { ProjectKey } from '../stores/store.js';
 import { readWorkspaceFiles } from './read-files.js';
@@ -17,7 +17,6 @@ export async function isSingleAgent(workspace: Workspace): Promise<boolean> {
 export const soleAgent = async (workspace: Workspace): Promise<string | null> =>
   (await isSingleAgent(workspace)) ? SINGLE_AGENT.agent_id : null;
 
-/** Loads the workspace's files into its project's configuration. */
 export async function loadWorkspace(
   workspace: Workspace,
   coordinator: Coordinator,

@@ -1,4 +1,4 @@
-import { constants, existsSync } from 'node:fs';
+import { type BigIntStats, constants, existsSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrorCode } from '../stores/file/disk.js';
@@ -9,10 +9,7 @@ const HAS_HANDLE_PATHS = process.platform === 'linux' && existsSync('/proc/self/
 
 export type FolderFault = 'absent' | 'symlink' | 'not_a_folder';
 
-interface FileIdentity {
-  readonly dev: bigint;
-  readonly ino: bigint;
-}
+type FileIdentity = Pick<BigIntStats, 'dev' | 'ino'>;
 
 /**
  * A folder opened name by name without following links. With handle paths it stays the same folder even if someone
@@ -26,27 +23,24 @@ export class OpenFolder {
     private readonly parent: OpenFolder | null,
   ) {}
 
-  /** `root` is trusted and may be a link; nothing below it is. */
-  static async open(root: string, byHandle = HAS_HANDLE_PATHS): Promise<OpenFolder | FolderFault> {
-    const path = await realpath(root).catch(() => root);
-    return OpenFolder.openAt(path, null, byHandle);
-  }
-
   /** Opens exactly this path: a link in its place is refused. Its parents are trusted. */
-  static openExact(path: string, byHandle = HAS_HANDLE_PATHS): Promise<OpenFolder | FolderFault> {
-    return OpenFolder.openAt(path, null, byHandle);
+  static openExact(path: string): Promise<OpenFolder | FolderFault> {
+    return OpenFolder.openAt(path, null, HAS_HANDLE_PATHS);
   }
 
-  /** Opens a folder below `root`, and closes the folders on the way. */
+  /**
+   * Opens the folder at a path below `root`, `.` being the root itself, and closes the folders on the way. The root
+   * is trusted and may be a link; nothing below it is.
+   */
   static async openBelow(
     root: string,
-    names: readonly string[],
-    options: { make?: boolean; by_handle?: boolean } = {},
+    path: string,
+    { make = false, by_handle = HAS_HANDLE_PATHS } = {},
   ): Promise<OpenFolder | FolderFault> {
-    let folder = await OpenFolder.open(root, options.by_handle);
-    for (const name of names) {
+    let folder = await OpenFolder.openAt(await realpath(root).catch(() => root), null, by_handle);
+    for (const name of path === '.' ? [] : path.split('/')) {
       if (typeof folder === 'string') return folder;
-      const next: OpenFolder | FolderFault = await folder.enter(name, options);
+      const next: OpenFolder | FolderFault = await folder.enter(name, { make });
       await folder.close();
       folder = next;
     }

@@ -3,18 +3,16 @@ import { z } from 'zod';
 import { ID_LENGTH_MAX, projectIdSchema, tenantIdSchema } from '../core/ids.js';
 import type { ProjectKey } from '../stores/store.js';
 import { readRegularFile } from './regular-file.js';
-import type { Workspace } from './workspace.js';
-import { WorkspaceError } from './workspace-error.js';
+import { type Workspace, WorkspaceError } from './workspace.js';
 
 export const COORDINATION_FILE = 'coordination.yml';
 const FILE_BYTES_MAX = 256 * 1024;
-const DEFAULT_TENANT = 'default';
 
 const fileSchema = z.looseObject({
   project: z.looseObject({
     name: z.string().max(256).optional(),
     project_id: projectIdSchema,
-    tenant_id: tenantIdSchema.optional(),
+    tenant_id: tenantIdSchema.default('default'),
   }),
 });
 
@@ -22,14 +20,15 @@ const fileSchema = z.looseObject({
 export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> {
   const path = workspace.path(COORDINATION_FILE);
   const bytes = readRegularFile(path, FILE_BYTES_MAX);
-  if (bytes === 'missing') throw projectFileError(path, 'is not there');
-  if (typeof bytes === 'string') throw projectFileError(path, 'is no plain file of a sensible size');
+  if (bytes === 'missing') throw projectFileError(path, 'does not exist');
+  if (typeof bytes === 'string')
+    throw projectFileError(path, `is not a regular file of at most ${FILE_BYTES_MAX / 1024} KiB`);
   const read = fileSchema.safeParse(parseYaml(bytes.toString('utf8'), path) ?? {});
   if (!read.success) {
     const issue = read.error.issues[0];
     throw projectFileError(path, `does not name the project (${issue?.path.join('.')}: ${issue?.message})`);
   }
-  const { project_id, tenant_id = DEFAULT_TENANT } = read.data.project;
+  const { tenant_id, project_id } = read.data.project;
   return { tenant_id, project_id };
 }
 
@@ -43,8 +42,8 @@ function parseYaml(text: string, path: string): unknown {
 
 const projectFileError = (path: string, what: string): WorkspaceError =>
   new WorkspaceError(
-    `${path} ${what}. It says which project this is: run gen init where there is no such file, ` +
-      'or write project: {project_id: NAME} into it.',
+    `${path} ${what}. This file identifies the project: create it with gen init, ` +
+      'or add project: {project_id: NAME} to it.',
   );
 
 /** Converts a name to a valid id: `My Shop!` becomes `my-shop`. */

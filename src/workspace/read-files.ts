@@ -1,10 +1,8 @@
-import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ALL_FILES_LENGTH_MAX } from '../core/methodology/definition/read/file-kinds.js';
 import { type FileFault, readRegularFile } from './regular-file.js';
-import { INTENT_FILE, type Workspace } from './workspace.js';
-import { WorkspaceError } from './workspace-error.js';
+import { INTENT_FILE, type Workspace, WorkspaceError } from './workspace.js';
 
 const FILES_MAX = 2000;
 const FILE_BYTES_MAX = 1024 * 1024;
@@ -36,7 +34,9 @@ async function yamlFiles(workspace: Workspace): Promise<string[]> {
   const names: string[] = [];
   const walk = async (within: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw sizeLimitError(workspace);
-    for (const entry of await entriesOf(workspace.path(within))) {
+    const entries = await readdir(workspace.path(within), { withFileTypes: true });
+    // Sorted, so that the read order is deterministic.
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const name = within === '' ? entry.name : `${within}/${entry.name}`;
       if (entry.name.startsWith('.') || SKIPPED_FOLDERS.has(name)) continue;
       if (entry.isSymbolicLink()) throw new WorkspaceError(`${workspace.path(name)} ${FAULT_MESSAGES.link}`);
@@ -49,21 +49,15 @@ async function yamlFiles(workspace: Workspace): Promise<string[]> {
   return names;
 }
 
-/** Sorted, so that the read order is deterministic. */
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
 const FAULT_MESSAGES: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
-  link: 'is a link. A workspace is read only where it lies: put a copy in its place.',
-  not_a_file: 'is no plain file. Remove it, or put the file there that it stands for.',
-  hard_link: 'has a second name elsewhere. A workspace is read only where it lies: put a copy in its place.',
-  too_large: `has more than ${FILE_BYTES_MAX / 1024} KiB. Split it, or take out what is no configuration.`,
+  link: 'is a link. Links in a workspace are not followed: replace it with a copy.',
+  not_a_file: 'is not a regular file. Remove it, or replace it with a regular file.',
+  hard_link: 'has more than one hard link. Replace it with a copy.',
+  too_large: `has more than ${FILE_BYTES_MAX / 1024} KiB. Split it, or remove what is not configuration.`,
 };
 
 const sizeLimitError = (workspace: Workspace): WorkspaceError =>
   new WorkspaceError(
-    `${workspace.folder} holds too much: at most ${FILES_MAX} YAML files, ${TOTAL_BYTES_MAX / 1024 ** 2} MiB ` +
-      `together, in folders ${DEPTH_MAX} deep. Move out what is no configuration.`,
+    `${workspace.folder} is too large: the limits are ${FILES_MAX} YAML files, ${TOTAL_BYTES_MAX / 1024 ** 2} MiB ` +
+      `in total, and ${DEPTH_MAX} levels of folders. Move out files that are not configuration.`,
   );

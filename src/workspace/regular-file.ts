@@ -13,17 +13,14 @@ export function readRegularFile(path: string, bytesMax: number): Buffer | FileFa
   return readChecked<never>(path, bytesMax, () => null);
 }
 
-export interface PrivateFileFault {
-  readonly fault: FileFault | 'other_owner' | 'open_to_others';
-  /** What is wrong, as text that follows the path. */
-  readonly message: string;
-}
-
 /**
  * The same for a file that only this user can have written or read. On Windows Node sees neither owner nor mode, so
- * access to the folder decides.
+ * access to the folder decides. A message says what is wrong, as text that follows the path.
  */
-export function readPrivateFile(path: string, bytesMax: number): Buffer | PrivateFileFault {
+export function readPrivateFile(
+  path: string,
+  bytesMax: number,
+): Buffer | { readonly fault: FileFault | 'other_owner' | 'open_to_others'; readonly message: string } {
   const uid = process.getuid?.();
   let mode = 0;
   const found = readChecked(path, bytesMax, (stats) => {
@@ -34,39 +31,15 @@ export function readPrivateFile(path: string, bytesMax: number): Buffer | Privat
   });
   if (Buffer.isBuffer(found)) return found;
   const messages = {
-    ...FAULT_MESSAGES,
-    open_to_others: `is open to others (mode ${mode.toString(8)}): expected 600`,
+    missing: 'does not exist',
+    link: 'is a link',
+    not_a_file: 'is not a file',
+    hard_link: 'has more than one hard link',
+    too_large: 'is too large',
+    other_owner: 'belongs to another user',
+    open_to_others: `is accessible to other users (mode ${mode.toString(8)}): expected mode 600`,
   };
   return { fault: found, message: messages[found] };
-}
-
-const FAULT_MESSAGES = {
-  missing: 'is not there',
-  link: 'is a link',
-  not_a_file: 'is not a file',
-  hard_link: 'has a second name',
-  too_large: 'is too large',
-  other_owner: 'belongs to another user',
-};
-
-function readChecked<F extends string>(
-  path: string,
-  bytesMax: number,
-  check: (stats: Stats) => F | null,
-): Buffer | FileFault | F {
-  let file: number;
-  try {
-    file = openSync(path, FLAGS);
-  } catch (error) {
-    const fault = FAULT_OF_CODE[(error as NodeJS.ErrnoException).code ?? ''];
-    if (fault === undefined) throw error;
-    return fault;
-  }
-  try {
-    return readOpened(file, bytesMax, check);
-  } finally {
-    closeSync(file);
-  }
 }
 
 const FAULT_OF_CODE: Readonly<Record<string, FileFault>> = {
@@ -78,19 +51,32 @@ const FAULT_OF_CODE: Readonly<Record<string, FileFault>> = {
   ENXIO: 'not_a_file',
 };
 
-function readOpened<F extends string>(
-  file: number,
+function readChecked<F extends string>(
+  path: string,
   bytesMax: number,
   check: (stats: Stats) => F | null,
 ): Buffer | FileFault | F {
-  const found = fstatSync(file);
-  if (!found.isFile()) return 'not_a_file';
-  const fault = check(found);
-  if (fault !== null) return fault;
-  if (found.nlink !== 1) return 'hard_link';
-  if (found.size > bytesMax) return 'too_large';
+  let file: number | null = null;
+  try {
+    file = openSync(path, FLAGS);
+    const found = fstatSync(file);
+    if (!found.isFile()) return 'not_a_file';
+    const fault = check(found);
+    if (fault !== null) return fault;
+    if (found.nlink !== 1) return 'hard_link';
+    return found.size > bytesMax ? 'too_large' : readToEnd(file, found.size);
+  } catch (error) {
+    const fault = FAULT_OF_CODE[(error as NodeJS.ErrnoException).code ?? ''];
+    if (fault === undefined) throw error;
+    return fault;
+  } finally {
+    if (file !== null) closeSync(file);
+  }
+}
+
+function readToEnd(file: number, sizeBytes: number): Buffer {
   // One extra byte detects a file that grows while it is read, and bounds what is held of it.
-  const bytes = Buffer.allocUnsafe(found.size + 1);
+  const bytes = Buffer.allocUnsafe(sizeBytes + 1);
   let filled = 0;
   while (filled < bytes.length) {
     const count = readSync(file, bytes, filled, bytes.length - filled, filled);

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Blobs } from '../stores/blobs.js';
-import { readFully } from '../stores/file/disk.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER } from '../stores/file/layout.js';
@@ -8,12 +7,11 @@ import { decodeLine } from '../stores/file/line.js';
 import { visitWholeLines } from '../stores/file/line-reader.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 import type { ProjectKey, Store } from '../stores/store.js';
-import { refuseForeign } from './foreign.js';
+import { readStart, refuseForeign } from './foreign.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { isSwapInProgress } from './sync/swap.js';
 import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
-import type { Workspace } from './workspace.js';
-import { WorkspaceError } from './workspace-error.js';
+import { type Workspace, WorkspaceError } from './workspace.js';
 
 export interface WorkspaceStore {
   readonly store: Store;
@@ -33,7 +31,7 @@ export async function openWorkspaceStore(
   const key = await readProjectKey(workspace);
   if (await isSwapInProgress(workspace.events)) {
     throw new WorkspaceError(
-      'A pull was cut short while it replaced the log. Finish it first: gen sync pull.',
+      'A pull was interrupted while it replaced the log. To finish it, run: gen sync pull.',
     );
   }
   await assertOwnLog(workspace, key);
@@ -50,8 +48,8 @@ async function assertOwnLog(workspace: Workspace, key: ProjectKey): Promise<void
   const owner = (await ownerOf(path)) ?? (await ownerOf(await firstSegment(workspace)));
   if (owner === null || (owner.tenant_id === key.tenant_id && owner.project_id === key.project_id)) return;
   throw new WorkspaceError(
-    `${path} is the log of ${owner.tenant_id}/${owner.project_id}, but ${COORDINATION_FILE} says ` +
-      `${key.tenant_id}/${key.project_id}. Put the old name back there: a log keeps its project for good.`,
+    `${path} is the log of ${owner.tenant_id}/${owner.project_id}, but ${COORDINATION_FILE} names ` +
+      `${key.tenant_id}/${key.project_id}. Restore the old ids in that file: the project of a log cannot change.`,
   );
 }
 
@@ -65,16 +63,10 @@ async function firstSegment(workspace: Workspace): Promise<string> {
 
 /** The project that a log's first event names; null if the log is empty. */
 async function ownerOf(path: string): Promise<ProjectKey | null> {
-  const file = await nodeDisk.openRead(path);
-  if (file === null) return null;
-  try {
-    let owner: ProjectKey | null = null;
-    visitWholeLines(await readFully(file, 0, Math.min(await file.size(), FIRST_LINES_BYTES)), 0, (line) => {
-      const decoded = owner === null ? decodeLine(line) : '';
-      if (typeof decoded !== 'string') owner = decoded.event;
-    });
-    return owner;
-  } finally {
-    await file.close();
-  }
+  let owner: ProjectKey | null = null;
+  visitWholeLines(await readStart(path, FIRST_LINES_BYTES), 0, (line) => {
+    const decoded = owner === null ? decodeLine(line) : '';
+    if (typeof decoded !== 'string') owner = decoded.event;
+  });
+  return owner;
 }

@@ -28,18 +28,18 @@ it.each([
   '.AI-Workspace/events/store.json',
   '.ai-workspace/events/\u017ftore.json',
   '.ai-workspace/events/tenants/_genesis/log.jsonl',
-])('finds %s, which a file system that ignores case takes for a secret of the store', async (path) => {
+])('finds %s, which is a secret of the store on a case-insensitive file system', async (path) => {
   const { paths, hasKeys } = await trackedSecrets(await repositoryWith(path, 'README.md'), WORKSPACE_SECRETS);
   expect(paths).toHaveLength(1);
   expect(hasKeys).toBe(true);
 });
 
-it('finds nothing where git tracks the log alone', async () => {
+it('finds nothing when git tracks only the log', async () => {
   const events = await repositoryWith('.ai-workspace/events/events.jsonl', 'store.json');
   expect(await trackedSecrets(events, WORKSPACE_SECRETS)).toEqual({ paths: [], hasKeys: false });
 });
 
-it('trusts no key in a repository where git cannot be run', async () => {
+it('treats the keys as tracked when git cannot run', async () => {
   const events = await repositoryWith('README.md');
   vi.stubEnv('PATH', '/nowhere');
   expect(await trackedSecrets(events, WORKSPACE_SECRETS)).toEqual({ paths: [], hasKeys: true });

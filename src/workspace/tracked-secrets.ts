@@ -3,15 +3,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { caseFoldedPath } from '../core/methodology/definition/guarded-paths.js';
 import { PLATFORM_TENANT } from '../core/subject.js';
 import { STORE_FILE, TENANTS_FOLDER } from '../stores/file/layout.js';
-import { nullSeparated, runGit } from './drafts/git.js';
-
-/** The secret files in a store's folder that git tracks. */
-export interface TrackedSecrets {
-  /** Relative to the store's folder, as git spells them. Empty if there are none. */
-  readonly paths: readonly string[];
-  /** Whether git tracks the secret that keys are bound to, or the log of the keys. */
-  readonly hasKeys: boolean;
-}
+import { nullSeparated, runGit } from './git.js';
 
 const KEY_FILES: readonly string[] = [STORE_FILE, TENANTS_FOLDER, PLATFORM_TENANT];
 const KEY_FOLDERS: readonly string[] = [`${PLATFORM_TENANT}/`, `${TENANTS_FOLDER}/${PLATFORM_TENANT}`];
@@ -21,8 +13,14 @@ export const STORE_SECRETS: readonly string[] = [STORE_FILE, PLATFORM_TENANT];
 /** Secret names in a workspace's `events` folder. */
 export const WORKSPACE_SECRETS: readonly string[] = [STORE_FILE, TENANTS_FOLDER, 'server.json'];
 
-/** Secrets of a store that git tracks. Where git cannot tell, the keys count as tracked: others may have written them. */
-export async function trackedSecrets(folder: string, names: readonly string[]): Promise<TrackedSecrets> {
+/**
+ * The secret files in a store's folder that git tracks, as git spells them, and whether the secret that keys are bound
+ * to or the log of the keys is one. Where git cannot tell, the keys count as tracked: others may have written them.
+ */
+export async function trackedSecrets(
+  folder: string,
+  names: readonly string[],
+): Promise<{ readonly paths: readonly string[]; readonly hasKeys: boolean }> {
   const paths = await trackedPaths(folder, names);
   return paths === null ? { paths: [], hasKeys: true } : { paths, hasKeys: paths.some(isKeyFile) };
 }
@@ -38,7 +36,9 @@ export async function trackedPaths(folder: string, names: readonly string[]): Pr
   const prefix = inside === '' ? '' : `${inside}/`;
   // From the top: git compares the folder that it is run in with regard to case.
   const pathspec = `:(top,icase)${prefix}`;
-  const listed = await runGit(top, [...OFFLINE, ...repository, 'ls-files', '-z', '--', pathspec]);
+  // Never fetch anything while reading the index.
+  const offline = ['-c', 'protocol.allow=never'];
+  const listed = await runGit(top, [...offline, ...repository, 'ls-files', '-z', '--', pathspec]);
   if (!listed.ok) return null;
   return nullSeparated(listed.out)
     .map((path) => path.slice(prefix.length))
@@ -51,9 +51,6 @@ function isAt(path: string, name: string): boolean {
   const wanted = caseFoldedPath(name);
   return folded === wanted || folded.startsWith(`${wanted}/`);
 }
-
-/** Never fetch anything while reading the index. */
-const OFFLINE = ['-c', 'protocol.allow=never'];
 
 function isKeyFile(path: string): boolean {
   const name = caseFoldedPath(path);

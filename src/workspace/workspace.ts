@@ -13,7 +13,6 @@ import {
   foreignFolderMessage,
   type ProcessEnvironment,
 } from './folder-owner.js';
-import { WorkspaceError } from './workspace-error.js';
 
 export const WORKSPACE_FOLDER = '.ai-workspace';
 /** Outside the workspace folder but read with it: whether the project's intent has been written. */
@@ -21,9 +20,13 @@ export const INTENT_FILE = 'specification/INTENT.md';
 /** What the server trusts in the folder of the log. Inboxes may belong to other users. */
 const TRUSTED_NAMES = [ACTIVE_FILE, STORE_FILE, TENANTS_FOLDER, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER];
 
+/** An invalid workspace. The message says what is wrong and what to do. */
+export class WorkspaceError extends Error {
+  override readonly name = 'WorkspaceRefused';
+}
+
 /** The paths of a project that has a workspace. */
 export class Workspace {
-  /** The `.ai-workspace` folder. */
   readonly folder: string;
 
   /** `root`: the project's folder, which contains the workspace. */

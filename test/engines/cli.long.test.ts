@@ -66,7 +66,8 @@ async function copyKeys(from: Store, to: Store): Promise<void> {
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     describe(`gen on ${name}`, () => {
-      test('migrate tells how it stands, shows what it would do, does it once, and then has nothing to do', async () => {
+      // req: STO-013
+      test('migrate reports the version, shows a dry run, migrates once, and then has nothing to do', async () => {
         const cwd = await temporaryFolder();
         const store = ['--store', fresh(url, name)];
         expect(await gen({ cwd }, 'up', '--port', '0', ...store)).toMatchObject({
@@ -81,7 +82,7 @@ for (const name of ENGINE_NAMES) {
         expect([dry.code, dry.out.length > 100]).toEqual([0, true]);
         expect(await gen({ cwd }, 'migrate', ...store)).toMatchObject({
           code: 0,
-          out: expect.stringMatching(/taken, now at version \d/),
+          out: expect.stringMatching(/applied, now at version \d/),
         });
         for (const again of [['migrate'], ['migrate', '--status']]) {
           expect(await gen({ cwd }, ...again, ...store)).toMatchObject({
@@ -91,7 +92,7 @@ for (const name of ENGINE_NAMES) {
         }
       });
 
-      test('migrate binds the keys from before keys were bound, and a key works in the store that made it alone', async () => {
+      test('migrate binds keys from before key binding, and a key works only in the store that made it', async () => {
         const cwd = await temporaryFolder();
         const [ours, theirs] = [fresh(url, name), fresh(url, name)];
         for (const store of [ours, theirs]) await gen({ cwd }, 'migrate', '--store', store);
@@ -105,12 +106,12 @@ for (const name of ENGINE_NAMES) {
         expect(await statesOf(theirs, ids)).toEqual(['unbound', 'unbound']);
       });
 
-      test('export, import and verify bring a project out of the engine and back', async () => {
+      test('export, import and verify move a project out of the engine and back', async () => {
         const cwd = await temporaryFolder();
         const [from, to] = [fresh(url, name), fresh(url, name)];
         for (const store of [from, to]) await gen({ cwd }, 'migrate', '--store', store);
         const nothing = await gen({ cwd }, 'verify', to);
-        expect(nothing.out).toContain('holds no log yet');
+        expect(nothing.out).toContain('contains no log yet');
         expect(nothing.out).not.toContain(new URL(to).password || 'no password');
         await work(from);
         const archive = await gen({ cwd }, 'export', '--project', 'shop', '--store', from);
@@ -119,7 +120,7 @@ for (const name of ENGINE_NAMES) {
         for (const store of [to, `file:${cwd}/log`]) {
           expect(await gen({ cwd }, 'import', 'shop.jsonl', '--store', store)).toMatchObject({
             code: 0,
-            out: expect.stringContaining('default/shop is here: 4 events'),
+            out: expect.stringContaining('default/shop imported: 4 events'),
           });
           const back = await gen({ cwd }, 'export', '--project', 'shop', '--store', store);
           expect(back.out).toBe(archive.out);
@@ -132,7 +133,7 @@ for (const name of ENGINE_NAMES) {
         }
       });
 
-      test('a URL of nobody, and a wrong password, is a sentence without the password', async () => {
+      test('an unreachable URL or a wrong password is reported in one sentence without the password', async () => {
         const cwd = await temporaryFolder();
         const nobody = new URL(fresh(url, name));
         if (name === 'dynamodb') nobody.searchParams.set('endpoint', 'http://127.0.0.1:9');

@@ -40,7 +40,7 @@ function accessOf({ environment = {}, command = [] }: Service) {
 
 for (const name of ENGINE_NAMES) {
   describe(`deploy/compose/${name}.yml`, () => {
-    test('names what it starts: services, accounts, ports of this machine alone', async () => {
+    test('declares its services and credentials, and publishes ports on loopback only', async () => {
       const services = await servicesOf(name);
       const { [name]: itsEngine, ...coordinators } = services as Services & Record<EngineName, Service>;
       const store = new URL(coordinators.migrate?.environment?.GENESIS_STORE ?? '');
@@ -66,7 +66,7 @@ for (const name of ENGINE_NAMES) {
   });
 
   await onSharedEngine(name, ({ url }) => {
-    test(`deploy/compose/${name}.yml: its commands lead to coordinators that let in whoever has a key`, async () => {
+    test(`the commands of deploy/compose/${name}.yml start coordinators that require a key`, async () => {
       const services = await servicesOf(name);
       const place = replaceService(services, url, name);
       const run = (service: string) =>
@@ -83,7 +83,7 @@ for (const name of ENGINE_NAMES) {
       expect((await gen(...run('key'))).out).toMatch(/^\S+\n$/);
       // On loopback it would also start without a key, so check that it reports that one is required.
       const up = start({ cwd, env: { GENESIS_STORE: place } }, 'up', '--port', '0');
-      await up.waitForOutput('Whoever comes needs a key or a token.');
+      await up.waitForOutput('Authentication: clients need a key or a token.');
       up.stop('SIGTERM');
       expect(await up.ended).toMatchObject({ code: 0 });
     });

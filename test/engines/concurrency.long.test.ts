@@ -15,7 +15,7 @@ const tasks = (count: number) => Array.from({ length: count }, (_, index) => idO
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     describe(`three coordinators over one ${name}`, () => {
-      test('grant each task once, however many ask for it at once', async () => {
+      test('grant each task once, however many agents claim it concurrently', async () => {
         const fleet = await EngineFleet.open(url, COORDINATORS);
         await fleet.plan(planOf(...tasks(20)));
         const request = tasks(20).flatMap((task_id) =>
@@ -34,7 +34,7 @@ for (const name of ENGINE_NAMES) {
         expect(granted.map(({ generation }) => generation)).toEqual(Array(20).fill(1));
       });
 
-      test('never pass the limit of claims, and an expired one frees its place with no sweeper', async () => {
+      test('never exceed the claim limit, and an expired claim frees its permit without a sweep', async () => {
         const { fleet, replies } = await expiringClaims(url);
         expect(replies.filter(({ success }) => success)).toHaveLength(LIMIT);
         expect(replies.find(({ success }) => !success)).toMatchObject({
@@ -54,7 +54,7 @@ for (const name of ENGINE_NAMES) {
         expect(granted).toHaveLength(2 * LIMIT);
       });
 
-      test('a feed read beside them misses and repeats nothing', async () => {
+      test('deliver every event exactly once to a concurrent reader of the feed', async () => {
         const fleet = await EngineFleet.open(url, COORDINATORS);
         await fleet.plan(planOf(...tasks(60)));
         const last = (await fleet.events()).length;
@@ -80,9 +80,9 @@ for (const name of ENGINE_NAMES) {
         expect(seen).toEqual(Array.from({ length: position - last }, (_, index) => last + 1 + index));
       });
 
-      if (name === 'dynamodb') skipGroup(name, 'the clock that counts is the coordinator’s own on DynamoDB');
+      if (name === 'dynamodb') skipGroup(name, 'leases on DynamoDB use the coordinator’s own clock');
       else
-        test('one whose clock is an hour off neither steals a claim nor loses one', async () => {
+        test('neither steal nor lose a claim if the clock of one is an hour off', async () => {
           for (const offMs of [HOUR_MS, -HOUR_MS]) {
             const fleet = await EngineFleet.open(url, 1);
             await fleet.plan(planOf(...tasks(2)));
@@ -137,5 +137,5 @@ async function expiringClaims(url: string) {
     const ends = replies.flatMap(({ claim }) => claim?.expires_at ?? []).map((iso) => Date.parse(iso));
     if ((await fleet.store.now()) < Math.min(...ends)) return { fleet, replies };
   }
-  throw new Error('Thirty claims are not answered within the longest lease.');
+  throw new Error('Thirty claims were not answered within the longest lease.');
 }

@@ -29,7 +29,7 @@ await onEngine(
   'redis',
   () => startOwnRedis(HA),
   (primary) => {
-    test('a grant that a failover of Redis lost opens nothing afterwards, and the coordinators of before end', async () => {
+    test('a grant lost in a Redis failover is refused afterwards, and the coordinators from before stop', async () => {
       const replica = requireEngine(await startOwnRedis(HA));
       onTestFinished(async () => {
         await primary.stop();
@@ -45,7 +45,7 @@ await onEngine(
       await migrate(store);
       const before = await EngineFleet.open(store, 1);
       const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
-      await up.waitForOutput('listens at');
+      await up.waitForOutput('is listening at');
       await before.plan(planOf(KEPT, LOST));
       const kept = unwrap(await claim(before, KEPT, 'before'));
       const caughtUp = ['WAIT', '1', '0'];

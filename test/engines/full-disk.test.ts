@@ -36,7 +36,7 @@ for (const [name, { mib, start }] of Object.entries(ENGINES)) {
       name,
       () => start(disk.folder),
       (engine) => {
-        test(`on a full disk ${name} does nothing by half, and goes on when there is room`, async () => {
+        test(`${name} leaves no partial write on a full disk, and continues once there is space`, async () => {
           onTestFinished(() => engine.stop());
           const fixture = new FullDiskScenario(name, engine, disk);
           await fixture.migrates();

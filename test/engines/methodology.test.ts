@@ -19,7 +19,7 @@ const sha256 = (value: unknown) => createHash('sha256').update(canonicalJson(val
 
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
-    describe(`edges of features on ${name}, through three coordinators`, () => {
+    describe(`edges of features on ${name} with three coordinators`, () => {
       async function begin(enforce = false) {
         const fleet = await EngineFleet.open(url, 3);
         const { project } = fleet;
@@ -35,7 +35,7 @@ for (const name of ENGINE_NAMES) {
         return [...found, ...judge.checkHeads(heads as AnyHead[])];
       }
 
-      test('one of many has the edge, and each other is told by whom it is held', async () => {
+      test('are granted to one of many agents, and each rejection names the holder', async () => {
         const { fleet, project } = await begin();
         const replies = (
           await Promise.all(
@@ -53,7 +53,7 @@ for (const name of ENGINE_NAMES) {
         expect(await faults(fleet)).toEqual([]);
       });
 
-      test('converges by its checklist, and by a human where it asks for one', async () => {
+      test('converge by their checklist, and by human review if the checklist requires it', async () => {
         const { fleet, project } = await begin();
         const submit = (task_id: string, more: object) =>
           fleet.coordinatorAt(1).submitResult(project, {
@@ -81,7 +81,7 @@ for (const name of ENGINE_NAMES) {
         expect(await faults(fleet)).toEqual([]);
       });
 
-      test('of features that share modules one is worked on at a time, where that is enforced', async () => {
+      test('are granted one at a time across features that share modules, if that is enforced', async () => {
         const { fleet, project } = await begin(true);
         const request = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
           fleet.coordinatorAt(n).claimTask(project, { task_id, ...by(n) }),

@@ -59,15 +59,15 @@ await onEngine(
   (primary) => {
     afterAll(() => primary.stop());
 
-    test('a standby of PostgreSQL is refused; a coordinator led to one waits until it is promoted', async () => {
+    test('a PostgreSQL standby is refused, and a coordinator that reaches one waits for its promotion', async () => {
       await migrate(primary.url);
       const standby = await primary.startReplica();
       onTestFinished(() => standby.stop());
       const says = await connected(primary.url);
       const standbySays = await connected(standby.url);
-      await refusedWith(standby.url, /is a replica that can only be read\. Give the URL of the primary/);
+      await refusedWith(standby.url, /is a read-only replica\. Use the URL of the primary/);
       const elsewhere = `${standby.url}?namespace=n${randomUUID().slice(0, 8)}`;
-      await refusedWith(elsewhere, /is a replica that can only be read/);
+      await refusedWith(elsewhere, /is a read-only replica/);
 
       const line = await TcpSwitch.to(primary.url);
       const fleet = await EngineFleet.open(line.url, 1);
@@ -104,7 +104,7 @@ await onEngine('mysql', startOwnMysql, ({ url, stop }) => {
     return rows;
   };
 
-  test('a MySQL that is read only is refused, to whoever could write to it all the same, too', async () => {
+  test('a read-only MySQL server is refused, also for a user who could still write to it', async () => {
     await migrate(url);
     await say("CREATE USER app IDENTIFIED BY 'of-it'");
     await say('GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON genesis_fleet.* TO app');
@@ -114,9 +114,9 @@ await onEngine('mysql', startOwnMysql, ({ url, stop }) => {
     await fleet.plan(planOf(...TASKS));
     await granted(fleet, TASKS[0]!);
     await say('SET GLOBAL read_only = 1');
-    await refusedWith(url, /read only/);
-    await refusedWith(app.href, /read only/);
-    await refusedWith(url.replace('genesis_fleet', 'elsewhere'), /read only|gen migrate/);
+    await refusedWith(url, /read-only/);
+    await refusedWith(app.href, /read-only/);
+    await refusedWith(url.replace('genesis_fleet', 'elsewhere'), /read-only|gen migrate/);
     expect(await say("SHOW DATABASES LIKE 'elsewhere'")).toEqual([]);
     const position = (await fleet.events()).length;
     await expectUnavailable(fleet, TASKS[1]!);
@@ -130,7 +130,7 @@ await onEngine('mysql', startOwnMysql, ({ url, stop }) => {
 await onEngine('redis', startOwnRedis, ({ url, stop }) => {
   afterAll(stop);
 
-  test('a replica of Redis is refused; a coordinator whose name leads to one waits for the primary', async () => {
+  test('a Redis replica is refused, and a coordinator that reaches one waits for the primary', async () => {
     await migrate(url);
     const replica = requireEngine(await startOwnRedis());
     onTestFinished(replica.stop);

@@ -9,7 +9,7 @@ const bob = { agent_id: 'Agent-B', session_id: 'Session-2' };
 
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
-    describe(`the generation clock of seed 004 on ${name}, through two coordinators`, () => {
+    describe(`the generation clock of seed 004 on ${name} with two coordinators`, () => {
       async function begin(plan: unknown = planOf(TASK)) {
         const fleet = await EngineFleet.open(url, 2);
         await fleet.plan(plan);
@@ -29,7 +29,7 @@ for (const name of ENGINE_NAMES) {
           const inTime = (await fleet.store.now()) < Date.parse(first.claim?.expires_at ?? '');
           if (inTime) return { ...fixture, first, denied };
         }
-        throw new Error('Two claims are not answered within the longest lease.');
+        throw new Error('Two claims were not answered within the longest lease.');
       }
 
       test('4.1: a single agent claims, renews and completes a task', async () => {
@@ -55,7 +55,7 @@ for (const name of ENGINE_NAMES) {
         ]);
       });
 
-      test('4.2: the lease of a cut-off agent runs out, and its late result is refused and kept', async () => {
+      test('4.2: the lease of a disconnected agent expires, and its late result is refused and parked', async () => {
         const { fleet, project, one, other, first, denied } = await deniedInTime();
         expect(denied).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'Agent-A' });
         await fleet.waitUntilExpired(first.claim?.expires_at);
@@ -86,7 +86,7 @@ for (const name of ENGINE_NAMES) {
         expect(rejected).toMatchObject([{ generation: 1, agent_id: 'Agent-A' }]);
       });
 
-      test('4.3: of two that claim at once one is granted, and the other told who holds it', async () => {
+      test('4.3: one of two concurrent claims is granted, and the refusal of the other names the holder', async () => {
         const { project, one, other } = await begin();
         const replies = await Promise.all([
           one.claimTask(project, { task_id: TASK, ...alice }),
@@ -100,7 +100,7 @@ for (const name of ENGINE_NAMES) {
         });
       });
 
-      test('4.4: subtasks are done side by side, and the parent is merged when all are complete', async () => {
+      test('4.4: subtasks are completed in parallel, and the parent is granted once all are complete', async () => {
         const { project, one, other } = await begin(planOf({ id: TASK, subtasks: 2 }));
         const [a, b] = [`${TASK}::1`, `${TASK}::2`];
         for (const [coordinator, task_id, who] of [

@@ -14,7 +14,7 @@ import { unwrap } from '../support/coordinator-harness.js';
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 await onSharedEngine('postgres', ({ url }) => {
-  describe('a workspace and a server on postgres', () => {
+  describe('two workspaces and a server on postgres', () => {
     /** Creates a workspace for a project of its own. */
     async function laptop(projectId: string): Promise<{ cwd: string; workspace: Workspace }> {
       const cwd = await temporaryFolder();
@@ -30,7 +30,7 @@ await onSharedEngine('postgres', ({ url }) => {
       return ['--remote', server.url];
     }
 
-    test('two go offline for one edge: one has it, both end with the same log, and a lost one is built anew', async () => {
+    test('agree on one claim of an edge that both completed offline, and rebuild a deleted log', async () => {
       const key = { ...KEY, project_id: `p${randomUUID().slice(0, 8)}` };
       const remote = await served();
       const both = await Promise.all([laptop(key.project_id), laptop(key.project_id)]);
@@ -48,7 +48,7 @@ await onSharedEngine('postgres', ({ url }) => {
         expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
         await rm(join(workspace.events, 'events.jsonl'));
         expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
-        expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In step.');
+        expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In sync.');
         expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
       }
       const logs = await Promise.all(both.map(({ workspace }) => startedIn(workspace, key)));

@@ -25,8 +25,9 @@ function pattern(url: string, name: EngineName, prefix: string): string {
 
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
-    describe(`tenants in places of their own on ${name}`, () => {
-      test('work side by side, and nothing of one is where the other is', async () => {
+    describe(`tenants in separate namespaces on ${name}`, () => {
+      // req: TEN-003
+      test('work concurrently, and each namespace holds only its own tenant', async () => {
         const cwd = await temporaryFolder();
         const prefix = `n${randomUUID().slice(0, 6)}`;
         const routes = join(cwd, 'tenants.yml');
@@ -64,7 +65,8 @@ for (const name of ENGINE_NAMES) {
   });
 }
 
-test('a tenant has an engine of its own by its line in the file, and one that is down takes no other with it', async () => {
+// req: TEN-004, TEN-005
+test('the routes file gives a tenant its own engine, and an engine that is down affects no other tenant', async () => {
   const cwd = await temporaryFolder();
   const routes = join(cwd, 'tenants.yml');
   await writeFile(
@@ -96,12 +98,12 @@ test('a tenant has an engine of its own by its line in the file, and one that is
   expect(acme).toMatch(/one writer/);
 });
 
-test('a file of routes that is none is a sentence with its name', async () => {
+test('an invalid routes file is refused with an error that names the file', async () => {
   const cwd = await temporaryFolder();
   const routes = join(cwd, 'tenants.yml');
   for (const text of ['', 'tenants: {}', 'default: 5', 'default: [', 'default: x\nother: y']) {
     await writeFile(routes, text);
     await expect(openStoreUrl(`routes:${routes}`, quiet)).rejects.toThrow(/tenants\.yml: /);
   }
-  await expect(openStoreUrl(`routes:${cwd}/none.yml`, quiet)).rejects.toThrow(/There is no file/);
+  await expect(openStoreUrl(`routes:${cwd}/none.yml`, quiet)).rejects.toThrow(/Cannot read .*none\.yml/);
 });

@@ -70,7 +70,7 @@ function describeTls(
   const trusting = { NODE_EXTRA_CA_CERTS: certificate };
 
   describe(`${name} over TLS`, () => {
-    test('works with its authority given', async () => {
+    test('works if its certificate authority is trusted', async () => {
       for (const each of certified) {
         expect(await gen(folder, trusting, 'migrate', '--store', each)).toMatchObject({ code: 0 });
       }
@@ -78,9 +78,9 @@ function describeTls(
     });
 
     test.each([
-      ['an authority that nobody gave', {}, url],
+      ['an untrusted certificate authority', {}, url],
       ['the certificate of another server', trusting, other],
-    ])('is refused with a sentence for %s', async (_, env, store) => {
+    ])('is refused with a one-line error for %s', async (_, env, store) => {
       for (const command of [['migrate'], ['up', '--port', '0']]) {
         const { code, out, err } = await gen(folder, env, ...command, '--store', store);
         expect([code, out]).toEqual([1, '']);
@@ -141,7 +141,7 @@ async function onRedis(authority: Authority, { cert, key }: CertificateFiles): P
   );
 }
 
-const missing = findProgram('openssl') === null ? 'it is not installed' : null;
+const missing = findProgram('openssl') === null ? 'openssl is not installed' : null;
 await onProgram('openssl', missing, async () => {
   const authority = new Authority();
   const certified = authority.certify('localhost');

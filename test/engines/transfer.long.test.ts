@@ -33,8 +33,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-if (opened.size < 2) skipGroup('moving a project between stores', 'it takes two, and there are fewer');
-else describe('a project moves between any two stores, and is the same', describeMoves);
+if (opened.size < 2) skipGroup('moving a project between stores', 'fewer than two stores are available');
+else describe('a project moves unchanged between stores', describeMoves);
 
 function describeMoves(): void {
   for (const from of opened.keys()) {

@@ -13,7 +13,8 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
     return { house: harness, story: new Timeline(harness), queries: harness.coordinator.queries, events };
   }
 
-  test('of two agents that want an edge one starts it, and the log names the holder to the other', async () => {
+  // req: EDG-001, EDG-002, EDG-003, EDG-011, ROL-005
+  test('one of two agents starts an edge, and the rejection of the other names the holder in the log', async () => {
     const { house: harness, story, events } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, { agent_role: 'architect' });
@@ -50,7 +51,8 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
     ]);
   });
 
-  test('convergence frees the edge with the event that says so', async () => {
+  // req: EDG-005
+  test('convergence releases the edge with the same event', async () => {
     const { story, queries, house: harness } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE);
@@ -67,7 +69,8 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
     expect(unwrap(await queries.status(P)).claims).toEqual([]);
   });
 
-  test('abandonment frees the edge for the next agent, under the next generation', async () => {
+  // req: EDG-006
+  test('abandonment releases the edge, and the next agent gets the next generation', async () => {
     const { story, house: harness } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     const agentB = story.agent('claude-2', 'Session-2');
@@ -78,7 +81,8 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
     expect(await harness.eventTypesOf(EDGE)).toEqual(['edge_started', 'edge_released', 'edge_started']);
   });
 
-  test('the lease of an edge is claim_ttl_seconds, and a heartbeat keeps it from being reported', async () => {
+  // req: EDG-004, EDG-008
+  test('the lease of an edge lasts claim_ttl_seconds, and heartbeats prevent its expiry', async () => {
     const { story, house: harness, queries } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     expect((await agentA.claims(EDGE)).claim?.lease_duration_seconds).toBe(3600);
@@ -92,7 +96,8 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
     expect(await harness.eventTypesOf(EDGE)).toEqual(['edge_started', 'heartbeat', 'heartbeat', 'heartbeat']);
   });
 
-  test('a silent holder is reported once per episode, keeps the edge, and a human frees it', async () => {
+  // req: STL-001, STL-003, STL-009
+  test('a silent holder is reported once per silence and keeps the edge until a human releases it', async () => {
     const { story, house: harness, queries, events } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     const agentB = story.agent('claude-2', 'Session-2');
@@ -151,7 +156,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
     expect(generations.map((past) => past.release_reason)).toEqual(['FORCED', null]);
   });
 
-  test('under hold the silent holder’s own result still stands', async () => {
+  test('the result of a silent holder is still accepted under the hold policy', async () => {
     const { story } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, minutes(30));

@@ -12,6 +12,7 @@ forEachStore('the generation clock of seed 004', (open) => {
     return { house: harness, story: new Timeline(harness), queries: harness.coordinator.queries };
   }
 
+  // req: CLK-003, CLK-005, CLK-006, CLM-001, CLM-007, LSE-003, QRY-001, RES-001, RES-006, RES-008
   test('4.1: a single agent claims, renews and completes a task', async () => {
     const { house: harness, story, queries } = await begin();
     const agentA = story.agent('Agent-A', 'Session-1');
@@ -89,7 +90,8 @@ forEachStore('the generation clock of seed 004', (open) => {
     expect(await harness.eventTypesOf(TASK)).toEqual(['CLAIM_ACQUIRED', 'LEASE_RENEWED', 'RESULT_SUBMITTED']);
   });
 
-  test('4.2: the lease of a cut-off agent runs out, and its late result is refused', async () => {
+  // req: AUD-003, CLK-002, CLK-004, CLK-008, CLM-002, CLM-008, LSE-002, QRY-002, RCV-001, RCV-008, RES-011
+  test('4.2: the lease of a disconnected agent expires, and its late result is refused', async () => {
     const { house: harness, story, queries } = await begin();
     const agentA = story.agent('Agent-A', 'Session-1', 'Alice');
     const agentB = story.agent('Agent-B', 'Session-2', 'Bob');
@@ -145,7 +147,8 @@ forEachStore('the generation clock of seed 004', (open) => {
     ]);
   });
 
-  test('4.3: after two crashes in a row the third agent completes, and both late ones are refused', async () => {
+  // req: CLK-012, CLK-013, CLM-012, RCV-002, RCV-003
+  test('4.3: the third agent completes the task after two crashes, and both late results are refused', async () => {
     const { story, queries } = await begin();
     const agentA = story.agent('Agent-A', 'Session-1');
     const agentB = story.agent('Agent-B', 'Session-2');
@@ -174,7 +177,8 @@ forEachStore('the generation clock of seed 004', (open) => {
     ]);
   });
 
-  test('4.4: subtasks pass from one agent to another one by one, and the parent is merged last', async () => {
+  // req: CLK-011, CLM-010, PLN-012, PLN-013, QRY-003
+  test('4.4: subtasks pass from one agent to another, and the parent is merged last', async () => {
     const { story, queries } = await begin(planOf({ id: TASK, subtasks: 5 }));
     const part = (index: number) => `${TASK}::${index}`;
     const agentA = story.agent('Agent-A', 'Session-1');
@@ -218,7 +222,8 @@ forEachStore('the generation clock of seed 004', (open) => {
     expect(unwrap(await queries.getTaskState(P, TASK)).phase).toBe('COMPLETED');
   });
 
-  test('9.2: the lineage names every generation, its user and times, and what was refused', async () => {
+  // req: AUD-010, QRY-004, QRY-005, SES-009
+  test('9.2: the lineage lists every generation with its user and times, and every refused result', async () => {
     const { story, queries } = await begin();
     const agentA = story.agent('agent-A', 'sess-001', 'Alice');
     const agentB = story.agent('agent-B', 'sess-002', 'Bob');

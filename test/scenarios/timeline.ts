@@ -8,7 +8,7 @@ export class Timeline {
   constructor(readonly harness: CoordinatorHarness) {}
 
   T(minute: number): void {
-    if (minute < this.minute) throw new Error('a timeline only goes on');
+    if (minute < this.minute) throw new Error(`T=${minute} is before T=${this.minute}.`);
     this.harness.advance((minute - this.minute) * 60);
     this.minute = minute;
   }

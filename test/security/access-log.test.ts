@@ -72,7 +72,7 @@ async function untilLost(lost: () => Promise<number>): Promise<void> {
 }
 
 test.runIf(existsSync('/dev/full'))(
-  'answers while the disk of its access log is full, counts the lost lines, and says so once',
+  'the server answers while the disk of its access log is full, counts the lost lines, and reports it once',
   async () => {
     const { child, lost, ask, stopped } = await up('/dev/full');
     const err = text(child.stderr ?? process.stdin);
@@ -84,7 +84,7 @@ test.runIf(existsSync('/dev/full'))(
   },
 );
 
-test('answers after the reader of its access log on standard error has gone, and counts the lost lines', async () => {
+test('the server answers after the reader of its log on standard error is gone, and counts lost lines', async () => {
   const { child, lost, ask, stopped } = await up('-');
   expect(await ask()).toBe(200);
   child.stderr?.destroy();
@@ -121,7 +121,7 @@ function fill(path: string): void {
 test.each([
   ['standard error', '-'],
   ['a named pipe', null],
-])('answers, and stops, while its access log goes to %s that is full', async (_, accessLog) => {
+])('the server answers, and stops, while its access log goes to %s that is full', async (_, accessLog) => {
   const pipe = await unreadPipe();
   const { child, ask, stopped } = await up(accessLog ?? pipe.path, accessLog === null ? 'pipe' : pipe.fd);
   child.stderr?.resume();
@@ -130,7 +130,7 @@ test.each([
   expect(await stopped()).toBe(0);
 });
 
-test('answers after the reader of a named pipe has gone, and counts the lost lines', async () => {
+test('the server answers after the reader of a named pipe is gone, and counts the lost lines', async () => {
   const pipe = await unreadPipe();
   const { child, lost, ask, stopped } = await up(pipe.path);
   child.stderr?.resume();
@@ -142,8 +142,8 @@ test('answers after the reader of a named pipe has gone, and counts the lost lin
 
 test.each([
   ['a folder', '.', 'EISDIR'],
-  ['a file in a folder that is missing', 'missing/access.log', 'ENOENT'],
-])('refuses to start with %s as its access log', async (_, path, code) => {
+  ['a file in a missing folder', 'missing/access.log', 'ENOENT'],
+])('the server refuses to start with %s as its access log', async (_, path, code) => {
   const cwd = await temporaryFolder();
   const argv = ['up', '--port', '0', '--store', 'memory:', '--access-log', path];
   const child = started(cwd, [join(DIST, 'cli/main.js'), ...argv]);
@@ -154,7 +154,7 @@ test.each([
   expect([exitCode, await out]).toEqual([2, '']);
 });
 
-test('writes every line of a request before it has stopped', async () => {
+test('the server writes the lines of all requests before it exits', async () => {
   const { cwd, child, ask, stopped } = await up('access.log');
   child.stderr?.resume();
   for (let request = 0; request < 5; request += 1) await ask();
@@ -173,7 +173,7 @@ const FAILING = `
   process.on('SIGTERM', () => server.stop());
 `;
 
-test('writes the id of a 500 to standard error, also without an access log, with one level', async () => {
+test('the server logs the id of a 500 to standard error, also without an access log, with a single level', async () => {
   const child = started(await temporaryFolder(), ['--input-type=module', '-e', FAILING, DIST]);
   const err = text(child.stderr ?? process.stdin);
   const url = await firstLine(child);

@@ -12,12 +12,14 @@
  *
  * The tests compare the order of replies, never durations.
  */
+
 import { describe, expect, test } from 'vitest';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
-import { LatestItems, PAGE_CHARS_MAX, PAGE_MAX } from '../../src/coordinator/queries/page.js';
+import { LatestItems, PAGE_CHARS_MAX } from '../../src/coordinator/queries/page.js';
 import { ReadScheduler } from '../../src/coordinator/queries/read-scheduler.js';
 import { systemEnvironment } from '../../src/coordinator/runtime/environment.js';
 import { isProblem } from '../../src/coordinator/wire/problem.js';
+import { PAGE_MAX } from '../../src/core/contract/schema.js';
 import { ROUTES } from '../../src/server/routes.js';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
@@ -60,17 +62,17 @@ async function busyProject(): Promise<Coordinator> {
 /** `end`: the position of the last event. */
 type ProjectRead = (coordinator: Coordinator, end: number) => Promise<object>;
 const READS: readonly (readonly [string, ProjectRead])[] = [
-  ['how the project stands', ({ queries }) => queries.status(scope)],
-  ['how the project stood at the end of its log', ({ queries }, end) => queries.status(scope, end)],
-  ['who worked until the end of the log', ({ queries }, end) => queries.agents(scope, end)],
+  ['the status of a project', ({ queries }) => queries.status(scope)],
+  ['the status of a project at the end of its log', ({ queries }, end) => queries.status(scope, end)],
+  ['the agents at the end of the log', ({ queries }, end) => queries.agents(scope, end)],
   ['all tasks', ({ queries }) => queries.listTasks(scope, { limit: 1000 })],
-  ['tasks of which there are none', ({ queries }) => queries.listTasks(scope, { readiness: 'held' })],
+  ['tasks with a filter that matches none', ({ queries }) => queries.listTasks(scope, { readiness: 'held' })],
   ['a thousand tasks by id', ({ queries }) => queries.batchGetStates(scope, Array(1000).fill(taskId(1)))],
   ['the memory of a session', ({ sessions }) => sessions.get('acme', 's')],
-  ['what a session holds', ({ sessions }) => sessions.claimsOf('acme', 's')],
+  ['the claims of a session', ({ sessions }) => sessions.claimsOf('acme', 's')],
 ];
 
-describe('thirty readers do not keep a renewal waiting who ask for', () => {
+describe('a renewal is not delayed by thirty readers of', () => {
   test.each(READS)('%s', async (_, read) => {
     const coordinator = await busyProject();
     const { position } = unwrap(await coordinator.queries.status(scope));
@@ -90,8 +92,8 @@ describe('thirty readers do not keep a renewal waiting who ask for', () => {
   });
 });
 
-describe('turns', () => {
-  test('go to the tenants in turn, and more than a tenant may have waiting are refused', async () => {
+describe('the read scheduler', () => {
+  test('serves tenants in turn, and refuses reads beyond the queue limit of a tenant', async () => {
     const turns = new ReadScheduler(systemEnvironment, { running_max: 1, queued_max: 2 });
     const order: string[] = [];
     const read = async (tenant_id: string) => {
@@ -102,7 +104,7 @@ describe('turns', () => {
     expect(order.sort()).toEqual(['a', 'a', 'a', 'a UNAVAILABLE', 'b']);
   });
 
-  test('are free again after a read that failed', async () => {
+  test('continues after a failed read', async () => {
     const turns = new ReadScheduler(systemEnvironment, { running_max: 1, queued_max: 1 });
     const failed = turns.run('a', () => Promise.reject(new Error('no store')));
     const next = turns.run('a', async () => ({ read: true }));
@@ -121,7 +123,7 @@ describe('a list in a reply', () => {
     expect([large.items, large.omitted]).toEqual([[3], 2]);
   });
 
-  test('of a session names how many older entries it leaves out', async () => {
+  test('of a session states how many older entries it omits', async () => {
     const coordinator = await busyProject();
     const memory = await coordinator.sessions.get('acme', 's');
     if (isProblem(memory)) throw new Error(memory.detail);
@@ -133,7 +135,7 @@ describe('a list in a reply', () => {
     coordinator.close();
   });
 
-  test('is read to its end page by page, each item once', async () => {
+  test('can be read to its end page by page, each item once', async () => {
     const served = await TestServer.forTest();
     await served.plan('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'A-005-x');
     for (let at = 1; at <= 5; at += 1) {
@@ -170,10 +172,10 @@ const BOUNDS: Readonly<Record<string, string>> = {
   get_active_claims_for_session: 'a page',
   get_limits: 'one record',
   get_policy: 'one record',
-  status: 'lists of 1,000, worked out in slices',
-  agents: 'a page, worked out in slices',
+  status: 'lists of 1,000, computed in slices',
+  agents: 'a page, computed in slices',
   list_projects: 'a page',
-  list_tasks: 'a page, of 20,000 looked at',
+  list_tasks: 'a page, at most 20,000 tasks scanned',
   get_task_state: 'one task',
   get_claim_history: 'the latest 1,000 of each list, and their number',
   list_results: 'a page of 1,000 or 4 MiB',
@@ -181,17 +183,17 @@ const BOUNDS: Readonly<Record<string, string>> = {
   explain: 'one task',
   get_blob: 'max_result_size_bytes',
   events: 'a page of 1,000 or 4 MiB',
-  events_stream: 'what a slow listener may leave unread',
+  events_stream: 'the backlog limit of a slow reader',
   get_plan: 'the size limit of plans; one turn',
   list_keys: 'a page',
   methodology_status: 'the features of a workspace; one turn',
   zoom: 'the features of a workspace; one turn',
   trace: 'the features of a workspace; one turn',
-  pending_reviews: 'the claims that may be held; one turn',
-  known_gaps: 'the keys of one report of gaps; one turn',
+  pending_reviews: 'the limit of concurrent claims; one turn',
+  known_gaps: 'the keys of one gap report; one turn',
   healthz: 'a word',
   readyz: 'a word',
-  metrics: 'the projects at work',
+  metrics: 'the active projects',
   openapi: 'the table of routes',
   docs: 'the table of routes',
   page: 'a file',
@@ -199,7 +201,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   page_style: 'a file',
 };
 
-test('every route that reads has a bound', () => {
+test('every read route has a bound', () => {
   const reading = ROUTES.filter(({ method }) => method === 'GET').map(({ id }) => id);
   expect(reading.filter((id) => BOUNDS[id] === undefined)).toEqual([]);
   for (const { id, query } of ROUTES) {

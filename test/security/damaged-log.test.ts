@@ -53,7 +53,7 @@ async function tamper(served: TestServer, change: (text: string) => string): Pro
 const lineOf = (text: string, part: string): number => text.slice(0, text.indexOf(part)).split('\n').length;
 
 describe('a flipped byte in the log of one tenant', () => {
-  it('is 503 LOG_DAMAGED with file and line on every call of that tenant, and names no path of the machine', async () => {
+  it('gives 503 LOG_DAMAGED with file and line on every call of that tenant, without absolute paths', async () => {
     const served = await withWork();
     const line = lineOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
     await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
@@ -76,7 +76,7 @@ describe('a flipped byte in the log of one tenant', () => {
     }
   });
 
-  it('leaves other tenants served, and is told by readyz and metrics', async () => {
+  it('does not affect other tenants, and is reported by /readyz and /metrics', async () => {
     const served = await withWork();
     await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     const claim = { task_id: A, agent_id: 'b', session_id: 's2' };
@@ -88,7 +88,7 @@ describe('a flipped byte in the log of one tenant', () => {
     );
   });
 
-  it('makes the server not ready where no other tenant is there to be served', async () => {
+  it('makes the server not ready if it has no other tenant to serve', async () => {
     const served = await TestServer.forTest();
     await served.plan(A);
     expect((await served.get('/readyz')).body).toEqual({ status: 'ready' });
@@ -98,7 +98,7 @@ describe('a flipped byte in the log of one tenant', () => {
     expect(ready.body.detail).not.toMatch(/acme|shop|\/tmp/);
   });
 
-  it('is told on standard error by gen up, which starts and serves the others', async () => {
+  it('is reported on standard error by gen up, which starts and serves the other tenants', async () => {
     const served = await withWork();
     const line = lineOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
     await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
@@ -107,7 +107,7 @@ describe('a flipped byte in the log of one tenant', () => {
     const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
     const reply = await up.waitForErrorOutput(`acme/shop/events.jsonl, line ${line}:`);
     expect(reply).toContain('The tenant acme is not served');
-    await up.waitForOutput('listens at');
+    await up.waitForOutput('is listening at');
     up.stop('SIGTERM');
     expect((await up.ended).code).toBe(0);
     const verified = await gen({ cwd: served.folder }, 'verify', served.folder);
@@ -115,7 +115,7 @@ describe('a flipped byte in the log of one tenant', () => {
     await served.restart();
   });
 
-  it('in the log of keys keeps the server from starting: nobody could be told from anybody', async () => {
+  it('prevents the server from starting if that log is the key log', async () => {
     const served = await TestServer.forTest();
     await served.post('/api/tenants/acme/keys', { role: 'operator' });
     await served.running.stop();
@@ -129,7 +129,7 @@ describe('a flipped byte in the log of one tenant', () => {
 });
 
 describe('a payload that was rewritten', () => {
-  it('does not pass because it ends in a space, which switches the digest off', async () => {
+  it('is detected even if it ends in a space, which disables the digest', async () => {
     const served = await withWork();
     const line = lineOf(await readFile(fileOf(served), 'latin1'), '"result_data":{"secret"');
     await tamper(served, (text) =>
@@ -144,7 +144,7 @@ describe('a payload that was rewritten', () => {
     expect(verified.out).toContain(`events.jsonl:${line}: CHAIN: its payload was changed`);
   });
 
-  it('does not pass either where a snapshot spares the server from reading the line at the start', async () => {
+  it('is detected when it is read if a snapshot kept the server from reading it at startup', async () => {
     const { root, key, position } = await snapshotted();
     const file = join(root, key.tenant_id, key.project_id, 'segments', '000000000001.jsonl');
     const text = await readFile(file, 'latin1');
@@ -184,12 +184,12 @@ async function snapshotted(): Promise<{ root: string; key: typeof SHOP; position
 }
 const SHOP = { tenant_id: 'acme', project_id: 'shop' };
 
-describe('lines of a running server', () => {
+describe('a log line of a running server', () => {
   it.each([
-    ['cut off at the end of the file', (text: string) => text.slice(0, -40)],
+    ['truncated at the end of the file', (text: string) => text.slice(0, -40)],
     ['changed', (text: string) => text.replace('"secret":"plan"', '"secret":"nalp"')],
     ['swapped with another', (text: string) => swapped(text)],
-  ])('that were %s are never left out of an answer', async (_, change) => {
+  ])('is never silently left out of a reply if it was %s', async (_, change) => {
     const served = await withWork();
     const before = await served.get(`${PROJECT_URL}/events`);
     const text = await readFile(fileOf(served), 'latin1');
@@ -205,7 +205,7 @@ describe('lines of a running server', () => {
   });
 });
 
-/** Replaces the first line with a copy of the second if their lengths differ; otherwise leaves the text unchanged. */
+/** Swaps the first two lines. */
 function swapped(text: string): string {
   const lines = text.split('\n');
   const [first = '', second = ''] = lines;
@@ -213,7 +213,7 @@ function swapped(text: string): string {
 }
 
 describe('a cursor beyond the end of the log', () => {
-  it('is 409 CURSOR_AHEAD with the position there is, on pages, streams and views', async () => {
+  it('gets 409 CURSOR_AHEAD with the last position, on pages, streams and views', async () => {
     const served = await withWork();
     const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
     const ahead = cursorAt(position + 5);
@@ -227,11 +227,11 @@ describe('a cursor beyond the end of the log', () => {
     ];
     for (const { status, body } of await Promise.all(calls)) {
       expect([status, body.code]).toEqual([409, 'CURSOR_AHEAD']);
-      expect(body.detail).toContain(`position ${position + 5}, and the log ends at ${position}`);
+      expect(body.detail).toContain(`position ${position + 5} is beyond the end of the log at ${position}`);
     }
   });
 
-  it('is not what a cursor at the end is', async () => {
+  it('is distinguished from a cursor at the end, which is valid', async () => {
     const served = await withWork();
     const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
     const page = await served.get(`${PROJECT_URL}/events?after=${cursorAt(position)}`);
@@ -245,7 +245,7 @@ describe('a cursor beyond the end of the log', () => {
     leaving.abort();
   });
 
-  it('is told to who comes back after a backup was put in place of the log', async () => {
+  it('is reported to a reader that returns after the log was restored from a backup', async () => {
     const served = await withWork();
     await served.running.stop();
     const copy = await readFile(fileOf(served));

@@ -173,7 +173,7 @@ for (const dialect of [postgres, mysql]) {
     };
 
     describe(`the login of a tenant on ${dialect.name}`, () => {
-      it('does all the work of its tenant, and reads and writes nothing of another', async () => {
+      it('can do all work of its tenant, and cannot read or write that of another tenant', async () => {
         const [own, other] = [await newPlace(), await newPlace()];
         await work(await opened(other.at), 'globex');
         const before = await copyOf(await openWithoutTimeouts(other.at), 'globex');
@@ -188,7 +188,7 @@ for (const dialect of [postgres, mysql]) {
       });
 
       if (dialect.name === 'mysql') {
-        it('reaches a database whose name differs at the underscore only if the GRANT does not escape it', async () => {
+        it('can access a database with another name only if the GRANT does not escape the underscore', async () => {
           const mine = await newPlace();
           const lookalike = mine.place.replace('_', 'x');
           await dialect.ask(url, `CREATE DATABASE ${lookalike}`, `CREATE TABLE ${lookalike}.secrets (a int)`);
@@ -201,7 +201,7 @@ for (const dialect of [postgres, mysql]) {
       }
     });
 
-    describe(`a row that somebody rewrites in ${dialect.name}`, () => {
+    describe(`a row that is changed directly in ${dialect.name}`, () => {
       const { eventTable, headTable, columns } = dialect;
 
       it.each([
@@ -211,19 +211,19 @@ for (const dialect of [postgres, mysql]) {
             `UPDATE ${p}.${headTable} SET ${columns.head} = REPLACE(${columns.head}, 'alpha', 'mallo')`,
         ],
         [
-          'an event that a head follows from',
+          'an event that a head depends on',
           (p: string) =>
             `UPDATE ${p}.${eventTable} SET ${dialect.otherAgent} WHERE event_type = 'CLAIM_ACQUIRED'`,
         ],
         [
-          'an event that is removed',
+          'an event that was deleted',
           (p: string) => `DELETE FROM ${p}.${eventTable} WHERE event_type = 'CLAIM_ACQUIRED'`,
         ],
         [
-          'a head that is removed',
+          'a head that was deleted',
           (p: string) => `DELETE FROM ${p}.${headTable} WHERE ${columns.head} LIKE '%alpha%'`,
         ],
-      ])('is found by gen verify where it is %s', async (_, rewrite) => {
+      ])('is detected by gen verify if it is %s', async (_, rewrite) => {
         const { place, at } = await newPlace();
         await work(await opened(at), 'acme');
         const store = await openWithoutTimeouts(at);
@@ -233,7 +233,7 @@ for (const dialect of [postgres, mysql]) {
         expect((await verified(store)).breaks).not.toEqual([]);
       });
 
-      it('is not found where no head follows from it: databases keep no chain of hashes', async () => {
+      it('is not detected if no head depends on it, because databases keep no hash chain', async () => {
         const { place, at } = await newPlace();
         const coordinator = await opened(at);
         await work(coordinator, 'acme');
@@ -254,8 +254,8 @@ for (const dialect of [postgres, mysql]) {
       });
     });
 
-    describe(`an old copy put in place of ${dialect.name}`, () => {
-      it('refuses cursors and handles from after the copy, once the incarnation is raised', async () => {
+    describe(`a restore of ${dialect.name} from an old copy`, () => {
+      it('invalidates cursors and handles from after the copy, once the incarnation is raised', async () => {
         const { place, at } = await newPlace();
         const key = { tenant_id: 'acme', project_id: 'shop' };
         const first = await opened(at);

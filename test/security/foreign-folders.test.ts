@@ -98,7 +98,7 @@ function tests(): void {
       expect(await gen({ cwd }, 'next')).toMatchObject({ code: 1, err: expect.stringContaining('user id') });
     });
 
-    it('is refused if only its log, its secret or its keys are theirs', async () => {
+    it('is refused if only its log, its secret or its keys belong to that user', async () => {
       const cwd = await createWorkspace();
       for (const part of ['events', 'events/events.jsonl', 'events/store.json', 'events/tenants']) {
         const path = join(cwd, '.ai-workspace', part);
@@ -110,7 +110,7 @@ function tests(): void {
       await serve({ cwd });
     });
 
-    it('is refused behind a link of the user, as a clone can carry it', async () => {
+    it('is refused behind a symbolic link of the user, which a clone can contain', async () => {
       const cwd = await createWorkspace();
       const theirs = join(await temporaryFolder(), 'events');
       await rename(join(cwd, '.ai-workspace/events'), theirs);
@@ -129,7 +129,7 @@ function tests(): void {
       expect(() => Workspace.find(cwd, elsewhere)).toThrow('belongs to another user');
     });
 
-    it('does not hide the own workspace in a folder below', async () => {
+    it('does not hide the user’s own workspace in a folder below', async () => {
       const cwd = await createWorkspace();
       const shared = await temporaryFolder();
       await mkdir(join(shared, '.ai-workspace'));
@@ -138,7 +138,7 @@ function tests(): void {
       await serve({ cwd: join(shared, 'mine') });
     });
 
-    it('does not decide where the state of the command is', async () => {
+    it('does not determine the state folder of a command', async () => {
       const cwd = await temporaryFolder();
       const below = join(cwd, 'src');
       await mkdir(join(cwd, '.ai-workspace'));
@@ -160,7 +160,7 @@ function tests(): void {
       expect(text).toContain(`chown -R 0 ${home}`);
     });
 
-    it('is refused beside a workspace of the user', async () => {
+    it('is refused next to a workspace of the user', async () => {
       const cwd = await createWorkspace();
       await mkdir(join(cwd, '.genesis'), { recursive: true });
       await giveAway(join(cwd, '.genesis'));
@@ -170,7 +170,7 @@ function tests(): void {
       expect(() => homeFolder(io)).toThrow(`${cwd}/.genesis is owned by user id ${ATTACKER}`);
     });
 
-    it('is refused if only its log, its secret or its keys are theirs, also from below', async () => {
+    it('is refused if only its log, its secret or its keys belong to that user, also from a folder below', async () => {
       const cwd = await createEmbeddedLog();
       const below = join(cwd, 'src');
       await mkdir(below);
@@ -184,7 +184,7 @@ function tests(): void {
       await serve({ cwd });
     });
 
-    it('is refused behind a link of the user', async () => {
+    it('is refused behind a symbolic link of the user', async () => {
       const theirs = join(await createEmbeddedLog(), '.genesis');
       await giveAway(theirs);
       const cwd = await temporaryFolder();
@@ -192,7 +192,7 @@ function tests(): void {
       expect(await refusalOf({ cwd })).toContain(`.genesis is owned by user id ${ATTACKER}`);
     });
 
-    it('is passed over in a parent folder', async () => {
+    it('is ignored in a parent folder', async () => {
       const cwd = await createEmbeddedLog();
       await giveAway(join(cwd, '.genesis'));
       const below = join(cwd, 'mine');
@@ -208,8 +208,8 @@ function tests(): void {
     });
   });
 
-  describe('root under sudo', () => {
-    it('uses the folders of the user who called sudo, and of no other user', async () => {
+  describe('SUDO_UID', () => {
+    it('lets root use the folders of the user who called sudo, and of no other user', async () => {
       const cwd = await createWorkspace();
       await mkdir(join(cwd, '.genesis'), { recursive: true });
       await giveAway(cwd);
@@ -223,14 +223,14 @@ function tests(): void {
       await serve({ cwd, env: { SUDO_UID } });
     });
 
-    it('is trusted by root alone', async () => {
+    it('has no effect for users other than root', async () => {
       const cwd = await createWorkspace();
       vi.spyOn(process, 'getuid').mockReturnValue(1000);
       expect(() => Workspace.find(cwd, { SUDO_UID: '0' })).toThrow('owned by user id 0');
     });
   });
 
-  it('nothing is refused on a platform without owners', async () => {
+  it('no folder is refused on a platform without file owners', async () => {
     const cwd = await createWorkspace();
     await mkdir(join(cwd, '.genesis'), { recursive: true });
     await giveAway(cwd);
@@ -246,9 +246,9 @@ function tests(): void {
 }
 
 if (process.getuid?.() === 0) tests();
-else skipGroup('folders of another user', 'only root can give a file to another user');
+else skipGroup('folders of another user', 'only root can change the owner of a file');
 
-it('a user goes on using the folders that they made', async () => {
+it('a user can continue to use the folders that they created', async () => {
   const cwd = await temporaryFolder();
   await serve({ cwd });
   expect(await gen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });

@@ -29,7 +29,7 @@ const FAULTS: Record<string, (code: string) => Partial<Disk>> = {
       throw diskError(code);
     },
   }),
-  'writing half of it': (code) => ({
+  'writing the content': (code) => ({
     openAppend: async (path, mode) => {
       const file = await nodeDisk.openAppend(path, mode);
       return {
@@ -45,17 +45,17 @@ const FAULTS: Record<string, (code: string) => Partial<Disk>> = {
       };
     },
   }),
-  'making the folder': (code) => ({
+  'creating the folder': (code) => ({
     makeFolder: async () => {
       throw diskError(code);
     },
   }),
-  'looking whether it is there': (code) => ({
+  'checking whether it exists': (code) => ({
     openRead: async () => {
       throw diskError(code);
     },
   }),
-  'making its name durable': (code) => ({
+  'syncing the folder': (code) => ({
     syncFolder: async () => {
       throw diskError(code);
     },
@@ -83,7 +83,7 @@ async function served() {
 
 for (const code of ['ENOSPC', 'EMFILE']) {
   it.each(Object.keys(FAULTS))(
-    `a blob that meets ${code} while %s is 503 and leaves nothing half written`,
+    `a blob that fails with ${code} while %s gets 503 and leaves no partial file`,
     async (when) => {
       const { server, setFaults, mend, files } = await served();
       setFaults(FAULTS[when]?.(code) ?? {});
@@ -99,10 +99,10 @@ for (const code of ['ENOSPC', 'EMFILE']) {
     },
   );
 
-  it(`a large result that meets ${code} is 503, and the task still waits for its result`, async () => {
+  it(`a large result that fails with ${code} gets 503, and the task still waits for its result`, async () => {
     const { server, setFaults, mend, files } = await served();
     const handle = await server.claim(A);
-    setFaults(FAULTS['writing half of it']?.(code) ?? {});
+    setFaults(FAULTS['writing the content']?.(code) ?? {});
     const result = { ...handle, result_data: { text: 'x'.repeat(100_000) } };
     const { status, body } = await server.post(`${PROJECT_URL}/results`, result);
     expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
@@ -113,9 +113,9 @@ for (const code of ['ENOSPC', 'EMFILE']) {
   });
 }
 
-it('a blob whose name was not made durable is made durable by the next who puts it', async () => {
+it('a blob whose folder was not synced is synced by the next upload of that blob', async () => {
   const { server, setFaults, mend } = await served();
-  setFaults(FAULTS['making its name durable']?.('EMFILE') ?? {});
+  setFaults(FAULTS['syncing the folder']?.('EMFILE') ?? {});
   expect((await server.request('PUT', `${PROJECT_URL}/blobs/${SHA256}`, BYTES)).status).toBe(503);
   const synced: string[] = [];
   mend();

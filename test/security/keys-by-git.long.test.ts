@@ -38,8 +38,8 @@ async function use(url: string, token: string | null): Promise<number> {
 /** The command lines that a warning tells the operator to run. */
 const commandsIn = (err: string): string[] => err.match(/git -C .*$/gm) ?? [];
 
-describe('a key that was made in another clone', () => {
-  it('is not among what git carries', async () => {
+describe('a key that was created in another clone', () => {
+  it('is not in the files that git tracks', async () => {
     const attacker = await GitClone.create();
     await attacker.createKey();
     await attacker.serveWhile(async () => {});
@@ -49,7 +49,7 @@ describe('a key that was made in another clone', () => {
     for (const secret of [SECRET, TENANTS, 'server.json']) expect(carried).not.toContain(secret);
   });
 
-  it('opens nothing where git carries its record all the same, and does not open the server to everyone', async () => {
+  it('grants no access if git carries its record anyway, and does not open the server to everyone', async () => {
     const attacker = await GitClone.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS);
@@ -61,7 +61,7 @@ describe('a key that was made in another clone', () => {
     expect(err).toContain('gen key create');
   });
 
-  it('opens nothing where git carries the secret of its store, too', async () => {
+  it('grants no access if git also carries the secret of its store', async () => {
     const attacker = await GitClone.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS, SECRET);
@@ -72,7 +72,7 @@ describe('a key that was made in another clone', () => {
     expect(err).toContain(SECRET);
   });
 
-  it('opens nothing where a pull replaces the files of a victim that has keys of its own', async () => {
+  it('grants no access after a pull replaces the files of a victim that has its own keys', async () => {
     const attacker = await GitClone.create();
     await attacker.commit();
     const victim = await attacker.clone();
@@ -86,7 +86,7 @@ describe('a key that was made in another clone', () => {
 });
 
 describe('a key that was revoked', () => {
-  it('does not come back with an older state of the log', async () => {
+  it('stays revoked with an older state of the log', async () => {
     const attacker = await GitClone.create();
     await attacker.commit();
     const victim = await attacker.clone();
@@ -113,8 +113,8 @@ async function readFolder(victim: GitClone): Promise<string> {
   return copy;
 }
 
-describe('what git tracks and should not', () => {
-  it('is named by gen up and gen verify with the commands that end it, after which new keys work', async () => {
+describe('a secret file that git tracks', () => {
+  it('is reported by gen up and gen verify with the commands that untrack it, after which new keys work', async () => {
     const attacker = await GitClone.create();
     const token = await attacker.createKey('operator');
     await attacker.commit(TENANTS, SECRET);
@@ -137,7 +137,7 @@ describe('what git tracks and should not', () => {
     expect(commandsIn(quiet)).toEqual([]);
   });
 
-  it('is not looked for where there is no repository', async () => {
+  it('is not searched for outside a repository', async () => {
     const clone = await GitClone.create();
     await clone.shell('rm -rf .git');
     const token = await clone.createKey();
@@ -145,7 +145,7 @@ describe('what git tracks and should not', () => {
     expect(err).not.toContain('git');
   });
 
-  it('is not hidden by a bare repository that the attacker plants in the folder, whose settings are not obeyed', async () => {
+  it('is not hidden by a bare repository that an attacker adds, whose configuration is not used', async () => {
     const attacker = await GitClone.create();
     const token = await attacker.createKey('operator');
     const events = join(attacker.root, EVENTS);
@@ -154,7 +154,8 @@ describe('what git tracks and should not', () => {
       await writeFile(join(events, name, 'kept'), '');
     }
     await writeFile(join(events, 'HEAD'), 'ref: refs/heads/main\n');
-    const settings = `[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = touch ${attacker.root}/taken; false\n`;
+    const command = `touch ${attacker.root}/taken; false`;
+    const settings = `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = "${command}"\n`;
     await writeFile(join(events, 'config'), settings);
     await attacker.commit(TENANTS, SECRET);
     const victim = await attacker.clone();
@@ -165,7 +166,7 @@ describe('what git tracks and should not', () => {
 });
 
 describe('the .gitignore of an existing workspace', () => {
-  it('gets the missing lines by gen migrate, and keeps what a person wrote into it', async () => {
+  it('gets the missing lines from gen migrate, and keeps the lines of a person', async () => {
     const clone = await GitClone.create();
     const file = join(clone.root, '.ai-workspace', '.gitignore');
     await writeFile(file, '# mine\nnotes/\nevents/store.json\nevents/lock\n');
@@ -195,7 +196,7 @@ async function inStore<T>(
 }
 
 describe('a key from before keys were bound', () => {
-  it('is refused in a workspace, where it may have come from anywhere, with the command for a new one', async () => {
+  it('is refused in a workspace, with the command that creates a new one', async () => {
     const clone = await GitClone.create();
     const store = `workspace:${clone.root}`;
     const token = await inStore(store, (opened) => writeUnboundKey(opened.store));
@@ -209,7 +210,7 @@ describe('a key from before keys were bound', () => {
     await clone.serveWhile(async (url) => expect(await use(url, token)).toBe(401));
   });
 
-  it('works in another store until gen migrate has run, which binds it and refuses unbound ones from then on', async () => {
+  it('works in other stores, and gen migrate binds it, after which unbound keys are refused', async () => {
     const cwd = await temporaryFolder();
     const store = `file:${cwd}/log`;
     const old = await inStore(store, (opened) => writeUnboundKey(opened.store, { label: 'old' }));
@@ -239,8 +240,8 @@ describe('a key from before keys were bound', () => {
   });
 });
 
-describe('a key log that comes by other ways than git', () => {
-  it('opens nothing where its folder is copied into another store', async () => {
+describe('a key log that comes from elsewhere than git', () => {
+  it('grants no access if its folder is copied into another store', async () => {
     const cwd = await temporaryFolder();
     const made = await gen({ cwd }, 'key', 'create', '--role', 'operator', '--store', `file:${cwd}/theirs`);
     await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', `file:${cwd}/elsewhere`);
@@ -268,7 +269,7 @@ describe('a key log that comes by other ways than git', () => {
 });
 
 describe('a plain store in a repository', () => {
-  it('keeps itself out of git, and trusts no key where git carries it all the same', async () => {
+  it('keeps itself out of git, and trusts no key if git carries it anyway', async () => {
     const clone = await GitClone.create();
     const store = `file:${clone.root}/data`;
     const made = await clone.gen('key', 'create', '--role', 'operator', '--store', store);

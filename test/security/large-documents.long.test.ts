@@ -16,14 +16,14 @@ const init = (): string => {
 
 const DOCUMENTS: readonly (readonly [string, string, string, string, () => string])[] = [
   [
-    'a YAML plan with a fault in each line',
+    'a YAML plan with an error in each line',
     'PUT',
     `${PROJECT_URL}/plan`,
     'yaml',
     () => texts.unknownFields(LENGTH),
   ],
-  ['a YAML plan of nothing but commas', 'PUT', `${PROJECT_URL}/plan`, 'yaml', () => texts.badCommas(LENGTH)],
-  ['a sound YAML plan', 'PUT', '/api/tenants/acme/projects/other/plan', 'yaml', () => texts.planYaml(LENGTH)],
+  ['a YAML plan of commas only', 'PUT', `${PROJECT_URL}/plan`, 'yaml', () => texts.badCommas(LENGTH)],
+  ['a valid YAML plan', 'PUT', '/api/tenants/acme/projects/other/plan', 'yaml', () => texts.planYaml(LENGTH)],
   ['a workspace', 'POST', '/api/init', 'json', init],
 ];
 
@@ -48,7 +48,7 @@ describe('while a hostile document is read', () => {
     });
 
   test.each(DOCUMENTS)(
-    '%s keeps neither a renewal nor /healthz waiting',
+    '%s does not delay a renewal or a health check',
     async (_, method, path, type, body) => {
       const order: string[] = [];
       const text = body();
@@ -67,7 +67,7 @@ describe('while a hostile document is read', () => {
   );
 });
 
-describe('a document that asks for more memory than its share', () => {
+describe('a document that exceeds its memory limit', () => {
   const limits = { ms_max: 600_000, heap_mb_max: 768, queued_max: 4, idle_ms: 60_000 };
   const sound = {
     kind: 'plan',
@@ -76,7 +76,7 @@ describe('a document that asks for more memory than its share', () => {
   } as const;
   const hostile = () => ({ kind: 'plan', form: 'yaml', text: texts.unknownFields(1_500_000) }) as const;
 
-  test('is refused when its memory is used up, and the next one is read', async () => {
+  test('is refused, and the next document is read', async () => {
     const documents = new ThreadedDocumentReader({ ...limits, heap_mb_max: 24 });
     expect(await documents.read('acme', hostile())).toMatchObject({
       problem: 'INVALID_REQUEST',

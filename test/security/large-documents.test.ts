@@ -43,7 +43,7 @@ class HeldDocuments implements DocumentReader {
   }
 }
 
-describe('claims are renewed before the reader of documents begins with', () => {
+describe('claims are renewed before the document reader starts on', () => {
   const scope = { tenant_id: 'acme', project_id: 'shop' };
   const tasks = Array.from({ length: 100 }, (_, at) => ({
     id: `B-${String(at + 1).padStart(3, '0')}-y`,
@@ -91,7 +91,7 @@ describe('claims are renewed before the reader of documents begins with', () => 
   });
 });
 
-test('claims are renewed while the work of a changed plan is surveyed', async () => {
+test('claims are renewed while the tasks of a changed plan are scanned', async () => {
   // Every reading of this clock takes a millisecond, so that a slice covers a few subjects on any machine.
   let looks = 0;
   const environment = {
@@ -122,7 +122,7 @@ test('claims are renewed while the work of a changed plan is surveyed', async ()
   coordinator.close();
 });
 
-describe('a document that asks for more than its share', () => {
+describe('a document that exceeds a limit', () => {
   const limits = { ms_max: 600_000, heap_mb_max: 768, queued_max: 4, idle_ms: 60_000 };
   const sound = {
     kind: 'plan',
@@ -131,7 +131,7 @@ describe('a document that asks for more than its share', () => {
   } as const;
   const hostile = () => ({ kind: 'plan', form: 'yaml', text: texts.unknownFields(1_500_000) }) as const;
 
-  test('is refused when its time is over', async () => {
+  test('is refused when its time is used up', async () => {
     const documents = new ThreadedDocumentReader({ ...limits, ms_max: 1 });
     expect(await documents.read('acme', hostile())).toMatchObject({
       problem: 'INVALID_REQUEST',
@@ -140,7 +140,7 @@ describe('a document that asks for more than its share', () => {
     documents.close();
   });
 
-  test('is refused at once where many of the same tenant wait, and other tenants are read in turn', async () => {
+  test('is refused at once if too many of its tenant wait, and other tenants are read in turn', async () => {
     const documents = new ThreadedDocumentReader({ ...limits, queued_max: 2 });
     const order: string[] = [];
     const read = async (tenantId: string) => {

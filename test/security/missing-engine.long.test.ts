@@ -27,7 +27,7 @@ for (const name of ENGINE_NAMES) {
     (engine) => {
       afterAll(() => engine.stop());
       onOwnEngine(name, engine, ({ url, halt, boot }) => {
-        it(`with ${name} stopped /readyz and commands are 503, and with ${name} back everything goes on by itself`, async () => {
+        it(`/readyz and commands are 503 while ${name} is stopped, and all recovers once it is back`, async () => {
           const [first, second] = [await serverOn(url), await serverOn(url)];
           expect((await ask(first, 'PUT', `${P}/plan`, planOf(A))).status).toBe(200);
           const heard = listen(first);

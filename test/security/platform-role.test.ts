@@ -111,10 +111,10 @@ async function ask(route: Route, requestedTenant: string, token: string): Promis
   const text = isStream ? '' : await response.text();
   if (response.status === 401) return 'unknown';
   if (response.status === 403) return 'forbidden';
-  return response.status === 404 && text.includes('nothing of yours') ? 'hidden' : 'served';
+  return response.status === 404 && text.includes('not visible to your credential') ? 'hidden' : 'served';
 }
 
-it('knows which right every route asks for', () => {
+it('the table lists the required right of every route', () => {
   expect([...RIGHT_OF.keys()].sort()).toEqual(ROUTES.map(({ id }) => id).sort());
 });
 
@@ -122,7 +122,7 @@ describe.each(ROLES.flatMap((role) => [true, false].map((isBound) => ({ role, is
   'a token of role $role (bound to a tenant: $isBound)',
   ({ role, isBound }) => {
     it.each(ROUTES.map((route) => [route.id, route] as const))(
-      'gets what the table says from %s',
+      'has the access to %s that the table lists',
       async (_, route) => {
         const token = await tokenOf(role, isBound);
         const tenants = isTenantInPath(route) || route.tenant === 'own' ? [OWN, OTHER] : [OWN];
@@ -143,7 +143,7 @@ describe('keys of platform operators', () => {
     expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('are listed and revoked by platform operators alone', async () => {
+  it('are listed and revoked by platform operators only', async () => {
     const platform = await as('operator', false);
     const { status, body } = await served.request('POST', keys, { role: 'operator' }, platform);
     expect([status, body.tenant_id]).toEqual([201, null]);
@@ -159,7 +159,7 @@ describe('keys of platform operators', () => {
     expect((await served.request('DELETE', path, undefined, platform)).body.state).toBe('revoked');
   });
 
-  it('are refused to a tenant’s operator with a message that says which credential can do it', async () => {
+  it('are named as the required credential when an operator of a tenant is refused', async () => {
     const { status, body } = await served.request('GET', '/metrics', undefined, await as('operator', true));
     expect(status).toBe(403);
     expect(body.detail).toContain('gen key create --role operator');

@@ -58,7 +58,7 @@ const pathOf = (path: string): string =>
     .replace(/\{\w+\}/g, 'A-001-x');
 
 describe('the listener of a command without a server', () => {
-  it('answers nobody without its token, on any route that is not public', async () => {
+  it('requires its token on every route that is not public', async () => {
     const setting = await createProject({});
     const { url, token } = await startServerToEnd(setting);
     expect(token).toMatch(/^[\w-]{43,}$/);
@@ -89,7 +89,7 @@ describe('the listener of a command without a server', () => {
     expect(status.status).toBe(200);
   });
 
-  it('serves the other commands of its user, whatever key their environment has', async () => {
+  it('serves the other commands of its user, whatever key their environment contains', async () => {
     const setting = await createProject({});
     await startServerToEnd(setting);
     const env = { ...setting.env, GENESIS_TOKEN: `gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}` };
@@ -99,7 +99,7 @@ describe('the listener of a command without a server', () => {
     expect(await gen({ ...setting, env }, ...spawned)).toMatchObject({ code: 0 });
   });
 
-  it('leaves no key in the log', async () => {
+  it('writes no key to the log', async () => {
     const setting = await createProject({});
     const { url, token } = await startServerToEnd(setting);
     const headers = { authorization: `Bearer ${token}` };
@@ -111,7 +111,7 @@ describe('the listener of a command without a server', () => {
     expect(log).not.toContain(token);
   });
 
-  it('goes on being closed when there are keys, which do not open it', async () => {
+  it('stays closed when keys exist, and does not accept them', async () => {
     const setting = await createProject({});
     const { url } = await startServerToEnd(setting);
     const { out } = await gen(setting, 'key', 'create', '--role', 'operator');
@@ -124,7 +124,7 @@ describe('the listener of a command without a server', () => {
 describe.runIf(HAS_OWNERS)('the address file', () => {
   const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
-  it('can be read by its owner alone', async () => {
+  it('is readable by its owner only', async () => {
     const setting = await createProject({});
     await startServerToEnd(setting);
     expect(await modeOf(addressFile(setting))).toBe(0o600);
@@ -132,7 +132,7 @@ describe.runIf(HAS_OWNERS)('the address file', () => {
     expect(left.filter((name) => name.includes('server'))).toEqual(['server.json']);
   });
 
-  it('is a new file, where somebody has the old one open', async () => {
+  it('is a new file, even if another process has the old one open', async () => {
     const setting = await createProject({});
     await mkdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
     await writeFile(addressFile(setting), '{"url":"http://127.0.0.1:9"}');
@@ -144,7 +144,7 @@ describe.runIf(HAS_OWNERS)('the address file', () => {
     expect(await spying.readFile('utf8')).not.toContain(token);
   });
 
-  it('is not written through a link', async () => {
+  it('is not written through a symbolic link', async () => {
     const setting = await createProject({});
     const elsewhere = join(await temporaryFolder(), 'readable-by-all');
     await writeFile(elsewhere, '');
@@ -156,7 +156,7 @@ describe.runIf(HAS_OWNERS)('the address file', () => {
   });
 });
 
-it('a program under gen run has the address and the token, and needs both', async () => {
+it('a program under gen run gets the address and the token, and needs both', async () => {
   const setting = await createProject({
     'plan.yaml': 'project: shop\ntracks:\n  A:\n    - {id: A-001-x, description: x}\n',
   });
@@ -234,13 +234,13 @@ async function refusalOf({ forge, says }: (typeof FORGERIES)[string]): Promise<v
 }
 
 it.runIf(HAS_OWNERS)(
-  'a command asks no address from a forged file, and says what is wrong with it',
+  'a command sends no request to the address in a forged file, and reports what is wrong with it',
   async () => {
     await Promise.all(Object.values(FORGERIES).map(refusalOf));
   },
 );
 
-it('keeps the address file out of git', async () => {
+it('gen init keeps the address file out of git', async () => {
   const cwd = await temporaryFolder();
   await writeProjectFile(cwd, 'README.md', 'x');
   expect(await gen({ cwd }, 'init', '--name', 'shop')).toMatchObject({ code: 0 });

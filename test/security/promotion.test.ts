@@ -144,7 +144,7 @@ async function begin(files: Record<string, string> | null = FILES) {
 }
 
 describe('a closed folder', () => {
-  test.each(CLOSED)('takes no result: %j', async (path) => {
+  test.each(CLOSED)('accepts no result: %j', async (path) => {
     const { house: harness, alpha } = await begin();
     const body = { ...alpha.handle(EDGE), result_data: manifestOf('src/a.ts', path), ...evaluatorReport() };
     expect(await harness.coordinator.submitResult(P, body, OPEN_CALLER)).toMatchObject({
@@ -152,13 +152,13 @@ describe('a closed folder', () => {
     });
   });
 
-  test.each(CLOSED.filter((path) => !/[:]/.test(path)))('takes no draft: %j', async (path) => {
+  test.each(CLOSED.filter((path) => !/[:]/.test(path)))('accepts no draft: %j', async (path) => {
     const workspace = await DraftsHarness.open();
     await workspace.writeDraft(path, TEXT);
     expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
-  test('takes nothing out of a worktree', async () => {
+  test('accepts no file from a worktree', async () => {
     const workspace = await DraftsHarness.open();
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: workspace.root });
@@ -178,7 +178,7 @@ describe('a closed folder', () => {
   });
 
   test.each(['.genesis/x', 'GENESI~1/x'])(
-    'takes nothing from a log that has it accepted: %j',
+    'is not written to, even if the log accepted the file: %j',
     async (path) => {
       const { house: harness, yard: workspace, log, submits } = await begin();
       expect(await submits('docs/a.md')).toMatchObject({ reason: 'ACCEPTED' });
@@ -208,8 +208,8 @@ function withManifest(harness: CoordinatorHarness, result_data: ReturnType<typeo
   };
 }
 
-describe('what commands other programs', () => {
-  test.each(COMMANDING)('waits for a human, who is told the path: %j', async (path) => {
+describe('a file that controls other programs', () => {
+  test.each(COMMANDING)('requires a human, and the escalation names its path: %j', async (path) => {
     const { yard: workspace, log, submits, escalated } = await begin();
     const reply = await submits('src/a.ts', path);
     expect(reply).toMatchObject({ accepted: false, reason: 'ESCALATED' });
@@ -231,7 +231,7 @@ describe('what commands other programs', () => {
     expect(await workspace.readShared('CLAUDE.md')).toBe(TEXT);
   });
 
-  test('is promoted where a human did the work', async () => {
+  test('is promoted if a human did the work', async () => {
     const { house: harness, yard: workspace, log } = await begin();
     const rita = new HarnessAgent(harness, 'rita', 's-rita');
     const edge = 'REQ-F-B#design_code';
@@ -247,14 +247,14 @@ describe('what commands other programs', () => {
       { ...FILES, 'agent_roles.yml': NO_HUMAN_FOR_THE_SPECIFICATION },
     ],
     ['a project that was never configured', null],
-  ])('waits for a human in %s, too', async (_, files) => {
+  ])('also requires a human in %s', async (_, files) => {
     const { submits, approves, yard: workspace, log } = await begin(files);
     expect(await submits('.mcp.json')).toMatchObject({ reason: 'ESCALATED' });
     expect(await approves('.mcp.json')).toMatchObject({ reason: 'APPROVED' });
     expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['.mcp.json'] });
   });
 
-  test('is not for an agent that calls itself human and may not review', async () => {
+  test('is escalated for an agent that calls itself human but may not review', async () => {
     const { house: harness } = await begin(null);
     const agent = { ...OPEN_CALLER, may_review: false };
     const who = { task_id: 'REQ-F-B#design_code', session_id: 's9' };
@@ -264,7 +264,7 @@ describe('what commands other programs', () => {
     expect(await harness.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
   });
 
-  test('is kept aside where the log accepted it without a human; the other files come', async () => {
+  test('is kept as a conflict if the log accepted it without a human, and other files are promoted', async () => {
     const { house: harness, yard: workspace, log, submits } = await begin();
     await submits('docs/a.md');
     const promotion = await promoteAccepted(workspace, {
@@ -281,7 +281,7 @@ describe('what commands other programs', () => {
     expect(await readFile(join(workspace.root, kept), 'utf8')).toBe(TEXT);
   });
 
-  test('is not approved by a review that an agent told, or that came with an import', async () => {
+  test('is not approved by a review event that an agent appended or that was imported', async () => {
     const { house: harness, yard: workspace, log, submits } = await begin();
     await submits('docs/a.md');
     const forged = withPath(harness, '.mcp.json');
@@ -303,7 +303,7 @@ describe('what commands other programs', () => {
     });
   });
 
-  test('is kept aside when a sync pull brings it from a remote that asked no human', async () => {
+  test('is kept as a conflict if a sync pull gets it from a remote that required no human', async () => {
     const harness = await CoordinatorHarness.open('memory');
     const workspace = await DraftsHarness.open();
     await harness.blobs.put(KEY.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
@@ -338,11 +338,11 @@ describe('a bare git repository in a result', () => {
   test.each([
     ['all its files', [HEAD, CONFIG, OBJECTS, REFS], [HEAD, CONFIG]],
     ['all its files but the configuration', [HEAD, OBJECTS, REFS], [HEAD]],
-    ['HEAD alone, where earlier results have brought the folders', [HEAD], [HEAD]],
+    ['HEAD alone, after earlier results added the folders', [HEAD], [HEAD]],
     ['HEAD in lower case', [`${FOLDER}/head`, OBJECTS, REFS], [`${FOLDER}/head`]],
-    ['the configuration alone, where the project has the repository', [CONFIG], [CONFIG]],
+    ['the configuration alone, if the project has the repository', [CONFIG], [CONFIG]],
     ['the configuration of a worktree', [`${CONFIG}.worktree`], [`${CONFIG}.worktree`]],
-  ])('needs a human if the result has %s', async (_, files, paths) => {
+  ])('requires a human if the result has %s', async (_, files, paths) => {
     const { yard: workspace, log, submits, escalated } = await begin();
     expect(await submits('src/a.ts', ...files)).toMatchObject({ accepted: false, reason: 'ESCALATED' });
     expect((await escalated())?.payload).toMatchObject({ reason: 'commands_programs', paths });
@@ -385,7 +385,7 @@ describe('a bare git repository in a result', () => {
   });
 });
 
-test('a person sees the paths before deciding, and what they approve is promoted', async () => {
+test('a reviewer sees the paths before deciding, and approved files are promoted', async () => {
   const checks =
     'edge: "intent→requirements"\nchecklist:\n  - {name: reads_well, type: agent, criterion: "It reads well"}\n';
   const setting = {

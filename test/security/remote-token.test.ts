@@ -45,7 +45,7 @@ it.each(['status', 'push', 'pull'])(
   },
 );
 
-it('goes on with a remembered remote that git does not track', async () => {
+it('gen sync status uses a remembered remote that git does not track', async () => {
   const { url, credentials } = await listener();
   const clone = await GitClone.create();
   await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(url));

@@ -130,7 +130,7 @@ test.each([
   ['HTTP', `${PROJECT_URL}/next`, WAITING, {}],
   ['MCP', '/mcp/acme/shop', NEXT_TOOL, MCP],
 ] as const)(
-  'ends a waiting %s call at the revocation of its key, before its time is up',
+  'ends a waiting %s call when its key is revoked, before its wait time is over',
   async (_, path, body, headers) => {
     const { served, agent, revoke } = await guarded();
     const arrived = arrival(served.running);
@@ -169,7 +169,7 @@ test('ends the stream of a key that expires', async () => {
   expect(reply).toContain(': ended: the credential');
 });
 
-test('ends what anonymous callers wait for when the first key closes an open server', async () => {
+test('ends the calls and streams of anonymous callers when the first key closes an open server', async () => {
   const served = await TestServer.forTest();
   await served.plan(TASK);
   await served.claim(TASK);
@@ -211,7 +211,7 @@ test('ends waiting calls and streams on another coordinator once it has followed
 });
 
 // Not a command, so only the server itself re-authenticates after the body has arrived.
-test('refuses a request whose key is revoked while its body still arrives', async () => {
+test('refuses a request whose key is revoked while its body is still arriving', async () => {
   const { served, agent, revoke } = await guarded();
   const body = JSON.stringify({ task_ids: [TASK] });
   const socket = connect(served.running.port, '127.0.0.1');
@@ -227,7 +227,7 @@ test('refuses a request whose key is revoked while its body still arrives', asyn
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /m);
 });
 
-test('decides nothing for a caller whose revocation took effect while its command was in the queue', async () => {
+test('refuses a queued command if the credential of its caller is revoked before the decision', async () => {
   const memory = openMemoryStore();
   let release = (): void => {};
   let hold: Promise<void> | null = null;

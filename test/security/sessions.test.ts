@@ -68,7 +68,7 @@ const FORBIDDEN = [403, 'FORBIDDEN'];
 const verdict = ({ status, body }: { status: number; body: AnyJson }) => [status, body.code ?? body.reason];
 
 describe('closing a session', () => {
-  it('is refused to another agent of the tenant, and its claims stay', async () => {
+  it('is refused to another agent of the tenant, and its claims stay active', async () => {
     await claim(alice, TASK, 'sess-alice');
     const listed = await served.request('GET', `${TENANT_URL}/sessions`, undefined, bob.headers);
     const [{ session_id }] = listed.body.sessions;
@@ -78,13 +78,13 @@ describe('closing a session', () => {
     expect(await events('SESSION_CLOSED')).toEqual([]);
   });
 
-  it('is refused between two credentials that both stand for no user', async () => {
+  it('is refused to another credential if neither has a user', async () => {
     await claim(nameless, TASK, 'sess-nameless');
     expect(verdict(await close(namelessToo, 'sess-nameless'))).toEqual(FORBIDDEN);
     expect(await claimState(TASK)).toBe('ACTIVE');
   });
 
-  it('is for the principal that opened it, another credential of its user, and an admin', async () => {
+  it('is allowed for the principal that opened it, another credential of its user, and an admin', async () => {
     await claim(nameless, TASK, 'sess-nameless');
     await open(alice, { session_id: 'sess-1', user_id: 'alice' });
     await open(alice, { session_id: 'sess-2', user_id: 'alice' });
@@ -102,7 +102,7 @@ describe('closing a session', () => {
     ]);
   });
 
-  it('is not prevented by a stranger who uses the same id in another project, nor closes the stranger’s', async () => {
+  it('does not affect a session with the same id in another project, and is not prevented by it', async () => {
     const elsewhere = `${TENANT_URL}/projects/elsewhere`;
     const plan = { tracks: { A: [{ id: TASK, description: 'work', depends_on: [] }] } };
     await served.request('PUT', `${elsewhere}/plan`, plan, admin.headers);
@@ -116,7 +116,7 @@ describe('closing a session', () => {
 });
 
 describe('opening a session', () => {
-  it('in another user’s name is refused', async () => {
+  it('is refused in the name of another user', async () => {
     for (const impostor of [bob, nameless]) {
       const refused = await open(impostor, { session_id: 'sess-x', user_id: 'alice' });
       expect(verdict(refused)).toEqual(FORBIDDEN);
@@ -125,7 +125,7 @@ describe('opening a session', () => {
     expect(await events('SESSION_OPENED')).toEqual([]);
   });
 
-  it('is for its own user, which may be left out, and for an admin in any name', async () => {
+  it('is allowed for the caller’s own user, which may be omitted, and for an admin in any name', async () => {
     const own = await open(alice, { session_id: 'sess-1' });
     expect([own.status, own.body.session.user_id]).toEqual([200, 'alice']);
     const none = await open(nameless, { session_id: 'sess-2' });
@@ -140,7 +140,7 @@ describe('opening a session', () => {
     ]);
   });
 
-  it('that a colleague has open is refused, also where its first claim opened it', async () => {
+  it('is refused if another user has it open, also if its first claim opened it', async () => {
     await claim(alice, TASK, 'sess-alice');
     expect(verdict(await open(bob, { session_id: 'sess-alice', user_id: 'bob' }))).toEqual(FORBIDDEN);
     expect(verdict(await open(aliceAgain, { session_id: 'sess-alice' }))).toEqual([200, 'OPENED']);
@@ -148,17 +148,90 @@ describe('opening a session', () => {
     expect(opened.payload.principal).toBe(alice.principal);
   });
 
-  it('does not lend its user to the claims of others', async () => {
-    await open(alice, { session_id: 'sess-alice', user_id: 'alice' });
-    await claim(nameless, TASK, 'sess-alice');
-    expect(await userOfClaim(TASK)).toBe(null);
-    await claim(alice, OTHER_TASK, 'sess-alice');
-    expect(await userOfClaim(OTHER_TASK)).toBe('alice');
+  it('gives its user to the claims of a credential without one that controls it', async () => {
+    await open(admin, { session_id: 'sess-alice', user_id: 'alice' });
+    const body = { role: 'admin' };
+    const { token } = (await served.request('POST', `${TENANT_URL}/keys`, body, admin.headers)).body;
+    await claim({ principal: '', headers: bearer(token) }, TASK, 'sess-alice');
+    expect(await userOfClaim(TASK)).toBe('alice');
+  });
+
+  it('is refused to an agent in a project that does not exist, as is everything that would create it', async () => {
+    const invented = `${TENANT_URL}/projects/invented`;
+    const refused = await open(bob, { session_id: 'sess-1', project_id: 'invented' });
+    expect(verdict(refused)).toEqual([404, 'NOT_FOUND']);
+    const event = {
+      event_type: 'intent_raised',
+      agent_id: 'a',
+      payload: { intent_id: 'I', trigger: 't', delta: 'd' },
+    };
+    const claimed = { task_id: 'REQ-F-X-001#design_code', agent_id: 'a', session_id: 's' };
+    for (const [path, body] of [
+      ['events', event],
+      ['claims', claimed],
+    ] as const) {
+      const reply = await served.request('POST', `${invented}/${path}`, body, bob.headers);
+      expect(verdict(reply)).toEqual([404, 'NOT_FOUND']);
+    }
+    const listed = await served.request('GET', `${TENANT_URL}/projects`, undefined, admin.headers);
+    expect(JSON.stringify(listed.body)).not.toContain('invented');
+    expect((await open(admin, { session_id: 'sess-1', project_id: 'invented' })).status).toBe(200);
+  });
+});
+
+describe('claiming in a session of another', () => {
+  it('is refused, so that its owner cannot end the claim of a colleague by closing it', async () => {
+    await open(bob, { session_id: 'sess-alice' });
+    expect(verdict(await claim(alice, TASK, 'sess-alice'))).toEqual(FORBIDDEN);
+    expect(verdict(await claim(alice, TASK, 'sess-alice-2'))).toEqual([200, 'GRANTED']);
+    await close(bob, 'sess-alice');
+    expect(await claimState(TASK)).toBe('ACTIVE');
+  });
+
+  it('is refused for the next task and for each claim of a batch', async () => {
+    await open(bob, { session_id: 'sess-bob' });
+    const next = { agent_id: 'worker', session_id: 'sess-bob' };
+    const nextReply = await served.request('POST', `${PROJECT_URL}/next`, next, alice.headers);
+    expect(verdict(nextReply)).toEqual(FORBIDDEN);
+    for (const mode of ['partial', 'all_or_nothing']) {
+      const claims = [
+        { task_id: TASK, agent_id: 'worker', session_id: 'sess-bob' },
+        { task_id: OTHER_TASK, agent_id: 'worker', session_id: `sess-${mode}` },
+      ];
+      const body = { mode, claims };
+      const reply = await served.request('POST', `${PROJECT_URL}/claims/batch`, body, alice.headers);
+      expect(JSON.stringify(reply.body.results[0])).toContain('FORBIDDEN');
+      expect(reply.body.results[1].reason).toBe(mode === 'partial' ? 'GRANTED' : 'DENIED_BATCH');
+    }
+    expect(await events('SESSION_OPENED')).toHaveLength(2);
+  });
+});
+
+describe('the session of an inbox', () => {
+  it('is reserved for it: nobody else opens it first or claims in it', async () => {
+    expect(verdict(await open(bob, { session_id: 'inbox.alice' }))).toEqual(FORBIDDEN);
+    expect(verdict(await claim(bob, TASK, 'inbox.alice'))).toEqual(FORBIDDEN);
+    expect((await open(admin, { session_id: 'inbox.alice' })).status).toBe(200);
+  });
+});
+
+describe('a session to which an admin reassigns a task', () => {
+  it('is opened by its own agent, who controls it', async () => {
+    await claim(bob, TASK, 'sess-bob');
+    const reassigned = await served.request(
+      'POST',
+      `${PROJECT_URL}/tasks/${TASK}/reassign`,
+      { agent_id: 'worker', session_id: 'sess-alice', expected_generation: 1, reason: 'bob is away' },
+      admin.headers,
+    );
+    expect(reassigned.status).toBe(200);
+    expect(verdict(await claim(alice, OTHER_TASK, 'sess-alice'))).toEqual([200, 'GRANTED']);
+    expect(verdict(await claim(bob, OTHER_TASK, 'sess-alice'))).toEqual(FORBIDDEN);
   });
 });
 
 describe('the public key of a session', () => {
-  it('is the one it was opened with: another is refused, the same is fine', async () => {
+  it('is the one it was opened with: another is refused, and the same is accepted', async () => {
     const public_key = newPublicKey();
     expect((await open(alice, { session_id: 'sess-1', public_key })).status).toBe(200);
     expect((await open(alice, { session_id: 'sess-1', public_key })).status).toBe(200);
@@ -169,20 +242,20 @@ describe('the public key of a session', () => {
     expect(second.body.next).toContain('Open a new session');
   });
 
-  it('is not added to a session that was opened without one, and not ignored either', async () => {
+  it('is refused, not ignored, for a session that was opened without one', async () => {
     await claim(alice, TASK, 'sess-1');
     const refused = await open(alice, { session_id: 'sess-1', public_key: newPublicKey() });
     expect(verdict(refused)).toEqual([409, 'PUBLIC_KEY_CONFLICT']);
   });
 
-  it('is not offered by a colleague at all', async () => {
+  it('is refused from another user', async () => {
     await open(alice, { session_id: 'sess-1' });
     expect(verdict(await open(bob, { session_id: 'sess-1', public_key: newPublicKey() }))).toEqual(FORBIDDEN);
   });
 });
 
 describe('an event that an agent appends', () => {
-  it('names the principal that sent it, whatever its payload claims', async () => {
+  it('records the principal that sent it, and may not claim another in its payload', async () => {
     const event = {
       event_type: 'intent_raised',
       agent_id: 'alice-agent',
@@ -197,7 +270,7 @@ describe('an event that an agent appends', () => {
   });
 });
 
-it('in open mode every caller controls every session, as there is only one principal', async () => {
+it('every caller controls every session of an open server, which has only one principal', async () => {
   const openServer = await TestServer.forTest();
   await openServer.plan(TASK);
   const session = { session_id: 'sess-1', user_id: 'alice', project_id: 'shop' };

@@ -32,7 +32,7 @@ function otherSpellings(text: string): string[] {
 const A = 'A-001-core';
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 
-test('a signed command is taken in its one spelling, and refused in every other that decodes alike', async () => {
+test('a signed command is accepted in canonical base64url only, not in other spellings of the same bytes', async () => {
   const harness = await CoordinatorHarness.open('memory');
   await harness.plan(planOf(A));
   const { coordinator } = harness;
@@ -52,7 +52,7 @@ test('a signed command is taken in its one spelling, and refused in every other 
   expect(await coordinator.claimTask(P, { ...body, signature })).toMatchObject({ reason: 'GRANTED' });
 });
 
-test('a public key has one spelling', () => {
+test('a public key is accepted in canonical base64url only', () => {
   const key = publicKeyText(publicKey);
   expect(isPublicKey(key)).toBe(true);
   const others = otherSpellings(key);
@@ -60,7 +60,7 @@ test('a public key has one spelling', () => {
   for (const other of others) expect(isPublicKey(other)).toBe(false);
 });
 
-test('a token has one spelling', async () => {
+test('a token is accepted in canonical base64url only', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'jwks-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const jwks = join(folder, 'jwks.json');

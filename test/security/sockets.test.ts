@@ -12,6 +12,7 @@
  *
  * Not defended: many IPv4 addresses, or many IPv6 networks, can exhaust the total. That is for a firewall or a proxy.
  */
+
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -20,15 +21,16 @@ import { z } from 'zod';
 import { createApp } from '../../src/server/app.js';
 import { OPEN_PRINCIPAL } from '../../src/server/auth/principal.js';
 import { RateLimiter } from '../../src/server/auth/rate-limit.js';
+import { BodyMemory } from '../../src/server/body-memory.js';
 import { listen } from '../../src/server/listen.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from '../../src/server/listen-settings.js';
 import { problemResponse } from '../../src/server/response.js';
-import { defineRoute, type ServerContext } from '../../src/server/route.js';
+import type { Route, ServerContext } from '../../src/server/route.js';
 import { LASTING_CREDENTIALS } from '../../src/server/testing/credentials.js';
 import { TestServer } from '../../src/server/testing/test-server.js';
 
 /** A route that takes a small body and responds with a large one. */
-const ECHO = defineRoute({
+const ECHO: Route = {
   id: 'echo',
   method: 'POST',
   path: '/echo',
@@ -37,10 +39,10 @@ const ECHO = defineRoute({
   body: { kind: 'json', schema: z.unknown(), bytes_max: 10 },
   reply: z.object({}),
   run: async () => ({ status: 200, headers: {}, body: 'x'.repeat(32 * 1024 * 1024) }),
-});
+};
 
 /** A route that refuses every credential. */
-const GUARDED = defineRoute({
+const GUARDED: Route = {
   id: 'guarded',
   method: 'GET',
   path: '/guarded',
@@ -48,7 +50,7 @@ const GUARDED = defineRoute({
   summary: 'Guarded',
   reply: z.object({}),
   run: async () => problemResponse('UNAUTHENTICATED', 'This credential is not valid.'),
-});
+};
 
 /** Longer than any test takes: each test shortens only the timeout that it is about. */
 const NEVER_MS = 3600_000;
@@ -67,6 +69,7 @@ async function begin(settings: Partial<ListenSettings>) {
     routes: [ECHO, GUARDED],
     authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
+    bodyMemory: new BodyMemory(),
     log: null,
     errorLog: () => {},
   });
@@ -136,7 +139,7 @@ test('closes a connection that never sends a byte, and counts it', async () => {
 test.each([
   ['does not speak HTTP', 'hello\r\n\r\n', /^HTTP\/1\.1 400 /],
   ['sends a header that is too long', `${REQUEST}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`, /^HTTP\/1\.1 431 /],
-  ['asks for a path that is none', 'GET nothing HTTP/1.1\r\nHost: x\r\n\r\n', /^HTTP\/1\.1 400 /],
+  ['requests an invalid path', 'GET nothing HTTP/1.1\r\nHost: x\r\n\r\n', /^HTTP\/1\.1 400 /],
   [
     'sends a body that is too large',
     `${REQUEST}Content-Length: 20\r\nContent-Type: application/json\r\n\r\n${'1'.repeat(20)}`,
@@ -151,7 +154,7 @@ test.each([
   expect(await reply).toMatch(answer);
 });
 
-test('closes an idle connection whose credential was refused, before the time that others have', async () => {
+test('closes an idle connection after a refused credential earlier than other idle connections', async () => {
   const { listening, closed } = await begin({ linger_ms: 20 });
   const socket = stubborn(listening.port);
   const reply = heardBy(socket);
@@ -190,6 +193,16 @@ test('closes a connection that sends half a header, although the peer keeps its 
   expect(await reply).toMatch(/^HTTP\/1\.1 408 /);
 });
 
+test('closes a connection that sends only empty lines after a request, which restart the timers of Node', async () => {
+  const { listening, closed, dropped } = await begin({ headers_timeout_ms: 500, linger_ms: 500 });
+  const socket = stubborn(listening.port);
+  socket.write('GET /guarded HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  const sending = setInterval(() => socket.write('\r\n'), 10);
+  onTestFinished(() => clearInterval(sending));
+  await closed(0);
+  expect(dropped).toEqual(['silent']);
+});
+
 test.each([
   ['before it has sent anything', ''],
   ['in the middle of a header', `${REQUEST}Content-Le`],
@@ -206,7 +219,7 @@ test('closes a connection whose peer does not finish its body', async () => {
   await closed(0);
 });
 
-test('closes a connection whose peer does not read the answer', async () => {
+test('closes a connection whose peer does not read the response', async () => {
   const { listening, closed } = await begin({ headers_timeout_ms: 200, request_timeout_ms: 200 });
   const socket = stubborn(listening.port);
   socket.pause();
@@ -214,7 +227,7 @@ test('closes a connection whose peer does not read the answer', async () => {
   await closed(0);
 });
 
-test('drops connections over the total limit, counts them, and serves again when there is room', async () => {
+test('drops connections over the total limit, counts them, and serves new ones once others are closed', async () => {
   const { listening, dropped } = await begin({ connections_max: 2 });
   const held = [stubborn(listening.port), stubborn(listening.port)];
   await Promise.all(held.map((socket) => once(socket, 'connect')));
@@ -225,7 +238,7 @@ test('drops connections over the total limit, counts them, and serves again when
   await answered(listening.port);
 });
 
-test('drops connections over the limit of one address, and counts them', async () => {
+test('drops connections over the limit per address, and counts them', async () => {
   const { listening, dropped } = await begin({ connections_per_address_max: 2, exempt_addresses: [] });
   const held = [stubborn(listening.port), stubborn(listening.port)];
   await Promise.all(held.map((socket) => once(socket, 'connect')));
@@ -245,7 +258,7 @@ test.each([
   expect(dropped).toEqual([]);
 });
 
-test('tells the metrics how many connections are open and how many were dropped', async () => {
+test('reports the numbers of open and dropped connections in the metrics', async () => {
   const served = await TestServer.forTest({ listen: { first_byte_timeout_ms: 20 } });
   const silent = connect(served.running.port, '127.0.0.1').resume();
   await once(silent, 'close');

@@ -6,7 +6,8 @@
  * filter that keeps the first member, but takes effect with the last one, which `JSON.parse` keeps.
  *
  * What stops them: one strict parser (`src/core/strict-json.ts`) for HTTP, MCP, inbox files and manifests. A duplicate
- * name in an object is refused, the refusal names it, and nothing happens.
+ * name in an object is refused, the refusal names it, and nothing happens. More than 50,000 objects and arrays in one
+ * command are refused too: parsing a megabyte of them would delay the renewals of others by half a second.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,11 +29,21 @@ describe('over HTTP', () => {
   let served: TestServer;
   beforeAll(async () => {
     served = await TestServer.start();
-    await served.plan('A-001-x');
+    await served.plan('A-001-x', 'B-001-y');
   });
   afterAll(() => served.remove());
 
   const json = { 'content-type': 'application/json' };
+
+  test('a result of very many arrays is refused, and one of very many numbers is not', async () => {
+    const { generation, ...handle } = await served.claim('B-001-y');
+    const submit = (result_data: unknown) =>
+      served.post(`${PROJECT_URL}/results`, { ...handle, generation, result_data });
+    const refused = await submit(Array(100_000).fill([1]));
+    expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST']);
+    expect(refused.body.detail).toContain('objects and arrays');
+    expect((await submit(Array(100_000).fill(1))).body.reason).toBe('ACCEPTED');
+  });
 
   test.each([
     [
@@ -59,7 +70,7 @@ describe('over HTTP', () => {
       '{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}',
       'method',
     ],
-  ])('%s %s with a name twice is refused, and says which', async (method, path, body, name) => {
+  ])('%s %s with a duplicate name is refused, and the error names it', async (method, path, body, name) => {
     const reply = await served.request(method, path, body, json);
     expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
     expect(reply.body.detail).toContain(JSON.stringify(name));
@@ -67,14 +78,14 @@ describe('over HTTP', () => {
     expect(state).toMatchObject({ generation: 0, claim: null });
   });
 
-  test('the same name spelled with an escape is the same name', async () => {
+  test('a name that is spelled with an escape counts as the same name', async () => {
     const body = '{"task_id":"A-001-x","agent_id":"a","session_id":"s","\\u0074ask_id":"A-001-x"}';
     expect((await served.request('POST', `${PROJECT_URL}/claims`, body, json)).body.code).toBe(
       'INVALID_REQUEST',
     );
   });
 
-  test('__proto__ once is an unknown field, and twice a name twice', async () => {
+  test('__proto__ is refused as an unknown field, and twice as a duplicate name', async () => {
     const once = await served.request(
       'POST',
       `${PROJECT_URL}/claims`,
@@ -92,7 +103,7 @@ describe('over HTTP', () => {
   });
 });
 
-test('over MCP on standard input it is answered with an error, and reaches no tool', async () => {
+test('a duplicate name over MCP on standard input gets an error and reaches no tool', async () => {
   const replies: string[] = [];
   const input = new PassThrough();
   const passed = input.pipe(new StrictJsonLines((line) => replies.push(line)));
@@ -108,7 +119,7 @@ test('over MCP on standard input it is answered with an error, and reaches no to
   ]);
 });
 
-test('in an inbox it is no command: it is kept aside with the reason, and nothing is claimed', async () => {
+test('an inbox file with a duplicate name is moved aside with the reason, and nothing is claimed', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   const inbox = workspace.path('events', 'inbox', 'eve');
@@ -123,7 +134,7 @@ test('in an inbox it is no command: it is kept aside with the reason, and nothin
   expect(await site.edgeHistory()).toEqual([]);
 });
 
-test('as a manifest it names no files: what is judged and what is promoted is one reading', () => {
+test('a manifest with a duplicate name is not valid, so none of its files is promoted', () => {
   const manifest = '{"kind":"files","files":[],"files":[{"path":".github/x"}]}';
   expect(parseResultBlob(Buffer.from(manifest))).toBeNull();
 });

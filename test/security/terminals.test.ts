@@ -81,15 +81,15 @@ const READS = [
   'sessions',
 ];
 
-describe('text that an agent left in the log', () => {
-  it.each(READS)('reaches no terminal through gen %s', async (line) => {
+describe('text that an agent wrote to the log', () => {
+  it.each(READS)('is sanitized in the output of gen %s', async (line) => {
     const setting = await attackedServer();
     for (const kind of [TERMINAL, PIPE]) {
       expectPlain(line, await gen({ ...setting, ...kind }, ...line.split(' ')));
     }
   });
 
-  it('is the same value in JSON, with no character that a terminal obeys', async () => {
+  it('keeps its value in JSON, without characters that control a terminal', async () => {
     const setting = await attackedServer();
     const reply = await gen(setting, 'events', '--json');
     expectPlain('events --json', reply);
@@ -146,7 +146,7 @@ describe('text in the files of a workspace', () => {
     'status --gantt',
     'zoom',
     'gaps',
-  ])('reaches no terminal through gen %s', async (line) => {
+  ])('is sanitized in the output of gen %s', async (line) => {
     const setting = await attackedWorkspace();
     for (const kind of [TERMINAL, PIPE]) {
       const { columns: _, ...rest } = setting;
@@ -198,8 +198,8 @@ const CALLS = [
   'task hold B-001-api --reason x',
 ];
 
-describe('what a hostile server answers', () => {
-  it.each(CALLS)('reaches no terminal through gen %s', async (line) => {
+describe('the reply of a hostile server', () => {
+  it.each(CALLS)('is sanitized in the output of gen %s', async (line) => {
     const setting = await attackedServer();
     const url = await lyingServer(setting.env?.GENESIS_URL ?? '');
     for (const kind of [TERMINAL, PIPE]) {
@@ -212,7 +212,7 @@ describe('what a hostile server answers', () => {
     }
   });
 
-  it.each([400, 409, 500])('reaches no terminal as an error with status %i', async (status) => {
+  it.each([400, 409, 500])('is sanitized as an error with status %i', async (status) => {
     const setting = await attackedServer();
     const url = await lyingServer(setting.env?.GENESIS_URL ?? '', status);
     const env = { ...setting.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
@@ -224,7 +224,7 @@ describe('what a hostile server answers', () => {
   });
 });
 
-it('what an agent prints while gen run works with it is made plain, also where a character comes in two parts', async () => {
+it('the output of an agent under gen run is sanitized, also if a character arrives in two chunks', async () => {
   const { setting } = await startPlannedHarness();
   const script = `process.stdout.write(${JSON.stringify(HOSTILE)}); process.stderr.write(Buffer.from([0xc2]));
     setTimeout(() => process.stderr.write(Buffer.from([0x9d, 0x35])), 50);`;
@@ -234,13 +234,13 @@ it('what an agent prints while gen run works with it is made plain, also where a
   expectPlain('run', reply);
 });
 
-it('a word of the command line that no command knows is made plain in what is said of it', async () => {
+it('an unknown argument of the command line is sanitized in the error message', async () => {
   const { setting } = await startPlannedHarness();
   expectPlain('hostile', await gen({ ...setting, ...TERMINAL }, `--${HOSTILE}`));
   expectPlain('hostile', await gen({ ...setting, ...TERMINAL }, 'task', 'show', HOSTILE));
 });
 
-it('nothing in src writes to a terminal but src/cli/io.ts', async () => {
+it('only src/cli/io.ts writes to a terminal', async () => {
   const files = await readdir('src', { recursive: true });
   const sources = files.filter(
     (name) => /\.tsx?$/.test(name) && !/\.test\.ts$|testing|\.child\.ts$/.test(name),

@@ -1,10 +1,13 @@
 /**
- * Two ways to get more from a server than its operator meant to give.
+ * Three ways to get more from a server than its operator meant to give.
  *
  * Who: someone who once gets a token from a real issuer: a former employee, or a service whose tokens are short-lived
  * so that a stolen one soon becomes worthless.
  * What they want: a token dated in the future, whose lifetime looks short while it is valid for years.
  * What stops them: a token with an issue time in the future is refused, and its remaining lifetime is limited too.
+ *
+ * Who: someone who gets a claim of a token written twice, where a gateway before the server reads the first one.
+ * What stops them: the JSON of a token is read as strictly as a body.
  *
  * Who: a web page, opened in a browser on the machine where an open server runs.
  * What they want: to send requests to loopback, with forms, images and navigation, which carry no `Origin` header.
@@ -34,7 +37,7 @@ describe('a token', () => {
     return served.request('GET', `${TENANT_URL}/limits`, undefined, bearer(token));
   }
 
-  it('that was issued now and expires within the limit works', async () => {
+  it('is accepted if it was issued now and expires within the limit', async () => {
     expect((await use(nowSeconds(), nowSeconds() + 600)).status).toBe(200);
   });
 
@@ -42,16 +45,33 @@ describe('a token', () => {
     ['ten years', 10 * YEAR_SECONDS],
     ['an hour', 3600],
     ['a minute', 60],
-  ])('that is dated %s into the future is refused, however short its own lifetime is', async (_, ahead) => {
+  ])('is refused if it was issued %s in the future, however short its lifetime is', async (_, ahead) => {
     const iat = nowSeconds() + ahead;
     const { status, body } = await use(iat, iat + 600);
     expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED']);
     expect(body.detail).toContain('iat');
   });
 
-  it('that is dated beyond all numbers is refused', async () => {
+  it('is refused if its issue time is the largest number', async () => {
     const { status } = await use(Number.MAX_VALUE, nowSeconds() + 10 * YEAR_SECONDS);
     expect(status).toBe(401);
+  });
+});
+
+describe('a token with a claim twice', () => {
+  it('is refused: a gateway that keeps the first one would see another tenant', async () => {
+    const issuer = await startIssuer();
+    const served = await TestServer.forTest({ auth: { jwt: issuer.jwt } });
+    const claims = { iss: issuer.jwt.issuer, aud: issuer.jwt.audience, sub: 'mallory', role: 'admin' };
+    const times = { iat: nowSeconds(), exp: nowSeconds() + 600 };
+    const fields = JSON.stringify({ ...claims, ...times, tenant_id: 'acme' }).slice(1);
+    const limitsWith = async (payload: string) =>
+      served.request('GET', `${TENANT_URL}/limits`, undefined, bearer(await issuer.signText(payload)));
+    expect((await limitsWith(`{${fields}`)).status).toBe(200);
+    const refused = await limitsWith(`{"tenant_id":"other",${fields}`);
+    expect([refused.status, refused.body.code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(refused.body.detail).toContain('tenant_id');
+    await issuer.remove();
   });
 });
 
@@ -85,19 +105,19 @@ describe('an open server', () => {
     },
   );
 
-  it('refuses a request with two answers to where it comes from', async () => {
+  it('refuses a request with two different Sec-Fetch-Site headers', async () => {
     expect(await asBrowser('/metrics', { 'sec-fetch-site': ['same-origin', 'cross-site'] })).toBe(403);
   });
 
   it.each(['same-origin', 'none'])(
-    'serves its own page and a person, with Sec-Fetch-Site: %s',
+    'serves its own page and direct navigation, with Sec-Fetch-Site: %s',
     async (site) => {
       expect(await asBrowser('/', { 'sec-fetch-site': site })).toBe(200);
       expect(await asBrowser('/metrics', { 'sec-fetch-site': site })).toBe(200);
     },
   );
 
-  it('serves a program, which sends no such header', async () => {
+  it('serves a program that sends no such header', async () => {
     expect(await asBrowser('/metrics', {})).toBe(200);
   });
 });

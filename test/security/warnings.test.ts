@@ -46,7 +46,7 @@ function calls(count: number): { one(): void; all: Promise<void> } {
   };
 }
 
-it('many calls that wait for work at once make the server give no warning', async () => {
+it('many concurrent calls that wait for work cause no Node warning in the server', async () => {
   const warned = expectNoWarning();
   const server = await TestServer.forTest();
   await server.plan(A);
@@ -60,7 +60,11 @@ it('many calls that wait for work at once make the server give no warning', asyn
   });
   const replies = Promise.allSettled(
     Array.from({ length: MANY }, (_, at) =>
-      server.post(`${PROJECT_URL}/next`, { agent_id: `a${at}`, session_id: `w${at}`, wait_seconds: 30 }),
+      server.requestOverSocket('POST', `${PROJECT_URL}/next`, {
+        agent_id: `a${at}`,
+        session_id: `w${at}`,
+        wait_seconds: 30,
+      }),
     ),
   );
   await waiting.all;
@@ -74,7 +78,7 @@ it('many calls that wait for work at once make the server give no warning', asyn
   await server.restart();
 });
 
-it('an agent that works on many tasks at once, and ends by one signal, gets no warning', async () => {
+it('an agent that works on many tasks concurrently with one abort signal causes no Node warning', async () => {
   const warned = expectNoWarning();
   const { genesis, direct } = await openClientHarness(planOf({ A: MANY }));
   const stop = new AbortController();

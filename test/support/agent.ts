@@ -1,10 +1,11 @@
 import { type Caller, type ClaimResult, OPEN_CALLER, type Problem } from '../../src/coordinator/index.js';
 import type {
   GateResult,
+  NoteResult,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../src/coordinator/wire/index.js';
+} from '../../src/core/contract/claims.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { type CoordinatorHarness, P, unwrap } from './coordinator-harness.js';
 
@@ -14,6 +15,11 @@ interface TestHandle {
   readonly generation: number;
   readonly claim_id: string;
 }
+
+type KeyOf<Union> = Union extends unknown ? keyof Union : never;
+type FieldOf<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Union[Key] : undefined) : never;
+/** A reply whose fields a test can read without asking first which reply it is. */
+export type AllFields<Union> = { readonly [Key in KeyOf<Union>]: FieldOf<Union, Key> };
 
 /** An agent in a session that remembers the handles it was granted, including expired ones. */
 export class HarnessAgent {
@@ -30,10 +36,10 @@ export class HarnessAgent {
     this.caller = { ...OPEN_CALLER, user_id };
   }
 
-  async claims(taskId: string, extraFields: Record<string, unknown> = {}): Promise<ClaimResult> {
+  async claims(taskId: string, extraFields: Record<string, unknown> = {}): Promise<AllFields<ClaimResult>> {
     const reply = unwrap(await this.tryClaim(taskId, extraFields));
     this.remember(reply);
-    return reply;
+    return reply as AllFields<ClaimResult>;
   }
 
   tryClaim(task_id: string, extraFields: Record<string, unknown> = {}): Promise<ClaimResult | Problem> {
@@ -61,13 +67,13 @@ export class HarnessAgent {
     });
   }
 
-  async next(extraFields: Record<string, unknown> = {}): Promise<ClaimResult> {
+  async next(extraFields: Record<string, unknown> = {}): Promise<AllFields<ClaimResult>> {
     const { agent_id, session_id } = this;
     const reply = unwrap(
       await this.harness.coordinator.next(this.scope, { agent_id, session_id, ...extraFields }, this.caller),
     );
     this.remember(reply);
-    return reply;
+    return reply as AllFields<ClaimResult>;
   }
 
   async renews(taskId: string, extraFields: Record<string, unknown> = {}): Promise<RenewalResult> {
@@ -84,9 +90,10 @@ export class HarnessAgent {
     taskId: string,
     result_data: unknown = { by: this.agent_id },
     extraFields: Record<string, unknown> = {},
-  ): Promise<SubmissionResult> {
+  ): Promise<AllFields<SubmissionResult>> {
     const body = { ...this.handle(taskId), result_data, ...extraFields };
-    return unwrap(await this.harness.coordinator.submitResult(this.scope, body, this.caller));
+    const reply = unwrap(await this.harness.coordinator.submitResult(this.scope, body, this.caller));
+    return reply as AllFields<SubmissionResult>;
   }
 
   async suspends(taskId: string, extraFields: Record<string, unknown> = {}): Promise<GateResult> {
@@ -100,7 +107,7 @@ export class HarnessAgent {
     );
   }
 
-  async notes(taskId: string, text: string): Promise<ReleaseResult> {
+  async notes(taskId: string, text: string): Promise<NoteResult> {
     return unwrap(
       await this.harness.coordinator.note(this.scope, { ...this.handle(taskId), text }, this.caller),
     );

@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import type { TestProject } from 'vitest/node';
+import { copyAssets } from '../../scripts/assets.js';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -40,5 +41,6 @@ export async function buildProgram(source: string, folder: string): Promise<void
     format: 'esm',
     logLevel: 'error',
   });
+  copyAssets(source, join(folder, 'dist'));
   await cp('package.json', join(folder, 'package.json'));
 }

@@ -137,11 +137,11 @@ function compare(when: string, first: number, left: GroupReadings, right: GroupR
 
 /** Runs groups of sequences on both stores. `isWhole`: together they must produce every one of REQUIRED_OUTCOMES. */
 export function describeEqualStores(groups: readonly number[], isWhole = true): void {
-  describe('memory and file store cannot be told apart', () => {
+  describe('the memory store and the file store', () => {
     const seenOutcomes = new Set<string>();
 
     test.each(groups)(
-      'by a hundred random sequences from %i on, nor can a store and itself opened again',
+      'give the same replies to a hundred random sequences from %i on, and the same state after a restart',
       async (first) => {
         const random = new SeededRandom(first + 1);
         const memory = await ClientGroup.open('memory', first);
@@ -167,7 +167,7 @@ export function describeEqualStores(groups: readonly number[], isWhole = true): 
       },
     );
 
-    test.runIf(isWhole)('and the sequences met every outcome worth comparing', () => {
+    test.runIf(isWhole)('are compared on every required outcome', () => {
       expect(REQUIRED_OUTCOMES.filter((reason) => !seenOutcomes.has(reason))).toEqual([]);
     });
   });

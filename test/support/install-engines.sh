@@ -26,9 +26,9 @@ fi
 
 if ((${#packages[@]} > 0)); then
   if ! has apt-get; then
-    echo "Install the programs of these Debian packages with your package manager: ${packages[*]}" >&2
-    echo 'Tests of what is missing are skipped. Instead of a program, an engine can be given by its address:' >&2
-    echo 'GENESIS_TEST_MYSQL, GENESIS_TEST_REDIS, GENESIS_TEST_DYNAMODB, GENESIS_TEST_POSTGRES (see CONTRIBUTING.md).' >&2
+    echo "apt-get was not found. Install these Debian packages, or their equivalents, yourself: ${packages[*]}" >&2
+    echo 'Tests whose programs are missing are skipped. To test with an engine that runs already, set its URL in' >&2
+    echo 'GENESIS_TEST_MYSQL, GENESIS_TEST_REDIS, GENESIS_TEST_DYNAMODB or GENESIS_TEST_POSTGRES (CONTRIBUTING.md).' >&2
   else
     sudo=()
     [[ $EUID == 0 ]] || sudo=(sudo)
@@ -43,5 +43,5 @@ if [[ $(uname -s) == Linux ]]; then
   # --os and --cpu choose among optional packages: this one is for x64 also where the machine is not.
   npm ci --prefix test/support/dynamodb-engine --os=linux --cpu=x64 --no-audit --no-fund
 else
-  echo 'The DynamoDB-compatible server runs on Linux only; its tests are skipped unless GENESIS_TEST_DYNAMODB names one.'
+  echo 'The DynamoDB-compatible server needs Linux. Set GENESIS_TEST_DYNAMODB to a URL, or its tests are skipped.'
 fi

@@ -30,7 +30,7 @@ export async function callTool(
   const [first] = result.content;
   const text = first?.type === 'text' ? first.text : '';
   const reply = JSON.parse(text) as McpToolReply;
-  if (JSON.stringify(result.structuredContent) !== text) throw new Error(`two different replies: ${text}`);
+  if (JSON.stringify(result.structuredContent) !== text) throw new Error(`Reply forms differ: ${text}`);
   return result.isError === true ? { ...reply, is_error: true } : reply;
 }
 

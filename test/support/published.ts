@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { copyAssets } from '../../scripts/assets.js';
 
 const run = promisify(execFile);
 
@@ -58,6 +59,7 @@ export const PACKAGE = 'node_modules/genesis-fleet';
 async function build(outDir: string): Promise<void> {
   const tsc = resolve('node_modules/typescript/bin/tsc');
   await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', outDir]);
+  copyAssets('src', outDir);
 }
 
 /** Also copies files that must not be published, so that only the manifest keeps them out. */

@@ -44,9 +44,9 @@ function compareKind(
   const inLog = new Set([...logged.values()].flat());
   const acknowledged = new Set(replies.map(describeRecord));
   for (const record of acknowledged)
-    if (!inLog.has(record)) faults.push(`${record}: told ${kind}, lost from the log`);
+    if (!inLog.has(record)) faults.push(`${record}: confirmed as ${kind}, but not in the log`);
   const unacknowledged = [...inLog].filter((record) => !acknowledged.has(record));
   if (unacknowledged.length > unanswered)
-    faults.push(...unacknowledged.map((record) => `${record}: ${kind}, and its agent was not told`));
+    faults.push(...unacknowledged.map((record) => `${record}: ${kind} in the log, but not confirmed`));
   return faults;
 }

@@ -21,7 +21,7 @@ export async function plannedTasks(url: string, count: number, name = 'project')
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ tracks }),
     });
-    if (!reply.ok) throw new Error(`the plan was refused: ${await reply.text()}`);
+    if (!reply.ok) throw new Error(`The plan was refused: ${await reply.text()}`);
     for (const { id } of Object.values(tracks).flat()) tasks.push({ path, project_id, task_id: id });
   }
   return tasks;

@@ -36,7 +36,7 @@ export class ClaimLimitCheck {
       if (claimEventKindOf(event.event_type) !== 'granted') continue;
       const byMs = clock.atMost(this.timeline.latestMs[logIndex] as number);
       if ((this.overUntilMs[logIndex] as number) <= byMs) continue;
-      const message = `${describeEvent(event)} is one live claim more than the ${this.max} there may be`;
+      const message = `${describeEvent(event)} exceeds the limit of ${this.max} live claims`;
       found.push(violation('LIMIT', message, [], [event]));
     }
     return found;

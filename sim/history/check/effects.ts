@@ -65,14 +65,14 @@ class EffectMatcher implements CallEffects {
         const [first] = possible;
         if (first !== undefined) this.causedBy.set(effect, first);
         if (calls[0] === undefined || !matchesRequest(effect, calls[0].request)) {
-          this.report('UNASKED', `${describeEvent(effect)} was never asked for so`, calls, [effect]);
+          this.report('UNASKED', `${describeEvent(effect)} matches no request`, calls, [effect]);
         }
       }
       if (calls.length > 0 && possible.length === 0) {
         const names = effects.map(describeEvent).join(' and ');
         this.report(
           'DONE_ALL_THE_SAME',
-          `${names}, though no call of its request can have led to it`,
+          `the log has ${names}, but no call of its request can have caused it`,
           calls,
           effects,
         );
@@ -97,7 +97,7 @@ class EffectMatcher implements CallEffects {
             : this.effectFor(call.request);
         if (effect !== undefined) this.checkReply(call, effect);
         else if (durable) {
-          this.report('LOST', `${call.request.operation} was told as done and is not in the log`, [call]);
+          this.report('LOST', `${call.request.operation} was confirmed but is not in the log`, [call]);
         }
       }
     }
@@ -118,7 +118,7 @@ class EffectMatcher implements CallEffects {
   private checkReply(call: RecordedCall, effect: EventEnvelope): void {
     const mismatch = difference(call, effect);
     if (mismatch !== null)
-      this.report('TOLD_WRONG', `${mismatch}, says ${describeEvent(effect)}`, [call], [effect]);
+      this.report('TOLD_WRONG', `${mismatch}; the log has ${describeEvent(effect)}`, [call], [effect]);
     const first = this.acknowledgedBy.get(effect);
     if (first === undefined || call.returned_ms < first.returned_ms) this.acknowledgedBy.set(effect, call);
   }
@@ -159,14 +159,14 @@ const matchesRequest = (event: EventEnvelope, request: HistoryRequest): boolean 
 function difference({ request, answer }: RecordedCall, event: EventEnvelope): string | null {
   if (answer.kind !== 'ok') return null;
   const { told } = answer;
-  if (event.session_id !== request.session_id) return `it was not ${request.session_id}`;
+  if (event.session_id !== request.session_id) return `the reply went to session ${request.session_id}`;
   if (request.sha256 !== null && event.payload.result_sha256 !== request.sha256)
-    return 'it was another result';
+    return 'the request had another result';
   if (told.generation !== undefined && told.generation !== event.generation) {
-    return `it was not generation ${told.generation}`;
+    return `the reply names generation ${told.generation}`;
   }
   if (told.expires_at !== undefined && told.expires_at !== event.payload.expires_at) {
-    return `the lease did not end at ${told.expires_at}`;
+    return `the reply says that the lease ends at ${told.expires_at}`;
   }
   return null;
 }

@@ -31,7 +31,7 @@ export class LogTimeline {
   constructor(
     readonly events: readonly EventEnvelope[],
     effects: CallEffects,
-    private readonly judge: PolicyAwareLogChecker,
+    private readonly checker: PolicyAwareLogChecker,
   ) {
     const size = events.length + 2;
     this.earliestMs = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
@@ -39,7 +39,7 @@ export class LogTimeline {
     for (const [index, event] of events.entries()) {
       const invokedMs = effects.causedBy.get(event)?.invoked_ms ?? Number.NEGATIVE_INFINITY;
       this.earliestMs[index + 1] = Math.max(this.earliestMs[index] as number, invokedMs);
-      judge.checkEvent(event);
+      checker.checkEvent(event);
       this.applyEvent(event, index + 1);
     }
     for (let logIndex = events.length; logIndex > 0; logIndex -= 1) {
@@ -75,14 +75,14 @@ export class LogTimeline {
     const current = states[states.length - 1] as SubjectState;
     current.to = logIndex;
     const head = evolve(current.head, event);
-    const next = { from: logIndex, to: this.events.length + 1, head, rules: this.judge.rulesOf(subject) };
+    const next = { from: logIndex, to: this.events.length + 1, head, rules: this.checker.rulesOf(subject) };
     states.push(next);
     this.stateFrom[logIndex] = next;
     this.states.set(subject, states);
   }
 
   private initialState(subject: string, to: number): SubjectState {
-    return { from: 0, to, head: emptyHead(subject), rules: this.judge.rulesOf(subject) };
+    return { from: 0, to, head: emptyHead(subject), rules: this.checker.rulesOf(subject) };
   }
 }
 

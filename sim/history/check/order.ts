@@ -24,7 +24,7 @@ export function checkOrder(
       firstAcknowledged.call.returned_ms < cause.invoked_ms
     ) {
       const [later, earlier] = [describeEvent(firstAcknowledged.event), describeEvent(event)];
-      const message = `${later} was told of before ${earlier} was asked for, and comes after it`;
+      const message = `${later} was confirmed before ${earlier} was requested, but comes after it in the log`;
       found.push(
         violation('ORDER', message, [firstAcknowledged.call, cause], [firstAcknowledged.event, event]),
       );

@@ -34,8 +34,10 @@ export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalE
       .filter(({ from }) => !isAfterOwnGrant(call, from, evidence));
     const window = { first, last, call };
     if (states.some((state) => justifies(state, window, evidence, ids(subject)))) return [];
-    const shown = states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own already';
-    const message = `${call.request.operation} of ${subject} was refused ${call.answer.reason}, and at no moment between question and answer was that so: it was ${shown}`;
+    const shown = states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own claim';
+    const message =
+      `${call.request.operation} of ${subject} was refused with ${call.answer.reason}, ` +
+      `which held at no time between request and reply: the state was ${shown}`;
     return [violation('NO_REASON', message, [call])];
   });
 }
@@ -175,6 +177,6 @@ function describeState({ from, head, rules }: SubjectState): string {
   const { phase, generation, claim } = head;
   if (claim === null) return 'never claimed';
   const untilMs = lapsesAtMs(claim, rules);
-  const until = Number.isFinite(untilMs) ? isoTime(untilMs) : 'for good';
+  const until = Number.isFinite(untilMs) ? isoTime(untilMs) : 'a human frees it';
   return `${phase}, generation ${generation} ${claim.state} by ${claim.agent_id} until ${until} (event ${from})`;
 }

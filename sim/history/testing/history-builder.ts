@@ -10,7 +10,7 @@ import type { HistoryRequest, RecordedCall, RecordedOutcome, RecordedReplyFields
 
 export const LIMITS: Limits = { ...DEFAULT_LIMITS, min_lease_duration_seconds: 1, max_concurrent_claims: 2 };
 const RULES = rulesFor('task', DEFAULT_POLICY, LIMITS, 0);
-const STORE_AHEAD_MS = 1_700_000_000_000;
+const STORE_EPOCH_MS = 1_700_000_000_000;
 
 /** A handle as its holder has it. */
 export interface BuiltHandle {
@@ -115,7 +115,7 @@ export class HistoryBuilder {
     request: HistoryRequest,
     { at, decided = at + 10, returned = decided + 10 }: CallTiming,
   ): RecordedCall {
-    const decision = this.decide(request, STORE_AHEAD_MS + decided);
+    const decision = this.decide(request, STORE_EPOCH_MS + decided);
     this.appendEvents(decision, request);
     const call = {
       number: this.calls.length + 1,

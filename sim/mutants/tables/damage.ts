@@ -8,9 +8,9 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'trailing-space-switches-digest-off',
     file: 'src/stores/file/recovery.ts',
-    find: 'if (unexplained !== null) throw',
-    replace: 'if (unexplained === -1) throw',
-    why: 'Whoever has the disk rewrites a payload, ends it with a space, and the server believes it.',
+    find: 'if (unexplained !== undefined) throw',
+    replace: 'if (unexplained?.offset === -1) throw',
+    why: 'A payload that was rewritten on disk and padded with a space is accepted.',
     tests: DAMAGE_TESTS,
   },
   {
@@ -18,7 +18,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: LOG_READER,
     find: 'if (isRedacted && !(await isExplainedRedaction(log, event))) {',
     replace: 'if (isRedacted && event.position < 0) {',
-    why: 'The same for lines before a snapshot, which are read only when somebody asks for them.',
+    why: 'The same for lines before a snapshot, which are read only on request.',
     tests: DAMAGE_TESTS,
   },
   {
@@ -26,7 +26,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: LOG_READER,
     find: 'if (missing !== undefined) throw',
     replace: 'if (missing === -1) throw',
-    why: 'A log that was cut is answered as if it had always been shorter.',
+    why: 'A truncated log is served as if it were complete.',
     tests: DAMAGE_TESTS,
   },
   {
@@ -34,7 +34,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queue/store-problem.ts',
     find: 'if (!(error instanceof LogDamaged)) return null;',
     replace: 'if (!(error instanceof LogDamaged) || error.damage.line > 0) return null;',
-    why: 'Agents repeat their commands for ever, and nobody learns that the log is damaged.',
+    why: 'Agents retry their commands for ever, and nothing reports that the log is damaged.',
     tests: DAMAGE_TESTS,
   },
   {
@@ -42,7 +42,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queries/feed.ts',
     find: 'if (end >= position) return null;',
     replace: 'if (end >= 0) return null;',
-    why: 'After a restored backup every listener waits in silence for positions that were given to others.',
+    why: 'After a restored backup followers wait for positions that now belong to other events.',
     tests: DAMAGE_TESTS,
   },
 ];

@@ -10,7 +10,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     file: WRITER,
     find: 'byte === NEWLINE ? count + 1 : count',
     replace: 'byte === NEWLINE ? count : count',
-    why: 'Lines that a full disk does not take are missing, and nothing shows it.',
+    why: 'Lines lost to a full disk are not counted.',
     tests: WRITER_TESTS,
   },
   {
@@ -18,7 +18,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     file: WRITER,
     find: 'if (this.pendingChars + line.length > this.settings.waiting_chars_max) {',
     replace: 'if (this.pendingChars < 0) {',
-    why: 'The lines for a log that nobody reads fill the memory.',
+    why: 'The lines of a log without a reader fill the memory.',
     tests: WRITER_TESTS,
   },
   {
@@ -26,7 +26,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     file: WRITER,
     find: "if (this.isTorn) await this.writeSome(Buffer.from('\\n'));",
     replace: '',
-    why: 'The first line after a full disk is appended to half of another.',
+    why: 'The first line after a full disk is appended to an incomplete line.',
     tests: WRITER_TESTS,
   },
   {
@@ -34,7 +34,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     file: WRITER,
     find: 'if (!isFull || this.isClosing) throw error;',
     replace: 'if (!isFull || (this.isClosing && this.isFailing)) throw error;',
-    why: 'A server whose log is not read does not stop.',
+    why: 'A server whose log has no reader does not shut down.',
     tests: WRITER_TESTS,
   },
   {
@@ -42,7 +42,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     file: 'src/server/log/logs.ts',
     find: '        this.lostInSinks += 1;\n',
     replace: '        this.lostInSinks += 0;\n',
-    why: 'What a failing log of an embedder loses is not counted.',
+    why: 'Lines lost by a failing log function of an embedder are not counted.',
     tests: ['src/server/log/logs.test.ts'],
   },
   {
@@ -58,7 +58,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     file: 'src/server/app.ts',
     find: 'for (const sink of new Set([errorLog, log])) sink?.(line);',
     replace: 'log?.(line);',
-    why: 'Without an access log the id in a 500 leads to nothing.',
+    why: 'Without an access log the id in a 500 response cannot be found in any log.',
     tests: ['src/server/app.test.ts'],
   },
 ];

@@ -26,7 +26,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "return authority === 'escalate' || convergence?.needs_human === true;",
     replace: "return authority === 'escalate';",
-    why: 'A result that a human must see converges unseen.',
+    why: 'A result that requires human review converges without it.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -34,7 +34,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "  if (facts.authority === 'reject' && !isApproved(head, command)) return 'OUTSIDE_AUTHORITY';\n",
     replace: '',
-    why: 'A role converges an edge that it may not.',
+    why: 'A role converges an edge that it has no authority for.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -42,7 +42,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: CONVERGENCE_FACTS,
     find: 'claimedRole === HUMAN_ROLE && reported.caller.may_review',
     replace: 'claimedRole === HUMAN_ROLE',
-    why: 'An agent calls itself human, and every gate is open.',
+    why: 'An agent reports itself as human and passes every gate.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -58,7 +58,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: CLAIM,
     find: "  if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };\n",
     replace: '',
-    why: 'Two agents work where one was promised to be alone.',
+    why: 'Two agents work where exclusive access was granted to one.',
     tests: EDGE_TESTS,
   },
   {
@@ -66,7 +66,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: EDGE_FACTS,
     find: 'if (touchedModules(methodology.modules, feature_id) !== null) transaction.markRulesChanged();',
     replace: '',
-    why: 'Two coordinators grant work on the same modules in the same moment.',
+    why: 'Two coordinators grant work on the same modules at the same time.',
     tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
   {
@@ -74,7 +74,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: CONFIGURE,
     find: 'else transaction.markRulesChanged();',
     replace: 'else void 0;',
-    why: 'Another coordinator goes on granting what the project no longer has.',
+    why: 'Another coordinator continues to grant edges that the project no longer has.',
     tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
 ];

@@ -2,8 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const CLAIM = 'src/core/claims/decide/claim.ts';
 const SUBMIT = 'src/core/claims/decide/submit.ts';
-const RENEW = 'src/core/claims/decide/renew.ts';
-const RELEASE = 'src/core/claims/decide/release.ts';
+const HOLDER_COMMANDS = 'src/core/claims/decide/holder-commands.ts';
 const HANDLE = 'src/core/claims/decide/handle.ts';
 const OPERATE = 'src/core/claims/decide/operator-commands.ts';
 const REVIEW = 'src/core/claims/decide/review.ts';
@@ -16,29 +15,30 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "  if (handle.generation < head.generation) return 'STALE_GENERATION';\n",
     replace: '',
-    why: 'A zombie’s result counts although somebody else was granted the work.',
+    why: 'The result of a zombie is accepted although another agent was granted the task.',
   },
   {
     name: 'submit-under-a-future-generation',
     file: SUBMIT,
     find: "  if (handle.generation > head.generation) return 'FUTURE_GENERATION';\n",
     replace: '',
-    why: 'A forged generation opens the claim.',
+    why: 'A forged generation is accepted for the claim.',
   },
   {
     name: 'renew-under-any-generation',
-    file: RENEW,
+    file: HOLDER_COMMANDS,
     find: "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, command.handle, ctx);",
     replace:
       "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, ctx);",
-    why: 'A zombie prolongs its successor’s lease.',
+    why: 'A zombie renews the lease of its successor.',
   },
   {
     name: 'release-under-any-generation',
-    file: RELEASE,
-    find: 'const fault = handleFault(head, command.handle, ctx);',
-    replace: 'const fault = handleFault(head, { ...command.handle, generation: head.generation }, ctx);',
-    why: 'A zombie gives away its successor’s claim.',
+    file: HOLDER_COMMANDS,
+    find: "replay(head, 'RELEASED');\n  const fault = handleFault(head, command.handle, ctx);",
+    replace:
+      "replay(head, 'RELEASED');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, ctx);",
+    why: 'A zombie releases the claim of its successor.',
   },
   {
     name: 'session-not-compared',
@@ -59,42 +59,42 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: CLAIM,
     find: 'if (isLive(head, now_ms, rules)) {',
     replace: 'if (isLive(head, now_ms, rules) && head.generation < 0) {',
-    why: 'Two agents hold the same work at once.',
+    why: 'Two agents hold the same task at once.',
   },
   {
     name: 'grant-without-a-new-generation',
     file: CLAIM,
     find: 'const actor = actorOf(command, head.generation + 1);',
     replace: 'const actor = actorOf(command, Math.max(head.generation, 1));',
-    why: 'After a takeover the old holder’s generation is still the right one.',
+    why: 'After a takeover the generation of the old holder is still valid.',
   },
   {
     name: 'grant-after-completion',
     file: CLAIM,
     find: "  if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };\n",
     replace: '',
-    why: 'Work that is done is done again.',
+    why: 'A completed task is granted again.',
   },
   {
     name: 'grant-before-dependencies',
     file: CLAIM,
     find: 'if (facts.waiting_for.length > 0) {',
     replace: 'if (facts.waiting_for.length > 1000) {',
-    why: 'Work begins before what it builds on is there.',
+    why: 'A task starts before its dependencies are complete.',
   },
   {
     name: 'grant-to-a-closed-session',
     file: CLAIM,
     find: "  if (facts.session_closed) return { code: 'SESSION_CLOSED' };\n",
     replace: '',
-    why: 'A session that a human closed goes on working.',
+    why: 'A session that a human closed continues to work.',
   },
   {
     name: 'grant-when-full',
     file: CLAIM,
     find: 'if (facts.reached_limit !== null) return',
     replace: `if (facts.reached_limit === '') return`,
-    why: 'A claim is granted beyond the limit that the store reported, or tried for ever.',
+    why: 'A claim is granted beyond the limit that the store reported, or is retried for ever.',
   },
   {
     name: 'submit-after-completion',
@@ -108,21 +108,21 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "  if (claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return 'NO_CLAIM';\n",
     replace: '',
-    why: 'Whoever was released, or had the work taken away, still delivers.',
+    why: 'A released or superseded holder can still submit a result.',
   },
   {
     name: 'late-result-accepted-where-refused',
     file: SUBMIT,
     find: 'return isLapsed(head, ctx.now_ms, ctx.rules);\n}',
     replace: 'return false;\n}',
-    why: 'A project that refuses late work gets it all the same.',
+    why: 'A project that refuses late results gets them anyway.',
   },
   {
     name: 'dependency-change-unnoticed',
     file: SUBMIT,
     find: "  if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';\n",
     replace: '',
-    why: 'A result counts that was made from results which no longer do.',
+    why: 'A result is accepted although its inputs are no longer valid.',
   },
   {
     name: 'gate-walked-around',
@@ -136,42 +136,42 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: REVIEW,
     find: '  gate.iteration === command.iteration &&\n  gate.candidate_sha256 === command.candidate_sha256;',
     replace: '  gate.iteration === command.iteration;',
-    why: 'A decision counts for a candidate that nobody looked at.',
+    why: 'A review counts for a candidate that was not reviewed.',
   },
   {
     name: 'renew-after-expiry',
-    file: RENEW,
+    file: HOLDER_COMMANDS,
     find: `  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);\n  // The lease`,
     replace: '  // The lease',
-    why: 'A claim that everybody may take comes back to life.',
+    why: 'A claim that others can already take over becomes active again.',
   },
   {
     name: 'renewal-not-written',
-    file: RENEW,
+    file: HOLDER_COMMANDS,
     find: 'const builder = new DecisionBuilder(head, ctx);\n  const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;',
     replace: `if (claim.leaseSeconds !== null) return replay(head, 'RENEWED', { expires_at_ms: ctx.now_ms + claim.leaseSeconds * 1000 });\n  const builder = new DecisionBuilder(head, ctx);\n  const leaseSeconds = command.leaseSeconds ?? claim.leaseSeconds;`,
-    why: 'The holder is told of a lease that nobody else knows of.',
+    why: 'The holder gets a lease that is not in the log.',
   },
   {
     name: 'sweeper-ends-a-held-claim',
     file: EXPIRE,
     find: "disposition: 'held',",
     replace: "disposition: 'eligible',",
-    why: 'The sweeper takes away what the policy says stays held.',
+    why: 'The sweeper expires claims that the policy keeps held.',
   },
   {
     name: 'operator-does-not-name-the-generation',
     file: OPERATE,
-    find: 'head.generation !== command.expected_generation;',
-    replace: 'head.generation < command.expected_generation;',
-    why: 'A human ends a claim that they never saw.',
+    find: 'head.generation !== command.expected_generation)',
+    replace: 'head.generation < command.expected_generation)',
+    why: 'A human ends a claim of a generation that they have not seen.',
   },
   {
     name: 'adopt-without-a-new-generation',
     file: OPERATE,
     find: 'emitGrant(\n    builder,\n    {\n      ...grantee,',
     replace: 'if (head.generation === 0) emitGrant(\n    builder,\n    {\n      ...grantee,',
-    why: 'The adopted result stands under the generation of somebody else’s claim.',
+    why: 'The adopted result has the generation of another claim.',
   },
   {
     name: 'adopt-over-a-live-claim',

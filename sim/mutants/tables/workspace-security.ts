@@ -24,7 +24,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/core/methodology/definition/asset-path.ts',
     find: 'if (isWindowsShortName(name)) return',
     replace: 'if (name === null) return',
-    why: 'On Windows a result reaches a closed folder by its second name.',
+    why: 'On Windows a result reaches a protected folder through its short name.',
     tests: PATH_TESTS,
   },
   {
@@ -32,7 +32,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: GUARDED,
     find: '.toUpperCase().toLowerCase()',
     replace: '.toLowerCase()',
-    why: 'A letter that only upper case folds opens a closed folder.',
+    why: 'A letter that only upper-casing folds gives access to a protected folder.',
     tests: PATH_TESTS,
   },
   {
@@ -48,7 +48,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/convergence-facts.ts',
     find: "if (authority.verdict === 'granted') return { authority: 'granted' };",
     replace: "return { authority: 'granted' };",
-    why: 'Where the files of a workspace cannot be read, an agent commands other programs.',
+    why: 'When the files of a workspace cannot be read, an agent can configure other programs.',
     tests: ['test/security/promotion.test.ts'],
   },
   {
@@ -56,7 +56,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/workspace/drafts/promote.ts',
     find: '!accepted.human_approved && isToolConfig(path)',
     replace: 'accepted.human_approved && false',
-    why: 'A log from elsewhere brings hooks that no human approved.',
+    why: 'An imported log brings hooks that no human approved.',
     tests: ['src/workspace/drafts/promote.test.ts'],
   },
   {
@@ -64,7 +64,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: "      payload.decision === 'APPROVED' &&\n",
     replace: '',
-    why: 'What a human turned down is promoted.',
+    why: 'A result that a human rejected is promoted.',
     tests: APPROVAL_TESTS,
   },
   {
@@ -72,7 +72,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: 'payload.candidate_sha256 === accepted.payload.result_sha256',
     replace: 'payload.candidate_sha256 !== undefined',
-    why: 'An approval of harmless files lets others in.',
+    why: 'An approval of harmless files also promotes other files.',
     tests: APPROVAL_TESTS,
   },
   {
@@ -80,7 +80,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: '      seq !== undefined &&\n',
     replace: '',
-    why: 'An agent tells that a human approved, and is believed.',
+    why: 'The claim of an agent that a human approved is trusted.',
     tests: APPROVAL_TESTS,
   },
   {
@@ -88,7 +88,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/cli/output/sanitize.ts',
     find: "return found === '\\r\\n' ? '\\n' : escaped(found);",
     replace: 'return found;',
-    why: 'The text of an agent commands a terminal.',
+    why: 'Text from an agent controls a terminal.',
     tests: ['src/cli/output/sanitize.test.ts'],
   },
   {
@@ -96,7 +96,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/server/auth/private-token.ts',
     find: 'timingSafeEqual(digestOf(given), expected) ?',
     replace: 'timingSafeEqual(digestOf(given), expected) || given.length >= 0 ?',
-    why: 'Every user of the machine is operator of the workspace.',
+    why: 'Every user of the machine has the role operator in the workspace.',
     tests: LISTENER_TESTS,
   },
   {
@@ -104,7 +104,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/workspace/regular-file.ts',
     find: "return (mode & 0o077) === 0 ? null : 'open_to_others';",
     replace: 'return null;',
-    why: 'A file that others can write sends the commands of this user, and their tokens, to a port of theirs.',
+    why: 'A file writable by others sends the commands and tokens of this user to another port.',
     tests: LISTENER_TESTS,
   },
 ];

@@ -1,18 +1,13 @@
 import { Argument, type Command } from 'commander';
-import type { AddCommands } from '../command-action.js';
+import type { AddCommands } from '../command.js';
 import type { CommandContext } from '../context.js';
-import {
-  type CommandCompletions,
-  type CompletionShell,
-  completionScript,
-  SHELLS,
-} from '../output/completion.js';
+import { COMPLETION_SCRIPTS, type CommandCompletions } from '../output/completion.js';
 
 export const addCompletion: AddCommands = (program, wrapAction) => {
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
-    .description('print what teaches your shell these commands')
+    .addArgument(new Argument('<shell>', 'shell to complete in').choices(Object.keys(COMPLETION_SCRIPTS)))
+    .description('print the completion script for a shell')
     .addHelpText(
       'after',
       `
@@ -22,8 +17,8 @@ Examples:
   gen completion fish > ~/.config/fish/completions/gen.fish`,
     )
     .action(
-      wrapAction(async (context: CommandContext, shell: CompletionShell) => {
-        context.print(completionScript(shell, completionsOf(program)));
+      wrapAction(async (context: CommandContext, shell: keyof typeof COMPLETION_SCRIPTS) => {
+        context.print(COMPLETION_SCRIPTS[shell](completionsOf(program)));
       }),
     );
 };

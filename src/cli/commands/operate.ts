@@ -1,102 +1,93 @@
-import type { Command } from 'commander';
 import type { Genesis, OperateTaskRequest } from '../../client/index.js';
-import type { OperatorVerb } from '../../coordinator/wire/index.js';
-import type { ActionWrapper } from '../command-action.js';
+import type { OperatorVerb } from '../../core/contract/tasks.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
-import { parseSeconds, parseWholeNumber } from '../option-parsers.js';
+import { LEASE_OPTION, parseWholeNumber } from '../option-parsers.js';
+import type { OptionsOf } from '../option-table.js';
 import { paintState } from '../output/paint.js';
 import { showDecision, unwrapReply } from '../replies.js';
 
-interface OperateOptions {
-  readonly reason: string;
-  readonly generation?: number;
-}
+const REASON_OPTIONS = {
+  '--reason <text>': { about: 'reason, recorded in the log', required: true },
+  '--generation <n>': {
+    about: 'expected generation; any other is refused (default: the current one)',
+    parse: parseWholeNumber,
+  },
+} as const;
+
+type SimpleUsage = `${'reset' | 'hold' | 'unhold' | 'force-release'} <id>`;
+
+const simpleCommand = (usage: SimpleUsage, verb: OperatorVerb, description: string) =>
+  command(usage, {
+    description,
+    options: REASON_OPTIONS,
+    run: (context, taskId, options) => operate(context, taskId, verb, options),
+  });
+
+const adopt = command('adopt <id>', {
+  description: 'accept a parked (refused and kept) result',
+  options: {
+    ...REASON_OPTIONS,
+    '--result <id>': 'id of the parked result; optional if there is only one',
+  },
+  async run(context, taskId, options) {
+    const result_id = options.result ?? (await soleParkedResult(await context.genesis(), taskId));
+    await operate(context, taskId, 'adopt', options, { result_id });
+  },
+});
+
+const reassign = command('reassign <id>', {
+  description: 'move the claim to another agent',
+  options: {
+    ...REASON_OPTIONS,
+    '--to <agent>': { about: 'agent that gets the claim', required: true },
+    '--to-session <session>': { about: 'session of that agent', required: true },
+    ...LEASE_OPTION,
+  },
+  run: (context, taskId, { to: agent_id, toSession: session_id, lease, ...options }) => {
+    const lease_duration_seconds = lease;
+    const holder = withoutUndefined({ agent_id, session_id, lease_duration_seconds });
+    return operate(context, taskId, 'reassign', options, holder);
+  },
+});
 
 /** The commands by which an operator overrides the state of a task. */
-export function addOperatorCommands(task: Command, wrapAction: ActionWrapper): void {
-  const simpleCommands: readonly [name: string, verb: OperatorVerb, does: string][] = [
-    ['reset', 'reset', 'open completed work again'],
-    ['hold', 'hold', 'keep everybody from taking it'],
-    ['unhold', 'unhold', 'let it be taken again'],
-    ['force-release', 'force_release', 'take it from whoever has it'],
-  ];
-  for (const [name, verb, description] of simpleCommands) {
-    addReasonOptions(task.command(`${name} <id>`).description(description)).action(
-      wrapAction((context, taskId: string, options: OperateOptions) =>
-        operate(context, taskId, verb, options),
-      ),
-    );
-  }
-  addReasonOptions(task.command('adopt <id>').description('make refused work, which was kept, the result'))
-    .option('--result <id>', 'which of the results that are kept; may be left out where there is one')
-    .action(wrapAction(adopt));
-  addReasonOptions(task.command('reassign <id>').description('give it to somebody else'))
-    .requiredOption('--to <agent>', 'who is to have it')
-    .requiredOption('--to-session <session>', 'in which session of theirs')
-    .option('--lease <seconds>', 'how long they may be silent', parseSeconds)
-    .action(wrapAction(reassign));
-}
-
-const addReasonOptions = (command: Command): Command =>
-  command
-    .requiredOption('--reason <text>', 'why, for the record')
-    .option(
-      '--generation <n>',
-      'only if it is still at this generation (default: as it is now)',
-      parseWholeNumber,
-    );
+export const addOperatorCommands = commands(
+  simpleCommand('reset <id>', 'reset', 'reopen a completed task'),
+  simpleCommand('hold <id>', 'hold', 'prevent claims until unhold'),
+  simpleCommand('unhold <id>', 'unhold', 'allow claims again'),
+  simpleCommand('force-release <id>', 'force_release', 'end the claim of the current holder'),
+  adopt,
+  reassign,
+);
 
 async function operate(
   context: CommandContext,
   taskId: string,
   verb: OperatorVerb,
-  { reason, generation }: OperateOptions,
+  { reason, generation }: OptionsOf<typeof REASON_OPTIONS>,
   extraFields: Partial<OperateTaskRequest> = {},
 ): Promise<void> {
   const genesis = await context.genesis();
   const expected_generation = generation ?? unwrapReply(await genesis.task(taskId)).generation;
   const reply = await genesis.operate(taskId, verb, { expected_generation, reason, ...extraFields });
-  showDecision(
-    context,
-    unwrapReply(reply),
-    (state) =>
-      `${taskId} is ${paintState(context.paint, state.readiness)} at generation ${state.generation}` +
-      `${state.claim?.state === 'ACTIVE' ? `, held by ${state.claim.agent_id}` : ''}`,
-  );
-}
-
-async function adopt(
-  context: CommandContext,
-  taskId: string,
-  options: OperateOptions & { result?: string },
-): Promise<void> {
-  const result_id = options.result ?? (await soleParkedResult(await context.genesis(), taskId));
-  await operate(context, taskId, 'adopt', options, { result_id });
+  showDecision(context, unwrapReply(reply), (state) => {
+    const holder = state.claim?.state === 'ACTIVE' ? `, held by ${state.claim.agent_id}` : '';
+    return `${taskId} is ${paintState(context.paint, state.readiness)} at generation ${state.generation}${holder}`;
+  });
 }
 
 async function soleParkedResult(genesis: Genesis, taskId: string): Promise<string> {
   const { results } = unwrapReply(await genesis.results(taskId));
   const parkedResults = results.filter(({ parked }) => parked);
-  if (parkedResults.length === 0)
-    throw new CommandFailure(`No refused result of ${taskId} is kept: there is nothing to adopt.`);
-  if (parkedResults.length > 1) {
-    const choices = parkedResults.map(
-      ({ id, generation, agent_id }) => `  ${id}  generation ${generation}, ${agent_id}`,
-    );
-    throw wrongUsage(['Which of them? Name one with --result:', ...choices].join('\n'));
-  }
-  return parkedResults[0]?.id ?? '';
-}
-
-async function reassign(
-  context: CommandContext,
-  taskId: string,
-  options: OperateOptions & { to: string; toSession: string; lease?: number },
-): Promise<void> {
-  await operate(context, taskId, 'reassign', options, {
-    agent_id: options.to,
-    session_id: options.toSession,
-    ...(options.lease === undefined ? {} : { lease_duration_seconds: options.lease }),
-  });
+  const [first, ...others] = parkedResults;
+  if (first === undefined)
+    throw new CommandFailure(`${taskId} has no parked result to adopt. See gen task history ${taskId}.`);
+  if (others.length === 0) return first.id;
+  const choices = parkedResults.map(
+    ({ id, generation, agent_id }) => `  ${id}  generation ${generation}, ${agent_id}`,
+  );
+  throw wrongUsage(['There are several parked results. Pass one with --result:', ...choices].join('\n'));
 }

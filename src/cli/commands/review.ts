@@ -1,99 +1,79 @@
-import { Option } from 'commander';
-import type { PendingReview } from '../../coordinator/methodology/wire.js';
+import type { PendingReview } from '../../core/contract/methodology.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
-import type { AddCommands } from '../command-action.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { candidateCopies } from '../edge/draft-copies.js';
-import { removeWorktree } from '../edge/remove-worktree.js';
+import { removeWorktree } from '../edge/edge-grant.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { type ProjectConnection, withMethodology } from '../methodology/project-connection.js';
 import { reviewsText, reviewText } from '../output/review.js';
-import { wrapLines } from '../output/wrap.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
-interface ReviewOptions {
-  readonly list?: true;
-  readonly feature?: string;
-  readonly edge?: string;
-  readonly approve?: true;
-  readonly reject?: true;
-  readonly refine?: true;
-  readonly comment?: string;
-}
-
-const DECISIONS = ['approve', 'reject', 'refine'] as const;
 const DECISION_CODES = { approve: 'APPROVED', reject: 'REJECTED', refine: 'CHANGES_REQUESTED' } as const;
+const DECISIONS = ['approve', 'reject', 'refine'] as const;
 
-export const addReview: AddCommands = (program, wrapAction) => {
-  const decisionOption = (name: (typeof DECISIONS)[number], description: string) =>
-    new Option(`--${name}`, description).conflicts(DECISIONS.filter((other) => other !== name));
-  program
-    .command('review')
-    .description('what waits for a human, and your word on it')
-    .option('--list', 'all that waits (so does no option at all)')
-    .option('--feature <id>', 'the feature whose candidate to look at')
-    .option('--edge <edge>', 'its edge, where several wait')
-    .addOption(decisionOption('approve', 'let exactly this candidate converge'))
-    .addOption(decisionOption('reject', 'turn it down'))
-    .addOption(decisionOption('refine', 'ask for changes'))
-    .option('--comment <text>', 'what the agent should know')
-    .addHelpText(
-      'after',
-      `
+export const addReview = command('review', {
+  description: 'list pending reviews, show a candidate and decide on it',
+  options: {
+    '--list': 'list all pending reviews (default)',
+    '--feature <id>': 'feature to review',
+    '--edge <edge>': 'edge to review, if several are pending',
+    '--approve': { about: 'approve exactly this candidate', conflicts: ['reject', 'refine'] },
+    '--reject': { about: 'reject it and hold the work', conflicts: ['approve', 'refine'] },
+    '--refine': { about: 'request changes', conflicts: ['approve', 'reject'] },
+    '--comment <text>': 'comment for the agent',
+  },
+  help: `
 Examples:
   gen review
   gen review --feature REQ-F-AUTH-001 --edge design_code
   gen review --feature REQ-F-AUTH-001 --approve --comment "as agreed"
 
-The candidate is shown before anything is decided, and the decision holds for that candidate alone: if another one
-has come in meanwhile, it is refused.`,
-    )
-    .action(wrapAction(review));
-};
-
-async function review(context: CommandContext, options: ReviewOptions): Promise<void> {
-  const decision = DECISIONS.find((each) => options[each] === true);
-  if (decision === undefined && options.comment !== undefined)
-    throw wrongUsage('A comment goes with a decision: --approve, --reject or --refine.');
-  if (options.feature === undefined) return listPending(context, decision);
-  await withMethodology(context, decision === undefined ? 'read' : 'write', async (connection) => {
-    const { reviews } = unwrapReply(await connection.calls.reviews());
-    const pending = selectReview(reviews, options);
-    const text = reviewText(pending, await candidateCopies(connection.workspace, pending), context);
-    if (!context.is_json) context.print(text);
-    if (decision !== undefined)
-      return decide(context, connection, pending, options, DECISION_CODES[decision]);
-    if (context.is_json) context.printJson(pending);
-    else
-      context.print(
-        ['', ...wrapLines(`Decide: ${pending.next} --approve|--reject|--refine`, 0, context.io.columns)].join(
-          '\n',
-        ),
-      );
-  });
-}
+The candidate is shown before the decision, and the decision applies to that candidate only: it is refused if
+another candidate was submitted meanwhile.`,
+  async run(context, { feature, edge, comment, ...options }) {
+    const decision = DECISIONS.find((each) => options[each]);
+    if (decision === undefined && comment !== undefined)
+      throw wrongUsage('--comment requires a decision. Pass --approve, --reject or --refine.');
+    if (feature === undefined) return listPending(context, decision);
+    await withMethodology(context, decision === undefined ? 'read' : 'write', async (connection) => {
+      const { reviews } = unwrapReply(await connection.calls.reviews());
+      const pending = selectReview(reviews, feature, edge);
+      const text = reviewText(pending, await candidateCopies(connection.workspace, pending), context);
+      if (!context.is_json) context.print(text);
+      if (decision !== undefined)
+        return decide(context, connection, pending, comment, DECISION_CODES[decision]);
+      const next = `Decide: ${pending.next} --approve|--reject|--refine`;
+      context.show(pending, () => ['', ...context.wrap(next, 0)]);
+    });
+  },
+});
 
 async function listPending(context: CommandContext, decision: string | undefined): Promise<void> {
-  if (decision !== undefined) throw wrongUsage('Which one? Say --feature ID. What waits: gen review --list');
+  if (decision !== undefined)
+    throw wrongUsage('A decision requires a feature. Pass --feature ID. Pending reviews: gen review --list');
   await withMethodology(context, 'read', async ({ calls }) => {
     const reply = unwrapReply(await calls.reviews());
     context.show(reply, ({ reviews }) => reviewsText(reviews, context));
   });
 }
 
-function selectReview(reviews: readonly PendingReview[], { feature, edge }: ReviewOptions): PendingReview {
+function selectReview(
+  reviews: readonly PendingReview[],
+  feature: string,
+  edge: string | undefined,
+): PendingReview {
   const edgeName = edge === undefined ? null : canonicalEdge(edge);
-  const found = reviews.filter(
-    (each) => each.feature_id === feature && (edgeName === null || each.edge === edgeName),
-  );
+  const ofFeature = reviews.filter(({ feature_id }) => feature_id === feature);
+  const found = edgeName === null ? ofFeature : ofFeature.filter((each) => each.edge === edgeName);
   const [first, ...others] = found;
-  if (first === undefined) {
-    const subjectText = edgeName === null ? feature : `${feature} on ${edgeName}`;
-    throw new CommandFailure(`Nothing of ${subjectText} waits for a review. What does: gen review --list`);
-  }
-  if (others.length > 0)
-    throw wrongUsage(`Several wait: ${found.map((each) => each.edge).join(', ')}. Say which: --edge EDGE`);
-  return first;
+  const name = edgeName === null ? feature : `${feature} on ${edgeName}`;
+  if (first === undefined)
+    throw new CommandFailure(`No review of ${name} is pending. Pending reviews: gen review --list`);
+  if (others.length === 0) return first;
+  const edges = found.map((each) => each.edge).join(', ');
+  throw wrongUsage(`${feature} has several pending reviews: ${edges}. Pass one with --edge EDGE.`);
 }
 
 /** Sends the decision with the hash of the candidate that was shown, so that it cannot apply to another one. */
@@ -101,27 +81,25 @@ async function decide(
   context: CommandContext,
   { calls }: ProjectConnection,
   pending: PendingReview,
-  { comment }: ReviewOptions,
+  comment: string | undefined,
   decision: (typeof DECISION_CODES)[keyof typeof DECISION_CODES],
 ): Promise<void> {
   const { task_id, generation, iteration, candidate_sha256 } = pending;
-  const request = { task_id, generation, iteration, candidate_sha256, decision };
-  const reply = unwrapReply(await calls.review(comment === undefined ? request : { ...request, comment }));
-  if (!reply.success) return reportRefusal(context, reply, 'it is no longer the candidate that was shown');
+  const candidate = { task_id, generation, iteration, candidate_sha256 };
+  const reply = unwrapReply(await calls.review({ ...candidate, decision, ...withoutUndefined({ comment }) }));
+  if (!reply.success) return reportRefusal(context, reply, 'the candidate has changed since it was shown.');
   const isAccepted = decision === 'APPROVED' && pending.work_product_ref !== null;
-  if (isAccepted) await removeWorktree(context, { ...pending, subject: task_id });
-  if (context.is_json) context.printJson({ ...reply, review: pending });
-  else
-    context.print(`\n${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`);
+  if (isAccepted) await removeWorktree(context, pending);
+  context.show(
+    { ...reply, review: pending },
+    () => `\n${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`,
+  );
 }
 
-/**
- * What the decision does. Approval accepts an escalated result at once; after a review request the agent still has
- * to submit.
- */
+/** Approval accepts an escalated result at once; after a review request the agent still has to submit. */
 function decisionEffect(decision: string, isAccepted: boolean, taskId: string): string {
   if (isAccepted) return 'The edge has converged with this candidate.';
-  if (decision === 'APPROVED') return 'The agent may now hand in exactly this candidate.';
-  if (decision === 'CHANGES_REQUESTED') return 'The claim goes on: the agent mends it and submits again.';
-  return `The claim is taken back, and nobody can take the work before you say so: gen task unhold ${taskId} --reason TEXT`;
+  if (decision === 'APPROVED') return 'The agent may now submit exactly this candidate.';
+  if (decision === 'CHANGES_REQUESTED') return 'The claim continues: the agent revises and submits again.';
+  return `The claim has ended and the work is on hold. To allow claims again: gen task unhold ${taskId} --reason TEXT`;
 }

@@ -1,63 +1,60 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { Genesis, type Work, type WorkSummary } from '../../client/index.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { rememberClaim } from '../claim-output.js';
-import type { AddCommands } from '../command-action.js';
+import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import type { StopSignal } from '../io.js';
+import { jsonOrText } from '../json-or-text.js';
 import { parseSeconds } from '../option-parsers.js';
+import type { OptionsOf } from '../option-table.js';
 import { countText } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
-import { jsonOrText } from '../result.js';
+import { uploadBlob } from '../result.js';
 import { homeFolder } from '../state/home-folder.js';
-import { type GroupExit, runProcessGroup } from '../worker/process-group.js';
+import { type GroupExit, type GroupOptions, runProcessGroup } from '../worker/process-group.js';
 import { assertRunnable } from '../worker/runnable.js';
 import { TaskWorkdir, type WorkTarget } from '../worker/task-workdir.js';
 
-interface RunOptions {
-  readonly loop?: true;
-  readonly track?: string;
-  readonly role?: string;
-  readonly lease?: number;
-  readonly result?: string;
-}
-
 const MESSAGE_CHARS_MAX = 1500;
 
-export const addRun: AddCommands = (program, wrapAction) => {
-  program
-    .command('run <command...>')
-    .usage('[options] -- <command...>')
-    .description('take the next work, run a program on it, and hand in what it made')
-    .option('--loop', 'go on until all work is done')
-    .option('--track <track>', 'only work of this track')
-    .option('--role <role>', 'the role it works in')
-    .option(
-      '--lease <seconds>',
-      'how long a silence means that it is dead (default: from what such work took before)',
-      parseSeconds,
-    )
-    .option('--result <file>', 'the file it writes its result into (default: $GENESIS_RESULT)')
-    .addHelpText(
-      'after',
-      `
-The program finds in its environment: GENESIS_TASK_ID, GENESIS_GENERATION, GENESIS_CLAIM_ID, GENESIS_SESSION,
-GENESIS_AGENT, GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (where to write the result); and
-the server, as GENESIS_URL, GENESIS_TENANT, GENESIS_PROJECT and, where it demands one, GENESIS_TOKEN.
-Its claim is renewed beside it. When the claim is lost, it is stopped with all it started. When it ends with 0, its
-result file is submitted, or, where it wrote none, its exit code and the end of its output; else the work is given
-back with the error.
+const RUN_OPTIONS = {
+  '--loop': 'repeat until all tasks are done',
+  '--track <track>': 'only tasks of this track',
+  '--role <role>': 'role to work in',
+  '--lease <seconds>': {
+    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier tasks)',
+    parse: parseSeconds,
+  },
+  '--result <file>': 'file that the program writes its result to (default: $GENESIS_RESULT)',
+} as const;
+
+export const addRun = command('run <command...>', {
+  synopsis: '[options] -- <command...>',
+  description: 'claim the next task, run a program on it, and submit its result',
+  options: RUN_OPTIONS,
+  help: `
+The program gets these environment variables: GENESIS_TASK_ID, GENESIS_GENERATION, GENESIS_CLAIM_ID,
+GENESIS_SESSION, GENESIS_AGENT, GENESIS_BRIEFING (a file with the briefing as JSON), GENESIS_RESULT (the file to write
+the result to), GENESIS_URL, GENESIS_TENANT, GENESIS_PROJECT and, if the server requires one, GENESIS_TOKEN.
+The claim is renewed while the program runs. If the claim is lost, the program and its child processes are
+stopped, except those that have started a session of their own (setsid).
+If the program exits with 0, its result file is submitted, or without one its exit code and the end of its output.
+Otherwise the task is released with the error.
 
 Examples:
   gen run -- ./agent.sh
   gen run --loop --track B --lease 5m -- python3 agent.py`,
-    )
-    .action(wrapAction(runCommand));
-};
+  run: runCommand,
+});
 
-async function runCommand(context: CommandContext, command: string[], options: RunOptions): Promise<void> {
+async function runCommand(
+  context: CommandContext,
+  command: string[],
+  options: OptionsOf<typeof RUN_OPTIONS>,
+): Promise<void> {
   assertRunnable(context.io, command[0] ?? '');
   const target = { ...(await context.target()), ...(await context.server()) };
   // A worker retries while the server is unreachable. Check once first, so that a missing server is reported.
@@ -69,26 +66,28 @@ async function runCommand(context: CommandContext, command: string[], options: R
     receivedSignal = signal;
     stopController.abort();
   });
-  if (options.loop === true) context.printNotice(`Takes work of ${target.project} until all of it is done.`);
+  const { loop: isLoop = false, track, role: agent_role, lease: lease_duration_seconds } = options;
+  if (isLoop) context.printNotice(`Running tasks of ${target.project} until all are done.`);
+  const stopWith = (): NodeJS.Signals => receivedSignal ?? 'SIGTERM';
+  const run = { context, target, genesis, command, options, stopWith };
+  const session_id = context.explicitSession ?? undefined;
+  const tracks = track === undefined ? undefined : [track];
   try {
-    const session = context.explicitSession;
     const summary = await genesis.work(
       {
         agent_id: await context.agent(),
-        ...(session === null ? {} : { session_id: session }),
-        ...(options.track === undefined ? {} : { tracks: [options.track] }),
-        ...(options.role === undefined ? {} : { agent_role: options.role }),
-        ...(options.lease === undefined ? {} : { lease_duration_seconds: options.lease }),
-        until: options.loop === true ? 'done' : 'idle',
+        ...withoutUndefined({ session_id, tracks, agent_role, lease_duration_seconds }),
+        until: isLoop ? 'done' : 'idle',
         signal: stopController.signal,
       },
       (work, { signal, stop }) => {
-        if (options.loop !== true) stop();
-        const stopWith = (): NodeJS.Signals => receivedSignal ?? 'SIGTERM';
-        return runTask({ context, target, genesis, command, options, work, signal, stop, stopWith });
+        if (!isLoop) stop();
+        return runTask(run, work, signal, stop);
       },
     );
-    printSummary(context, summary, options.loop === true);
+    printSummary(context, summary, isLoop);
+    if (isLoop && isEmpty(summary) && !stopController.signal.aborted)
+      context.printNotice(`All tasks of ${target.project} are done: nothing was left to run.`);
   } finally {
     removeStopListener();
   }
@@ -100,40 +99,27 @@ function workerGenesis({ io }: CommandContext, { token, ...target }: WorkTarget)
   return new Genesis({ ...target, outbox, ...(token === null ? {} : { token }) });
 }
 
-interface TaskRun {
+interface WorkerRun extends Pick<GroupOptions, 'command' | 'stopWith'> {
   readonly context: CommandContext;
   readonly target: WorkTarget;
   readonly genesis: Genesis;
-  readonly command: readonly string[];
-  readonly options: RunOptions;
-  readonly work: Work;
-  readonly signal: AbortSignal;
-  readonly stop: () => void;
-  readonly stopWith: () => NodeJS.Signals;
+  readonly options: OptionsOf<typeof RUN_OPTIONS>;
 }
 
 /** Returns the program's result, or throws the reason with which the task is released. */
-async function runTask({ context, target, genesis, command, options, work, ...running }: TaskRun) {
-  const { signal, stop, stopWith } = running;
+async function runTask(run: WorkerRun, work: Work, signal: AbortSignal, stop: () => void) {
+  const { context, target, genesis, command, options, stopWith } = run;
   const { io } = context;
   await rememberClaim(context, work.claim);
   context.printNotice(`${work.task_id}, generation ${work.claim.generation}: ${command.join(' ')}`);
-  const workdir = await TaskWorkdir.open(
-    work,
-    options.result === undefined ? null : resolve(io.cwd, options.result),
-  );
+  const resultFile = options.result === undefined ? null : resolve(io.cwd, options.result);
+  const workdir = await TaskWorkdir.open(work, resultFile);
   try {
     const env = workdir.environment(context, target, work);
-    const stdout = context.is_json ? io.stderr : io.stdout;
-    const ended = await runProcessGroup({
-      command,
-      env,
-      cwd: io.cwd,
-      stdout,
-      stderr: io.stderr,
-      signal,
-      stopWith,
-    }).catch((error: NodeJS.ErrnoException) => {
+    const { cwd, stderr } = io;
+    const stdout = context.is_json ? stderr : io.stdout;
+    const group = { command, env, cwd, stdout, stderr, signal, stopWith };
+    const ended = await runProcessGroup(group).catch((error: NodeJS.ErrnoException) => {
       // Every later task would fail the same way.
       stop();
       throw new Error(`${command[0]} cannot be run (${error.code ?? error.message})`);
@@ -141,7 +127,8 @@ async function runTask({ context, target, genesis, command, options, work, ...ru
     if (ended.exit_code !== 0) throw new Error(failureText(ended));
     const resultBytes = await workdir.readResult();
     if (resultBytes !== null) return await resultData(genesis, resultBytes);
-    if (options.result !== undefined) throw new Error(`it ended well and wrote no ${options.result}`);
+    if (options.result !== undefined)
+      throw new Error(`exit code 0, but the program did not write ${options.result}`);
     return ended;
   } catch (error) {
     context.printNotice(`${work.task_id}: ${(error as Error).message}`);
@@ -159,10 +146,11 @@ function failureText({ exit_code, stderr, stdout }: GroupExit): string {
 /** JSON or text inline; other bytes as a blob that the result refers to. */
 async function resultData(genesis: Genesis, bytes: Uint8Array): Promise<unknown> {
   if (isUtf8(bytes)) return jsonOrText(Buffer.from(bytes).toString('utf8'));
-  const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
-  unwrapReply(await genesis.putBlob(blob_sha256, bytes));
-  return { blob_sha256, size_bytes: bytes.byteLength };
+  return { ...(await uploadBlob(genesis, bytes)), size_bytes: bytes.byteLength };
 }
+
+const isEmpty = ({ accepted, refused, failed, lost, released, pending }: WorkSummary): boolean =>
+  accepted + refused + failed + lost + released + pending === 0;
 
 function printSummary(context: CommandContext, summary: WorkSummary, isLoop: boolean): void {
   const { accepted, refused, failed, lost, released, pending, outcomes } = summary;
@@ -171,20 +159,14 @@ function printSummary(context: CommandContext, summary: WorkSummary, isLoop: boo
     if (accepted) context.printNotice(`${task_id} is done: ${work_product_ref}`);
     else context.printNotice(`${task_id}: ${reason}${parked === null ? '' : `, kept as ${parked}`}`);
   }
-  if (isLoop) {
-    const counts = [
-      `${accepted} accepted`,
-      `${refused} refused`,
-      `${failed} failed`,
-      `${lost} lost`,
-      `${released} given back`,
-    ];
-    context.printNotice(counts.join(', '));
-  }
+  if (isLoop)
+    context.printNotice(
+      `${accepted} accepted, ${refused} refused, ${failed} failed, ${lost} lost, ${released} released`,
+    );
   if (pending > 0)
-    context.printNotice(`${countText(pending, 'result')} not answered yet: the next gen run submits it.`);
+    context.printNotice(`${countText(pending, 'result')} not submitted yet. Run gen run again to submit.`);
   const unsuccessful = refused + failed + lost + released + pending;
-  if (!isLoop && accepted + unsuccessful === 0)
-    context.printNotice('NOTHING_READY: see gen status for what the plan waits for.');
+  if (!isLoop && isEmpty(summary))
+    context.printNotice('NOTHING_READY: no task can be claimed now. For the reasons, see gen status.');
   if (unsuccessful > 0 || (!isLoop && accepted === 0)) context.exit_code = EXIT.refused;
 }

@@ -1,22 +1,10 @@
-import type { AddCommands } from '../command-action.js';
-import type { CommandContext } from '../context.js';
+import { command } from '../command.js';
 
-export const addSerialise: AddCommands = (program, wrapAction) => {
-  program
-    .command('serialise')
-    .description(
-      'decide what agents have dropped into the inboxes of this workspace, and leave them the outcomes',
-    )
-    .option('--watch', 'go on until told to stop')
-    .addHelpText(
-      'after',
-      '\nAn agent moves a file into .ai-workspace/events/inbox/AGENT_ID/ and waits for the file of the same name in\nevents/outcome/AGENT_ID/. A log has one writer: while gen up runs here, it serves the inboxes itself.\n\nExamples:\n  gen serialise\n  gen serialise --watch\n  gen serialise --json',
-    )
-    .action(wrapAction(serialise));
-};
-
-async function serialise(context: CommandContext, options: { watch?: true }): Promise<void> {
-  // Lazy import: other commands do not pay its load time.
-  const { serialiseHere } = await import('../workspace/serialise.js');
-  await serialiseHere(context, options.watch === true);
-}
+export const addSerialise = command('serialise', {
+  description: 'process the command files in the inboxes of this workspace, and write the outcomes',
+  options: { '--watch': 'keep running until stopped' },
+  help: '\nAn agent moves a file into .ai-workspace/events/inbox/AGENT_ID/ and waits for the file of the same name in\nevents/outcome/AGENT_ID/. A log has one writer: while gen up runs in this workspace, it processes the inboxes.\n\nExamples:\n  gen serialise\n  gen serialise --watch\n  gen serialise --json',
+  // Lazy import: the help does not pay its load time.
+  run: async (context, { watch = false }) =>
+    (await import('../workspace/serialise.js')).serialiseHere(context, watch),
+});

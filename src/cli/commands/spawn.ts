@@ -1,155 +1,105 @@
-import { type Command, Option } from 'commander';
-import {
-  PRIORITIES,
-  type Priority,
-  VECTOR_TYPES,
-  type VectorType,
-} from '../../core/methodology/definition/methodology.js';
-import type { ActionWrapper, AddCommands } from '../command-action.js';
-import type { CommandContext } from '../context.js';
+import { PRIORITIES, VECTOR_TYPES } from '../../core/contract/values.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { command } from '../command.js';
 import { wrongUsage } from '../exit.js';
-import { FoldBackFile, RECOMMENDATIONS, type Recommendation } from '../methodology/fold-back-file.js';
+import { FoldBackFile, RECOMMENDATIONS } from '../methodology/fold-back-file.js';
 import { withMethodology } from '../methodology/project-connection.js';
-import { collectOption, withoutUndefined } from '../option-parsers.js';
+import { collectOption } from '../option-parsers.js';
 import { durationText } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
-export const addSpawn: AddCommands = (program, wrapAction) => {
-  const spawnCommand = program
-    .command('spawn')
-    .description('begin a feature, or a side question of one: discovery, spike, poc, hotfix')
-    .addOption(new Option('--type <type>', 'what it is').choices(VECTOR_TYPES))
-    .option('--id <id>', 'the new feature’s own id; side questions are numbered')
-    .option('--parent <id>', 'the feature it comes from')
-    .option('--edge <edge>', 'the edge of the parent that waits for the answer')
-    .option('--reason <text>', 'what is to be found out or done')
-    .option('--title <text>', 'how to call it')
-    .option('--intent <id>', 'the intent that asked for it')
-    .option('--duration <time>', 'how long it may take: 1h30m, 2 days, 3 weeks')
-    .option('--profile <name>', 'other than its type’s own')
-    .addOption(new Option('--priority <priority>', 'how urgent it is').choices(PRIORITIES))
-    .addHelpText(
-      'after',
-      `
+const SUMMARY_CHARS_MAX = 4000;
+
+const foldBack = command('fold-back <child>', {
+  description: 'return the findings of a side question to its parent feature',
+  options: {
+    '--summary <text>': 'findings (default: the content of features/fold-back/<child>.md)',
+    '--recommendation <what>': { about: 'recommendation', choices: RECOMMENDATIONS, default: 'proceed' },
+    '--artifact <path>': { about: 'path of a file that it produced; repeatable', parse: collectOption },
+    '--expired': { about: 'the time box has expired', conflicts: ['answered'] },
+    '--answered': 'the question is answered, although not every edge has converged',
+  },
+  help: `
+Examples:
+  gen spawn fold-back REQ-F-SPIKE-001 --answered --summary "jose does all of it"
+  gen spawn fold-back REQ-F-POC-002 --expired --recommendation abandon --summary "too slow" --artifact bench.md`,
+  run: (context, child, { recommendation, artifact: artifacts = [], expired, answered, ...options }) =>
+    withMethodology(context, 'write', async ({ calls, workspace }) => {
+      const file = workspace === null ? null : await FoldBackFile.open(workspace, child);
+      const summary = options.summary ?? file?.text ?? null;
+      if (summary === null) throw wrongUsage('The fold-back has no summary. Pass --summary TEXT.');
+      await file?.write(summary, recommendation, artifacts);
+      const reply = unwrapReply(
+        await calls.foldBack({
+          feature_id: child,
+          fold_back_status: expired ? 'time_box_expired' : 'converged',
+          summary: summary.slice(0, SUMMARY_CHARS_MAX),
+          recommendation,
+          artifacts,
+          agent_id: await context.agent(),
+          ...withoutUndefined({ question_answered: answered, payload_path: file?.path }),
+        }),
+      );
+      if (!reply.success) {
+        await file?.undo();
+        const isOpen = reply.reason === 'NOT_CONVERGED';
+        const advice = isOpen ? 'If the question is answered anyway, pass --answered.' : '';
+        return reportRefusal(context, reply, advice);
+      }
+      context.show(reply, ({ parent, unblocked, remediation, next }) => [
+        `${context.paint.bold(child)} folded back to ${parent}.`,
+        ...(unblocked === null ? [] : [`  ${unblocked} is no longer blocked.`]),
+        ...(remediation === null ? [] : [`  Remediation: ${remediation}`]),
+        ...(file === null ? [] : [`  ${file.path}`]),
+        next,
+      ]);
+    }),
+});
+
+export const addSpawn = command('spawn', {
+  description: 'create a feature, or a side question of one: discovery, spike, poc, hotfix',
+  options: {
+    '--type <type>': { about: 'type of the feature', choices: VECTOR_TYPES },
+    '--id <id>': 'id of the new feature; side questions get a number',
+    '--parent <id>': 'parent feature',
+    '--edge <edge>': 'edge of the parent that waits for the answer',
+    '--reason <text>': 'question to answer, or work to do',
+    '--title <text>': 'title of the feature',
+    '--intent <id>': 'intent that it comes from',
+    '--duration <time>': 'time box: 1h30m, 2 days, 3 weeks',
+    '--profile <name>': 'profile (default: that of the type)',
+    '--priority <priority>': { about: 'priority of the feature', choices: PRIORITIES },
+  },
+  help: `
 Examples:
   gen spawn --type feature --id REQ-F-AUTH-001 --reason "people can log in" --title "Log in"
   gen spawn --type spike --parent REQ-F-AUTH-001 --edge design_code --reason "which token library?" --duration 1w
   gen spawn fold-back REQ-F-SPIKE-001 --answered --summary "jose does all of it"`,
-    )
-    .action(wrapAction(spawn));
-  addFoldBack(spawnCommand, wrapAction);
-};
-
-interface SpawnOptions {
-  readonly type?: VectorType;
-  readonly id?: string;
-  readonly parent?: string;
-  readonly edge?: string;
-  readonly reason?: string;
-  readonly title?: string;
-  readonly intent?: string;
-  readonly duration?: string;
-  readonly profile?: string;
-  readonly priority?: Priority;
-}
-
-async function spawn(context: CommandContext, options: SpawnOptions): Promise<void> {
-  const { type, id, reason, ...rest } = options;
-  const { parent } = rest;
-  if (type === undefined || reason === undefined)
-    throw wrongUsage(
-      'Say what and why: gen spawn --type spike --parent REQ-F-AUTH-001 --reason "which library?"',
-    );
-  if (type === 'feature' && id === undefined)
-    throw wrongUsage('A feature is called by its requirement: --id REQ-F-AUTH-001');
-  if (type !== 'feature' && parent === undefined)
-    throw wrongUsage(`A ${type} belongs to a feature: --parent ID. What there is: gen status`);
-  const optionalFields = { ...rest, feature_id: id, agent_id: await context.agent() };
-  await withMethodology(context, 'write', async ({ calls }) => {
-    const reply = unwrapReply(
-      await calls.spawn({ vector_type: type, reason, ...withoutUndefined(optionalFields) }),
-    );
-    if (!reply.success) return reportRefusal(context, reply, '');
-    context.show(reply, ({ feature_id, blocks, vector, next }) =>
-      [
-        `${context.paint.bold(feature_id ?? '')}  ${type}, profile ${vector?.profile ?? ''}`,
-        ...(blocks === null ? [] : [`  ${parent} waits for it on ${blocks}.`]),
-        ...(vector?.time_box == null
-          ? []
-          : [`  Its time box: ${durationText(vector.time_box.duration_seconds)}.`]),
-        next,
-      ].join('\n'),
-    );
-  });
-}
-
-interface FoldBackOptions {
-  readonly summary?: string;
-  readonly recommendation: Recommendation;
-  readonly artifact?: readonly string[];
-  readonly expired?: true;
-  readonly answered?: true;
-}
-
-function addFoldBack(spawnCommand: Command, wrapAction: ActionWrapper): void {
-  spawnCommand
-    .command('fold-back <child>')
-    .description('bring what a side question found back to the feature it came from')
-    .option('--summary <text>', 'what was found; left out where features/fold-back/<child>.md says it')
-    .addOption(
-      new Option('--recommendation <what>', 'what follows').choices(RECOMMENDATIONS).default('proceed'),
-    )
-    .option('--artifact <path>', 'something it made (repeat for more)', collectOption)
-    .addOption(new Option('--expired', 'its time box ran out').conflicts('answered'))
-    .option('--answered', 'the question is answered, though not every edge has converged')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  gen spawn fold-back REQ-F-SPIKE-001 --answered --summary "jose does all of it"
-  gen spawn fold-back REQ-F-POC-002 --expired --recommendation abandon --summary "too slow" --artifact bench.md`,
-    )
-    .action(wrapAction(foldBack));
-}
-
-async function foldBack(context: CommandContext, child: string, options: FoldBackOptions): Promise<void> {
-  await withMethodology(context, 'write', async ({ calls, workspace }) => {
-    const { recommendation, artifact: artifacts = [] } = options;
-    const file = workspace === null ? null : await FoldBackFile.open(workspace, child);
-    const summary = options.summary ?? file?.text ?? null;
-    if (summary === null) throw wrongUsage('What was found? Say --summary TEXT.');
-    await file?.write({ summary, recommendation, artifacts });
-    const reply = unwrapReply(
-      await calls.foldBack({
-        feature_id: child,
-        fold_back_status: options.expired === true ? 'time_box_expired' : 'converged',
-        summary: summary.slice(0, SUMMARY_CHARS_MAX),
-        recommendation,
-        artifacts: [...artifacts],
-        agent_id: await context.agent(),
-        ...withoutUndefined({ question_answered: options.answered, payload_path: file?.path }),
-      }),
-    );
-    if (!reply.success) {
-      await file?.undo();
-      return reportRefusal(
-        context,
-        reply,
-        reply.reason === 'NOT_CONVERGED'
-          ? 'where the question is answered all the same, say --answered.'
-          : '',
+  subcommands: [foldBack],
+  async run(context, { type, id: feature_id, reason, ...rest }) {
+    const { parent } = rest;
+    if (type === undefined || reason === undefined)
+      throw wrongUsage(
+        'Pass --type and --reason: gen spawn --type spike --parent REQ-F-AUTH-001 --reason "which library?"',
       );
-    }
-    context.show(reply, ({ parent, unblocked, remediation, next }) =>
-      [
-        `${context.paint.bold(child)} folded back to ${parent}.`,
-        ...(unblocked === null ? [] : [`  ${unblocked} may go on.`]),
-        ...(remediation === null ? [] : [`  ${remediation} does properly what was done in haste.`]),
-        ...(file === null ? [] : [`  ${file.path}`]),
-        next,
-      ].join('\n'),
-    );
-  });
-}
-
-const SUMMARY_CHARS_MAX = 4000;
+    if (type === 'feature' && feature_id === undefined)
+      throw wrongUsage('A feature requires an id. Pass one such as --id REQ-F-AUTH-001.');
+    if (type !== 'feature' && parent === undefined)
+      throw wrongUsage(`A ${type} requires a parent feature. Pass --parent ID. Features: gen status`);
+    const optionalFields = withoutUndefined({ ...rest, feature_id });
+    const request = { vector_type: type, reason, ...optionalFields, agent_id: await context.agent() };
+    await withMethodology(context, 'write', async ({ calls }) => {
+      const reply = unwrapReply(await calls.spawn(request));
+      if (!reply.success) return reportRefusal(context, reply);
+      context.show(reply, ({ feature_id, blocks, vector, next }) => {
+        const box = vector?.time_box ?? null;
+        return [
+          `${context.paint.bold(feature_id ?? '')}  ${type}, profile ${vector?.profile ?? ''}`,
+          ...(blocks === null ? [] : [`  ${parent} waits for it on ${blocks}.`]),
+          ...(box === null ? [] : [`  Time box: ${durationText(box.duration_seconds)}.`]),
+          next,
+        ];
+      });
+    });
+  },
+});

@@ -1,65 +1,46 @@
-import type { StartReply } from '../../coordinator/methodology/wire.js';
+import type { StartReply } from '../../core/contract/methodology.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
-import type { AddCommands } from '../command-action.js';
-import type { CommandContext } from '../context.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { command } from '../command.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { withMethodology } from '../methodology/project-connection.js';
-import { withoutUndefined } from '../option-parsers.js';
 import { startText } from '../output/start.js';
 import { unwrapReply } from '../replies.js';
 
-interface StartOptions {
-  readonly feature?: string;
-  readonly edge?: string;
-  readonly profile?: string;
-  readonly role?: string;
-  readonly dryRun?: true;
-}
-
-export const addStart: AddCommands = (program, wrapAction) => {
-  program
-    .command('start')
-    .description('where to go next, and why; writes nothing')
-    .option('--feature <id>', 'of this feature alone')
-    .option('--edge <edge>', 'on this edge')
-    .option('--profile <name>', 'as if the feature had this profile')
-    .option('--role <role>', 'the role you work in')
-    .option('--dry-run', 'the same: this command never writes')
-    .addHelpText(
-      'after',
-      `
+export const addStart = command('start', {
+  description: 'show the next step, and why; writes nothing',
+  options: {
+    '--feature <id>': 'only this feature',
+    '--edge <edge>': 'only this edge',
+    '--profile <name>': 'route as if the feature had this profile',
+    '--role <role>': 'role to work in',
+    '--dry-run': 'no effect: this command never writes',
+  },
+  help: `
 Examples:
   gen start
   gen start --feature REQ-F-AUTH-001 --edge "design→code"
   gen start --json | jq -r .next
 
-Exit code 3: there is nothing that an agent could go on with before a human has acted.`,
-    )
-    .action(wrapAction(start));
-};
-
-async function start(context: CommandContext, options: StartOptions): Promise<void> {
-  const { feature, edge, profile, role, dryRun } = options;
-  const request = {
-    feature,
-    edge,
-    profile,
-    agent_role: role,
-    agent_id: await context.agent(),
-    dry_run: dryRun,
-  };
-  await withMethodology(context, 'read', async ({ calls, workspace }) => {
-    const routed = unwrapReply(await calls.start(withoutUndefined(request)));
-    const reply = workspace === null ? routed : { ...routed, next: nextWithDrafts(routed) };
-    context.show(reply, () => startText(reply, context));
-    context.exit_code = exitCodeOf(reply);
-  });
-}
+Exit code 3: no agent can continue until a human acts.`,
+  async run(context, { feature, edge, profile, role: agent_role, dryRun: dry_run }) {
+    const filter = withoutUndefined({ feature, edge, profile, agent_role, dry_run });
+    const request = { ...filter, agent_id: await context.agent() };
+    await withMethodology(context, 'read', async ({ calls, workspace }) => {
+      const routed = unwrapReply(await calls.start(request));
+      const reply = workspace === null ? routed : { ...routed, next: nextWithDrafts(routed) };
+      context.show(reply, () => startText(reply, context));
+      context.exit_code = exitCodeOf(reply);
+    });
+  },
+});
 
 /** In a workspace, agents write to drafts, so the suggested submit command needs `--drafts`. */
 function nextWithDrafts({ feature, edge, next }: StartReply): string {
   return next === genCommand('task', 'submit', `${feature}#${edge}`) ? `${next} --drafts` : next;
 }
+
+const HUMAN_STATES = new Set(['NEEDS_CONSTRAINTS', 'NEEDS_INTENT', 'STUCK', 'ALL_BLOCKED']);
 
 /** `human` only if no feature can proceed and something waits for a human. */
 function exitCodeOf({ state, feature, escalations, refused }: StartReply): ExitCode {
@@ -67,10 +48,3 @@ function exitCodeOf({ state, feature, escalations, refused }: StartReply): ExitC
   if (feature !== null) return EXIT.done;
   return escalations.length > 0 || HUMAN_STATES.has(state) ? EXIT.human : EXIT.done;
 }
-
-const HUMAN_STATES: ReadonlySet<string> = new Set([
-  'NEEDS_CONSTRAINTS',
-  'NEEDS_INTENT',
-  'STUCK',
-  'ALL_BLOCKED',
-]);

@@ -1,53 +1,39 @@
-import type { AddCommands } from '../command-action.js';
+import { command } from '../command.js';
 
-const REMOTE_OPTION = [
-  '--remote <url>',
-  'a server or a store; the one of the last time where it is left out',
-] as const;
+const REMOTE_OPTION = {
+  '--remote <url>': 'URL of a server or a store (default: the remote of the last sync)',
+} as const;
 
-export const addSync: AddCommands = (program, wrapAction) => {
-  const sync = program
-    .command('sync')
-    .description('keep the log of this workspace in step with a coordinator’s')
-    .addHelpText(
-      'after',
-      '\nThe coordinator is the authority: what was claimed here offline is proposed to it, and may be refused.\n\nExamples:\n  gen sync status --remote https://fleet.example.com\n  gen sync push\n  gen sync pull',
-    );
-  sync
-    .command('push')
-    .description('tell the remote, in order, what was done here without it')
-    .option(...REMOTE_OPTION)
-    .addHelpText(
-      'after',
-      '\nEach event is sent as the command that would have made it, once, however often this is run. What rests on a claim\nthat is refused is not sent. Everything stays here. Exit 1 where something was refused.\n\nExamples:\n  gen sync push --remote https://fleet.example.com\n  gen sync push --remote postgres://fleet@db/fleet',
-    )
-    .action(
-      wrapAction(async (context, options) =>
-        (await import('../sync/run-sync.js')).pushHere(context, options),
-      ),
-    );
-  sync
-    .command('pull')
-    .description('make the log here the same as the remote’s')
-    .option(...REMOTE_OPTION)
-    .option('--keep-aside', 'put aside what was done here, also where the remote has not heard of it')
-    .addHelpText(
-      'after',
-      '\nWhat was done here goes to .ai-workspace/events/offline/ first. A log that was deleted is built anew. Interrupted, it\ngoes on when it is run again.\n\nExamples:\n  gen sync pull\n  gen sync pull --keep-aside',
-    )
-    .action(
-      wrapAction(async (context, options) =>
-        (await import('../sync/run-sync.js')).pullHere(context, options),
-      ),
-    );
-  sync
-    .command('status')
-    .description('how far apart the two logs are')
-    .option(...REMOTE_OPTION)
-    .addHelpText('after', '\nExamples:\n  gen sync status\n  gen sync status --json')
-    .action(
-      wrapAction(async (context, options) =>
-        (await import('../sync/run-sync.js')).statusHere(context, options),
-      ),
-    );
-};
+// Lazy import: the help does not pay its load time.
+const runSync = () => import('../sync/run-sync.js');
+
+const push = command('push', {
+  description: 'send the offline events to the remote, in order',
+  options: REMOTE_OPTION,
+  help: '\nEach event is sent once, as the command that produces it, however often this is run. Events that depend on a refused\nclaim are not sent. The local log is not changed. Exit code 1: something was refused.\n\nExamples:\n  gen sync push --remote https://fleet.example.com\n  gen sync push --remote postgres://fleet@db/fleet',
+  run: async (context, { remote }) => (await runSync()).pushHere(context, remote),
+});
+
+const pull = command('pull', {
+  description: 'replace the local log with that of the remote',
+  options: {
+    ...REMOTE_OPTION,
+    '--keep-aside': 'set the offline events aside, even those that were not pushed',
+  },
+  help: '\nThe offline events are saved to .ai-workspace/events/offline/ first. A deleted log is rebuilt. An interrupted pull\ncontinues when it is run again.\n\nExamples:\n  gen sync pull\n  gen sync pull --keep-aside',
+  run: async (context, { remote, keepAside = false }) =>
+    (await runSync()).pullHere(context, remote, keepAside),
+});
+
+const status = command('status', {
+  description: 'compare the two logs',
+  options: REMOTE_OPTION,
+  help: '\nExamples:\n  gen sync status\n  gen sync status --json',
+  run: async (context, { remote }) => (await runSync()).statusHere(context, remote),
+});
+
+export const addSync = command('sync', {
+  description: 'synchronise the log of this workspace with a coordinator',
+  help: '\nThe coordinator is the authority: claims made offline are proposed to it, and may be refused.\n\nExamples:\n  gen sync status --remote https://fleet.example.com\n  gen sync push\n  gen sync pull',
+  subcommands: [push, pull, status],
+});

@@ -1,79 +1,41 @@
-import type { Command } from 'commander';
 import { subjectKindOf } from '../../core/subject.js';
 import { lineageTable } from '../../core/views/index.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { showClaimReply } from '../claim-output.js';
-import type { ActionWrapper, AddCommands } from '../command-action.js';
+import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { parseSeconds } from '../option-parsers.js';
+import { LEASE_OPTION } from '../option-parsers.js';
 import { lineageText } from '../output/lineage.js';
 import { taskText } from '../output/task.js';
 import { clockTime } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
-import { addHolderCommands } from './holder.js';
+import { addNote, addReleaseClaim, addRenew } from './holder.js';
 import { addOperatorCommands } from './operate.js';
 import { addSubmit } from './submit.js';
 import { addTaskAdd } from './task-add.js';
 
-export const addTask: AddCommands = (program, wrapAction) => {
-  const task = program
-    .command('task')
-    .description('one piece of work: take it, hand it in, look at it, rule on it');
-  task
-    .command('claim <id>')
-    .description('take a piece of work')
-    .option('--lease <seconds>', 'how long you may be silent', parseSeconds)
-    .option('--role <role>', 'the role you work in')
-    .addHelpText(
-      'after',
-      `
-An edge of a feature is named FEATURE#EDGE. In a workspace you are told where to write, and which checks the edge asks
-for. Where one agent works alone, it is primary, in the role full_stack, and has no lease to renew.
+const claim = command('claim <id>', {
+  description: 'claim a task or an edge',
+  options: { ...LEASE_OPTION, '--role <role>': 'role to work in' },
+  help: `
+An edge of a feature is named FEATURE#EDGE. In a workspace the reply names the folder to write to and the checks of the
+edge. In single-agent mode the agent is primary, has the role full_stack, and needs no lease.
 
 Examples:
   gen task claim A-001-schema --lease 10m
   gen task claim REQ-F-AUTH-001#design_code --role architect`,
-    )
-    .action(wrapAction(claim));
-  addHolderCommands(task, wrapAction);
-  addSubmit(task, wrapAction);
-  addInspectionCommands(task, wrapAction);
-  addTaskAdd(task, wrapAction);
-  addOperatorCommands(task, wrapAction);
-};
+  async run(context, task_id, { lease: lease_duration_seconds, role: agent_role }) {
+    const genesis = await context.genesis();
+    const agent_id = await context.agent();
+    const session_id = await context.session();
+    const with_briefing = subjectKindOf(task_id) === 'edge' ? undefined : true;
+    const optionalFields = withoutUndefined({ lease_duration_seconds, agent_role, with_briefing });
+    const reply = unwrapReply(await genesis.claimTask({ task_id, agent_id, session_id, ...optionalFields }));
+    if (reply.success || reply.current_holder !== agent_id) return showClaimReply(context, reply);
+    reportRefusal(context, reply, await ownClaimText(context, task_id));
+  },
+});
 
-function addInspectionCommands(task: Command, wrapAction: ActionWrapper): void {
-  task.command('show <id>').description('how it stands now').action(wrapAction(show));
-  task
-    .command('history <id>')
-    .description('its lineage: every generation, who had it, what became of it')
-    .action(wrapAction(history));
-  task
-    .command('explain <id>')
-    .description('every rule that stands between an agent and this work')
-    .action(wrapAction(explain));
-}
-
-async function claim(
-  context: CommandContext,
-  task_id: string,
-  options: { lease?: number; role?: string },
-): Promise<void> {
-  const genesis = await context.genesis();
-  const reply = await genesis.claimTask({
-    task_id,
-    agent_id: await context.agent(),
-    session_id: await context.session(),
-    ...(options.lease === undefined ? {} : { lease_duration_seconds: options.lease }),
-    ...(options.role === undefined ? {} : { agent_role: options.role }),
-    ...(subjectKindOf(task_id) === 'edge' ? {} : { with_briefing: true }),
-  });
-  const outcome = unwrapReply(reply);
-  if (outcome.success || outcome.current_holder !== (await context.agent()))
-    return showClaimReply(context, outcome);
-  reportRefusal(context, outcome, await ownClaimText(context, task_id));
-}
-
-/** Describes the claim that the caller already holds. */
 async function ownClaimText(context: CommandContext, taskId: string): Promise<string> {
   const genesis = await context.genesis();
   const { claim, generation } = unwrapReply(await genesis.task(taskId));
@@ -83,27 +45,50 @@ async function ownClaimText(context: CommandContext, taskId: string): Promise<st
   return `you hold it (generation ${generation}${until}${where}).`;
 }
 
-async function show(context: CommandContext, taskId: string): Promise<void> {
-  const genesis = await context.genesis();
-  const state = unwrapReply(await genesis.task(taskId));
-  if (context.is_json) return context.printJson(state);
-  const lineage = unwrapReply(await genesis.history(taskId));
-  context.print(taskText(state, lineage, context));
-}
+const show = command('show <id>', {
+  description: 'show the current state',
+  async run(context, taskId) {
+    const genesis = await context.genesis();
+    const state = unwrapReply(await genesis.task(taskId));
+    if (context.is_json) return context.printJson(state);
+    const lineage = unwrapReply(await genesis.history(taskId));
+    context.print(taskText(state, lineage, context));
+  },
+});
 
-async function history(context: CommandContext, taskId: string): Promise<void> {
-  const genesis = await context.genesis();
-  const lineage = unwrapReply(await genesis.history(taskId));
-  context.show(lineage, () => lineageText(lineage, lineageTable(lineage), context));
-}
+const history = command('history <id>', {
+  description: 'show the lineage: every generation, its holder and its outcome',
+  async run(context, taskId) {
+    const lineage = unwrapReply(await (await context.genesis()).history(taskId));
+    context.show(lineage, () => lineageText(lineage, lineageTable(lineage), context));
+  },
+});
 
-async function explain(context: CommandContext, taskId: string): Promise<void> {
-  const genesis = await context.genesis();
-  context.show(unwrapReply(await genesis.explain(taskId)), ({ claimable, why, next }) =>
-    [
-      `${taskId} ${claimable ? context.paint.green('can be claimed') : context.paint.yellow('cannot be claimed')}`,
+const explain = command('explain <id>', {
+  description: 'explain why it can or cannot be claimed',
+  async run(context, taskId) {
+    const { paint } = context;
+    const explanation = unwrapReply(await (await context.genesis()).explain(taskId));
+    context.show(explanation, ({ claimable, why, next }) => [
+      `${taskId} ${claimable ? paint.green('can be claimed') : paint.yellow('cannot be claimed')}`,
       ...why.map(({ rule, says }) => `  ${rule}: ${says}`),
       next,
-    ].join('\n'),
-  );
-}
+    ]);
+  },
+});
+
+export const addTask = command('task', {
+  description: 'claim, submit, inspect and manage a task',
+  subcommands: [
+    claim,
+    addRenew,
+    addReleaseClaim,
+    addNote,
+    addSubmit,
+    show,
+    history,
+    explain,
+    addTaskAdd,
+    addOperatorCommands,
+  ],
+});

@@ -1,12 +1,17 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { DemoProcess } from './fleet.js';
 
-/** The faults injected so far. */
+interface Fault {
+  readonly agent: DemoProcess;
+  readonly task_id: string;
+  readonly generation: number;
+}
+
 export interface InjectedFaults {
   /** The agent killed while it worked. */
-  killed: { readonly agent: DemoProcess; readonly task_id: string; readonly generation: number } | null;
+  killed: Fault | null;
   /** The agent frozen past its lease, and resumed once its task had another holder. */
-  zombie: { readonly agent: DemoProcess; readonly task_id: string; readonly generation: number } | null;
+  zombie: Fault | null;
   isRevived: boolean;
 }
 
@@ -14,10 +19,7 @@ export interface InjectedFaults {
 const KILL_AFTER_RESULTS = 2;
 const FREEZE_AFTER_RESULTS = 4;
 
-/**
- * Kills one agent while it works, and freezes another until its successor is done. The event stream triggers each
- * step.
- */
+/** Kills one agent while it works, and freezes another until its successor is done, as the events show. */
 export class FaultInjector {
   readonly faults: InjectedFaults = { killed: null, zombie: null, isRevived: false };
   private results = 0;
@@ -36,9 +38,7 @@ export class FaultInjector {
       zombie.agent.process.kill('SIGCONT');
       allowFinish(zombie.agent);
       this.faults.isRevived = true;
-      this.narrate(
-        `${zombie.agent.name} wakes up (SIGCONT) and believes that ${zombie.task_id} is still its own`,
-      );
+      this.narrate(`${zombie.agent.name} resumes (SIGCONT), unaware that it lost ${zombie.task_id}`);
     }
   }
 
@@ -51,20 +51,15 @@ export class FaultInjector {
   private injectsFault(agent: DemoProcess, task_id: string, generation: number): boolean {
     // Only first generations: a fault should hit original work, not a takeover.
     if (generation !== 1) return false;
-    const { faults } = this;
-    if (faults.killed === null && this.results >= KILL_AFTER_RESULTS) {
-      faults.killed = { agent, task_id, generation };
-      agent.process.kill('SIGKILL');
-      this.narrate(`${agent.name} dies in the middle of ${task_id} (SIGKILL)`);
-      return true;
-    }
-    if (faults.killed !== null && faults.zombie === null && this.results >= FREEZE_AFTER_RESULTS) {
-      faults.zombie = { agent, task_id, generation };
-      agent.process.kill('SIGSTOP');
-      this.narrate(`${agent.name} freezes in the middle of ${task_id} (SIGSTOP)`);
-      return true;
-    }
-    return false;
+    const { faults, results } = this;
+    const isKill = faults.killed === null;
+    if (results < (isKill ? KILL_AFTER_RESULTS : FREEZE_AFTER_RESULTS) || faults.zombie !== null)
+      return false;
+    faults[isKill ? 'killed' : 'zombie'] = { agent, task_id, generation };
+    const signal = isKill ? 'SIGKILL' : 'SIGSTOP';
+    agent.process.kill(signal);
+    this.narrate(`${agent.name} is ${isKill ? 'killed' : 'frozen'} while working on ${task_id} (${signal})`);
+    return true;
   }
 }
 

@@ -6,18 +6,21 @@ import { createInterface } from 'node:readline';
 import { selfCommand } from '../self.js';
 import { DEMO_PROJECT } from './plan.js';
 
-/** Starts this program again with other arguments. */
-function runSelf(
+/** Starts this program again. What it says goes to a file, to which it can write after this process ends. */
+async function startSelf(
   args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  stderrFd: number,
-  stdinMode: 'ignore' | 'pipe' = 'ignore',
-): ChildProcess {
+  stderrPath: string,
+  env: NodeJS.ProcessEnv = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): Promise<ChildProcess> {
   const [program, ...words] = selfCommand();
-  return spawn(program, [...words, ...args], {
-    env: { ...process.env, ...env },
-    stdio: [stdinMode, 'pipe', stderrFd],
-  });
+  const stderr = await open(stderrPath, 'a');
+  try {
+    const stdio = [stdin, 'pipe', stderr.fd] as const;
+    return spawn(program, [...words, ...args], { env: { ...process.env, ...env }, stdio: [...stdio] });
+  } finally {
+    await stderr.close();
+  }
 }
 
 export interface DemoProcess {
@@ -35,11 +38,11 @@ export async function startDemoServer(folder: string, port = 0): Promise<DemoSer
   const stderrPath = join(folder, 'coordinator.said');
   const args = ['up', '--json', '--port', String(port), '--store', `file:${logFolder(folder)}`];
   const limit = ['--limit', 'min_lease_duration_seconds=1'];
-  const child = await withFile(stderrPath, (fd) => runSelf([...args, ...limit], {}, fd));
+  const child = await startSelf([...args, ...limit], stderrPath);
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const ready = once(lines, 'line') as Promise<[string]>;
   const ended = once(child, 'exit').then(async () => {
-    throw new Error(`The coordinator of the demo did not start: ${await readFile(stderrPath, 'utf8')}`);
+    throw new Error(`The demo coordinator did not start: ${await readFile(stderrPath, 'utf8')}`);
   });
   ended.catch(() => {});
   const [line] = await Promise.race([ready, ended]);
@@ -49,23 +52,10 @@ export async function startDemoServer(folder: string, port = 0): Promise<DemoSer
 
 export const logFolder = (folder: string): string => join(folder, 'log');
 
-/** Opens a file for the output of a child, which can keep writing to it after this process ends. */
-async function withFile<T>(path: string, use: (fd: number) => T): Promise<T> {
-  const file = await open(path, 'a');
-  try {
-    return use(file.fd);
-  } finally {
-    await file.close();
-  }
-}
-
 const NAMES = ['ada', 'ben', 'cleo', 'dan', 'eve', 'finn'];
 export const agentName = (number: number): string => NAMES[number] ?? `agent-${number + 1}`;
 
-/**
- * Starts one agent; its outbox is in the folder. A directed agent finishes a task only after a line on its standard
- * input.
- */
+/** Starts one agent, with its outbox in the folder. A directed one finishes a task after a line on its input. */
 export async function startDemoAgent(
   name: string,
   url: string,
@@ -82,8 +72,7 @@ export async function startDemoAgent(
     GENESIS_OUTBOX: join(folder, 'outbox', name),
   };
   const stderrPath = join(folder, `${name}.said`);
-  const stdinMode = isDirected ? 'pipe' : 'ignore';
-  const child = await withFile(stderrPath, (fd) => runSelf(['demo-agent'], env, fd, stdinMode));
+  const child = await startSelf(['demo-agent'], stderrPath, env, isDirected ? 'pipe' : 'ignore');
   // Ignore EPIPE from an agent that has died.
   child.stdin?.on('error', () => {});
   return { name, process: child };

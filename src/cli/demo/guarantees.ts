@@ -19,71 +19,59 @@ export interface DemoEvidence {
   readonly log: LogReport;
 }
 
-export function guaranteesOf(evidence: DemoEvidence): Guarantee[] {
-  return [
-    oneResultEach(evidence),
-    takenOver(evidence),
-    zombieRefused(evidence),
-    nothingThrownAway(evidence),
-    inOrder(evidence),
-    logProves(evidence),
-  ];
-}
+type Verdict = Omit<Guarantee, 'says'>;
+
+export const guaranteesOf = (evidence: DemoEvidence): Guarantee[] =>
+  GUARANTEES.map(([says, check]) => ({ says, ...check(evidence) }));
 
 const ofType = (events: readonly EventEnvelope[], type: string) =>
   events.filter(({ event_type }) => event_type === type);
 
-function oneResultEach({ plan, events }: DemoEvidence): Guarantee {
+function oneResultEach({ plan, events }: DemoEvidence): Verdict {
   const results = ofType(events, 'RESULT_SUBMITTED');
   const counts = [...plan.subjects()].map((id) => results.filter(({ subject }) => subject === id).length);
-  const holds = counts.length > 0 && counts.every((count) => count === 1);
+  const single = counts.filter((count) => count === 1).length;
   return {
-    says: 'Every piece of work has one authoritative result',
-    holds,
-    seen: `${counts.filter((count) => count === 1).length} of ${counts.length} tasks, ${results.length} results`,
+    holds: counts.length > 0 && single === counts.length,
+    seen: `${single} of ${counts.length} tasks, ${results.length} results`,
   };
 }
 
-function takenOver({ events, faults: { killed } }: DemoEvidence): Guarantee {
-  const says = 'What a dead agent held is taken over, under the next generation';
-  if (killed === null) return { says, holds: false, seen: 'nobody was killed' };
+function takenOver({ events, faults: { killed } }: DemoEvidence): Verdict {
+  if (killed === null) return { holds: false, seen: 'no agent was killed' };
   const after = ofType(events, 'CLAIM_ACQUIRED').find(
     ({ subject, generation = 0 }) => subject === killed.task_id && generation === killed.generation + 1,
   );
   const holds = after !== undefined && after.agent_id !== killed.agent.name;
   const seen = holds
     ? `${killed.task_id}: ${killed.agent.name} → ${after.agent_id}`
-    : `${killed.task_id} was not taken over from ${killed.agent.name}`;
-  return { says, holds, seen };
+    : `${killed.task_id} was not reassigned from ${killed.agent.name}`;
+  return { holds, seen };
 }
 
-function zombieRefused({ events, faults: { zombie } }: DemoEvidence): Guarantee {
-  const says = 'A zombie’s late result is refused, whatever it believes';
-  if (zombie === null) return { says, holds: false, seen: 'nobody was frozen' };
+function zombieRefused({ events, faults: { zombie } }: DemoEvidence): Verdict {
+  if (zombie === null) return { holds: false, seen: 'no agent was frozen' };
   const isZombies = (event: EventEnvelope) =>
     event.subject === zombie.task_id && event.agent_id === zombie.agent.name;
   const refused = ofType(events, 'RESULT_REJECTED').find(isZombies);
   const acceptedResult = ofType(events, 'RESULT_SUBMITTED').find(({ subject }) => subject === zombie.task_id);
   const holds = refused !== undefined && acceptedResult !== undefined && !isZombies(acceptedResult);
   const seen = holds
-    ? `${zombie.agent.name}: ${String(refused.payload.rejection_reason)}; ${acceptedResult.agent_id}’s result counts`
+    ? `${zombie.agent.name}: ${String(refused.payload.rejection_reason)}; ${acceptedResult.agent_id}’s result accepted`
     : `${zombie.agent.name}’s result on ${zombie.task_id} was not refused`;
-  return { says, holds, seen };
+  return { holds, seen };
 }
 
-function nothingThrownAway({ refusedData, faults: { zombie } }: DemoEvidence): Guarantee {
+function nothingThrownAway({ refusedData, faults: { zombie } }: DemoEvidence): Verdict {
   const by = (refusedData as { by?: unknown } | null)?.by;
   const holds = zombie !== null && by === zombie.agent.name;
-  return {
-    says: 'Refused work is not thrown away',
-    holds,
-    seen: holds
-      ? `${zombie.agent.name}’s result can be read, and adopted`
-      : 'the refused result is not there',
-  };
+  const seen = holds
+    ? `${zombie.agent.name}’s result can be read and adopted`
+    : 'the refused result is missing';
+  return { holds, seen };
 }
 
-function inOrder({ plan, events }: DemoEvidence): Guarantee {
+function inOrder({ plan, events }: DemoEvidence): Verdict {
   const done = new Set<string>();
   let grantsTotal = 0;
   let earlyTotal = 0;
@@ -94,17 +82,24 @@ function inOrder({ plan, events }: DemoEvidence): Guarantee {
     if (!dependenciesOf(plan, subject).every((id) => done.has(id))) earlyTotal += 1;
   }
   return {
-    says: 'Nothing begins before what it waits for is done',
     holds: grantsTotal > 0 && earlyTotal === 0,
     seen: `${grantsTotal} grants, ${earlyTotal} too early`,
   };
 }
 
-function logProves({ log }: DemoEvidence): Guarantee {
+function logProves({ log }: DemoEvidence): Verdict {
   const [first] = log.breaks;
   return {
-    says: 'The log proves it: chain, order and every invariant',
     holds: log.events > 0 && first === undefined,
     seen: first === undefined ? `${log.events} events` : `line ${first.line}: ${first.rule}: ${first.says}`,
   };
 }
+
+const GUARANTEES: readonly [says: string, check: (evidence: DemoEvidence) => Verdict][] = [
+  ['Every task has exactly one accepted result', oneResultEach],
+  ['A dead agent’s task is reassigned under the next generation', takenOver],
+  ['A zombie’s late result is refused', zombieRefused],
+  ['Refused results are kept', nothingThrownAway],
+  ['No task starts before its dependencies finish', inOrder],
+  ['The log passes verification: chain, order and every invariant', logProves],
+];

@@ -2,24 +2,23 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { Paint } from '../output/paint.js';
 
 /** A short description of an event; null if it is not worth a line. */
-export function describeEvent(event: EventEnvelope, paint: Paint): string | null {
-  const { payload } = event;
+function describeEvent(event: EventEnvelope, paint: Paint): string | null {
   const generation = `generation ${event.generation}`;
   switch (event.event_type) {
     case 'PLAN_CHANGED':
-      return 'the plan is in';
+      return 'plan imported';
     case 'CLAIM_ACQUIRED':
-      return payload.previous_state === 'EXPIRED'
+      return event.payload.previous_state === 'EXPIRED'
         ? paint.yellow(`takes over, ${generation}`)
-        : `begins, ${generation}`;
+        : `starts, ${generation}`;
     case 'CLAIM_LOST':
-      return paint.yellow(`is silent past its lease: ${generation} is lost`);
+      return paint.yellow(`lease expired: ${generation} is lost`);
     case 'CLAIM_RELEASED':
-      return `gives it back (${String(payload.reason)})`;
+      return `releases it (${String(event.payload.reason)})`;
     case 'RESULT_SUBMITTED':
-      return paint.green(`done: the result of ${generation} counts`);
+      return paint.green(`done: the result of ${generation} is accepted`);
     case 'RESULT_REJECTED':
-      return paint.red(`comes back as a zombie: its result of ${generation} is refused and kept aside`);
+      return paint.red(`returns as a zombie: its result of ${generation} is refused and parked`);
     default:
       return null;
   }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Genesis } from '../../client/index.js';
+import type { Lineage } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { emptyWork, evolveWork, isDone, type Lineage } from '../../core/views/index.js';
+import { emptyWork, evolveWork, isDone } from '../../core/views/index.js';
 import { unwrapReply } from '../replies.js';
 import { findLogs } from '../verify/find-logs.js';
 import { type LogReport, verifyLog } from '../verify/verify-log.js';
@@ -40,20 +41,17 @@ export async function runDemo(options: DemoRunOptions): Promise<DemoOutcome> {
   for (let number = 0; number < options.agents_count; number += 1) {
     options.agents.push(await startDemoAgent(agentName(number), options.url, options.folder, true));
   }
-  options.onNarration(
-    `${options.agents.map(({ name }) => name).join(', ')} start, each a process of its own`,
-  );
+  options.onNarration(`${options.agents.map(({ name }) => name).join(', ')} start, each in its own process`);
   const faultInjector = new FaultInjector(options.agents, options.onNarration);
   const { events, plan } = await followUntilDone(options, genesis, faultInjector);
   const { faults } = faultInjector;
   const [location] = (await findLogs(`${logFolder(options.folder)}/default`)) ?? [];
-  if (location === undefined) throw new Error('the demo left no log');
+  if (location === undefined) throw new Error('The demo wrote no log.');
   const log = await verifyLog(location, () => {});
+  const { zombie } = faults;
   const refusedData =
-    faults.zombie === null
-      ? null
-      : await refusedResultData(genesis, faults.zombie.task_id, faults.zombie.agent.name);
-  const lineage = faults.zombie === null ? null : unwrapReply(await genesis.history(faults.zombie.task_id));
+    zombie === null ? null : await refusedResultData(genesis, zombie.task_id, zombie.agent.name);
+  const lineage = zombie === null ? null : unwrapReply(await genesis.history(zombie.task_id));
   return { guarantees: guaranteesOf({ plan, events, faults, refusedData, log }), lineage, log };
 }
 

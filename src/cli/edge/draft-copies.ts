@@ -3,8 +3,9 @@ import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { PendingReview } from '../../coordinator/methodology/wire.js';
-import { draftFoldersOf, isDraftRefusal } from '../../workspace/drafts/index.js';
+import type { PendingReview } from '../../core/contract/methodology.js';
+import { draftPathsOf } from '../../workspace/drafts/draft-paths.js';
+import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
 type CandidateFile = NonNullable<PendingReview['files']>[number];
@@ -21,11 +22,11 @@ export async function candidateCopies(
   workspace: Workspace | null,
   { agent_id, task_id, files }: PendingReview,
 ): Promise<CandidateCopy[]> {
-  const draftPaths = workspace === null ? null : draftFoldersOf(workspace, { agent_id, subject: task_id });
+  const draftPaths = workspace === null ? null : draftPathsOf({ agent_id, subject: task_id });
   return Promise.all(
     (files ?? []).map(async (file) => {
       if (workspace === null || draftPaths === null || isDraftRefusal(draftPaths)) return withoutDraft(file);
-      const draft = [...draftPaths.drafts, file.path].join('/');
+      const draft = `${draftPaths.drafts}/${file.path}`;
       const sha256 = await digestOf(join(workspace.root, draft), file.size_bytes);
       return sha256 === null ? withoutDraft(file) : { ...file, draft, is_same: sha256 === file.sha256 };
     }),
@@ -40,9 +41,6 @@ async function digestOf(path: string, sizeBytes: number): Promise<string | null>
   if (!found?.isFile()) return null;
   if (found.size !== sizeBytes) return '';
   const hash = createHash('sha256');
-  const isRead = await pipeline(createReadStream(path), hash).then(
-    () => true,
-    () => false,
-  );
-  return isRead ? hash.digest('hex') : null;
+  const failure = await pipeline(createReadStream(path), hash).catch((error: Error) => error);
+  return failure === undefined ? hash.digest('hex') : null;
 }

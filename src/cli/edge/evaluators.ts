@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import type { Genesis } from '../../client/index.js';
 import type { SubmitResultRequest } from '../../client/requests.js';
-import { CHECK_RESULTS, withResultCounts } from '../../core/methodology/definition/convergence.js';
+import { CHECK_RESULTS } from '../../core/contract/values.js';
+import { withResultCounts } from '../../core/methodology/definition/convergence.js';
+import { closestName } from '../closest-name.js';
 import type { CommandContext } from '../context.js';
-import { type CommandFailure, fileUnreadable, wrongUsage } from '../exit.js';
+import { fileUnreadable, wrongUsage } from '../exit.js';
+import { jsonOrText } from '../json-or-text.js';
+import { unwrapReply } from '../replies.js';
 
-export type Evaluators = NonNullable<SubmitResultRequest['evaluators']>;
-export type CheckReport = Evaluators['details'][number];
+type Evaluators = NonNullable<SubmitResultRequest['evaluators']>;
+type CheckReport = Evaluators['details'][number];
 
 /** Parses `NAME=RESULT`, given once per check. A name may contain `=`; a result does not. */
 export function parseCheckReport(text: string, before: readonly CheckReport[] = []): CheckReport[] {
@@ -18,40 +23,42 @@ export function parseCheckReport(text: string, before: readonly CheckReport[] = 
   return [...before, { name: text.slice(0, separator), result }];
 }
 
-export interface EvaluatorOptions {
-  readonly check?: readonly CheckReport[];
-  readonly evaluators?: string;
-}
-
-/** The check reports from the file and from the options; null if there are none. Duplicates are counted twice. */
+/** The check reports from the options and from the file, if there are any. Duplicates are counted twice. */
 export async function readEvaluators(
   context: CommandContext,
-  { check = [], evaluators: file }: EvaluatorOptions,
-): Promise<Evaluators | null> {
-  if (file === undefined) return check.length === 0 ? null : withResultCounts(check);
-  const parsed = await readReports(context, file);
-  const details = Array.isArray(parsed) ? parsed : (parsed as { details?: unknown }).details;
-  if (!Array.isArray(details)) throw invalidReports(file);
+  check: readonly CheckReport[],
+  file: string | undefined,
+): Promise<Evaluators | undefined> {
+  if (file === undefined) return check.length === 0 ? undefined : withResultCounts(check);
+  const text = await readFile(resolve(context.io.cwd, file), 'utf8').catch((error) => {
+    throw fileUnreadable(file, error, 'Nothing was submitted.');
+  });
+  const parsed = jsonOrText(text) as { details?: unknown } | null;
+  const details = Array.isArray(parsed) ? parsed : parsed?.details;
+  if (!Array.isArray(details))
+    throw wrongUsage(
+      `${file} contains no check results. Expected JSON: [{"name": …, "result": "pass"}], or an object with ` +
+        'that list under details. Nothing was submitted.',
+    );
   // The submission validates each report; this only counts results.
   const counted = withResultCounts([...(details as CheckReport[]), ...check]);
   return Array.isArray(parsed) ? counted : { ...parsed, ...counted };
 }
 
-async function readReports({ io }: CommandContext, file: string): Promise<object> {
-  const text = await readFile(resolve(io.cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw fileUnreadable(file, error, 'Nothing was submitted.');
-  });
-  try {
-    const parsed = JSON.parse(text) as unknown;
-    if (typeof parsed === 'object' && parsed !== null) return parsed;
-  } catch {
-    // Falls through to the failure below.
-  }
-  throw invalidReports(file);
-}
-
-const invalidReports = (file: string): CommandFailure =>
-  wrongUsage(
-    `${file} does not say how checks came out. Expected JSON: [{"name": …, "result": "pass"}], or an object with ` +
-      'that list under details. Nothing was submitted.',
+/** Fails if a check given by hand does not exist on the edge: it would otherwise be ignored silently. */
+export async function assertKnownChecks(
+  genesis: Genesis,
+  taskId: string,
+  reports: readonly CheckReport[],
+): Promise<void> {
+  if (reports.length === 0) return;
+  const { checks = [] } = unwrapReply(await genesis.task(taskId));
+  const known = checks.map(({ name }) => name);
+  const unknown = known.length === 0 ? undefined : reports.find(({ name }) => !known.includes(name));
+  if (unknown === undefined) return;
+  const suggestion = closestName(unknown.name, known);
+  throw wrongUsage(
+    `${taskId} has no check ${unknown.name}.${suggestion === null ? '' : ` Did you mean ${suggestion}?`} ` +
+      `Its checks: ${known.join(', ')}. Nothing was submitted.`,
   );
+}

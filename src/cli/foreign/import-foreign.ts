@@ -8,77 +8,49 @@ import {
 } from '../../coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../coordinator/transfer/imported-events.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
+import type { OpenedStore } from '../../server/store-url.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
-import { adoptForeignLog } from '../../workspace/adopt-foreign.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { adoptForeignLog } from '../../workspace/foreign.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
-import { openWorkspaceStore } from '../../workspace/store.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
-
+import type { Io } from '../io.js';
 import { withStore } from '../open-store.js';
 import { startProgress } from '../output/progress.js';
 import { countText, singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { defaultStore } from '../store.js';
 
-export interface ForeignOptions {
-  readonly foreign: string;
-  readonly store?: string;
-  readonly dryRun?: true;
-}
-
 /** Imports another tool's log into the given store, to the given server, or into this workspace. */
-export async function importForeignFile(context: CommandContext, options: ForeignOptions): Promise<void> {
-  const file = resolve(context.io.cwd, options.foreign);
-  const workspace = Workspace.find(context.io.cwd);
+export async function importForeignFile(
+  context: CommandContext,
+  foreign: string,
+  url: string | undefined,
+  dryRun: boolean,
+): Promise<void> {
+  const { io } = context;
+  const workspace = Workspace.find(io.cwd);
   const key = await resolveProjectKey(context, workspace);
-  const files = await resolveLogFiles(file, workspace, options);
-  const job: ForeignImportJob = { context, key, files, known_edges: await readKnownEdges(workspace) };
-  const reports = await importToDestination(job, workspace, options);
-  context.show(reports.length === 1 ? reports[0] : reports, () =>
-    reports.map((report) => reportText(report, options.dryRun === true)).join('\n'),
-  );
-}
-
-interface ForeignImportJob {
-  readonly context: CommandContext;
-  readonly key: ProjectKey;
-  readonly files: readonly string[];
-  readonly known_edges: ReadonlySet<string>;
-}
-
-async function importToDestination(
-  job: ForeignImportJob,
-  workspace: Workspace | null,
-  options: ForeignOptions,
-): Promise<ForeignReport[]> {
-  const { context, key } = job;
-  if (options.dryRun === true) return importFiles(job, null);
-  if (options.store === undefined && context.explicitUrl !== null)
-    return importFiles(job, await serverTarget(context, key));
-  if (options.store === undefined && workspace !== null) return importToWorkspace(job, workspace);
-  return withStore(context, options.store ?? defaultStore(context.io), ({ store, blobs }) =>
-    importFiles(job, {
+  const files = await resolveLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
+  const known_edges = await readKnownEdges(workspace);
+  const importTo = (target: ForeignTarget | null) => importFiles(io, files, target, { ...key, known_edges });
+  const importToStore = ({ store, blobs }: OpenedStore) =>
+    importTo({
       put: (events) => commitImported(store, key, events),
       putBlob: (sha256, bytes) => blobs.put(key.tenant_id, sha256, bytes),
-    }),
-  );
-}
-
-async function importToWorkspace(job: ForeignImportJob, workspace: Workspace): Promise<ForeignReport[]> {
-  const warn = (sentence: string) => job.context.printNotice(singleLine(sentence));
-  const { store, blobs, key } = await openWorkspaceStore(workspace, warn);
-  try {
-    return await importFiles(job, {
-      put: (events) => commitImported(store as Store, key, events),
-      putBlob: (sha256, bytes) => blobs.put(key.tenant_id, sha256, bytes),
     });
-  } finally {
-    await store.close();
-  }
+  const storeUrl = url ?? (workspace === null ? defaultStore(io) : `workspace:${workspace.root}`);
+  const isToServer = url === undefined && context.explicitUrl !== null;
+  const target = dryRun || !isToServer ? null : await serverTarget(context, key);
+  const reports = await (dryRun || isToServer
+    ? importTo(target)
+    : withStore(context, storeUrl, importToStore));
+  context.show(reports.length === 1 ? reports[0] : reports, () =>
+    reports.flatMap((report) => reportLines(report, dryRun)),
+  );
 }
 
 async function serverTarget(
@@ -97,14 +69,19 @@ async function serverTarget(
   };
 }
 
-async function importFiles(job: ForeignImportJob, target: ForeignTarget | null): Promise<ForeignReport[]> {
-  const { context, key, files, known_edges } = job;
+async function importFiles(
+  io: Io,
+  files: readonly string[],
+  target: ForeignTarget | null,
+  options: ProjectKey & { known_edges: ReadonlySet<string> },
+): Promise<ForeignReport[]> {
   const reports: ForeignReport[] = [];
-  const spinner = startProgress(context.io, 'reading');
+  const spinner = startProgress(io, 'reading');
+  const onRead = (lines: number) => spinner.update(countText(lines, 'line'));
   try {
     for (const file of files) {
-      const onRead = (lines: number) => spinner.update(countText(lines, 'line'));
-      const importOptions = { ...key, source: basename(file), now_ms: Date.now(), known_edges, onRead };
+      const source = basename(file);
+      const importOptions = { ...options, source, now_ms: Date.now(), onRead };
       reports.push(await importForeign(createReadStream(file), target, importOptions));
     }
   } finally {
@@ -117,19 +94,19 @@ async function importFiles(job: ForeignImportJob, target: ForeignTarget | null):
 async function resolveLogFiles(
   file: string,
   workspace: Workspace | null,
-  options: ForeignOptions,
+  dryRun: boolean,
 ): Promise<string[]> {
   const isOwnLog = workspace !== null && file === join(workspace.events, ACTIVE_FILE);
-  if (isOwnLog && options.dryRun !== true) {
+  if (isOwnLog && !dryRun) {
     const moved = await adoptForeignLog(workspace);
     if (moved.length > 0) return moved;
     throw new CommandFailure(
-      `${singleLine(file)} is this workspace’s own log: there is nothing to bring in.`,
+      `${singleLine(file)} is this workspace’s own log. Pass the log of another tool to --foreign.`,
     );
   }
   const found = await stat(file).catch(() => null);
   if (found?.isFile() !== true)
-    throw failureWithCode('FILE_UNREADABLE', `There is no file ${singleLine(file)}.`);
+    throw failureWithCode('FILE_UNREADABLE', `File not found: ${singleLine(file)}. Check --foreign.`);
   return [file];
 }
 
@@ -137,7 +114,7 @@ async function resolveProjectKey(context: CommandContext, workspace: Workspace |
   const project_id = context.explicitProject;
   if (project_id !== null) return { tenant_id: context.tenant, project_id };
   if (workspace !== null) return readProjectKey(workspace);
-  throw wrongUsage('Into which project? Say --project NAME, or go into a workspace.');
+  throw wrongUsage('No target project. Pass --project NAME, or run the command in a workspace.');
 }
 
 async function readKnownEdges(workspace: Workspace | null): Promise<ReadonlySet<string>> {
@@ -147,18 +124,18 @@ async function readKnownEdges(workspace: Workspace | null): Promise<ReadonlySet<
   return new Set(methodology.topology.transitions.map(({ edge }) => edge));
 }
 
-function reportText(report: ForeignReport, isDry: boolean): string {
+function reportLines(report: ForeignReport, isDry: boolean): string[] {
   const { source, read, written, already_there, unplaced, unplaced_count } = report;
-  const done = isDry ? 'nothing was written' : `${written} written, ${already_there} there already`;
+  const done = isDry ? 'nothing was written' : `${written} written, ${already_there} already present`;
   const lines = [`${singleLine(source)}: ${countText(read, 'line')} read, ${done}.`];
   const pushCounts = (title: string, counts: Readonly<Record<string, number>>) => {
     const names = Object.entries(counts).map(([name, times]) => `${singleLine(name)} (${times})`);
     if (names.length > 0) lines.push(`  ${title}: ${names.slice(0, 20).join(', ')}`);
   };
-  pushCounts('types nobody knows', report.unknown_types);
-  pushCounts('edges that are not in the graph', report.edges_unknown);
-  pushCounts('projects named in it', report.projects_seen);
-  if (unplaced_count > 0) lines.push(`  ${unplaced_count} kept as they were, for they say no event:`);
+  pushCounts('unknown types', report.unknown_types);
+  pushCounts('edges not in the graph', report.edges_unknown);
+  pushCounts('projects in the log', report.projects_seen);
+  if (unplaced_count > 0) lines.push(`  ${unplaced_count} kept unchanged, because they are not events:`);
   for (const { line, why } of unplaced.slice(0, 20)) lines.push(`    line ${line}: ${singleLine(why)}`);
-  return lines.join('\n');
+  return lines;
 }

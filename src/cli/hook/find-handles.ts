@@ -1,12 +1,5 @@
-import { z } from 'zod';
-import type { McpHandle } from '../../server/mcp/backend.js';
-
-const handleSchema = z.strictObject({
-  task_id: z.string(),
-  generation: z.number(),
-  claim_id: z.string(),
-  session_id: z.string(),
-});
+import { handleSchema, type McpHandle } from '../../server/mcp/client.js';
+import { jsonOrText } from '../json-or-text.js';
 
 /** A handle is a flat object, so a pattern finds it without parsing the surrounding text. */
 const HANDLE_IN_TEXT = /\{[^{}]*"claim_id"[^{}]*\}/g;
@@ -16,17 +9,14 @@ const HANDLE_IN_TEXT = /\{[^{}]*"claim_id"[^{}]*\}/g;
  * is searched. A false match is harmless: the server refuses to renew it.
  */
 export function findHandles(reply: unknown): McpHandle[] {
-  if (typeof reply === 'string') return (reply.match(HANDLE_IN_TEXT) ?? []).flatMap(parseHandle);
+  if (typeof reply === 'string')
+    return (reply.match(HANDLE_IN_TEXT) ?? []).flatMap((found) => handleIn(jsonOrText(found)));
   if (typeof reply !== 'object' || reply === null) return [];
-  const parsed = handleSchema.safeParse(reply);
-  return parsed.success ? [parsed.data] : Object.values(reply).flatMap(findHandles);
+  const handle = handleIn(reply);
+  return handle.length > 0 ? handle : Object.values(reply).flatMap(findHandles);
 }
 
-function parseHandle(text: string): McpHandle[] {
-  try {
-    const parsed = handleSchema.safeParse(JSON.parse(text));
-    return parsed.success ? [parsed.data] : [];
-  } catch {
-    return [];
-  }
+function handleIn(value: unknown): McpHandle[] {
+  const parsed = handleSchema.safeParse(value);
+  return parsed.success ? [parsed.data] : [];
 }

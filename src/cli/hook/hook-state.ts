@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { McpHandle } from '../../server/mcp/backend.js';
+import type { McpHandle } from '../../server/mcp/client.js';
 import type { Io } from '../io.js';
-import { JsonRecordFolder } from '../state/json-record-folder.js';
-import { userFolder } from '../user-folder.js';
+import { userFolder } from '../state/home-folder.js';
+import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
 
 export interface HeldHandle {
   readonly handle: McpHandle;
@@ -20,7 +19,7 @@ export class HookState {
   private readonly flags: JsonRecordFolder<{ compacted: true }>;
 
   constructor(io: Io, conversation: string) {
-    const folder = join(userFolder(io), 'conversations', digestOf(conversation));
+    const folder = join(userFolder(io), 'conversations', recordName(conversation));
     this.handles = new JsonRecordFolder(join(folder, 'handles'));
     this.flags = new JsonRecordFolder(folder);
   }
@@ -30,11 +29,11 @@ export class HookState {
   }
 
   saveHandle(held: HeldHandle): Promise<void> {
-    return this.handles.put(recordName(held.handle), held);
+    return this.handles.put(handleName(held.handle), held);
   }
 
   removeHandle(handle: McpHandle): Promise<void> {
-    return this.handles.remove(recordName(handle));
+    return this.handles.remove(handleName(handle));
   }
 
   /** Records that the client is about to compact its context, so that held handles are announced again. */
@@ -51,8 +50,5 @@ export class HookState {
 
 const COMPACTED = 'compacted';
 
-const digestOf = (...parts: readonly unknown[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-
-const recordName = ({ task_id, generation, claim_id }: McpHandle): string =>
-  digestOf(task_id, generation, claim_id);
+const handleName = ({ task_id, generation, claim_id }: McpHandle): string =>
+  recordName(task_id, generation, claim_id);

@@ -1,5 +1,5 @@
-import type { RenewalResult } from '../../coordinator/wire/index.js';
-import { isMcpProblem, type McpHandle, type McpProblem } from '../../server/mcp/backend.js';
+import { type ApiProblem, isProblem, type RenewalReply } from '../../client/replies.js';
+import type { McpHandle } from '../../server/mcp/client.js';
 import { findHandles } from './find-handles.js';
 import type { HeldHandle, HookState } from './hook-state.js';
 
@@ -10,11 +10,9 @@ export interface HookEvent {
   readonly tool_response?: unknown;
 }
 
-/** What a hook needs to keep a conversation's claims alive. */
 export interface HookContext {
   readonly state: HookState;
-  readonly renew: (handle: McpHandle) => Promise<RenewalResult | McpProblem>;
-  readonly now_ms: number;
+  readonly renew: (handle: McpHandle) => Promise<RenewalReply | ApiProblem>;
 }
 
 /** Fraction of the remaining lease after which the next tool use renews it again. */
@@ -24,48 +22,56 @@ const RENEW_AT_LEASE_FRACTION = 0.2;
 export async function onToolUse(event: HookEvent, hookContext: HookContext): Promise<string | null> {
   const { state } = hookContext;
   for (const handle of findHandles(event.tool_response)) await state.saveHandle({ handle, renew_at_ms: 0 });
-  const isDue = (held: HeldHandle) => held.renew_at_ms <= hookContext.now_ms;
-  const { lost } = await renewHeld(hookContext, isDue);
+  const lost = await renewHeld(hookContext, ({ renew_at_ms }) => renew_at_ms <= Date.now());
   const sentences = lost.map(lostSentence);
   if (await state.consumeCompacted()) sentences.push(...(await state.heldHandles()).map(heldSentence));
-  return sentences.length === 0 ? null : sentences.join('\n');
+  return textOf(sentences);
 }
 
-/** Handles the start of a conversation, or its continuation after compaction: returns the handles it holds. */
-export async function onConversationStart(hookContext: HookContext): Promise<string | null> {
-  const { lost } = await renewHeld(hookContext, () => true);
-  const sentences = [...lost.map(lostSentence), ...(await hookContext.state.heldHandles()).map(heldSentence)];
-  return sentences.length === 0 ? null : sentences.join('\n');
+/**
+ * Handles the start of a conversation, or its continuation after compaction: returns the handles it holds. Output of
+ * `PreCompress` would be lost, so it is deferred to the next tool use.
+ */
+export async function announceHandles(event: HookEvent, hookContext: HookContext): Promise<string | null> {
+  const { state } = hookContext;
+  if (event.hook_event_name === 'PreCompress') {
+    await state.markCompacted();
+    return null;
+  }
+  const lost = await renewHeld(hookContext, () => true);
+  return textOf([...lost.map(lostSentence), ...(await state.heldHandles()).map(heldSentence)]);
 }
 
+const textOf = (sentences: readonly string[]): string | null =>
+  sentences.length === 0 ? null : sentences.join('\n');
+
+/** Renews the held claims that are due. Returns those that were lost. */
 async function renewHeld(
-  hookContext: HookContext,
+  { state, renew }: HookContext,
   isDue: (held: HeldHandle) => boolean,
-): Promise<{ lost: McpHandle[] }> {
-  const { state, renew, now_ms } = hookContext;
+): Promise<McpHandle[]> {
   const lost: McpHandle[] = [];
   const due = (await state.heldHandles()).filter(isDue);
   await Promise.all(
     due.map(async ({ handle }) => {
       const reply = await renew(handle);
-      if (isMcpProblem(reply)) return;
+      if (isProblem(reply)) return;
       if (reply.success) {
-        const leftMs = reply.new_expiry === null ? 0 : Date.parse(reply.new_expiry) - now_ms;
-        return state.saveHandle({
-          handle,
-          renew_at_ms: now_ms + Math.max(leftMs, 0) * RENEW_AT_LEASE_FRACTION,
-        });
+        const leftMs = reply.new_expiry === null ? 0 : Date.parse(reply.new_expiry) - Date.now();
+        const renew_at_ms = Date.now() + Math.max(leftMs, 0) * RENEW_AT_LEASE_FRACTION;
+        return state.saveHandle({ handle, renew_at_ms });
       }
       // The conversation submitted or released it, so the claim was not lost.
       if (reply.reason !== 'NO_CLAIM') lost.push(handle);
       return state.removeHandle(handle);
     }),
   );
-  return { lost };
+  return lost;
 }
 
 const heldSentence = ({ handle }: HeldHandle): string =>
   `You hold ${handle.task_id}. Handle for renew, note, submit and release: ${JSON.stringify(handle)}`;
 
 const lostSentence = ({ task_id, generation }: McpHandle): string =>
-  `You no longer hold ${task_id} (generation ${generation}). Stop that work; explain tells why, next gives other work.`;
+  `You no longer hold ${task_id} (generation ${generation}). Stop working on it. ` +
+  'Call explain for the reason, or next for other work.';

@@ -29,9 +29,7 @@ export class StrictJsonLines extends Transform {
       start = end + 1;
     }
     this.append(bytes.subarray(start));
-    done(
-      this.lineBytes > LINE_BYTES_MAX ? new Error(`A message has at most ${LINE_BYTES_MAX} bytes.`) : null,
-    );
+    done(this.lineBytes > LINE_BYTES_MAX ? new Error(`Message exceeds ${LINE_BYTES_MAX} bytes.`) : null);
   }
 
   private append(part: Buffer): void {
@@ -41,26 +39,21 @@ export class StrictJsonLines extends Transform {
 
   private forward(line: string): void {
     const parsed = readStrictJson(line);
-    if ('value' in parsed || !isJson(line)) this.push(`${line}\n`);
+    const id = 'value' in parsed ? undefined : idOf(line);
+    if ('value' in parsed || id === undefined) this.push(`${line}\n`);
     else {
-      const error = { code: INVALID_REQUEST, message: `The message is not taken: ${parsed.fault}.` };
-      this.reply(`${JSON.stringify({ jsonrpc: '2.0', id: idOf(line), error })}\n`);
+      const error = { code: INVALID_REQUEST, message: `Invalid message: ${parsed.fault}.` };
+      this.reply(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`);
     }
   }
 }
 
-/** Invalid JSON is left to the MCP SDK's reader. */
-function isJson(line: string): boolean {
+/** The id that the error reply must carry. Undefined: invalid JSON, which is left to the MCP SDK's reader. */
+function idOf(line: string): string | number | null | undefined {
   try {
-    JSON.parse(line);
-    return true;
+    const { id } = (JSON.parse(line) ?? {}) as { id?: unknown };
+    return typeof id === 'string' || typeof id === 'number' ? id : null;
   } catch {
-    return false;
+    return undefined;
   }
-}
-
-/** The id that the error reply must carry. */
-function idOf(line: string): string | number | null {
-  const { id } = (JSON.parse(line) ?? {}) as { id?: unknown };
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
 }

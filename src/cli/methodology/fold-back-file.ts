@@ -5,47 +5,37 @@ import { wrongUsage } from '../exit.js';
 import { writeNew } from './write-new.js';
 
 export const RECOMMENDATIONS = ['proceed', 'pivot', 'abandon'] as const;
-export type Recommendation = (typeof RECOMMENDATIONS)[number];
-
-interface FoldBackFindings {
-  readonly summary: string;
-  readonly recommendation: Recommendation;
-  readonly artifacts: readonly string[];
-}
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 
-/**
- * The findings of a child vector, for people: `features/fold-back/<child>.md`. An existing file is never
- * overwritten.
- */
+/** The findings of a child vector, for people: `features/fold-back/<child>.md`. It is never overwritten. */
 export class FoldBackFile {
   private isCreated = false;
 
   private constructor(
-    private readonly workspace: Workspace,
+    private readonly root: string,
     /** Relative to the project's root. */
     readonly path: string,
     /** The text that was there before; null if there was no file. */
     readonly text: string | null,
   ) {}
 
-  static async open(workspace: Workspace, child: string): Promise<FoldBackFile> {
-    if (!ID.test(child)) throw wrongUsage(`${child} is no feature's id. What there is: gen status`);
+  static async open({ root }: Workspace, child: string): Promise<FoldBackFile> {
+    if (!ID.test(child)) throw wrongUsage(`${child} is not a valid feature id. List features: gen status`);
     const path = join('.ai-workspace', 'features', 'fold-back', `${child}.md`);
-    const text = await readFile(join(workspace.root, path), 'utf8').catch(() => null);
-    return new FoldBackFile(workspace, path, text === null || text.trim() === '' ? null : text);
+    const text = await readFile(join(root, path), 'utf8').catch(() => '');
+    return new FoldBackFile(root, path, text.trim() === '' ? null : text);
   }
 
-  async write({ summary, recommendation, artifacts }: FoldBackFindings): Promise<void> {
+  async write(summary: string, recommendation: string, artifacts: readonly string[]): Promise<void> {
     if (this.text !== null) return;
     const listed = artifacts.length === 0 ? 'none' : `\n\n${artifacts.map((each) => `- ${each}`).join('\n')}`;
     const text = `# Fold-back\n\n${summary}\n\nRecommendation: ${recommendation}\n\nArtifacts: ${listed}\n`;
-    this.isCreated = await writeNew(join(this.workspace.root, this.path), text);
+    this.isCreated = await writeNew(join(this.root, this.path), text);
   }
 
   /** Removes the file if this command created it, after a refusal. */
   async undo(): Promise<void> {
-    if (this.isCreated) await unlink(join(this.workspace.root, this.path));
+    if (this.isCreated) await unlink(join(this.root, this.path));
   }
 }

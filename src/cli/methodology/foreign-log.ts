@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
-import { OPEN_CALLER } from '../../coordinator/authentication/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { foreignEvents } from '../../core/events/foreign-log.js';
 import { LINE_PREFIX } from '../../stores/file/line.js';
@@ -11,8 +10,8 @@ import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode } from '../exit.js';
 import { readLog } from '../verify/read-log.js';
-import type { ReadOnlyCalls } from './calls.js';
-import { type OpenedProject, openInProcess } from './in-process.js';
+import { openInProcess } from './in-process.js';
+import type { OpenedProject, ReadOnlyCalls } from './opened-project.js';
 import type { ProjectConnection } from './project-connection.js';
 
 const FOREIGN_PROJECT_KEY = { tenant_id: 'default', project_id: 'foreign' };
@@ -29,15 +28,12 @@ export async function withForeignLog(
   const store = openMemoryStore();
   store.restore(events);
   const { tenant_id, project_id } = events[0] ?? FOREIGN_PROJECT_KEY;
-  const projectOptions = { store, key: { tenant_id, project_id }, caller: OPEN_CALLER };
-  const opened = await openWithWorkspaceFiles(
-    context,
-    Workspace.find(dirname(file)),
-    placeholderFeatures(events),
-    projectOptions,
-  );
+  const options = { store, key: { tenant_id, project_id }, user: context.io.user };
+  const open = (files: FileTexts) =>
+    openInProcess(new Map([...placeholderFeatures(events), ...files]), options);
+  const opened = await openWithWorkspaceFiles(context, Workspace.find(dirname(file)), open);
   try {
-    await work({ calls: opened.calls, workspace: null, title: basename(file), plan: () => opened.plan() });
+    await work({ ...opened, workspace: null, title: basename(file) });
   } finally {
     await opened.close();
   }
@@ -49,19 +45,15 @@ type FileTexts = ReadonlyMap<string, string>;
 async function openWithWorkspaceFiles(
   context: CommandContext,
   workspace: Workspace | null,
-  featureFiles: FileTexts,
-  projectOptions: Parameters<typeof openInProcess>[1],
+  open: (files: FileTexts) => Promise<OpenedProject>,
 ): Promise<OpenedProject> {
-  if (workspace === null) return openInProcess(featureFiles, projectOptions);
+  if (workspace === null) return open(new Map());
   try {
-    return await openInProcess(
-      new Map([...featureFiles, ...(await readWorkspaceFiles(workspace))]),
-      projectOptions,
-    );
+    return await open(await readWorkspaceFiles(workspace));
   } catch (error) {
     if (!(error instanceof CommandFailure) && (error as Error).name !== 'WorkspaceRefused') throw error;
-    context.printNotice(`The built-in graph stands in for ${workspace.folder}: ${(error as Error).message}`);
-    return openInProcess(featureFiles, projectOptions);
+    context.printNotice(`Using the built-in graph, not ${workspace.folder}: ${(error as Error).message}`);
+    return open(new Map());
   }
 }
 
@@ -80,9 +72,9 @@ function placeholderFeatures(events: readonly EventEnvelope[]): FileTexts {
 async function readEvents(file: string): Promise<EventEnvelope[]> {
   const found = await stat(file).catch(() => null);
   if (found === null || !found.isFile())
-    throw failureWithCode('FILE_UNREADABLE', `There is no file ${file}.`);
+    throw failureWithCode('FILE_UNREADABLE', `File not found: ${file}. Check --log.`);
   if (found.size > BYTES_MAX)
-    throw new CommandFailure(`${file} has more than ${BYTES_MAX} bytes. Import it instead.`);
+    throw new CommandFailure(`${file} has more than ${BYTES_MAX} bytes. Import it: gen import --foreign.`);
   const bytes = await readFile(file);
   if (bytes.subarray(0, LINE_PREFIX.length).equals(LINE_PREFIX)) return readOwnEvents(file);
   const log = { ...FOREIGN_PROJECT_KEY, source: basename(file), now_ms: Date.now() };

@@ -1,4 +1,3 @@
-import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';
@@ -7,14 +6,13 @@ import { refuseForeign } from '../../workspace/foreign.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure } from '../exit.js';
-import type { ProjectCalls } from './calls.js';
-import type { OpenedProject } from './in-process.js';
+import type { OpenedProject, ProjectCalls } from './opened-project.js';
 import { StatusProjection } from './status-projection.js';
 
 /** Answers from the log's current contents, without locking or writing it. */
-export async function openReadOnly(workspace: Workspace, caller: Caller): Promise<OpenedProject> {
+export async function openReadOnly(workspace: Workspace, user: string | null): Promise<OpenedProject> {
   await refuseForeign(workspace);
-  const openCopyOfLog = () => openCoordinatorCopy(workspace, caller);
+  const openCopyOfLog = () => openCoordinatorCopy(workspace, user);
   const projection = await replayLog(workspace.events, () => new StatusProjection());
   return (await isUpToDate(workspace, projection))
     ? withLazyCoordinator(projection, openCopyOfLog)
@@ -32,13 +30,10 @@ async function replayLog<T extends EventVisitor>(folder: string, createVisitor: 
   const { readLog } = await import('../verify/read-log.js');
   const verified = createVisitor();
   const { damage, unexplained } = await readLog({ folder }, ({ event }) => verified.visit(event));
-  const [changed] = unexplained.map((position) => ({ ...position, why: UNEXPLAINED }));
-  const fault = damage ?? changed;
+  const fault = damage ?? unexplained.map((position) => ({ ...position, why: UNEXPLAINED }))[0];
   if (fault === undefined) return verified;
   const { file, line, why } = fault;
-  throw new CommandFailure(
-    `${file}, line ${line}: ${why}. What can be saved is told by: gen verify ${folder}`,
-  );
+  throw new CommandFailure(`${file}, line ${line}: ${why}. Verify the log: gen verify ${folder}`);
 }
 
 /**
@@ -58,27 +53,20 @@ async function isUpToDate(workspace: Workspace, projection: StatusProjection): P
   return !methodology && features.length === 0;
 }
 
-class EventCollector implements EventVisitor {
-  readonly events: EventEnvelope[] = [];
-
-  visit(event: EventEnvelope): void {
-    this.events.push(event);
-  }
-}
-
 /** Opens a coordinator on an in-memory copy, and loads file changes that the log does not contain yet. */
-async function openCoordinatorCopy(workspace: Workspace, caller: Caller): Promise<OpenedProject> {
+async function openCoordinatorCopy(workspace: Workspace, user: string | null): Promise<OpenedProject> {
   const { openInProcess } = await import('./in-process.js');
   const { openMemoryStore } = await import('../../stores/memory/memory-store.js');
   const { readProjectKey } = await import('../../workspace/project-file.js');
   const { readWorkspaceFiles } = await import('../../workspace/read-files.js');
-  const store = openMemoryStore();
-  store.restore((await replayLog(workspace.events, () => new EventCollector())).events);
-  return openInProcess(await readWorkspaceFiles(workspace), {
-    store,
-    key: await readProjectKey(workspace),
-    caller,
+  const { events } = await replayLog(workspace.events, () => {
+    const events: EventEnvelope[] = [];
+    return { events, visit: (event) => void events.push(event) };
   });
+  const store = openMemoryStore();
+  store.restore(events);
+  const key = await readProjectKey(workspace);
+  return openInProcess(await readWorkspaceFiles(workspace), { store, key, user });
 }
 
 /** Answers status from the projection, and opens a coordinator only for other calls. */
@@ -88,11 +76,11 @@ function withLazyCoordinator(
 ): OpenedProject {
   let opened: Promise<OpenedProject> | null = null;
   const openOnce = () => (opened ??= open());
-  const localCalls: Pick<ProjectCalls, 'status'> = { status: async () => projection.status() };
-  const calls = new Proxy(localCalls as ProjectCalls, {
+  const calls = new Proxy({} as ProjectCalls, {
     get: (_, name: keyof ProjectCalls) =>
-      localCalls[name as 'status'] ??
-      (async (request: never) => ((await openOnce()).calls[name] as (request: never) => unknown)(request)),
+      name === 'status'
+        ? async () => projection.status()
+        : async (request: never) => ((await openOnce()).calls[name] as (request: never) => unknown)(request),
   });
   return {
     calls,

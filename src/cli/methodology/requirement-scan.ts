@@ -1,24 +1,19 @@
-import type { GapsBody } from '../../coordinator/methodology/wire.js';
-import { type Coverage, type CoverageLayer, coverageOf } from '../../workspace/scan/coverage.js';
+import type { GapsBody } from '../../core/contract/methodology.js';
+import { type CoverageLayer, coverageOf } from '../../workspace/scan/coverage.js';
 import { scanTags } from '../../workspace/scan/tags.js';
 import { unwrapReply } from '../replies.js';
-import type { ReadOnlyCalls } from './calls.js';
+import type { ReadOnlyCalls } from './opened-project.js';
 
-export interface RequirementScan {
-  readonly coverage: Coverage;
-  /** The files that were skipped, and why. */
-  readonly left_out: readonly string[];
-  /** The coverage as counts, in the coordinator's request format. */
-  readonly gapsRequest: GapsBody;
-}
-
-/** Scans the project's files for tags of its requirements. */
+/**
+ * Scans the project's files for tags of its requirements. Also returns the files that were skipped, with the reason,
+ * and the coverage as counts, in the coordinator's request format.
+ */
 export async function scanRequirements(
   root: string,
   calls: ReadOnlyCalls,
   layers: readonly CoverageLayer[],
   feature?: string,
-): Promise<RequirementScan> {
+) {
   const scan = await scanTags(root);
   const feature_keys = await requirementKeys(calls, feature);
   const only = feature === undefined ? {} : { only: new Set(feature_keys) };

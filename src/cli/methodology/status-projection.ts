@@ -1,15 +1,16 @@
 import { viewInputOf } from '../../coordinator/methodology/view-input.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesFor } from '../../core/claims/policy.js';
+import type { MethodologyStatus } from '../../core/contract/methodology-views.js';
+import type { ProjectStatus } from '../../core/contract/overview.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { RecordedConfig } from '../../core/methodology/definition/config-diff.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import { emptyMethodologyState } from '../../core/methodology/progress/feature-state.js';
-import { type MethodologyStatus, statusView } from '../../core/methodology/views/status.js';
+import { statusView } from '../../core/methodology/views/status.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
 import type { FoldContext } from '../../core/views/fold-context.js';
-import { emptyWorkWithParked, evolveWorkWithParked } from '../../core/views/project-state.js';
-import type { ProjectStatus } from '../../core/views/status.js';
+import { emptyProject, evolveProject } from '../../core/views/project-state.js';
 import type { ProjectKey } from '../../stores/store.js';
 
 /** The events that record a workspace's files in its log. */
@@ -20,7 +21,7 @@ const CONFIG_EVENT_TYPES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 
  * frequent command, so it opens no coordinator and keeps no events.
  */
 export class StatusProjection implements RecordedConfig {
-  private readonly work = emptyWorkWithParked();
+  private readonly work = emptyProject();
   private readonly state = emptyMethodologyState();
   private key: ProjectKey | null = null;
   private lastConfigEvent: EventEnvelope | null = null;
@@ -28,7 +29,7 @@ export class StatusProjection implements RecordedConfig {
   visit(event: EventEnvelope): void {
     this.key ??= { tenant_id: event.tenant_id, project_id: event.project_id };
     if (CONFIG_EVENT_TYPES.has(event.event_type)) this.lastConfigEvent = event;
-    evolveWorkWithParked(this.work, event);
+    evolveProject(this.work, event);
     evolveMethodology(this.state, event);
   }
 

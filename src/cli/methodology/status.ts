@@ -1,77 +1,96 @@
-import type { FeatureView } from '../../core/methodology/views/feature-view.js';
-import type { HealthReport } from '../../core/methodology/views/health.js';
-import type { MethodologyStatus } from '../../core/methodology/views/status.js';
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
-import { EXIT, wrongUsage } from '../exit.js';
+import { CommandFailure, EXIT, failureWithCode, wrongUsage } from '../exit.js';
+import type { OptionsOf } from '../option-table.js';
+import { featureText } from '../output/feature.js';
+import { healthText } from '../output/health.js';
 import { methodologyStatusText } from '../output/methodology-status.js';
+import { statusText } from '../output/overview.js';
 import { unwrapReply } from '../replies.js';
 import { type RenderedView, show, watch } from '../watch.js';
-import type { ReadOnlyCalls } from './calls.js';
+import type { ReadOnlyCalls } from './opened-project.js';
 import { type ProjectConnection, withMethodology } from './project-connection.js';
-import type { StatusOptions } from './status-options.js';
+
+export const STATUS_OPTIONS = {
+  '--watch': 'keep running, and show every change',
+  '--feature <id>': 'show all details of one feature',
+  '--health': 'list current and imminent problems; exit code 1 if there are any',
+  '--gantt': 'print the features over time as a Mermaid diagram',
+  '--write': 'with --gantt: write to .ai-workspace/STATUS.md',
+  '--log <file>': 'show the status from the log of a related tool, which is not changed',
+} as const;
+type StatusOptions = OptionsOf<typeof STATUS_OPTIONS>;
+type ReadConnection = ProjectConnection<ReadOnlyCalls>;
 
 /** Shows a methodology project: all of it, one feature, its health, or its Gantt diagram. */
 export async function methodologyStatus(context: CommandContext, options: StatusOptions): Promise<void> {
+  const showOnce = async (connection: ReadConnection): Promise<void> => {
+    if (options.gantt) await showGantt(context, options, connection);
+    else show(context, await renderStatus(context, options, connection));
+  };
   if (options.log !== undefined) {
-    if (options.watch === true) throw wrongUsage('A log of another tool is read once: leave --watch out.');
+    if (options.watch) throw wrongUsage('--watch cannot be combined with --log. Omit one of them.');
     const { withForeignLog } = await import('./foreign-log.js');
-    return withForeignLog(context, options.log, (connection) => showOnce(context, options, connection));
+    return withForeignLog(context, options.log, showOnce);
   }
-  if (options.watch !== true)
-    return withMethodology(context, 'read', (connection) => showOnce(context, options, connection));
-  return watch(context, () => renderFresh(context, options));
-}
-
-async function showOnce(
-  context: CommandContext,
-  options: StatusOptions,
-  connection: ProjectConnection<ReadOnlyCalls>,
-): Promise<void> {
-  if (options.gantt === true) return showGantt(context, options, connection);
-  show(context, await renderStatus(context, options, connection));
-}
-
-/** Opens a new connection per view: a lock-free read is a copy that goes stale. */
-async function renderFresh(context: CommandContext, options: StatusOptions): Promise<RenderedView> {
-  let rendered: RenderedView = { json: null, text: '' };
-  await withMethodology(context, 'read', async (connection) => {
-    rendered = await renderStatus(context, options, connection);
-  });
-  return rendered;
+  if (!options.watch) return withMethodology(context, 'read', showOnce);
+  // Opens a new connection per view: a lock-free read is a copy that goes stale.
+  return watch(context, () =>
+    withMethodology(context, 'read', (connection) => renderStatus(context, options, connection)),
+  );
 }
 
 async function renderStatus(
   context: CommandContext,
   { feature, health }: StatusOptions,
-  { calls, plan, title }: ProjectConnection<ReadOnlyCalls>,
+  { calls, plan, title }: ReadConnection,
 ): Promise<RenderedView> {
   if (feature !== undefined) {
-    const view: FeatureView = unwrapReply(await calls.feature(feature));
-    const { featureText } = await import('../output/feature.js');
+    const view = unwrapReply(await calls.feature(feature));
     return { json: view, text: featureText(view, context) };
   }
-  if (health === true) {
-    const found: HealthReport = unwrapReply(await calls.health());
+  if (health) {
+    const found = unwrapReply(await calls.health());
     context.exit_code = found.healthy ? EXIT.done : EXIT.refused;
-    const { healthText } = await import('../output/health.js');
     return { json: found, text: healthText(found, context) };
   }
-  const current: MethodologyStatus = unwrapReply(await calls.status());
+  const current = unwrapReply(await calls.status());
   const tasks = await plan();
   const text = methodologyStatusText(current, title, context);
   if (tasks === null) return { json: current, text };
-  const { statusText } = await import('../output/overview.js');
   return { json: { ...current, plan: tasks }, text: `${text}\n\n${statusText(tasks, context)}` };
 }
 
 async function showGantt(
   context: CommandContext,
   { write }: StatusOptions,
-  connection: ProjectConnection<ReadOnlyCalls>,
+  { calls, workspace }: ReadConnection,
 ): Promise<void> {
-  const reply = unwrapReply(await connection.calls.gantt());
-  if (write !== true) return context.show(reply, ({ gantt }) => gantt);
-  const { writeStatusPage } = await import('./status-page.js');
-  const path = await writeStatusPage(connection.workspace, reply.gantt);
+  const reply = unwrapReply(await calls.gantt());
+  if (!write) return context.show(reply, ({ gantt }) => gantt);
+  const path = await writeStatusPage(workspace, reply.gantt);
   context.show({ ...reply, path }, () => path);
+}
+
+/** Only a page that starts with this mark is overwritten. */
+const GENERATED_MARK = '<!-- gen status --gantt --write makes this page; what is changed here is lost. -->';
+
+/** Writes the Gantt diagram to the workspace as a Markdown page. Returns its path. */
+async function writeStatusPage(workspace: Workspace | null, gantt: string): Promise<string> {
+  if (workspace === null)
+    throw failureWithCode('NO_WORKSPACE', '--write needs a workspace. Create one: gen init');
+  const path = workspace.path('STATUS.md');
+  const before = await readFile(path, 'utf8').catch(() => '');
+  if (before.trim() !== '' && !before.startsWith(GENERATED_MARK)) {
+    throw new CommandFailure(
+      `${path} was not written by gen status, so it is kept. Move or delete it, then try again.`,
+    );
+  }
+  const temporaryPath = `${path}.${randomUUID()}.tmp`;
+  const text = `${GENERATED_MARK}\n\n# Status\n\n\`\`\`mermaid\n${gantt.trimEnd()}\n\`\`\`\n`;
+  await writeFile(temporaryPath, text, { flag: 'wx' });
+  await rename(temporaryPath, path);
+  return path;
 }

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../testing/cli-harness.js';
 import { writeNew } from './write-new.js';
 
-it('writes a file whole, and never over another', async () => {
+it('writes a file atomically, and never overwrites an existing one', async () => {
   const folder = await temporaryFolder();
   const path = join(folder, 'a/b/c.yml');
   expect(await writeNew(path, 'first', 'read_only')).toBe(true);
@@ -14,7 +14,7 @@ it('writes a file whole, and never over another', async () => {
   expect(await readdir(join(folder, 'a/b'))).toEqual(['c.yml']);
 });
 
-it('of many that write at once, one does', async () => {
+it('lets exactly one of several concurrent writers create the file', async () => {
   const folder = await temporaryFolder();
   const path = join(folder, 'one.md');
   const written = await Promise.all(Array.from({ length: 8 }, (_, at) => writeNew(path, `by ${at}`)));

@@ -2,20 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-const READ_ONLY = 0o444;
-const ORDINARY = 0o644;
+const MODES = { ordinary: 0o644, read_only: 0o444 };
 
-/**
- * Creates a file atomically; returns false if it exists already. The name appears only once all bytes are on disk.
- */
+/** Creates a file atomically; returns false if it exists already. The name appears only once all bytes are on disk. */
 export async function writeNew(
   path: string,
   text: string,
-  kind: 'ordinary' | 'read_only' = 'ordinary',
+  kind: keyof typeof MODES = 'ordinary',
 ): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true });
   const temporaryPath = `${path}.${randomUUID()}.tmp`;
-  const file = await open(temporaryPath, 'wx', kind === 'read_only' ? READ_ONLY : ORDINARY);
+  const file = await open(temporaryPath, 'wx', MODES[kind]);
   try {
     await file.writeFile(text);
     await file.sync();

@@ -1,6 +1,3 @@
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type CompletionShell = (typeof SHELLS)[number];
-
 interface CompletionCandidate {
   readonly name: string;
   readonly does: string;
@@ -13,24 +10,10 @@ export interface CommandCompletions {
   readonly options: readonly CompletionCandidate[];
 }
 
-export function completionScript(shell: CompletionShell, commands: readonly CommandCompletions[]): string {
-  switch (shell) {
-    case 'bash':
-      return bash(commands);
-    case 'zsh':
-      return zsh(commands);
-    case 'fish':
-      return fish(commands);
-  }
-}
-
-const pathText = ({ path }: CommandCompletions): string => path.join(' ');
 const names = ({ words, options }: CommandCompletions): string =>
   [...words, ...options].map(({ name }) => name).join(' ');
 
-/**
- * Shell code that finds the command named by the words so far. The two shells differ only in how they list words.
- */
+/** Shell code that finds the command named so far. The two shells differ only in how they list words. */
 const findCommandScript = (
   commands: readonly CommandCompletions[],
   typedWords: string,
@@ -47,7 +30,7 @@ const findCommandScript = (
   done`;
 
 const cases = (commands: readonly CommandCompletions[], caseBody: (words: string) => string): string =>
-  commands.map((command) => `    "${pathText(command)}") ${caseBody(names(command))} ;;`).join('\n');
+  commands.map((command) => `    "${command.path.join(' ')}") ${caseBody(names(command))} ;;`).join('\n');
 
 const bash = (
   commands: readonly CommandCompletions[],
@@ -76,11 +59,8 @@ function fish(commands: readonly CommandCompletions[]): string {
   const lines = ['# gen, for fish: gen completion fish > ~/.config/fish/completions/gen.fish'];
   for (const { path, words, options } of commands) {
     const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
-    const notYet =
-      words.length === 0
-        ? []
-        : [`not __fish_seen_subcommand_from ${words.map(({ name }) => name).join(' ')}`];
-    const here = [...seen, ...notYet].join('; and ');
+    const next = words.map(({ name }) => name).join(' ');
+    const here = [...seen, `not __fish_seen_subcommand_from ${next}`].join('; and ');
     for (const { name, does } of words)
       lines.push(`complete -c gen -n '${here}' -a ${name} -d ${quoted(does)}`);
     const on = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ');
@@ -92,3 +72,5 @@ function fish(commands: readonly CommandCompletions[]): string {
 }
 
 const quoted = (text: string): string => `'${text.replace(/[\\']/g, (character) => `\\${character}`)}'`;
+
+export const COMPLETION_SCRIPTS = { bash, zsh, fish };

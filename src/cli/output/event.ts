@@ -14,12 +14,10 @@ const PAYLOAD_FIELDS_SHOWN = [
   'expires_at',
 ];
 
-/** Formats an event as one line. */
 export function eventLine(event: EventEnvelope, { io, paint }: CommandContext): string {
   const { position, timestamp, event_type, subject = '', generation, agent_id, payload } = event;
-  const details = PAYLOAD_FIELDS_SHOWN.map((name) => payload[name]).filter(
-    (value) => typeof value === 'string',
-  );
+  const values = PAYLOAD_FIELDS_SHOWN.map((name) => payload[name]);
+  const details = values.filter((value) => typeof value === 'string');
   const parts = [
     String(position).padStart(6),
     timestamp.slice(11, 19),
@@ -27,7 +25,7 @@ export function eventLine(event: EventEnvelope, { io, paint }: CommandContext): 
     subject,
     generation === undefined ? '' : `gen ${generation}`,
     agent_id,
-    details.map((value) => singleLine(value as string)).join(' '),
+    details.map(singleLine).join(' '),
   ];
   const line = truncate(parts.filter((part) => part !== '').join('  '), io.columns);
   return line.replace(event_type, colourOf(event_type, paint));

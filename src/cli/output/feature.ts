@@ -1,67 +1,57 @@
-import type { FeatureView, TrajectoryEntry } from '../../core/methodology/views/feature-view.js';
+import type { FeatureView, TrajectoryEntry } from '../../core/contract/methodology-views.js';
 import type { CommandContext } from '../context.js';
 import { paintStatus, statusMark } from './marks.js';
-import { clockTime } from './text.js';
-import { labelledLines, wrapLines } from './wrap.js';
+import { clockTime, section } from './text.js';
 
 const NAME_WIDTH = 15;
 
 /** All details of one feature: its history, and what it waits for. */
 export function featureText(feature: FeatureView, context: CommandContext): string {
-  const { io, paint } = context;
-  const { feature_id, title, status, vector_type, profile, priority } = feature;
-  const lines = [
+  const { paint } = context;
+  const { feature_id, title, status, trajectory, constraint_dimensions } = feature;
+  const details = Object.entries(detailsOf(feature)).filter(([, text]) => text !== null);
+  return [
     `${paint.bold(feature_id)}  ${paintStatus(status, paint)}`,
-    ...wrapLines(title, 2, io.columns),
-  ];
-  for (const [name, text] of detailRows(feature))
-    lines.push(...labelledLines(`  ${name}`, text, NAME_WIDTH, io.columns));
-  lines.push(
-    ...labelledLines(
-      '  kind',
-      `${vector_type}, profile ${profile}, priority ${priority}`,
-      NAME_WIDTH,
-      io.columns,
+    ...context.wrap(title, 2),
+    ...details.flatMap(([name, text]) => context.labelled(`  ${name}`, text ?? '', NAME_WIDTH)),
+    '',
+    paint.bold('Trajectory'),
+    ...trajectory.flatMap((entry) => edgeLines(entry, context)),
+    ...section(
+      paint.bold('Constraints'),
+      constraint_dimensions.map(({ name, mandatory, decided }) => {
+        if (decided) return `  ${paint.green('✓')} ${name}`;
+        return mandatory
+          ? `  ${paint.yellow('○')} ${name} (undecided)`
+          : `  ${paint.dim('~')} ${name} (advisory)`;
+      }),
     ),
+  ].join('\n');
+}
+
+/** What is null is not shown. */
+function detailsOf(feature: FeatureView): Readonly<Record<string, string | null>> {
+  const { vector_type, profile, priority, parent, time_box } = feature;
+  const children = feature.children.map((child) => `${child.feature} (${child.folded_back ?? 'open'})`);
+  const dependencies = feature.dependencies.map(
+    ({ feature: other, asset, status }) => `${asset ?? 'all'} of ${other} (${status})`,
   );
-  lines.push('', paint.bold('Trajectory'), ...feature.trajectory.flatMap((line) => edgeLines(line, context)));
-  const { constraint_dimensions } = feature;
-  if (constraint_dimensions.length > 0) lines.push('', paint.bold('Constraints'));
-  for (const { name, mandatory, decided } of constraint_dimensions) {
-    const sign = decided ? paint.green('✓') : mandatory ? paint.yellow('○') : paint.dim('~');
-    lines.push(`  ${sign} ${name}${decided ? '' : mandatory ? ' (to be decided)' : ' (advisory)'}`);
-  }
-  return lines.join('\n');
+  const used = `${time_box.status}, ${Math.round(time_box.elapsed * 100)} % used`;
+  return {
+    intent: feature.intent,
+    'waits for': feature.waits_for,
+    from: parent === null ? null : `${parent.feature}: ${parent.reason}`,
+    spawned: children.join(', ') || null,
+    'depends on': dependencies.join(', ') || null,
+    delivers: feature.requirements.join(', ') || null,
+    'time box': time_box.status === 'none' ? null : used,
+    context: feature.context_hash,
+    kind: `${vector_type}, profile ${profile}, priority ${priority}`,
+  };
 }
 
-function detailRows(feature: FeatureView): [string, string][] {
-  const { intent, waits_for, parent, children, dependencies, requirements, context_hash, time_box } = feature;
-  const rows: [string, string | null][] = [
-    ['intent', intent],
-    ['waits for', waits_for],
-    ['from', parent === null ? null : `${parent.feature}: ${parent.reason}`],
-    ['spawned', joinOrNull(children.map((child) => `${child.feature} (${child.folded_back ?? 'open'})`))],
-    [
-      'depends on',
-      joinOrNull(
-        dependencies.map(({ feature: other, asset, status }) => `${asset ?? 'all'} of ${other} (${status})`),
-      ),
-    ],
-    ['delivers', joinOrNull(requirements)],
-    [
-      'time box',
-      time_box.status === 'none' ? null : `${time_box.status}, ${Math.round(time_box.elapsed * 100)} % gone`,
-    ],
-    ['context', context_hash],
-  ];
-  return rows.filter((pair): pair is [string, string] => pair[1] !== null);
-}
-
-const joinOrNull = (names: readonly string[]): string | null =>
-  names.length === 0 ? null : names.join(', ');
-
-function edgeLines(line: TrajectoryEntry, { io, paint }: CommandContext): string[] {
-  const { edge, optional, status, stuck, iteration, delta, agent_id, started_at, converged_at } = line;
+function edgeLines(entry: TrajectoryEntry, { paint, wrap }: CommandContext): string[] {
+  const { edge, optional, status, stuck, iteration, delta, agent_id, started_at, converged_at } = entry;
   const parts = [
     `${edge}${optional ? ' (optional)' : ''}`,
     stuck ? 'stuck' : status,
@@ -69,14 +59,15 @@ function edgeLines(line: TrajectoryEntry, { io, paint }: CommandContext): string
     delta === null ? '' : `delta ${delta}`,
     agent_id === null ? '' : `by ${agent_id}`,
   ];
-  const lines = [`  ${statusMark(status, paint)} ${parts.filter((part) => part !== '').join('  ')}`];
-  const when = [
-    started_at === null ? '' : `begun ${clockTime(started_at)}`,
+  const history = [
+    started_at === null ? '' : `started ${clockTime(started_at)}`,
     converged_at === null ? '' : `converged ${clockTime(converged_at)}`,
-    line.blocked_by === null ? '' : `waits for ${line.blocked_by}`,
-    line.hold === null ? '' : `held: ${line.hold}`,
-    ...line.failing.map(({ check, times_in_a_row }) => `${check} failed ${times_in_a_row} times in a row`),
-  ].filter((part) => part !== '');
-  if (when.length > 0) lines.push(...wrapLines(when.join(', '), 4, io.columns).map(paint.dim));
-  return lines;
+    entry.blocked_by === null ? '' : `waits for ${entry.blocked_by}`,
+    entry.hold === null ? '' : `held: ${entry.hold}`,
+    ...entry.failing.map(({ check, times_in_a_row }) => `${check} failed ${times_in_a_row} times in a row`),
+  ];
+  const isShown = (part: string) => part !== '';
+  const line = `  ${statusMark(status, paint)} ${parts.filter(isShown).join('  ')}`;
+  const shown = history.filter(isShown).join(', ');
+  return shown === '' ? [line] : [line, ...wrap(shown, 4).map(paint.dim)];
 }

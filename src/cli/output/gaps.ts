@@ -1,10 +1,9 @@
-import type { GapsReply } from '../../coordinator/methodology/wire.js';
+import type { GapsReply } from '../../core/contract/methodology.js';
 import type { Coverage, CoverageLayer, KeyCoverage } from '../../workspace/scan/coverage.js';
 import type { TagKind } from '../../workspace/scan/tags.js';
 import type { CommandContext } from '../context.js';
-import { type Column, table } from './table.js';
-import { countText } from './text.js';
-import { wrapLines } from './wrap.js';
+import type { Column } from './table.js';
+import { countText, joinFirst, section } from './text.js';
 
 const LAYER_COLUMNS: Readonly<Record<CoverageLayer, readonly [head: string, kind: TagKind]>> = {
   1: ['Code', 'implements'],
@@ -12,34 +11,44 @@ const LAYER_COLUMNS: Readonly<Record<CoverageLayer, readonly [head: string, kind
   3: ['Telemetry', 'telemetry'],
 };
 const WRITTEN_HINT =
-  'This is in the log now, with an intent for each thing to decide on. --dry-run only looks.';
+  'Written to the log, with an intent for each group of gaps. To write nothing, pass --dry-run.';
 const ROWS_MAX = 60;
 const NAMES_MAX = 20;
 
 const NO_REQUIREMENTS =
-  'Nothing is demanded yet: no key in specification/, and no feature. Begin one: gen spawn --type feature --id REQ-F-NAME-001 --reason "…"';
+  'There are no requirements yet: no key in specification/, and no feature. Create one: gen spawn --type feature --id REQ-F-NAME-001 --reason "…"';
 
 /** The coverage of each requirement, then tags and files that belong to no requirement. */
 export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandContext): string {
   const { result, total_req_keys, full_coverage, partial_coverage, no_coverage, event_id, next } = reply;
-  const { paint } = context;
-  if (total_req_keys === 0 && coverage.orphans.length === 0) {
-    return wrapLines(NO_REQUIREMENTS, 0, context.io.columns).join('\n');
-  }
+  const { orphans, untagged_files } = coverage;
+  const { paint, wrap } = context;
+  if (total_req_keys === 0 && orphans.length === 0) return wrap(NO_REQUIREMENTS, 0).join('\n');
   const verdict = result === 'COMPLETE' ? paint.green(result) : paint.yellow(result);
-  const counted = `${full_coverage} whole, ${partial_coverage} in part, ${no_coverage} not at all`;
-  const lines = [`${verdict}  ${countText(total_req_keys, 'requirement')}: ${counted}`];
-  lines.push(
+  const counted = `${full_coverage} covered, ${partial_coverage} partially, ${no_coverage} not covered`;
+  const names = (found: readonly string[]) =>
+    found.length === 0 ? [] : wrap(joinFirst(found, NAMES_MAX), 2);
+  const places = orphans.map(({ key, places: [first] }) => `${key} (${first?.file}:${first?.line})`);
+  const decisions = reply.clusters.flatMap(({ domain, severity, key_count, layers, intent_id }) => {
+    const lacking = `${countText(key_count, 'requirement')} without ${layers.join(', ')}`;
+    return wrap(`${severity} ${domain}: ${lacking} (${intent_id})`, 2);
+  });
+  return [
+    `${verdict}  ${countText(total_req_keys, 'requirement')}: ${counted}`,
     ...keyLines(coverage, context),
-    ...orphanLines(coverage, context),
-    ...clusterLines(reply, context),
-  );
-  lines.push('', paint.dim(event_id === null ? 'A dry run: nothing was written down.' : WRITTEN_HINT));
-  if (result !== 'COMPLETE') lines.push('', ...wrapLines(`Do now: ${next}`, 0, context.io.columns));
-  return lines.join('\n');
+    ...section(paint.bold(`${countText(orphans.length, 'tag')} without a requirement`), names(places)),
+    ...section(
+      paint.bold(`${countText(untagged_files.length, 'file')} without a tag`),
+      names(untagged_files),
+    ),
+    ...section(paint.bold('Decisions needed'), decisions),
+    '',
+    paint.dim(event_id === null ? 'Dry run: nothing was written.' : WRITTEN_HINT),
+    ...(result === 'COMPLETE' ? [] : ['', ...wrap(`Do now: ${next}`, 0)]),
+  ].join('\n');
 }
 
-function keyLines({ keys, layers }: Coverage, { io, paint }: CommandContext): string[] {
+function keyLines({ keys, layers }: Coverage, { paint, table }: CommandContext): string[] {
   const lacking = keys.filter(({ missing }) => missing.length > 0);
   if (lacking.length === 0) return [];
   const layer = (at: CoverageLayer): Column<KeyCoverage> => {
@@ -47,41 +56,7 @@ function keyLines({ keys, layers }: Coverage, { io, paint }: CommandContext): st
     const cell = ({ places }: KeyCoverage) => (places[kind].length === 0 ? '○' : `✓ ${places[kind].length}`);
     return { head, cell, paint: (text) => (text === '○' ? paint.yellow(text) : paint.green(text)) };
   };
-  const columns: Column<KeyCoverage>[] = [
-    { head: 'Requirement', cell: ({ key }) => key },
-    ...layers.map(layer),
-  ];
-  const shown = lacking.slice(0, ROWS_MAX);
-  const more =
-    lacking.length > ROWS_MAX ? [`and ${lacking.length - ROWS_MAX} more: --json has them all`] : [];
-  return ['', table(shown, columns, io.columns), ...more];
+  const columns = [{ head: 'Requirement', cell: ({ key }: KeyCoverage) => key }, ...layers.map(layer)];
+  const more = lacking.length > ROWS_MAX ? [`and ${lacking.length - ROWS_MAX} more: --json lists all`] : [];
+  return ['', table(lacking.slice(0, ROWS_MAX), columns), ...more];
 }
-
-function orphanLines({ orphans, untagged_files }: Coverage, { io, paint }: CommandContext): string[] {
-  const lines: string[] = [];
-  if (orphans.length > 0) {
-    lines.push('', paint.bold(`${countText(orphans.length, 'key')} that nothing demands`));
-    const labels = orphans.map(({ key, places: [first] }) => `${key} (${first?.file}:${first?.line})`);
-    lines.push(...wrapLines(joinFirst(labels), 2, io.columns));
-  }
-  if (untagged_files.length > 0) {
-    lines.push('', paint.bold(`${countText(untagged_files.length, 'file')} without a tag`));
-    lines.push(...wrapLines(joinFirst(untagged_files), 2, io.columns));
-  }
-  return lines;
-}
-
-function clusterLines({ clusters }: GapsReply, { io, paint }: CommandContext): string[] {
-  if (clusters.length === 0) return [];
-  const lines = ['', paint.bold('To decide on')];
-  for (const { domain, severity, key_count, layers, intent_id } of clusters) {
-    const text = `${severity} ${domain}: ${countText(key_count, 'requirement')} without ${layers.join(', ')} (${intent_id})`;
-    lines.push(...wrapLines(text, 2, io.columns));
-  }
-  return lines;
-}
-
-const joinFirst = (names: readonly string[]): string =>
-  names.length <= NAMES_MAX
-    ? names.join(', ')
-    : `${names.slice(0, NAMES_MAX).join(', ')} and ${names.length - NAMES_MAX} more`;

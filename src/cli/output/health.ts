@@ -1,28 +1,28 @@
-import type { HealthFinding, HealthReport } from '../../core/methodology/views/health.js';
+import type { HealthReport } from '../../core/contract/methodology-views.js';
 import type { CommandContext } from '../context.js';
-import { countText } from './text.js';
-import { wrapLines } from './wrap.js';
+import { countText, section } from './text.js';
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
 
 /** The findings that are or soon become problems, worst first. */
 export function healthText(
   { healthy, position, findings, counts }: HealthReport,
-  context: CommandContext,
+  { paint, wrap }: CommandContext,
 ): string {
-  const { paint } = context;
   const verdict = healthy ? paint.green('healthy') : paint.yellow('not healthy');
-  const lines = [`${paint.bold(verdict)}  position ${position}, ${countText(counts.features, 'feature')}`];
-  if (findings.length === 0) lines.push('Nothing was found.');
-  for (const severity of SEVERITIES) {
-    const found = findings.filter((finding) => finding.severity === severity);
-    if (found.length > 0)
-      lines.push('', paint.bold(severity), ...found.flatMap((each) => findingLines(each, context)));
-  }
-  return lines.join('\n');
-}
-
-function findingLines({ kind, says, next }: HealthFinding, { io, paint }: CommandContext): string[] {
-  const lines = wrapLines(`${kind.replaceAll('_', ' ')}: ${says}`, 2, io.columns);
-  return next === null ? lines : [...lines, ...wrapLines(`→ ${next}`, 4, io.columns).map(paint.cyan)];
+  const found = SEVERITIES.flatMap((severity) =>
+    section(
+      paint.bold(severity),
+      findings
+        .filter((finding) => finding.severity === severity)
+        .flatMap(({ kind, says, next }) => [
+          ...wrap(`${kind.replaceAll('_', ' ')}: ${says}`, 2),
+          ...(next === null ? [] : wrap(`→ ${next}`, 4).map(paint.cyan)),
+        ]),
+    ),
+  );
+  return [
+    `${paint.bold(verdict)}  position ${position}, ${countText(counts.features, 'feature')}`,
+    ...(findings.length === 0 ? ['No findings.'] : found),
+  ].join('\n');
 }

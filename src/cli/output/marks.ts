@@ -22,7 +22,7 @@ const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   time_box_expired: 'yellow',
 };
 
-export const LEGEND = '✓ converged  ● at work  ○ pending  ✗ blocked';
+export const LEGEND = '✓ converged  ● in progress  ○ pending  ✗ blocked';
 
 export const statusMark = (status: string, paint: Paint): string => paintMark(MARKS[status] ?? '○', paint);
 

@@ -12,21 +12,21 @@ const COLUMNS = [
   { head: 'Text', cell: ({ text }: (typeof ROWS)[number]) => text, is_flexible: true },
 ];
 
-it('a table gives a pipe everything, and fits a terminal', () => {
+it('prints a table in full to a pipe, and within the width of a terminal', () => {
   expect(table(ROWS, COLUMNS, null)).toContain('give way where it is narrow');
   const narrow = table(ROWS, COLUMNS, 30).split('\n');
   expect(Math.max(...narrow.map((line) => line.length))).toBeLessThanOrEqual(30);
   expect(narrow[1]).toMatch(/^A-001-x {3}a long .*…$/);
 });
 
-it('what others wrote cannot steer the terminal', () => {
+it('collapses escape sequences and line breaks in a cell', () => {
   const [row] = table([{ id: 'x', text: 'red \u001b[31m\nnew line' }], COLUMNS, null)
     .split('\n')
     .slice(1);
   expect(row).toBe('x   red  [31m new line');
 });
 
-it('colour is for a terminal, and never where NO_COLOR is set', async () => {
+it('uses colour only on a terminal, and not if NO_COLOR is set', async () => {
   const { setting } = await startPlannedHarness();
   const ESCAPE = '\u001b[';
   const { env } = setting;

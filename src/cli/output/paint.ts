@@ -12,10 +12,7 @@ export function paintFor(io: Pick<Io, 'columns' | 'env'>): Paint {
   return isColoured ? withMarkedSequences(colours) : colours;
 }
 
-/**
- * Marks the CLI's own styles, since the output stream escapes unmarked sequences. The text is sanitized before it
- * is styled.
- */
+/** Marks the CLI's own styles, since the output escapes unmarked sequences. Sanitizes the text first. */
 function withMarkedSequences(colours: Paint): Paint {
   const painters = Object.entries(colours).map(([name, paint]) => [
     name,
@@ -26,32 +23,19 @@ function withMarkedSequences(colours: Paint): Paint {
   return Object.fromEntries(painters) as Paint;
 }
 
+const STATES_BY_COLOUR = {
+  green: ['completed', 'ACCEPTED', 'COMPLETED'],
+  cyan: ['claimed', 'ACTIVE', 'IN_PROGRESS'],
+  bold: ['ready'],
+  yellow: ['held', 'stale', 'suspended', 'exhausted', 'SUSPENDED', 'EXPIRED', 'ERROR', 'FORCED'],
+  dim: ['blocked', 'backoff'],
+} as const;
+
 /** The colour of a readiness, state or outcome, the same in every view. */
 export function paintState(paint: Paint, state: string): string {
-  switch (state) {
-    case 'completed':
-    case 'ACCEPTED':
-    case 'COMPLETED':
-      return paint.green(state);
-    case 'claimed':
-    case 'ACTIVE':
-    case 'IN_PROGRESS':
-      return paint.cyan(state);
-    case 'ready':
-      return paint.bold(state);
-    case 'held':
-    case 'stale':
-    case 'suspended':
-    case 'exhausted':
-    case 'SUSPENDED':
-    case 'EXPIRED':
-    case 'ERROR':
-    case 'FORCED':
-      return paint.yellow(state);
-    case 'blocked':
-    case 'backoff':
-      return paint.dim(state);
-    default:
-      return state;
+  for (const [colour, states] of Object.entries(STATES_BY_COLOUR)) {
+    if ((states as readonly string[]).includes(state))
+      return paint[colour as keyof typeof STATES_BY_COLOUR](state);
   }
+  return state;
 }

@@ -1,9 +1,11 @@
-import { type PlanInput, subtaskDescription, subtaskIds, type TaskInput } from '../../core/plan/index.js';
+import type { PlanInput } from '../../core/contract/plan.js';
+import type { TaskState } from '../../core/contract/tasks.js';
+import type { Readiness } from '../../core/contract/values.js';
+import { subtaskDescription, subtaskIds, type TaskInput } from '../../core/plan/index.js';
 import { plannedTask } from '../../core/plan/task.js';
-import type { Readiness, TaskState } from '../../core/views/index.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
-import { countText, truncate } from './text.js';
+import { countText, firstLines, truncate } from './text.js';
 
 const MARKS: Readonly<Record<Readiness, string>> = {
   completed: '✔',
@@ -37,12 +39,10 @@ export function drawPlan(
     lines.push('', context.paint.bold(`Track ${track}`));
     const width = Math.max(...inputs.map(({ id }) => id.length), 0);
     for (const [at, input] of inputs.entries()) {
-      const hasPreviousDependency =
-        at > 0 && (input.depends_on === undefined || input.depends_on.includes(inputs[at - 1]?.id ?? ''));
-      if (hasPreviousDependency) lines.push('  │');
-      const otherDependencies = (input.depends_on ?? []).filter(
-        (id) => !hasPreviousDependency || id !== inputs[at - 1]?.id,
-      );
+      const { depends_on } = input;
+      const previous = inputs[at - 1]?.id;
+      if (previous !== undefined && depends_on?.includes(previous) !== false) lines.push('  │');
+      const otherDependencies = (depends_on ?? []).filter((id) => id !== previous);
       lines.push(...taskLines(input, otherDependencies, width, states, context));
     }
   }
@@ -65,17 +65,16 @@ function taskLines(
     const text = `${MARKS[readiness]} ${id.padEnd(width)}  ${readiness}${holder}  ${description}`;
     return fitLine(text, indent).replace(readiness, paintState(paint, readiness));
   };
-  const lines = [line(2, input.id, input.description)];
-  if (otherDependencies.length > 0) {
-    const labels = otherDependencies.map((id) => (states.get(id)?.phase === 'COMPLETED' ? `${id} ✔` : id));
-    lines.push(paint.dim(fitLine(`└← ${labels.join(', ')}`, 2)));
-  }
+  const labels = otherDependencies.map((id) => (states.get(id)?.phase === 'COMPLETED' ? `${id} ✔` : id));
   const task = plannedTask(input);
-  const subtasks = subtaskIds(task);
-  for (const [at, id] of subtasks.slice(0, SUBTASKS_SHOWN_MAX).entries()) {
-    lines.push(line(4, id, subtaskDescription(task, at + 1)));
-  }
-  if (subtasks.length > SUBTASKS_SHOWN_MAX)
-    lines.push(`    and ${subtasks.length - SUBTASKS_SHOWN_MAX} more parts`);
-  return lines;
+  return [
+    line(2, input.id, input.description),
+    ...(labels.length === 0 ? [] : [paint.dim(fitLine(`└← ${labels.join(', ')}`, 2))]),
+    ...firstLines(
+      subtaskIds(task),
+      SUBTASKS_SHOWN_MAX,
+      (id, at) => line(4, id, subtaskDescription(task, at + 1)),
+      (more) => `    and ${more} more subtasks`,
+    ),
+  ];
 }

@@ -4,24 +4,16 @@ import type { Io } from '../io.js';
 import { collapseControls, markSequences } from './sanitize.js';
 import type { SanitizedOutput } from './sanitized-output.js';
 
-export interface ProgressIndicator {
-  update(text: string): void;
-  stop(): void;
-}
-
-const NO_PROGRESS: ProgressIndicator = { update: () => {}, stop: () => {} };
-
 /** A spinner on standard error, only if that is a terminal. */
-export function startProgress(io: Io, text: string): ProgressIndicator {
-  if (!io.is_watched) return NO_PROGRESS;
+export function startProgress(io: Io, text: string) {
   const stream = spinnerStream(io.stderr, io.columns);
-  const spinner = yoctoSpinner({ text: collapseControls(text), stream }).start();
+  const spinner = io.is_watched ? yoctoSpinner({ text: collapseControls(text), stream }).start() : null;
   return {
-    update(now) {
-      spinner.text = collapseControls(now);
+    update(now: string): void {
+      if (spinner !== null) spinner.text = collapseControls(now);
     },
-    stop() {
-      spinner.stop();
+    stop(): void {
+      spinner?.stop();
     },
   };
 }

@@ -1,7 +1,7 @@
-import type { VersionReleaseReply } from '../../coordinator/methodology/wire.js';
+import type { VersionReleaseReply } from '../../core/contract/methodology.js';
 import type { TaggedCommit } from '../../workspace/scan/git-ref.js';
 import type { CommandContext } from '../context.js';
-import { countText, truncate } from './text.js';
+import { countText, firstLines, section, truncate } from './text.js';
 
 const COMMITS_SHOWN_MAX = 30;
 
@@ -13,18 +13,17 @@ export function releaseText(
 ): string {
   const { io, paint } = context;
   const { features_included = [], coverage_pct = null, known_gaps = null } = release ?? {};
-  const lines = [
+  const commits = firstLines(changelog, COMMITS_SHOWN_MAX, ({ sha, subject, keys }) =>
+    truncate(`  ${sha.slice(0, 10)} ${subject}  ${keys.join(' ')}`, io.columns),
+  );
+  return [
     `${paint.bold(version)}  ${paint.green(reason)}`,
     readinessText(readiness, context),
-    `  ${countText(features_included.length, 'feature')}, ${coverage_pct ?? '?'} % covered, ${countText(known_gaps ?? 0, 'gap')} known`,
-  ];
-  if (changelog.length > 0) lines.push('', paint.bold('Changes'));
-  for (const { sha, subject, keys } of changelog.slice(0, COMMITS_SHOWN_MAX)) {
-    lines.push(truncate(`  ${sha.slice(0, 10)} ${subject}  ${keys.join(' ')}`, io.columns));
-  }
-  if (changelog.length > COMMITS_SHOWN_MAX) lines.push(`  and ${changelog.length - COMMITS_SHOWN_MAX} more`);
-  lines.push('', path === null ? paint.dim('A dry run: nothing was written.') : path);
-  return lines.join('\n');
+    `  ${countText(features_included.length, 'feature')}, ${coverage_pct ?? '?'} % covered, ${countText(known_gaps ?? 0, 'known gap')}`,
+    ...section(paint.bold('Changes'), commits),
+    '',
+    path ?? paint.dim('Dry run: nothing was written.'),
+  ].join('\n');
 }
 
 export const readinessText = (

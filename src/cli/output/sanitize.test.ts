@@ -8,7 +8,7 @@ const RED = '\u001b[31m';
 const DEFAULT_COLOUR = '\u001b[39m';
 const paint = paintFor({ columns: 80, env: {} });
 
-describe('plain', () => {
+describe('sanitize', () => {
   it.each([
     ['an escape sequence', '\u001b[2J', '\\u001b[2J'],
     ['a style that no painter made', `${RED}red`, '\\u001b[31mred'],
@@ -21,43 +21,43 @@ describe('plain', () => {
     ['a zero-width space', 'a\u200bb', 'a\\u200bb'],
     ['an invisible tag', '\u{e0041}', '\\udb40\\udc41'],
     ['a guessed mark', `\u001b{${'0'.repeat(32)}}[2J`, `\\u001b{${'0'.repeat(32)}}[2J`],
-  ])('shows %s instead of obeying it', (_, text, shown) => {
+  ])('escapes %s', (_, text, shown) => {
     expect(sanitize(text)).toBe(shown);
   });
 
-  it('leaves words of every script, emoji, tabs and lines as they are', () => {
+  it('keeps text of every script, emoji, tabs and line feeds unchanged', () => {
     const text = 'naïve 日本 עברית می\u200cخواهم 👩\u200d💻\ttab\nline';
     expect(sanitize(text)).toBe(text);
   });
 
-  it('leaves the value of any JSON as it is', () => {
+  it('keeps the value of any JSON unchanged', () => {
     const every = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).join('');
     const value = { [every.slice(0, 0xd800)]: `${every.slice(0, 0xd800)}\u{e0041}${every.slice(0xe000)}` };
     expect(JSON.parse(sanitize(JSON.stringify(value)))).toEqual(value);
   });
 
-  it('lets marked sequences pass', () => {
+  it('passes marked sequences through', () => {
     expect(sanitize(markSequences('\u001b[H\u001b[2J'))).toBe('\u001b[H\u001b[2J');
   });
 });
 
-describe('a painter', () => {
-  it('colours, also inside another colour', () => {
+describe('paint', () => {
+  it('colours text, also inside another colour', () => {
     const text = paint.bold(`all ${paint.red('some')} rest`);
     expect(sanitize(text)).toBe(`\u001b[1mall ${RED}some${DEFAULT_COLOUR} rest\u001b[22m`);
     expect(sanitize(paint.green(`a${paint.red('b')}c`))).toContain(`b\u001b[32mc${DEFAULT_COLOUR}`);
   });
 
-  it('lets no sequence of the painted text pass', () => {
+  it('escapes every sequence in the painted text', () => {
     expect(sanitize(paint.red(`x\u001b[2J${RED}`))).toBe(`${RED}x\\u001b[2J\\u001b[31m${DEFAULT_COLOUR}`);
   });
 });
 
-it('on one line, a run of what a terminal obeys is a space', () => {
+it('replaces each run of control characters with one space on a single line', () => {
   expect(collapseControls('a\u001b\u0007\n\tb\u202ec')).toBe('a b c');
 });
 
-describe('the output of a command', () => {
+describe('SanitizedOutput', () => {
   class Slow extends Writable {
     readonly written: string[] = [];
     private waiting: (() => void)[] = [];
@@ -70,7 +70,7 @@ describe('the output of a command', () => {
     }
   }
 
-  it('is written at once and in order, and half a character is never joined with other text', () => {
+  it('writes at once and in order, and never joins half a character with other text', () => {
     const written: string[] = [];
     const target = new Writable({ write: (chunk, _, done) => done(void written.push(String(chunk))) });
     const output = new SanitizedOutput(target);
@@ -79,7 +79,7 @@ describe('the output of a command', () => {
     expect(written).toEqual(['\\u009b', '\ufffdtext']);
   });
 
-  it('waits for a reader that is slower', async () => {
+  it('waits for a slow reader', async () => {
     const target = new Slow({ highWaterMark: 4 });
     const output = new SanitizedOutput(target);
     let isDone = false;

@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/**
- * Marks the CLI's own escape sequences. The mark is a random number of this process, so text from elsewhere cannot
- * forge it.
- */
+/** Marks the CLI's own escape sequences. It is random per process, so text from elsewhere cannot forge it. */
 const MARK = `\u001b{${randomBytes(16).toString('hex')}}`;
 
 /** A style, or a cursor movement of `--watch` or the spinner. */

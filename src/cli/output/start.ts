@@ -1,58 +1,53 @@
-import type { StartReply } from '../../coordinator/methodology/wire.js';
-import type { Escalation, OverlappingWork } from '../../core/methodology/routing/route.js';
+import type { Escalation, OverlappingWork, StartReply } from '../../core/contract/methodology.js';
 import type { CommandContext } from '../context.js';
-import { countText, relativeTime } from './text.js';
-import { labelledLines, wrapLines } from './wrap.js';
+import { countText, relativeTime, section } from './text.js';
 
 /** The next step and how it was chosen. Escalations come first. */
 export function startText(reply: StartReply, context: CommandContext): string {
   const { state, feature, edge, iteration, reasons, skipped, escalations, parallel, refused, next } = reply;
-  const { io, paint } = context;
-  const width = io.columns;
-  const lines = [`State: ${paint.bold(state)}`, ...escalationLines(escalations, context)];
-  if (feature !== null) {
-    const where = `${feature}${edge === null ? '' : ` on ${edge}`}`;
-    lines.push('', `Next: ${paint.bold(where)}${iteration === null ? '' : ` (iteration ${iteration})`}`);
-  } else lines.push('');
-  lines.push(...reasons.flatMap((reason) => wrapLines(reason, 2, width)));
-  if (skipped.length > 0) lines.push('', paint.bold('Skipped'));
-  for (const { feature: other, edge: at, says } of skipped) {
-    lines.push(...wrapLines(`${other}${at === null ? '' : ` ${at}`}: ${says}`, 2, width));
-  }
-  lines.push(...parallelLines(parallel, context));
-  if (refused !== null) lines.push('', ...wrapLines(`Refused: ${refused}`, 0, width).map(paint.red));
-  return [...lines, '', ...labelledLines('Do now:', next, 8, width)].join('\n');
+  const { paint, wrap } = context;
+  const where = `${feature}${edge === null ? '' : ` on ${edge}`}`;
+  const step = `Next: ${paint.bold(where)}${iteration === null ? '' : ` (iteration ${iteration})`}`;
+  const skippedLines = skipped.flatMap(({ feature: other, edge: at, says }) =>
+    wrap(`${other}${at === null ? '' : ` ${at}`}: ${says}`, 2),
+  );
+  return [
+    `State: ${paint.bold(state)}`,
+    ...section(
+      paint.yellow(`${countText(escalations.length, 'item')} waiting for a human`),
+      escalations.flatMap((escalation) => escalationLines(escalation, context)),
+    ),
+    '',
+    ...(feature === null ? [] : [step]),
+    ...reasons.flatMap((reason) => wrap(reason, 2)),
+    ...section(paint.bold('Skipped'), skippedLines),
+    ...section(
+      paint.bold('Parallel work'),
+      parallel.flatMap((work) => parallelLines(work, context)),
+    ),
+    ...(refused === null ? [] : ['', ...wrap(`Refused: ${refused}`, 0).map(paint.red)]),
+    '',
+    ...context.labelled('Do now:', next, 8),
+  ].join('\n');
 }
 
-export function escalationLines(escalations: readonly Escalation[], { io, paint }: CommandContext): string[] {
-  if (escalations.length === 0) return [];
-  const lines = ['', paint.yellow(`${countText(escalations.length, 'thing')} waiting for a human`)];
-  for (const { kind, severity, feature_id, edge, since, says, next } of escalations) {
-    const about = [feature_id, edge].filter((part) => part !== null).join(' ');
-    const age = relativeTime(since, Date.now());
-    lines.push(...wrapLines(`${severity} ${kind.replace('_', ' ')} ${about} (${age})`, 2, io.columns));
-    lines.push(...wrapLines(says, 4, io.columns), ...wrapLines(`→ ${next}`, 4, io.columns));
-  }
-  return lines;
+function escalationLines(escalation: Escalation, { wrap }: CommandContext): string[] {
+  const { kind, severity, feature_id, edge, since, says, next } = escalation;
+  const about = [feature_id, edge].filter((part) => part !== null).join(' ');
+  const age = relativeTime(since, Date.now());
+  const head = `${severity} ${kind.replace('_', ' ')} ${about} (${age})`;
+  return [...wrap(head, 2), ...wrap(says, 4), ...wrap(`→ ${next}`, 4)];
 }
 
-function parallelLines(parallel: readonly OverlappingWork[], { io, paint }: CommandContext): string[] {
-  if (parallel.length === 0) return [];
-  const lines = ['', paint.bold('At work beside it')];
-  for (const work of parallel) {
-    const { feature_id, edge, agent_id, inner_product, says } = work;
-    const line = wrapLines(`${feature_id} ${edge} by ${agent_id}: ${sharingText(work)}`, 2, io.columns);
-    lines.push(
-      ...line.map(inner_product === 0 ? paint.green : paint.yellow),
-      ...wrapLines(says, 4, io.columns),
-    );
-  }
-  return lines;
+function parallelLines(work: OverlappingWork, { paint, wrap }: CommandContext): string[] {
+  const { feature_id, edge, agent_id, inner_product, says } = work;
+  const lines = wrap(`${feature_id} ${edge} by ${agent_id}: ${sharingText(work)}`, 2);
+  return [...lines.map(inner_product === 0 ? paint.green : paint.yellow), ...wrap(says, 4)];
 }
 
 /** Unknown overlap is reported as unknown, not as none. */
 function sharingText({ inner_product, shared_modules }: OverlappingWork): string {
-  if (inner_product === null) return 'what both touch is unknown';
-  if (inner_product === 0) return 'nothing shared';
+  if (inner_product === null) return 'shared modules unknown';
+  if (inner_product === 0) return 'no shared modules';
   return `${countText(inner_product, 'shared module')}: ${shared_modules.join(', ')}`;
 }

@@ -5,7 +5,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => string;
   /** Shrinks first on a narrow terminal. */
   readonly is_flexible?: boolean;
-  readonly paint?: (cell: string, row: Row) => string;
+  readonly paint?: (cell: string) => string;
 }
 
 const GAP = 2;
@@ -17,15 +17,15 @@ export function table<Row>(
   columns: readonly Column<Row>[],
   width: number | null,
 ): string {
+  const heads = columns.map(({ head }) => head);
   const cells = rows.map((row) => columns.map((column) => singleLine(column.cell(row))));
-  const needed = columns.map(({ head }, at) =>
+  const needed = heads.map((head, at) =>
     Math.max(head.length, ...cells.map((line) => line[at]?.length ?? 0)),
   );
   const widths = width === null ? needed : fitWidths(needed, columns, width);
-  const drawn = rows.map((row, number) =>
-    renderRow(cells[number] ?? [], widths, (cell, at) => columns[at]?.paint?.(cell, row) ?? cell),
+  const drawn = cells.map((line) =>
+    renderRow(line, widths, (cell, at) => columns[at]?.paint?.(cell) ?? cell),
   );
-  const heads = columns.map(({ head }) => head);
   return [renderRow(heads, widths, (cell) => cell), ...drawn].join('\n');
 }
 
@@ -46,29 +46,14 @@ function renderRow(
 /** Shrinks the flexible columns, widest first, then any column. */
 function fitWidths(needed: readonly number[], columns: readonly Column<never>[], width: number): number[] {
   const widths = [...needed];
+  const widthOf = (at: number): number => widths[at] ?? 0;
   const gaps = GAP * (columns.length - 1);
-  let overflow = widths.reduce((sum, each) => sum + each, gaps) - width;
-  for (const flexible of [true, false]) {
-    while (overflow > 0) {
-      const at = widestColumn(widths, columns, flexible);
-      if (at === -1) break;
-      widths[at] = (widths[at] ?? 0) - 1;
-      overflow -= 1;
-    }
+  for (let overflow = needed.reduce((sum, each) => sum + each, gaps) - width; overflow > 0; overflow -= 1) {
+    const shrinkable = [...widths.keys()].filter((at) => widthOf(at) > CELL_MIN);
+    const flexible = shrinkable.filter((at) => columns[at]?.is_flexible);
+    const [widest] = (flexible.length > 0 ? flexible : shrinkable).sort((a, b) => widthOf(b) - widthOf(a));
+    if (widest === undefined) break;
+    widths[widest] = widthOf(widest) - 1;
   }
   return widths;
-}
-
-function widestColumn(
-  widths: readonly number[],
-  columns: readonly Column<never>[],
-  flexible: boolean,
-): number {
-  let found = -1;
-  for (const [at, { is_flexible = false }] of columns.entries()) {
-    const width = widths[at] ?? 0;
-    if (flexible && !is_flexible) continue;
-    if (width > CELL_MIN && width > (widths[found] ?? 0)) found = at;
-  }
-  return found;
 }

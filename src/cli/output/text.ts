@@ -23,9 +23,31 @@ export function relativeTime(iso: string | null, nowMs: number): string {
   return seconds >= 0 ? `in ${durationPart}` : `${durationPart} ago`;
 }
 
+export const untilText = (iso: string): string =>
+  `until ${clockTime(iso)} UTC (${relativeTime(iso, Date.now())})`;
+
 export function durationText(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} d`;
 }
+
+/** A heading with its lines after a blank line; nothing if there are no lines. */
+export const section = (heading: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ['', heading, ...lines];
+
+/** The lines of the first items, and how many more items there are. */
+export function firstLines<T>(
+  items: readonly T[],
+  max: number,
+  linesOf: (item: T, at: number) => string | readonly string[],
+  moreText = (more: number): string => `  and ${more} more`,
+): string[] {
+  const lines = items.slice(0, max).flatMap(linesOf);
+  return items.length > max ? [...lines, moreText(items.length - max)] : lines;
+}
+
+/** The first names as one text, and how many more there are. */
+export const joinFirst = (names: readonly string[], max: number): string =>
+  names.slice(0, max).join(', ') + (names.length > max ? ` and ${names.length - max} more` : '');

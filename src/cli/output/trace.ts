@@ -1,11 +1,10 @@
-import type { TraceReply } from '../../coordinator/methodology/wire.js';
+import type { TraceReply } from '../../core/contract/methodology-views.js';
 import type { TagLocation } from '../../workspace/scan/coverage.js';
 import type { TaggedCommit } from '../../workspace/scan/git-ref.js';
 import type { TagKind } from '../../workspace/scan/tags.js';
 import type { CommandContext } from '../context.js';
 import { statusMark } from './marks.js';
-import { clockTime } from './text.js';
-import { labelledLines, wrapLines } from './wrap.js';
+import { clockTime, firstLines } from './text.js';
 
 /** What the log and the files contain about a requirement. */
 export interface TraceResult extends TraceReply {
@@ -28,57 +27,50 @@ const COMMITS_SHOWN_MAX = 10;
 /** Shows the trace from intent to running code, or backward. */
 export function traceText(trace: TraceResult, context: CommandContext): string {
   const { requirement, direction, gaps } = trace;
-  const { io, paint } = context;
+  const { paint, wrap } = context;
   const parts = [featureLines(trace, context), locationLines(trace, context), commitLines(trace, context)];
-  const lines = [paint.bold(requirement), ...(direction === 'backward' ? parts.reverse() : parts).flat()];
-  if (gaps.length === 0) return [...lines, '', paint.green('No gap.')].join('\n');
-  return [...lines, '', paint.yellow('Gaps'), ...gaps.flatMap((gap) => wrapLines(gap, 2, io.columns))].join(
-    '\n',
-  );
+  return [
+    paint.bold(requirement),
+    ...(direction === 'backward' ? parts.reverse() : parts).flat(),
+    '',
+    ...(gaps.length === 0
+      ? [paint.green('No gaps.')]
+      : [paint.yellow('Gaps'), ...gaps.flatMap((gap) => wrap(gap, 2))]),
+  ].join('\n');
 }
 
-function featureLines({ features }: TraceResult, { io, paint }: CommandContext): string[] {
-  const lines: string[] = [];
-  for (const { feature_id, title, intent, parent, children, chain } of features) {
-    lines.push(...labelledLines('  feature', `${feature_id}  ${title}`, NAME_WIDTH, io.columns));
-    if (intent !== null) lines.push(...labelledLines('    intent', intent, NAME_WIDTH, io.columns));
-    if (parent !== null) lines.push(...labelledLines('    from', parent, NAME_WIDTH, io.columns));
-    if (children.length > 0)
-      lines.push(...labelledLines('    spawned', children.join(', '), NAME_WIDTH, io.columns));
-    for (const { edge, status, agent_id, converged_at } of chain) {
+const featureLines = ({ features }: TraceResult, { labelled, paint }: CommandContext): string[] =>
+  features.flatMap(({ feature_id, title, intent, parent, children, chain }) => [
+    ...labelled('  feature', `${feature_id}  ${title}`, NAME_WIDTH),
+    ...(intent === null ? [] : labelled('    intent', intent, NAME_WIDTH)),
+    ...(parent === null ? [] : labelled('    from', parent, NAME_WIDTH)),
+    ...(children.length === 0 ? [] : labelled('    spawned', children.join(', '), NAME_WIDTH)),
+    ...chain.map(({ edge, status, agent_id, converged_at }) => {
       const who = agent_id === null ? '' : ` by ${agent_id}`;
       const when = converged_at === null ? '' : ` ${clockTime(converged_at)}`;
-      lines.push(`    ${statusMark(status, paint)} ${edge.padEnd(26)} ${status}${who}${when}`);
-    }
-  }
-  return lines;
-}
+      return `    ${statusMark(status, paint)} ${edge.padEnd(26)} ${status}${who}${when}`;
+    }),
+  ]);
 
-function locationLines({ places, direction }: TraceResult, { io, paint }: CommandContext): string[] {
+function locationLines({ places, direction }: TraceResult, { labelled, paint }: CommandContext): string[] {
   if (places === null) return [];
   const stages = direction === 'backward' ? [...STAGES].reverse() : STAGES;
   return stages.flatMap(([kind, name]) => {
     const found = places[kind];
     const sign = found.length === 0 ? paint.dim('○') : paint.green('✓');
-    const shown = found.slice(0, LOCATIONS_SHOWN_MAX).map(({ file, line }) => `${file}:${line}`);
-    if (found.length > shown.length) shown.push(`and ${found.length - shown.length} more`);
-    const text = shown.length === 0 ? 'nothing' : shown.join(', ');
-    const [first = '', ...rest] = labelledLines(`    ${name}`, text, NAME_WIDTH + 2, io.columns);
+    const place = ({ file, line }: TagLocation) => `${file}:${line}`;
+    const shown = firstLines(found, LOCATIONS_SHOWN_MAX, place, (more) => `and ${more} more`);
+    const text = shown.join(', ') || 'none';
+    const [first = '', ...rest] = labelled(`    ${name}`, text, NAME_WIDTH + 2);
     return [`  ${sign}${first.slice(3)}`, ...rest];
   });
 }
 
-function commitLines({ commits }: TraceResult, { io }: CommandContext): string[] {
-  const shown = commits
-    .slice(0, COMMITS_SHOWN_MAX)
-    .flatMap(({ sha, subject }, at) =>
-      labelledLines(
-        at === 0 ? '  commits' : '',
-        `${sha.slice(0, 10)} ${subject}`,
-        NAME_WIDTH + 2,
-        io.columns,
-      ),
-    );
-  const more = commits.length - COMMITS_SHOWN_MAX;
-  return more > 0 ? [...shown, `${' '.repeat(NAME_WIDTH + 2)}and ${more} more`] : shown;
-}
+const commitLines = ({ commits }: TraceResult, { labelled }: CommandContext): string[] =>
+  firstLines(
+    commits,
+    COMMITS_SHOWN_MAX,
+    ({ sha, subject }, at) =>
+      labelled(at === 0 ? '  commits' : '', `${sha.slice(0, 10)} ${subject}`, NAME_WIDTH + 2),
+    (more) => `${' '.repeat(NAME_WIDTH + 2)}and ${more} more`,
+  );

@@ -1,7 +1,7 @@
-import type { BandView, EdgeView, ZoomView } from '../../core/methodology/views/zoom.js';
+import type { BandView, EdgeView, ZoomView } from '../../core/contract/methodology-views.js';
 import type { CommandContext } from '../context.js';
 import { statusMark } from './marks.js';
-import { wrapLines } from './wrap.js';
+import { section } from './text.js';
 
 const BAR_WIDTH = 20;
 
@@ -13,34 +13,32 @@ export function zoomText({ bands, edge }: ZoomView, context: CommandContext): st
 
 function bandLines(
   { band, edges, converged, total, percent }: BandView,
-  { io, paint }: CommandContext,
+  { paint, wrap }: CommandContext,
 ): string[] {
   const full = Math.round((percent / 100) * BAR_WIDTH);
   const bar = `${paint.green('█'.repeat(full))}${paint.dim('░'.repeat(BAR_WIDTH - full))}`;
   const head = `${band.padEnd(14)} ${bar} ${String(percent).padStart(3)} %  ${converged}/${total}`;
-  return [head, ...wrapLines(edges.join(', '), 15, io.columns).map(paint.dim)];
+  return [head, ...wrap(edges.join(', '), 15).map(paint.dim)];
 }
 
-function edgeLines(edge: EdgeView, { io, paint }: CommandContext): string[] {
-  const { name, band, source, target, edge_type, evaluators, sub_steps, features, hint } = edge;
+function edgeLines(edge: EdgeView, { paint, wrap }: CommandContext): string[] {
+  const { band, source, target, edge_type, evaluators, sub_steps, features, hint } = edge;
   const kind = edge_type === 'co_evolution' ? 'a co-evolution' : 'a step';
-  const lines = ['', paint.bold(name)];
-  lines.push(
-    ...wrapLines(
-      `${kind} from ${source} to ${target}, in ${band}; judged by ${evaluators.join(', ')}`,
-      2,
-      io.columns,
-    ),
+  const evaluatedBy = `evaluated by ${evaluators.join(', ')}`;
+  const checkLines = sub_steps.flatMap(({ name, type, criterion }) =>
+    wrap(`${name} (${type}): ${criterion}`, 2),
   );
-  if (sub_steps.length > 0) lines.push('', paint.bold('What it asks for'));
-  for (const { name: check, type, criterion } of sub_steps) {
-    lines.push(...wrapLines(`${check} (${type}): ${criterion}`, 2, io.columns));
-  }
-  if (features.length > 0) lines.push('', paint.bold('Who is on it'));
-  for (const { feature_id, status, iteration, delta } of features) {
-    const progressText =
+  const featureLines = features.map(({ feature_id, status, iteration, delta }) => {
+    const progress =
       iteration === 0 ? '' : `, iteration ${iteration}${delta === null ? '' : `, delta ${delta}`}`;
-    lines.push(`  ${statusMark(status, paint)} ${feature_id}  ${status}${progressText}`);
-  }
-  return hint === null ? lines : [...lines, '', ...wrapLines(hint, 0, io.columns).map(paint.yellow)];
+    return `  ${statusMark(status, paint)} ${feature_id}  ${status}${progress}`;
+  });
+  return [
+    '',
+    paint.bold(edge.name),
+    ...wrap(`${kind} from ${source} to ${target}, in ${band}; ${evaluatedBy}`, 2),
+    ...section(paint.bold('Checks'), checkLines),
+    ...section(paint.bold('Features on this edge'), featureLines),
+    ...(hint === null ? [] : ['', ...wrap(hint, 0).map(paint.yellow)]),
+  ];
 }

@@ -1,6 +1,18 @@
 import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { ConfigSection } from './config-section.js';
+
+/** Our part of a configuration file that may also hold other content. */
+export interface ConfigSection {
+  readonly path: string;
+  /** Description for the user. */
+  readonly about: string;
+  /** Returns the text with our part in it exactly once, and other content unchanged. Null: there is no file. */
+  insert(text: string | null): string;
+  /** Returns the text without our part. */
+  remove(text: string): string;
+  /** Whether the text has no content. */
+  isEmpty(text: string): boolean;
+}
 
 /** A file before and after setup. While it is unchanged, undo restores it exactly. */
 export interface WrittenFile {
@@ -28,16 +40,9 @@ export async function planSection(
   const { path, about } = section;
   const current = await readTextOrNull(path);
   const ownWrite = findUnchangedWrite(path, current, known);
-  const before =
-    ownWrite === undefined ? (current === null ? null : section.remove(current)) : ownWrite.before;
-  return {
-    path,
-    about,
-    current,
-    before,
-    after: section.insert(before),
-    made_folder: ownWrite?.made_folder ?? null,
-  };
+  const others = current === null ? null : section.remove(current);
+  const { before, made_folder } = ownWrite ?? { before: others, made_folder: null };
+  return { path, about, current, before, after: section.insert(before), made_folder };
 }
 
 export async function writePlanned(planned: PlannedWrite): Promise<[FileChange, WrittenFile]> {
@@ -72,11 +77,8 @@ export async function removeFolders(written: readonly WrittenFile[]): Promise<vo
   for (const { path, made_folder } of written) {
     if (made_folder === null) continue;
     for (let folder = dirname(path); folder.startsWith(made_folder); folder = dirname(folder)) {
-      const isGone = await rmdir(folder).then(
-        () => true,
-        () => false,
-      );
-      if (!isGone) break;
+      const failure = await rmdir(folder).catch((error: Error) => error);
+      if (failure !== undefined) break;
     }
   }
 }
@@ -87,11 +89,9 @@ const findUnchangedWrite = (
   known: readonly WrittenFile[],
 ): WrittenFile | undefined => known.find((written) => written.path === path && written.after === current);
 
-export async function readTextOrNull(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+async function readTextOrNull(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
     throw error;
-  }
+  });
 }

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ConfigSection } from './config-section.js';
+import type { ConfigSection } from './apply.js';
 import { type JsonEntry, jsonSection } from './json-section.js';
 import { markedSection } from './marked-section.js';
 import { type HookShell, shellLine } from './shell-line.js';
@@ -8,6 +9,7 @@ export const CLIENTS = ['claude', 'codex', 'gemini'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 export const SCOPES = ['project', 'user'] as const;
 export type Scope = (typeof SCOPES)[number];
+type HookVerb = 'renew' | 'handles';
 
 export interface SetupEnvironment {
   readonly scope: Scope;
@@ -45,7 +47,7 @@ export const CLIENT_SECTIONS: Readonly<
       jsonSection(user ? join(home, '.claude.json') : join(folder, '.mcp.json'), 'the MCP server', [
         mcpServerEntry({ type: 'stdio', ...mcpCommand(environment) }),
       ]),
-      jsonSection(settings, 'hooks that renew and remember', [
+      jsonSection(settings, 'hooks that renew claims and restore handles', [
         hookEntry('PostToolUse', { matcher: '*' }, { command: hookCommand('claude', environment, 'renew') }),
         hookEntry('SessionStart', {}, { command: hookCommand('claude', environment, 'handles') }),
       ]),
@@ -63,19 +65,17 @@ export const CLIENT_SECTIONS: Readonly<
     const { scope, folder, home } = environment;
     const user = scope === 'user';
     const env = environment.has_token ? { env: { [TOKEN_VARIABLE]: `$${TOKEN_VARIABLE}` } } : {};
-    const timeout = HOOK_SECONDS_MAX * 1000;
-    const renew = { name: 'genesis-renew', command: hookCommand('gemini', environment, 'renew'), timeout };
-    const handles = {
-      name: 'genesis-handles',
-      command: hookCommand('gemini', environment, 'handles'),
-      timeout,
-    };
+    const hook = (verb: HookVerb) => ({
+      name: `genesis-${verb}`,
+      command: hookCommand('gemini', environment, verb),
+      timeout: HOOK_SECONDS_MAX * 1000,
+    });
     return [
       jsonSection(join(user ? home : folder, '.gemini', 'settings.json'), 'the MCP server and its hooks', [
         mcpServerEntry({ ...mcpCommand(environment), ...env }),
-        hookEntry('AfterTool', { matcher: '.*' }, renew),
-        hookEntry('SessionStart', {}, handles),
-        hookEntry('PreCompress', {}, handles),
+        hookEntry('AfterTool', { matcher: '.*' }, hook('renew')),
+        hookEntry('SessionStart', {}, hook('handles')),
+        hookEntry('PreCompress', {}, hook('handles')),
       ]),
       guideSection(user ? join(home, '.gemini', 'GEMINI.md') : join(folder, 'AGENTS.md')),
     ];
@@ -97,10 +97,7 @@ function hookEntry(event: string, group: object, command: object): JsonEntry {
   return { keyPath: ['hooks', event], kind: 'item', value, isOurs: isOurHook };
 }
 
-/**
- * Matches a hook by the name `gen`, by the path of its entry file, or by the `npx` form that earlier versions
- * wrote.
- */
+/** Matches a hook by the name `gen`, by the path of its entry file, or by the `npx` form of earlier versions. */
 const OUR_HOOK = /^(gen|npx .*gen|.*[\\/]cli[\\/]main\.[jt]s['"]?) hook (renew|handles)\b/;
 
 const isOurHook = (group: unknown): boolean =>
@@ -108,7 +105,7 @@ const isOurHook = (group: unknown): boolean =>
     OUR_HOOK.test(command),
   );
 
-function hookCommand(client: ClientName, environment: SetupEnvironment, verb: 'renew' | 'handles'): string {
+function hookCommand(client: ClientName, environment: SetupEnvironment, verb: HookVerb): string {
   const { platform, gen, options } = environment;
   const shell = platform === 'win32' ? WINDOWS_SHELLS[client] : 'posix';
   return shellLine(shell, [...gen, 'hook', verb, ...options]);
@@ -117,7 +114,7 @@ function hookCommand(client: ClientName, environment: SetupEnvironment, verb: 'r
 function codexSection(path: string, environment: SetupEnvironment): ConfigSection {
   const { command, args } = mcpCommand(environment);
   // JSON string syntax is valid TOML.
-  const hookLines = (event: string, verb: 'renew' | 'handles') => [
+  const hookLines = (event: string, verb: HookVerb) => [
     `[[hooks.${event}]]`,
     `[[hooks.${event}.hooks]]`,
     'type = "command"',
@@ -146,18 +143,10 @@ function codexSection(path: string, environment: SetupEnvironment): ConfigSectio
 const guideSection = (path: string): ConfigSection =>
   markedSection({
     path,
-    about: 'how to work',
+    about: 'instructions for the agent',
     begin: '<!-- >>> genesis-fleet >>> -->',
     end: '<!-- <<< genesis-fleet <<< -->',
-    lines: [
-      '## Shared work',
-      '',
-      'Genesis Fleet hands out the tasks of this project through the MCP server `genesis`; others work beside you.',
-      '',
-      '- Call `next`, do what its briefing says, and `submit` with the handle it gave. Then call `next` again.',
-      '- Keep the handle: `renew`, `note`, `submit` and `release` need it. It is told again when your context is cut.',
-      '- Leave a `note` when you learn something that whoever comes after you should know.',
-      '- `release` what you cannot finish. When you are told that you lost a task, stop working on it.',
-      '- A refusal says what to do in `next`; `explain` says why a task cannot be had.',
-    ],
+    lines: readFileSync(new URL('./guide.md', import.meta.url), 'utf8')
+      .trimEnd()
+      .split('\n'),
   });

@@ -1,5 +1,5 @@
 import { CommandFailure } from '../exit.js';
-import type { ConfigSection } from './config-section.js';
+import type { ConfigSection } from './apply.js';
 
 interface MarkedSectionOptions {
   readonly path: string;
@@ -12,14 +12,8 @@ interface MarkedSectionOptions {
 }
 
 /** A part between two marker lines at the end of a text file. */
-export function markedSection({
-  path,
-  about,
-  begin,
-  end,
-  lines,
-  conflict,
-}: MarkedSectionOptions): ConfigSection {
+export function markedSection(options: MarkedSectionOptions): ConfigSection {
+  const { path, about, begin, end, lines, conflict } = options;
   const block = `${[begin, ...lines, end].join('\n')}\n`;
   const removeBlock = (text: string): string => {
     const from = text.indexOf(begin);
@@ -39,7 +33,7 @@ export function markedSection({
       if (others === '') return block;
       if (conflict?.test(others)) {
         throw new CommandFailure(
-          `${path} has its own ${conflict.source.replaceAll('\\', '')}. Take that out first.`,
+          `${path} already has ${conflict.source.replaceAll('\\', '')}. Remove it, then try again.`,
         );
       }
       return `${others}${others.endsWith('\n') ? '' : '\n'}\n${block}`;

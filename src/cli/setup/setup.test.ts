@@ -3,9 +3,9 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { VERSION } from '../program.js';
 import { temporaryFolder } from '../testing/cli-harness.js';
 import { type CommandResult, gen } from '../testing/terminal.js';
-import { VERSION } from '../version.js';
 import { CLIENT_SECTIONS, CLIENTS, type ClientName, type SetupEnvironment } from './clients.js';
 
 const run = promisify(execFile);
@@ -52,19 +52,19 @@ async function begin(theirs: Files) {
   return { setup, files, write };
 }
 
-const WAYS = ['claude', 'codex', 'gemini'].flatMap((client) =>
+const CASES = ['claude', 'codex', 'gemini'].flatMap((client) =>
   ['project', 'user'].flatMap((scope) => [
-    { client, scope, what: 'files of others', theirs: THEIRS },
-    { client, scope, what: 'nothing', theirs: {} as Files },
+    { client, scope, what: 'existing files', theirs: THEIRS },
+    { client, scope, what: 'no files', theirs: {} as Files },
   ]),
 );
 
-test.each(WAYS)(
-  '$client, $scope, where there are $what: written once, and taken back to the byte',
-  async (way) => {
-    const { setup, files } = await begin(way.theirs);
+test.each(CASES)(
+  '$client, scope $scope, $what: writes the configuration once, and undo restores every byte',
+  async (setupCase) => {
+    const { setup, files } = await begin(setupCase.theirs);
     const before = await files();
-    const argv = [way.client, '--scope', way.scope];
+    const argv = [setupCase.client, '--scope', setupCase.scope];
     expect(await setup(...argv)).toMatchObject({ code: 0, err: '' });
     const after = await files();
     expect(after).not.toEqual(before);
@@ -75,7 +75,7 @@ test.each(WAYS)(
   },
 );
 
-test('Claude Code gets the server, its hooks and a section, beside what was there', async () => {
+test('adds the server, its hooks and a section for Claude Code to the existing content', async () => {
   const { setup, files } = await begin(THEIRS);
   const { out } = await setup('claude', '--url', 'http://127.0.0.1:9/a?b&c');
   for (const path of ['.mcp.json', '.claude/settings.json', 'AGENTS.md']) expect(out).toContain(path);
@@ -101,7 +101,7 @@ test('Claude Code gets the server, its hooks and a section, beside what was ther
   expect(after['folder/AGENTS.md']).toMatch(/^# The shop\n\nUse tabs\.\n\n<!-- >>> genesis-fleet/);
 });
 
-test('what Claude Code gets starts this very program, in any folder and with nothing on the path', async () => {
+test('writes commands for Claude Code that start this program from any folder and with an empty PATH', async () => {
   const { setup, files } = await begin({});
   await setup('claude');
   const after = await files();
@@ -117,7 +117,7 @@ test('what Claude Code gets starts this very program, in any folder and with not
   }
 });
 
-test.each(CLIENTS)('nothing that %s gets is fetched from a registry', async (client) => {
+test.each(CLIENTS)('writes no command for %s that downloads from a registry', async (client) => {
   const { setup, files } = await begin({});
   await setup(client);
   expect(JSON.stringify(await files())).not.toMatch(/\bnpx\b/);
@@ -133,7 +133,7 @@ const SPELLINGS = [
 ];
 const THEIR_HOOK = { hooks: [{ type: 'command', command: 'other hook renew' }] };
 
-test.each(SPELLINGS)('%s is replaced when it is set up again, and taken back', async (spelling) => {
+test.each(SPELLINGS)('replaces the hook %s on the next setup, and removes it on undo', async (spelling) => {
   const events = { claude: 'PostToolUse', gemini: 'AfterTool' } as const;
   for (const [client, event] of Object.entries(events)) {
     const path = `folder/.${client}/settings.json`;
@@ -166,7 +166,7 @@ const written = (client: ClientName, name: string): string =>
     .find(({ path }) => path.endsWith(name))
     ?.insert(null) ?? '';
 
-test('on Windows a hook is quoted for the shell that its client gives it to', () => {
+test('on Windows, quotes a hook for the shell that its client runs it in', () => {
   const claude = JSON.parse(written('claude', 'settings.json')).hooks.SessionStart[0].hooks[0].command;
   const gemini = JSON.parse(written('gemini', 'settings.json')).hooks.SessionStart[0].hooks[0].command;
   const lines = written('codex', 'config.toml').split('\n');
@@ -179,7 +179,7 @@ test('on Windows a hook is quoted for the shell that its client gives it to', ()
   ]);
 });
 
-test.each(CLIENTS)('on Windows %s gets the path of the server as it is', (client) => {
+test.each(CLIENTS)('on Windows, writes the path of the MCP server for %s unchanged', (client) => {
   const name = { claude: '.mcp.json', codex: 'config.toml', gemini: 'settings.json' }[client];
   const text = written(client, name);
   const [, command = ''] = /"?command"? ?[=:] (".*?")/.exec(text) ?? [];
@@ -187,7 +187,7 @@ test.each(CLIENTS)('on Windows %s gets the path of the server as it is', (client
   expect(text).toContain(JSON.stringify("C:\\Ann O'Neil\\cli\\main.js"));
 });
 
-test('what was changed since stays, and ours alone goes', async () => {
+test('undo keeps later changes by the user and removes only its own part', async () => {
   const { setup, files, write } = await begin({});
   await setup('claude');
   await setup('codex');
@@ -205,21 +205,25 @@ test('what was changed since stays, and ours alone goes', async () => {
 });
 
 test.each([
-  ['a file that cannot be read', { 'folder/.mcp.json': '{ // mine\n}' }, 'is not a JSON object'],
-  ['a server of that name', { 'folder/.mcp.json': '{"mcpServers":{"genesis":{"url":"x"}}}' }, 'of its own'],
+  ['a file that is not valid JSON', { 'folder/.mcp.json': '{ // mine\n}' }, 'is not a JSON object'],
   [
-    'hooks of another shape',
-    { 'folder/.claude/settings.json': '{"hooks":{"PostToolUse":1}}' },
-    'something else',
+    'a server of the same name',
+    { 'folder/.mcp.json': '{"mcpServers":{"genesis":{"url":"x"}}}' },
+    'already has another',
   ],
-])('%s is left alone, and said so', async (_what, theirs, says) => {
+  [
+    'hooks that are not a list',
+    { 'folder/.claude/settings.json': '{"hooks":{"PostToolUse":1}}' },
+    'unexpected value',
+  ],
+])('refuses to change %s, and names the reason', async (_what, theirs, says) => {
   const { setup, files } = await begin(theirs as Files);
   const before = await files();
   expect(await setup('claude')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
   expect(await files()).toEqual(before);
 });
 
-test('without a project there is nothing to join', async () => {
+test('refuses a setup without a project and writes nothing', async () => {
   const { files } = await begin({});
   const cwd = await temporaryFolder();
   const ran = await gen({ cwd, env: { HOME: cwd } }, 'setup', 'claude');

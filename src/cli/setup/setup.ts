@@ -1,11 +1,13 @@
 import { join, relative } from 'node:path';
 import { Argument, Option } from 'commander';
-import type { AddCommands } from '../command-action.js';
+import type { AddCommands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import type { Io } from '../io.js';
 import { selfCommand, startsSelf } from '../self.js';
-import { homeOf } from '../user-folder.js';
+import { homeOf, userFolder } from '../state/home-folder.js';
+import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
 import {
+  type ConfigSection,
   type FileChange,
   planSection,
   removeFolders,
@@ -21,22 +23,18 @@ import {
   type Scope,
   type SetupEnvironment,
 } from './clients.js';
-import { Receipts } from './receipts.js';
-
-interface SetupOptions {
-  readonly scope: Scope;
-  readonly undo?: true;
-}
 
 export const addSetup: AddCommands = (program, wrapAction) => {
   program
     .command('setup')
-    .description('let a coding agent join: writes its MCP configuration, hooks and a section of AGENTS.md')
-    .addArgument(new Argument('<client>', 'which one').choices(CLIENTS))
+    .description('configure a coding agent: write its MCP configuration, hooks and a section of AGENTS.md')
+    .addArgument(new Argument('<client>', 'coding agent').choices(CLIENTS))
     .addOption(
-      new Option('--scope <scope>', 'for this folder, or for all you do').choices(SCOPES).default('project'),
+      new Option('--scope <scope>', 'configure this folder, or all folders of the user')
+        .choices(SCOPES)
+        .default('project'),
     )
-    .option('--undo', 'take back what was written')
+    .option('--undo', 'remove what setup wrote')
     .addHelpText(
       'after',
       '\nExamples:\n  gen setup claude --project shop\n  gen setup codex --scope user\n  gen setup gemini --undo',
@@ -44,18 +42,31 @@ export const addSetup: AddCommands = (program, wrapAction) => {
     .action(wrapAction(setup));
 };
 
+/** What setup wrote for one client and root. Receipts are in the user's folder, outside any project. */
+interface Receipt {
+  readonly client: string;
+  readonly written: readonly WrittenFile[];
+}
+
 async function setup(
   context: CommandContext,
   client: ClientName,
-  { scope, undo }: SetupOptions,
+  { scope, undo }: { scope: Scope; undo?: true },
 ): Promise<void> {
   const { io } = context;
-  const receipts = new Receipts(io, client, scope === 'user' ? homeOf(io) : io.cwd);
-  if (undo) return undoSetup(context, client, await setupEnvironment(io, scope, []), receipts);
+  const receipts = new JsonRecordFolder<Receipt>(join(userFolder(io), 'setup'));
+  const name = recordName(client, scope === 'user' ? homeOf(io) : io.cwd);
+  const own = (await receipts.get(name))?.written ?? [];
+  const allWritten = async () => (await receipts.all()).flatMap(({ written }) => written);
+  if (undo) {
+    await receipts.remove(name);
+    const sections = CLIENT_SECTIONS[client](setupEnvironment(io, scope, []));
+    return undoSetup(context, sections, own, await allWritten());
+  }
   const { url, tenant, project } = await context.target();
   const options = ['--url', url, '--tenant', tenant, '--project', project];
-  const sections = CLIENT_SECTIONS[client](await setupEnvironment(io, scope, options));
-  const known = [...(await receipts.own()), ...(await receipts.all())];
+  const sections = CLIENT_SECTIONS[client](setupEnvironment(io, scope, options));
+  const known = [...own, ...(await allWritten())];
   const planned = await Promise.all(sections.map((part) => planSection(part, known)));
   const written: WrittenFile[] = [];
   const changes: ChangeReport[] = [];
@@ -64,31 +75,26 @@ async function setup(
     written.push(now);
     changes.push({ change, path: displayPath(io, plan.path), about: `: ${plan.about}` });
   }
-  await receipts.save({ client, written });
-  printChanges(
-    context,
-    changes,
-    `${CLIENT_NAMES[client]} finds the work of ${project} when it is started next. Take back: gen setup ${client} --undo`,
-  );
+  await receipts.put(name, { client, written });
+  const next = `${CLIENT_NAMES[client]} connects to ${project} at its next start.`;
+  printChanges(context, changes, `${next} To undo: gen setup ${client} --undo`);
 }
 
+/** Removes the sections, except from files that another client uses too. */
 async function undoSetup(
   context: CommandContext,
-  client: ClientName,
-  environment: SetupEnvironment,
-  receipts: Receipts,
+  sections: readonly ConfigSection[],
+  own: readonly WrittenFile[],
+  others: readonly WrittenFile[],
 ): Promise<void> {
-  const ownWrites = await receipts.own();
-  await receipts.remove();
-  const others = await receipts.all();
   const changes: ChangeReport[] = [];
-  for (const section of CLIENT_SECTIONS[client](environment)) {
+  for (const section of sections) {
     const isShared = others.some(({ path }) => path === section.path);
-    const change = isShared ? 'left' : await removeSection(section, ownWrites);
-    const about = isShared ? ', which another client uses' : '';
+    const change = isShared ? 'left' : await removeSection(section, own);
+    const about = isShared ? ', used by another client' : '';
     changes.push({ change, path: displayPath(context.io, section.path), about });
   }
-  await removeFolders(ownWrites);
+  await removeFolders(own);
   printChanges(context, changes);
 }
 
@@ -99,21 +105,17 @@ interface ChangeReport {
   readonly about: string;
 }
 
-function printChanges(
-  context: CommandContext,
-  changes: readonly ChangeReport[],
-  ...closingLines: readonly string[]
-): void {
+function printChanges(context: CommandContext, changes: readonly ChangeReport[], closing?: string): void {
   const lines = changes.map(({ change, path, about }) => `${CHANGE_LABELS[change]} ${path}${about}`);
   const reply = { changes: changes.map(({ change, path }) => ({ change, path })) };
-  context.show(reply, () => [...lines, ...closingLines].join('\n'));
+  context.show(reply, () => (closing === undefined ? lines : [...lines, closing]));
 }
 
 const CHANGE_LABELS: Readonly<Record<FileChange, string>> = {
-  wrote: 'wrote   ',
-  left: 'as it was',
-  removed: 'removed ',
-  restored: 'restored',
+  wrote: 'wrote    ',
+  left: 'unchanged',
+  removed: 'removed  ',
+  restored: 'restored ',
 };
 const CLIENT_NAMES: Readonly<Record<ClientName, string>> = {
   claude: 'Claude Code',
@@ -121,7 +123,7 @@ const CLIENT_NAMES: Readonly<Record<ClientName, string>> = {
   gemini: 'Gemini CLI',
 };
 
-async function setupEnvironment(io: Io, scope: Scope, options: readonly string[]): Promise<SetupEnvironment> {
+function setupEnvironment(io: Io, scope: Scope, options: readonly string[]): SetupEnvironment {
   const home = homeOf(io);
   return {
     scope,

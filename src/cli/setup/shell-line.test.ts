@@ -18,20 +18,20 @@ const WORDS = [
   '%PATH%',
 ];
 
-test('a shell of POSIX reads back exactly the words it was given', () => {
+test('a POSIX shell splits the line back into exactly the given words', () => {
   const print = ['-e', 'console.log(JSON.stringify(process.argv.slice(1)))', '--'];
   const reply = execFileSync('/bin/sh', ['-c', shellLine('posix', [process.execPath, ...print, ...WORDS])]);
   expect(JSON.parse(String(reply))).toEqual(WORDS);
 });
 
-test('for cmd a word is in double quotes, and a backslash before one of them is doubled', () => {
+test('for cmd, quotes words with double quotes and doubles the backslashes before a quote', () => {
   const words = ['C:\\node.exe', 'two words', 'C:\\two words\\', 'say "it"', '\\"', ''];
   expect(shellLine('cmd', words)).toBe(
     'C:\\node.exe "two words" "C:\\two words\\\\" "say \\"it\\"" "\\\\\\"" ""',
   );
 });
 
-test('for PowerShell a quoted program is called, and a word is in single quotes', () => {
+test('for PowerShell, quotes words with single quotes and calls a quoted program with &', () => {
   expect(shellLine('powershell', ['C:\\a b\\node.exe', "it's", '$x'])).toBe(
     "& 'C:\\a b\\node.exe' 'it''s' '$x'",
   );

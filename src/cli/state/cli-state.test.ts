@@ -6,14 +6,14 @@ import { CliState } from './cli-state.js';
 
 const TARGET = { url: 'http://127.0.0.1:4680', tenant: 'default', project: 'shop' };
 
-it('all who ask at once for a session that is not there get the same', async () => {
+it('gives concurrent callers the same new session', async () => {
   const home = await temporaryFolder();
   const request = Array.from({ length: 50 }, () => new CliState(home).session(TARGET, 'agent-a', ''));
   expect(new Set(await Promise.all(request)).size).toBe(1);
   expect(await new CliState(home).session(TARGET, 'agent-a', '/dev/pts/1')).not.toBe(await request[0]);
 });
 
-it('handles kept at the same time are all kept', async () => {
+it('keeps all handles that are saved concurrently', async () => {
   const home = await temporaryFolder();
   const handles = Array.from({ length: 50 }, (_, at) => ({
     task_id: `A-0${at}-x`,
@@ -29,7 +29,7 @@ it('handles kept at the same time are all kept', async () => {
   expect(await memory.handle({ ...TARGET, project: 'other' }, 'sess-a', 'A-00-x')).toBeNull();
 });
 
-describe('a link in the folder', () => {
+describe('a symbolic link in the folder', () => {
   const handle = {
     task_id: 'A-001-x',
     generation: 1,
@@ -64,7 +64,7 @@ describe('a link in the folder', () => {
     ['to a folder', (home: string) => home],
     ['to nothing', (home: string) => join(home, 'gone')],
     ['to another kind of record', (home: string) => join(home, 'other')],
-  ])('%s is as good as forgotten', async (_, target) => {
+  ])('%s counts as an absent record', async (_, target) => {
     const { home, memory } = await linked(target);
     await symlink('round', join(home, 'handles', 'round'));
     await writeFile(join(home, 'other'), '{"session_id":7}');

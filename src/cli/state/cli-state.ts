@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { JsonRecordFolder } from './json-record-folder.js';
+import { JsonRecordFolder, recordName } from './json-record-folder.js';
 
 /** A project at a server. State stored for one target is never used for another. */
 export interface CliTarget {
@@ -35,20 +35,20 @@ export class CliState {
   }
 
   handle(target: CliTarget, sessionId: string, taskId: string): Promise<StoredHandle | null> {
-    return this.handles.get(handleName(target, sessionId, taskId));
+    return this.handles.get(targetName(target, sessionId, taskId));
   }
 
   saveHandle(target: CliTarget, handle: StoredHandle): Promise<void> {
-    return this.handles.put(handleName(target, handle.session_id, handle.task_id), handle);
+    return this.handles.put(targetName(target, handle.session_id, handle.task_id), handle);
   }
 
   removeHandle(target: CliTarget, handle: StoredHandle): Promise<void> {
-    return this.handles.remove(handleName(target, handle.session_id, handle.task_id));
+    return this.handles.remove(targetName(target, handle.session_id, handle.task_id));
   }
 
   /** The session of an agent at a terminal, created on first use. */
   async session(target: CliTarget, agentId: string, terminal: string): Promise<string> {
-    const name = recordName(target, agentId, terminal);
+    const name = targetName(target, agentId, terminal);
     const existing = await this.sessions.get(name);
     if (existing !== null) return existing.session_id;
     const fresh = { session_id: `sess-${randomBytes(8).toString('hex')}` };
@@ -57,24 +57,18 @@ export class CliState {
 
   /** The next call of `session` creates a new one. */
   removeSession(target: CliTarget, agentId: string, terminal: string): Promise<void> {
-    return this.sessions.remove(recordName(target, agentId, terminal));
+    return this.sessions.remove(targetName(target, agentId, terminal));
   }
 
   /** The project of the last plan that was imported from here. */
   async project(url: string, tenant: string): Promise<string | null> {
-    return (await this.projects.get(digestOf([url, tenant])))?.project ?? null;
+    return (await this.projects.get(recordName(url, tenant)))?.project ?? null;
   }
 
   saveProject({ url, tenant, project }: CliTarget): Promise<void> {
-    return this.projects.put(digestOf([url, tenant]), { project });
+    return this.projects.put(recordName(url, tenant), { project });
   }
 }
 
-const handleName = (target: CliTarget, sessionId: string, taskId: string): string =>
-  recordName(target, sessionId, taskId);
-
-const recordName = ({ url, tenant, project }: CliTarget, ...rest: string[]): string =>
-  digestOf([url, tenant, project, ...rest]);
-
-const digestOf = (parts: readonly string[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+const targetName = ({ url, tenant, project }: CliTarget, ...rest: string[]): string =>
+  recordName(url, tenant, project, ...rest);

@@ -9,7 +9,7 @@ import { homeFolder } from './home-folder.js';
 const homeAt = (cwd: string, env: Record<string, string> = {}): string =>
   homeFolder(start({ cwd, env }, '--version').io);
 
-it('is the nearest folder from here upward, and is made here where there is none', async () => {
+it('uses the nearest .genesis folder upward, or one in the current folder if there is none', async () => {
   const top = await temporaryFolder();
   const deep = join(top, 'src', 'pages');
   await mkdir(deep, { recursive: true });
@@ -24,7 +24,7 @@ it('is the nearest folder from here upward, and is made here where there is none
   expect(homeAt(deep)).toBe(join(deep, '.genesis'));
 });
 
-it('lies beside the workspace, and is never looked for above it', async () => {
+it('uses the folder next to the workspace, and does not search above it', async () => {
   const top = await temporaryFolder();
   const deep = join(top, 'shoes', 'src');
   await mkdir(deep, { recursive: true });
@@ -35,7 +35,7 @@ it('lies beside the workspace, and is never looked for above it', async () => {
   expect(homeAt(deep)).toBe(join(deep, '.genesis'));
 });
 
-it('what was claimed can be given back from a subfolder', async () => {
+it('lets a subfolder release a claim made in its parent folder', async () => {
   const { setting } = await startPlannedHarness();
   expect((await gen(setting, 'task', 'claim', 'A-001-schema')).code).toBe(0);
   const below = join(setting.cwd, 'src');

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +8,10 @@ const PRIVATE_FILE = 0o600;
 /** Do not follow a link: it may lead anywhere. */
 const READ_NO_FOLLOW = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 const RECORD_FILE = /^([^.].*)\.json$/;
+
+/** The name of a record that is identified by these values. */
+export const recordName = (...parts: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 
 /**
  * A folder of small records, one file each, readable only by their owner. Writes are atomic and records share no

@@ -1,81 +1,64 @@
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { type PullReport, pull } from '../../workspace/sync/pull.js';
 import { type PushReport, push, type UnsentEvent } from '../../workspace/sync/push.js';
+import type { SyncRemote } from '../../workspace/sync/remote.js';
 import { type SyncStatus, syncStatus } from '../../workspace/sync/status.js';
 import {
   isSyncRefusal,
   type LocalLog,
   type SyncRefusal,
   type SyncWorkspace,
+  syncWorkspaceOf,
 } from '../../workspace/sync/sync-workspace.js';
-import { syncWorkspaceOf } from '../../workspace/sync/sync-workspace-of.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT } from '../exit.js';
-import { requireWorkspace } from '../methodology/project-connection.js';
 import { countText, singleLine } from '../output/text.js';
-import { remoteUrl, withRemote } from './with-remote.js';
-
-interface RemoteOption {
-  readonly remote?: string;
-}
+import { withRemote } from './with-remote.js';
 
 const LISTED_MAX = 20;
 const syncOptions = () => ({ now_ms: Date.now(), onStep: () => {} });
 
-export async function pushHere(
-  context: CommandContext,
-  { remote: explicitRemote }: RemoteOption,
-): Promise<void> {
-  const workspace = requireWorkspace(context);
-  const syncContext = await syncContextOf(context);
-  const files = await readWorkspaceFiles(workspace);
-  const report = await withRemote(
-    context,
-    await remoteUrl(context, explicitRemote, syncContext.sync_file),
-    syncContext.key,
-    (remote) => withLocalLog(syncContext, (local) => push(syncContext, local, remote, files, syncOptions())),
+export async function pushHere(context: CommandContext, url: string | undefined): Promise<void> {
+  const files = await readWorkspaceFiles(context.requireWorkspace());
+  const report = await withBothLogs(context, url, (sync, remote) =>
+    withLocalLog(sync, (local) => push(sync, local, remote, files, syncOptions())),
   );
-  context.show(unwrapSync(report), pushText);
-  if (unwrapSync(report).refused_count > 0) context.exit_code = EXIT.refused;
+  context.show(report, pushText);
+  if (report.refused_count > 0) context.exit_code = EXIT.refused;
 }
 
 export async function pullHere(
   context: CommandContext,
-  { remote: explicitRemote, keepAside }: RemoteOption & { keepAside?: true },
+  url: string | undefined,
+  keep_aside: boolean,
 ): Promise<void> {
-  const syncContext = await syncContextOf(context);
-  const keep_aside = keepAside === true;
-  const report = await withRemote(
-    context,
-    await remoteUrl(context, explicitRemote, syncContext.sync_file),
-    syncContext.key,
-    (remote) => pull(syncContext, remote, { ...syncOptions(), keep_aside }),
+  const report = await withBothLogs(context, url, (sync, remote) =>
+    pull(sync, remote, { ...syncOptions(), keep_aside }),
   );
-  context.show(unwrapSync(report), pullText);
+  context.show(report, pullText);
 }
 
-export async function statusHere(
+export async function statusHere(context: CommandContext, url: string | undefined): Promise<void> {
+  const status = await withBothLogs(context, url, (sync, remote) =>
+    withLocalLog(sync, (local) => syncStatus(sync, local, remote, Date.now())),
+  );
+  context.show(status, statusText);
+}
+
+/** Runs work on this workspace and its remote. Throws its refusal as a failure. */
+async function withBothLogs<T extends object>(
   context: CommandContext,
-  { remote: explicitRemote }: RemoteOption,
-): Promise<void> {
-  const syncContext = await syncContextOf(context);
-  const status = await withRemote(
-    context,
-    await remoteUrl(context, explicitRemote, syncContext.sync_file),
-    syncContext.key,
-    (remote) => withLocalLog(syncContext, (local) => syncStatus(syncContext, local, remote, Date.now())),
-  );
-  context.show(unwrapSync(status), statusText);
+  explicitRemote: string | undefined,
+  work: (sync: SyncWorkspace, remote: SyncRemote) => Promise<T | SyncRefusal>,
+): Promise<T> {
+  const sync = await syncWorkspaceOf(context.requireWorkspace(), context.warn);
+  const reply = await withRemote(context, sync, explicitRemote, (remote) => work(sync, remote));
+  if (isSyncRefusal(reply)) throw new CommandFailure(reply.detail, EXIT.refused, reply);
+  return reply;
 }
 
-const syncContextOf = (context: CommandContext): Promise<SyncWorkspace> =>
-  syncWorkspaceOf(requireWorkspace(context), (sentence) => context.printNotice(singleLine(sentence)));
-
-async function withLocalLog<T>(
-  syncContext: SyncWorkspace,
-  work: (local: LocalLog) => Promise<T>,
-): Promise<T> {
-  const local = await syncContext.open();
+async function withLocalLog<T>(sync: SyncWorkspace, work: (local: LocalLog) => Promise<T>): Promise<T> {
+  const local = await sync.open();
   try {
     return await work(local);
   } finally {
@@ -83,29 +66,18 @@ async function withLocalLog<T>(
   }
 }
 
-function unwrapSync<T extends object>(reply: T | SyncRefusal): T {
-  if (isSyncRefusal(reply)) throw new CommandFailure(reply.detail, EXIT.refused, reply);
-  return reply;
-}
-
-function pushText({
-  from,
-  to,
-  sent,
-  refused,
-  refused_count,
-  not_sent,
-  not_sent_count,
-  claims,
-}: PushReport): string {
-  if (to < from) return 'Nothing was done here that the remote has not heard of.';
-  const lines = [`${countText(to - from + 1, 'event')} of this workspace: ${sent} told to the remote.`];
+function pushText(report: PushReport): string {
+  const { from, to, sent, refused, refused_count, not_sent, not_sent_count, claims } = report;
+  if (to < from) return 'Nothing to push: the remote has every local event.';
+  const lines = [`${countText(to - from + 1, 'local event')}: ${sent} sent to the remote.`];
   for (const { subject, agent_id, local_generation, generation } of claims) {
-    lines.push(`  ${subject} is ${agent_id}’s: generation ${generation} there, ${local_generation} here.`);
+    lines.push(
+      `  ${subject} is held by ${agent_id}: generation ${generation} remotely, ${local_generation} locally.`,
+    );
   }
-  if (refused_count > 0) lines.push(`${refused_count} refused, and kept here:`, ...unsentLines(refused));
-  if (not_sent_count > 0) lines.push(`${not_sent_count} not sent, and kept here:`, ...unsentLines(not_sent));
-  lines.push('Next: gen sync pull puts what was done here aside and takes over the remote’s log.');
+  if (refused_count > 0) lines.push(`${refused_count} refused, kept locally:`, ...unsentLines(refused));
+  if (not_sent_count > 0) lines.push(`${not_sent_count} not sent, kept locally:`, ...unsentLines(not_sent));
+  lines.push('Next: gen sync pull, which saves the local events and replaces the log with the remote’s.');
   return lines.map(singleLine).join('\n');
 }
 
@@ -117,31 +89,28 @@ const unsentLines = (unsent: readonly UnsentEvent[]): string[] =>
 
 function pullText({ position, received, rebuilt, aside }: PullReport): string {
   if (rebuilt) {
-    const kept = aside === null ? '' : ` What was done offline is in ${singleLine(aside)}.`;
-    return `The log was built anew from the remote’s: ${countText(position, 'event')}.${kept}`;
+    const kept = aside === null ? '' : ` The offline events are in ${singleLine(aside)}.`;
+    return `The log was rebuilt from the remote’s: ${countText(position, 'event')}.${kept}`;
   }
   return received === 0
-    ? `Nothing new: ${countText(position, 'event')}.`
+    ? `Already up to date: ${countText(position, 'event')}.`
     : `${countText(received, 'event')} received.`;
 }
 
 function statusText(status: SyncStatus): string {
-  const { remote, local_position, remote_position, tail, pushed, behind, last_pull, last_push, warning } =
-    status;
-  const next =
-    tail > 0
-      ? pushed
-        ? 'All of it was told to the remote. Next: gen sync pull'
-        : 'Next: gen sync push'
-      : behind > 0
-        ? 'Next: gen sync pull'
-        : 'In step.';
+  const { remote, local_position, remote_position, tail, behind, last_pull, last_push, warning } = status;
   const lines = [
     `remote     ${singleLine(remote)}, at ${remote_position}`,
-    `here       at ${local_position}: ${countText(tail, 'event')} of its own, ${behind} behind`,
+    `local      at ${local_position}: ${countText(tail, 'event')} ahead, ${behind} behind`,
     `last pull  ${last_pull ?? 'never'}`,
     `last push  ${last_push ?? 'never'}`,
-    next,
+    nextStep(status),
   ];
   return [...lines, ...(warning === null ? [] : [warning])].join('\n');
+}
+
+function nextStep({ tail, pushed, behind }: SyncStatus): string {
+  if (tail > 0 && !pushed) return 'Next: gen sync push';
+  if (tail > 0) return 'All local events were sent to the remote. Next: gen sync pull';
+  return behind > 0 ? 'Next: gen sync pull' : 'In sync.';
 }

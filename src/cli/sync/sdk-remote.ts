@@ -1,7 +1,8 @@
 import { type ApiProblem, type Genesis, isProblem, isTransient } from '../../client/index.js';
 import { cursorAt } from '../../coordinator/queries/cursor.js';
-import { isPlainData } from '../../coordinator/wire/index.js';
-import { type ProblemCode, problem, type Problem as Refused } from '../../coordinator/wire/problem.js';
+import { problem, type Problem as Refused } from '../../coordinator/wire/problem.js';
+import type { ProblemCode } from '../../core/contract/codes.js';
+import { isPlainData } from '../../core/contract/schema.js';
 import type { NewEvent } from '../../core/events/envelope.js';
 import { RemoteUnavailable, type SyncRemote } from '../../workspace/sync/remote.js';
 
@@ -37,7 +38,7 @@ export function sdkRemote(genesis: Genesis, name: string): SyncRemote {
     resume: async (body) => toRemoteReply(await genesis.resumeClaim(asWireBody(body))),
     review: async (body) => toRemoteReply(await genesis.review(asWireBody(body))),
     note: async (body) => toRemoteReply(await genesis.note(asWireBody(body))),
-    append: async (body) => toRemoteReply(asWireBody(await genesis.appendEvent(body))),
+    append: async (body) => toRemoteReply(await genesis.appendEvent(body)),
     importEvents: async (events) => toRemoteReply(await genesis.importEvents(events.map(withoutScope))),
     configure: async (files) =>
       problemIn(await genesis.methodology.init({ files: Object.fromEntries(files) })),
@@ -54,7 +55,7 @@ const isPlain = (event: unknown): boolean =>
   typeof event === 'object' && event !== null && isPlainData(event, EVENT_DEPTH_MAX);
 
 function throwNotACoordinator(name: string): never {
-  throw new RemoteUnavailable(`What ${name} answers is no log. Is this the address of a coordinator?`);
+  throw new RemoteUnavailable(`Invalid reply from ${name}. Check that it is the URL of a coordinator.`);
 }
 
 function requireReply<T>(reply: T | ApiProblem): T {

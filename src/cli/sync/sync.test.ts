@@ -16,7 +16,7 @@ async function served(): Promise<string> {
 }
 
 describe('gen sync', () => {
-  it('tells a server what was done offline, takes over its log, and says how far apart they are', async () => {
+  it('pushes offline events to a server, pulls its log, and reports how far apart they are', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     const url = await served();
@@ -33,16 +33,16 @@ describe('gen sync', () => {
       err: expect.stringContaining('gen sync push'),
     });
     const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
-    expect(push, push.err).toMatchObject({ code: 0, out: expect.stringContaining('2 told to the remote') });
+    expect(push, push.err).toMatchObject({ code: 0, out: expect.stringContaining('2 sent to the remote') });
     const pull = await gen({ cwd }, 'sync', 'pull');
-    expect(pull, pull.err).toMatchObject({ code: 0, out: expect.stringContaining('built anew') });
-    expect((await gen({ cwd }, 'sync', 'status')).out).toContain('In step.');
+    expect(pull, pull.err).toMatchObject({ code: 0, out: expect.stringContaining('rebuilt') });
+    expect((await gen({ cwd }, 'sync', 'status')).out).toContain('In sync.');
     await rm(join(workspace.events, 'events.jsonl'));
     expect(await gen({ cwd }, 'sync', 'pull')).toMatchObject({ code: 0 });
     expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
   });
 
-  it('tells nothing while another process has the log, and says which', async () => {
+  it('pushes nothing while another process holds the log, and names the reason', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     const url = await served();
@@ -52,10 +52,10 @@ describe('gen sync', () => {
       const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
       expect(push).toMatchObject({ code: 1, out: '', err: expect.stringContaining('one writer') });
     });
-    expect((await gen({ cwd }, 'sync', 'push', '--remote', url)).out).toContain('1 told to the remote');
+    expect((await gen({ cwd }, 'sync', 'push', '--remote', url)).out).toContain('1 sent to the remote');
   });
 
-  it('says who holds what was refused, and works with a store as well', async () => {
+  it('names the holder of a refused claim, and accepts a store as the remote', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     await withOfflineCoordinator(workspace, (here) => here.claimTask(KEY, { ...EDGE, ...by('ada') }));
@@ -70,7 +70,7 @@ describe('gen sync', () => {
     expect(out).toContain('edge_started REQ-F-1#design_code: DENIED_ACTIVE_CLAIM, held by bob');
   });
 
-  it('configures the remote where the project was configured here', async () => {
+  it('configures the remote if the project is configured locally', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     const url = await served();
@@ -81,7 +81,7 @@ describe('gen sync', () => {
     expect(log.match(/"event_type":"METHODOLOGY_CHANGED"/g)).toHaveLength(1);
   });
 
-  it('asks with what, and outside of a workspace says how to make one', async () => {
+  it('requires a workspace and a remote, and names the command and the option that supply them', async () => {
     const cwd = await temporaryFolder();
     expect(await gen({ cwd }, 'sync', 'push')).toMatchObject({
       code: 1,
@@ -102,7 +102,7 @@ const LINE =
 const LOG = `${LINE}\n${LINE}\nno line\n{"event_type":"x","timestamp":"2026-02-01","edge":"closure","feature":"F"}\n`;
 
 describe('gen import --foreign', () => {
-  it('moves a log out of the place of ours, unchanged, and brings it in once', async () => {
+  it('moves a foreign log out of the workspace log’s path, unchanged, and imports it once', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     const log = join(workspace.events, 'events.jsonl');
@@ -111,16 +111,16 @@ describe('gen import --foreign', () => {
     expect(JSON.parse(dry.out)).toMatchObject({ read: 4, written: 0 });
     const { code, out, err } = await gen({ cwd }, 'import', '--foreign', log);
     expect(code, err).toBe(0);
-    expect(out).toContain('4 lines read, 4 written, 0 there already.');
+    expect(out).toContain('4 lines read, 4 written, 0 already present.');
     expect(out).toContain('line 3: it is no JSON');
     expect(out).toContain('closure (1)');
     const [kept = ''] = await readdir(join(workspace.events, 'foreign'));
     expect(await readFile(join(workspace.events, 'foreign', kept), 'utf8')).toBe(LOG);
-    expect((await gen({ cwd }, 'import', '--foreign', log)).out).toContain('0 written, 4 there already');
+    expect((await gen({ cwd }, 'import', '--foreign', log)).out).toContain('0 written, 4 already present');
     expect(await gen({ cwd }, 'verify', '.ai-workspace/events')).toMatchObject({ code: 0 });
   });
 
-  it('goes to a server and into a store, and says what is missing', async () => {
+  it('imports to a server or into a store, and refuses a call without a project, a file or a log', async () => {
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, 'old.jsonl'), LOG);
     const url = await served();

@@ -1,28 +1,35 @@
 import { basename, dirname } from 'node:path';
 import { withoutPassword } from '../../server/store-url.js';
-import type { ProjectKey } from '../../stores/store.js';
 import { coordinatorRemote } from '../../workspace/sync/coordinator-remote.js';
 import type { SyncRemote } from '../../workspace/sync/remote.js';
 import { readAnyCursor } from '../../workspace/sync/sync-file.js';
+import type { SyncWorkspace } from '../../workspace/sync/sync-workspace.js';
 import { trackedPaths } from '../../workspace/tracked-secrets.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
-import { withStore } from '../open-store.js';
+import { withCoordinator } from '../open-store.js';
 import { sdkRemote } from './sdk-remote.js';
 
-/** The remote's URL: the one given, else the one this workspace synced with last. */
-export async function remoteUrl(
+/**
+ * Runs work with a remote: a server over HTTP, or a store opened in this process. It is the one given, else the one
+ * that this workspace synced with last.
+ */
+export async function withRemote<T>(
   context: CommandContext,
+  { key, sync_file }: SyncWorkspace,
   explicitRemote: string | undefined,
-  syncFile: string,
-): Promise<string> {
-  const url = explicitRemote ?? context.explicitUrl ?? (await rememberedRemote(syncFile));
+  work: (remote: SyncRemote) => Promise<T>,
+): Promise<T> {
+  const url = explicitRemote ?? context.explicitUrl ?? (await rememberedRemote(sync_file));
   if (url === null || url.includes('***')) {
     throw wrongUsage(
-      'With what? Say --remote URL: a server, as https://fleet.example.com, or a store, as postgres://fleet@db/fleet.',
+      'No remote. Pass --remote URL: a server (https://fleet.example.com) or a store (postgres://fleet@db/fleet).',
     );
   }
-  return url;
+  const name = withoutPassword(url);
+  const { tenant_id: tenant, project_id: project } = key;
+  if (/^https?:/.test(url)) return work(sdkRemote(await context.genesisAt({ url, tenant, project }), name));
+  return withCoordinator(context, url, (opened) => work(coordinatorRemote({ name, ...opened, key })));
 }
 
 /**
@@ -35,27 +42,7 @@ async function rememberedRemote(syncFile: string): Promise<string | null> {
   const tracked = await trackedPaths(dirname(syncFile), [basename(syncFile)]);
   if (tracked?.length === 0) return remote;
   throw wrongUsage(
-    `Git tracks ${basename(syncFile)}, or cannot be asked, so its remote ${remote} may have been written by somebody else. Say --remote URL.`,
+    `Git tracks ${basename(syncFile)}, or git cannot be run, so another user may have set its remote ${remote}. ` +
+      'Pass --remote URL.',
   );
-}
-
-/** Runs work with a remote: a server over HTTP, or a store opened in this process. */
-export async function withRemote<T>(
-  context: CommandContext,
-  url: string,
-  key: ProjectKey,
-  work: (remote: SyncRemote) => Promise<T>,
-): Promise<T> {
-  const name = withoutPassword(url);
-  const { tenant_id: tenant, project_id: project } = key;
-  if (/^https?:/.test(url)) return work(sdkRemote(await context.genesisAt({ url, tenant, project }), name));
-  return withStore(context, url, async ({ store, blobs }) => {
-    const { Coordinator } = await import('../../coordinator/coordinator.js');
-    const coordinator = await Coordinator.open({ store, blobs });
-    try {
-      return await work(coordinatorRemote({ name, coordinator, store, blobs, key }));
-    } finally {
-      coordinator.close();
-    }
-  });
 }

@@ -18,7 +18,7 @@ export async function findLogs(path: string): Promise<LogLocation[] | null> {
   if (kind === 'nothing') return null;
   if (kind === 'file') return [locationOfFile(path)];
   const names = await nodeDisk.list(path);
-  const isOwn = names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
+  const isOwn = isLog(names);
   if (isOwn && !names.includes(TENANTS_FOLDER)) return [{ folder: path }];
   // A workspace's store: its own project's log in the root, the others in subfolders.
   if (isOwn) return [{ folder: path }, ...(await logsOf(await foldersIn(join(path, TENANTS_FOLDER))))];
@@ -27,8 +27,8 @@ export async function findLogs(path: string): Promise<LogLocation[] | null> {
 
 async function logsOf(tenants: readonly string[]): Promise<LogLocation[]> {
   const folders = (await Promise.all(tenants.map(foldersIn))).flat();
-  const logs = await Promise.all(folders.map(isLog));
-  return folders.filter((_, at) => logs[at]).map((folder) => ({ folder }));
+  const names = await Promise.all(folders.map((folder) => nodeDisk.list(folder)));
+  return folders.filter((_, at) => isLog(names[at] ?? [])).map((folder) => ({ folder }));
 }
 
 function locationOfFile(file: string): LogLocation {
@@ -43,10 +43,8 @@ async function foldersIn(path: string): Promise<string[]> {
   return names.filter((_, at) => kinds[at] === 'folder').map((name) => join(path, name));
 }
 
-async function isLog(folder: string): Promise<boolean> {
-  const names = await nodeDisk.list(folder);
-  return names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
-}
+const isLog = (names: readonly string[]): boolean =>
+  names.includes(ACTIVE_FILE) || names.includes(SEGMENTS_FOLDER);
 
 async function pathKind(path: string): Promise<'file' | 'folder' | 'nothing'> {
   const found = await stat(path).catch(() => null);

@@ -1,35 +1,26 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { ChainCheck, type CheckedLine } from '../../stores/file/chain-check.js';
 import type { DiskFile } from '../../stores/file/disk.js';
-import { readDurableMark } from '../../stores/file/durable-mark.js';
-import { type DurableProgress, recordDurable } from '../../stores/file/durable-progress.js';
+import { type DurableProgress, readDurableMark, recordDurable } from '../../stores/file/durable-mark.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
 import { NO_HASH } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import type { LogLocation } from './find-logs.js';
 
-export interface LocatedEvent extends LogLinePosition {
-  readonly event: EventEnvelope;
-}
-
 interface LogLinePosition {
   readonly file: string;
   readonly line: number;
 }
 
+export type LocatedEvent = LogLinePosition & { readonly event: EventEnvelope };
 /** The position where the log becomes unreadable, and why. */
-export interface LogReadDamage extends LogLinePosition {
-  readonly why: string;
-}
+type LogReadDamage = LogLinePosition & { readonly why: string };
 
-export interface LogReadResult {
+interface LogReadResult {
   readonly files: number;
   readonly lines: number;
-  /**
-   * Bytes at the end that form no complete transaction: a crash, or a write in progress. They were never
-   * acknowledged.
-   */
+  /** Bytes after the last complete transaction: a crash, or a write in progress. Never acknowledged. */
   readonly unfinished_bytes: number;
   readonly damage: LogReadDamage | null;
   /** Lines whose payload was changed without an event that records a redaction. */
@@ -100,14 +91,14 @@ class LogReader {
 
   async readSealed(path: string, firstPosition: number): Promise<void> {
     if (firstPosition !== this.position + 1) {
-      this.damage = { file: path, line: 1, why: `position ${this.position + 1} is in no file` };
+      this.damage = { file: path, line: 1, why: `position ${this.position + 1} is not in any file` };
       return;
     }
     const file = await nodeDisk.openRead(path);
-    if (file === null) throw new Error(`${path} vanished while it was read. Try again.`);
+    if (file === null) throw new Error(`${path} was removed while it was being read. Try again.`);
     const { whole, size, line } = await this.readFile(file, path, null);
     if (this.damage === null && (whole < size || this.position < firstPosition)) {
-      this.damage = { file: path, line, why: 'the segment ends here, within a unit' };
+      this.damage = { file: path, line, why: 'the segment ends here, within a transaction' };
     }
   }
 
@@ -115,7 +106,7 @@ class LogReader {
     if (this.damage !== null) return file.close();
     const { whole, size, line } = await this.readFile(file, path, durableExtent);
     const isShort = whole < durableExtent.bytes || this.position < durableExtent.position;
-    if (isShort) this.damage ??= { file: path, line, why: 'the log ends here, and what followed is missing' };
+    if (isShort) this.damage ??= { file: path, line, why: 'the log ends here, and later lines are missing' };
     else this.damage = null;
     if (this.damage === null) this.unfinishedBytes = size - whole;
   }

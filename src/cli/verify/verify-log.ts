@@ -33,21 +33,14 @@ export async function verifyLog(
   onEvent: (events: number) => void,
 ): Promise<LogReport> {
   const verifier = new LogVerifier(onEvent);
-  const read = await readLog(location, (located) => verifier.visit(located));
-  const { damage, files, lines, unfinished_bytes, unexplained } = read;
+  const { damage, files, lines, unfinished_bytes, unexplained } = await readLog(location, (located) =>
+    verifier.visit(located),
+  );
   for (const location of unexplained)
     verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNEXPLAINED });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in location ? location.file : location.folder;
-  return {
-    ...verifier.scope,
-    path,
-    files,
-    lines,
-    ...verifier.counts,
-    unfinished_bytes,
-    breaks: verifier.breaks,
-  };
+  return { ...verifier.report(path), files, lines, unfinished_bytes };
 }
 
 /** Checks events in order, and collects what breaks a rule. */
@@ -60,13 +53,12 @@ export class LogVerifier {
 
   constructor(private readonly onEvent: (events: number) => void) {}
 
-  get scope(): Pick<LogReport, 'tenant_id' | 'project_id'> {
+  /** The report on a log that is not read from files. */
+  report(path: string): LogReport {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
-    return { tenant_id, project_id };
-  }
-
-  get counts(): Pick<LogReport, 'events' | 'subjects'> {
-    return { events: this.events, subjects: this.subjects.size };
+    const { events, breaks } = this;
+    const subjects = this.subjects.size;
+    return { tenant_id, project_id, path, files: 0, lines: 0, events, subjects, unfinished_bytes: 0, breaks };
   }
 
   visit(located: LocatedEvent): void {

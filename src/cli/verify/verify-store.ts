@@ -24,15 +24,7 @@ export async function verifyStore(
     }
     break;
   }
-  return {
-    ...key,
-    path,
-    files: 0,
-    lines: 0,
-    ...verifier.counts,
-    unfinished_bytes: 0,
-    breaks: verifier.breaks,
-  };
+  return { ...verifier.report(path), ...key };
 }
 
 const positionOf = async (store: Store, key: ProjectKey): Promise<number> =>
@@ -58,11 +50,10 @@ async function replay(store: Store, key: ProjectKey, verifier: LogVerifier, from
 
 async function headsOf(store: Store, key: ProjectKey): Promise<AnyHead[]> {
   const heads: AnyHead[] = [];
-  for (let after: string | null = null; ; ) {
+  for (;;) {
+    const after = heads.at(-1)?.subject ?? null;
     const page = (await store.scanHeads(key, { after, limit: PAGE_SIZE })) as AnyHead[];
+    if (page.length === 0) return heads;
     heads.push(...page);
-    const last = page.at(-1);
-    if (last === undefined) return heads;
-    after = last.subject;
   }
 }

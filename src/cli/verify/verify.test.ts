@@ -39,7 +39,7 @@ async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; p
   return { cwd, project: join(root, 'default', 'shop') };
 }
 
-it('finds a log sound, wherever in it one points, and changes nothing', async () => {
+it('verifies a valid log given by any path in its store, and changes nothing', async () => {
   const { cwd, project } = await workedOn();
   const before = await readFile(join(project, 'events.jsonl'));
   await copyFile(join(project, 'events.jsonl'), join(cwd, 'copy.jsonl'));
@@ -60,7 +60,7 @@ it('finds a log sound, wherever in it one points, and changes nothing', async ()
   expect((await gen({ cwd }, 'verify', 'nowhere')).code).toBe(1);
 });
 
-it('reads a log that was sealed into several files', async () => {
+it('reads a log that consists of several sealed files', async () => {
   const { cwd, project } = await workedOn(600);
   const { out } = await gen({ cwd }, 'verify', '--json');
   const [report] = JSON.parse(out).logs;
@@ -71,7 +71,8 @@ it('reads a log that was sealed into several files', async () => {
   expect(await gen({ cwd }, 'verify')).toMatchObject({ code: 1, out: expect.stringContaining('CHAIN') });
 });
 
-it('names the file and the line that was changed', async () => {
+// req: AUD-005, EVT-013
+it('names the file and the line of a changed event', async () => {
   const { cwd, project } = await workedOn();
   const file = join(project, 'events.jsonl');
   const text = await readFile(file, 'utf8');
@@ -84,7 +85,8 @@ it('names the file and the line that was changed', async () => {
   );
 });
 
-it('misses a line that was cut out, and lines cut from the end that were known to be durable', async () => {
+// req: AUD-005
+it('detects a removed line, and durable lines removed from the end', async () => {
   const { cwd, project } = await workedOn();
   const file = join(project, 'events.jsonl');
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
@@ -98,7 +100,7 @@ it('misses a line that was cut out, and lines cut from the end that were known t
   expect(out).toMatch(/events\.jsonl:5: CHAIN: the log ends here/);
 });
 
-it('what a crash left unfinished at the end is no break', async () => {
+it('accepts an unfinished line that a crash left at the end', async () => {
   const { cwd, project } = await workedOn();
   await appendFile(join(project, 'events.jsonl'), '{"hash":"half a li');
   const { code, out } = await gen({ cwd }, 'verify');
@@ -106,7 +108,7 @@ it('what a crash left unfinished at the end is no break', async () => {
   expect(out).toContain('18 bytes at its end are unfinished');
 });
 
-it('a log whose chain is whole is still broken when what it says is', async () => {
+it('detects violated invariants in a log whose hash chain is intact', async () => {
   const { cwd, project } = await workedOn();
   const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
   const events = lines
@@ -133,7 +135,7 @@ function chained(events: readonly EventEnvelope[]): string {
   return out.bytes.toString();
 }
 
-it('knows what retention took out of a log from what somebody else did', async () => {
+it('distinguishes redactions by retention from other changes', async () => {
   const { cwd, project } = await workedOn();
   const root = join(cwd, '.genesis', 'log');
   const store = await openFileStore({ root });

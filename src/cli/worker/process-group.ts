@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OutputTail } from './output-tail.js';
 
 export interface GroupOptions {
   readonly command: readonly string[];
@@ -45,7 +44,7 @@ export async function runProcessGroup(options: GroupOptions): Promise<GroupExit>
   try {
     const exit_code = await ended;
     await stopGroup(child, 'SIGTERM', ended);
-    return { exit_code, stdout: stdout.text(), stderr: stderr.text() };
+    return { exit_code, stdout: stdout(), stderr: stderr() };
   } finally {
     signal.removeEventListener('abort', stop);
     child.stdout.destroy();
@@ -53,13 +52,17 @@ export async function runProcessGroup(options: GroupOptions): Promise<GroupExit>
   }
 }
 
-function captureTail(from: NodeJS.ReadableStream, to: Writable): OutputTail {
-  const tail = new OutputTail(TAIL_BYTES);
+/** Passes the output on, and returns how to read its end. */
+function captureTail(from: NodeJS.ReadableStream, to: Writable): () => string {
+  let tail = Buffer.alloc(0);
   from.on('data', (chunk: Buffer) => {
-    tail.add(chunk);
-    to.write(chunk);
+    tail = Buffer.concat([tail, chunk]).subarray(-TAIL_BYTES);
+    // A reader that does not keep up slows the program down, instead of filling the memory.
+    if (to.write(chunk)) return;
+    from.pause();
+    to.once('drain', () => from.resume());
   });
-  return tail;
+  return () => tail.toString('utf8');
 }
 
 /** Resolves with the program's own exit code, once its output has been read. Its children may still run. */

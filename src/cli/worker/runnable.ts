@@ -1,9 +1,9 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { wrongUsage } from '../exit.js';
 import type { Io } from '../io.js';
+import { isExecutable } from '../self.js';
 
-/** Search path when `PATH` is not set. */
 const PATH_DEFAULT = '/bin:/usr/bin';
 
 /**
@@ -18,20 +18,9 @@ export function assertRunnable(io: Io, program: string): void {
   if (files.some(isExecutable)) return;
   const [found] = files;
   if (found !== undefined)
-    throw wrongUsage(`${program} may not be run: chmod +x ${found}. No work was claimed.`);
-  const where = program.includes('/')
-    ? `There is no program ${program} here`
-    : `No ${program} is on the PATH`;
-  throw wrongUsage(`${where}: say after -- what does the work. No work was claimed.`);
+    throw wrongUsage(`${program} is not executable. Run: chmod +x ${found}. No work was claimed.`);
+  const where = program.includes('/') ? `Program not found: ${program}` : `Not found on the PATH: ${program}`;
+  throw wrongUsage(`${where}. Pass the program to run after --. No work was claimed.`);
 }
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,7 +1,9 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Work } from '../../client/index.js';
+import { RESULT_BYTES_MAX } from '../../core/contract/values.js';
 import type { CommandContext } from '../context.js';
 import type { CliTarget } from '../state/cli-state.js';
 import { homeFolder } from '../state/home-folder.js';
@@ -52,7 +54,20 @@ export class TaskWorkdir {
 
   /** The result that the program wrote; null if it wrote none. */
   async readResult(): Promise<Uint8Array | null> {
-    return (await fileStamp(this.resultFile)) === this.resultStampBefore ? null : readFile(this.resultFile);
+    if ((await fileStamp(this.resultFile)) === this.resultStampBefore) return null;
+    // Opening a pipe would wait for a writer, while the claim is renewed for ever.
+    const file = await open(this.resultFile, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const found = await file.stat();
+      if (!found.isFile()) throw new Error(`exit code 0, but ${this.resultFile} is not a regular file`);
+      if (found.size > RESULT_BYTES_MAX)
+        throw new Error(`exit code 0, but the result has ${found.size} bytes; at most ${RESULT_BYTES_MAX}`);
+      const bytes = Buffer.alloc(found.size);
+      const { bytesRead } = await file.read(bytes, 0, found.size, 0);
+      return bytes.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
   }
 
   async remove(): Promise<void> {

@@ -1,9 +1,7 @@
 import { announceAfter, type ServerAddress } from '../../workspace/address.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { throwUserError } from '../user-errors.js';
-import { configure, type NoticePrinter } from './configure.js';
-import { promoteAcceptedFiles } from './promote.js';
-import { openWorkspaceLog } from './workspace-log.js';
+import { configure } from './configure.js';
+import { openWorkspaceLog, promoteAcceptedFiles } from './workspace-log.js';
 
 export interface CommandServer extends ServerAddress {
   stop(): Promise<void>;
@@ -18,24 +16,24 @@ const ANNOUNCED_AFTER_MS = 1000;
  * process holds the log and serves it, its address is returned instead.
  */
 export async function startCommandServer(
-  printNotice: NoticePrinter,
+  warn: (sentence: string) => void,
   workspace: Workspace,
 ): Promise<CommandServer> {
-  const opened = await openWorkspaceLog(printNotice, workspace).catch(throwUserError);
+  const opened = await openWorkspaceLog(warn, workspace);
   if ('url' in opened) return { ...opened, stop: async () => {} };
   // Lazy import: other commands do not pay its load time.
   const { startServer } = await import('../../server/server.js');
   const { newPrivateToken } = await import('../../server/auth/private-token.js');
   const token = newPrivateToken();
   const server = await startServer({ ...opened, port: 0, auth: { private_token: token } });
-  await configure(printNotice, workspace, server.coordinator);
+  await configure(warn, workspace, server.coordinator);
   const address = { url: server.url, token };
   const announced = announceAfter(workspace, address, ANNOUNCED_AFTER_MS);
   return {
     ...address,
     stop: async () => {
       await announced.withdraw();
-      await promoteAcceptedFiles(printNotice, workspace, opened);
+      await promoteAcceptedFiles(warn, workspace, opened);
       await server.stop();
     },
   };

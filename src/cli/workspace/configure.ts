@@ -3,34 +3,28 @@ import { isProblem } from '../../coordinator/wire/problem.js';
 import { loadWorkspace } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { singleLine } from '../output/text.js';
-
-/** Prints a notice for the user. */
-export type NoticePrinter = (text: string) => void;
 
 /** Which version of the files the log contains: the current one, an earlier valid one, or none. */
-export type ConfigurationState = 'now' | 'before' | 'never';
+type ConfigurationState = 'now' | 'before' | 'never';
 
-/**
- * Loads the workspace's files into the log. Invalid files leave the log unchanged, and a notice names the fault.
- */
+/** Loads the workspace's files into the log. Invalid files leave the log unchanged, and a notice names the fault. */
 export async function configure(
-  printNotice: NoticePrinter,
+  warn: (sentence: string) => void,
   workspace: Workspace,
   coordinator: Coordinator,
 ): Promise<ConfigurationState> {
   const key = await readProjectKey(workspace);
   const reply = await loadWorkspace(workspace, coordinator, key);
   const findings = isProblem(reply) ? (reply.faults ?? []) : reply.warnings;
-  if (isProblem(reply)) printNotice(singleLine(reply.detail));
+  if (isProblem(reply)) warn(reply.detail);
   for (const found of findings) {
     const { file, line, column, message } = found as { file?: string } & typeof found;
     const position = [file, line, column].filter((part) => part !== undefined).join(':');
-    printNotice(singleLine(`  ${position}  ${message}`));
+    warn(`  ${position}  ${message}`);
   }
   if (!isProblem(reply)) return 'now';
   const known = await coordinator.methodology.start(key, {});
   if (isProblem(known) || known.state === 'UNINITIALISED') return 'never';
-  printNotice('Until it is mended, what the files said before goes on to hold.');
+  warn('The previous configuration stays in effect until this is fixed.');
   return 'before';
 }

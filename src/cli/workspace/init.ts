@@ -2,40 +2,30 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { ReadStream } from 'node:tty';
-import { Coordinator } from '../../coordinator/coordinator.js';
 import { hasIntent } from '../../core/methodology/definition/intent.js';
 import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
-import { PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.js';
+import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
 import { INTENT_FILE, Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
-import { withStore } from '../open-store.js';
-import { countText, singleLine } from '../output/text.js';
-import { throwUserError } from '../user-errors.js';
+import { withCoordinator } from '../open-store.js';
+import { countText } from '../output/text.js';
 import { configure } from './configure.js';
 
-export interface InitOptions {
-  readonly name?: string;
-  readonly kind?: ProjectKind;
-  readonly language?: string;
-  readonly testRunner?: string;
-  readonly intent?: string;
-  readonly force?: true;
-}
+type InitOptions = Partial<Omit<InitAnswers, 'test_runner'> & { testRunner: string; force: true }>;
 
 /** Creates the workspace in this folder, and loads its files into its log. */
 export async function initHere(context: CommandContext, options: InitOptions): Promise<void> {
   const root = context.io.cwd;
   const guess = await detectTools(root);
   const answers = await answersFor(context, options, guess);
-  const report = await initWorkspace(root, answers, guess, options.force === true).catch(throwUserError);
+  const report = await initWorkspace(root, answers, guess, options.force === true);
   for (const notice of ignoredOptions(options, report)) context.printNotice(notice);
   const configured = await configureLog(context, new Workspace(root));
-  const hasIntentText = await hasStatedIntent(root);
-  context.show({ ...report, configured }, () =>
-    reportText(context, report, { configured, intended: hasIntentText }),
-  );
+  // The intent may have been written now or earlier.
+  const isIntended = hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
+  context.show({ ...report, configured }, () => reportLines(context, report, configured, isIntended));
   if (!configured) context.exit_code = EXIT.refused;
 }
 
@@ -71,35 +61,29 @@ async function promptForAnswers({ io }: CommandContext, defaults: InitAnswers): 
     return ((value as string | undefined) ?? '').trim() || defaultAnswer;
   };
   try {
-    const name = await question('What is the project called?', defaults.name);
-    const kind = await question(`What is it? ${PROJECT_KINDS.join(', ')}`, defaults.kind);
-    const language = await question('What is it written in?', defaults.language);
-    const test_runner = await question('What runs its tests?', defaults.test_runner);
-    const intent = await question('What is it for, in a sentence?', defaults.intent);
+    const name = await question('Project name?', defaults.name);
+    const kind = await question(`Project kind (${PROJECT_KINDS.join(', ')})?`, defaults.kind);
+    const language = await question('Programming language?', defaults.language);
+    const test_runner = await question('Test command?', defaults.test_runner);
+    const intent = await question('Purpose of the project, in one sentence?', defaults.intent);
     const known = PROJECT_KINDS.find((each) => each === kind);
-    if (known === undefined) io.stderr.write(`${kind} is none of them: taken for ${defaults.kind}.\n`);
+    if (known === undefined) io.stderr.write(`Unknown kind ${kind}: using ${defaults.kind}.\n`);
     return { name, kind: known ?? defaults.kind, language, test_runner, intent };
   } finally {
     lines.close();
   }
 }
 
-/**
- * Returns false if the files are invalid, or if another process holds the log; that one loads them at its next
- * start.
- */
+/** Returns false if the files are invalid, or if another process holds the log: it loads them at its next start. */
 async function configureLog(context: CommandContext, workspace: Workspace): Promise<boolean> {
   try {
-    return await withStore(context, `workspace:${workspace.root}`, async ({ store, blobs }) => {
-      const coordinator = await Coordinator.open({ store, blobs });
-      try {
-        return (await configure((text) => context.printNotice(text), workspace, coordinator)) === 'now';
-      } finally {
-        coordinator.close();
-      }
-    });
+    return await withCoordinator(
+      context,
+      `workspace:${workspace.root}`,
+      async ({ coordinator }) => (await configure(context.warn, workspace, coordinator)) === 'now',
+    );
   } catch (error) {
-    context.printNotice(singleLine((error as Error).message));
+    context.warn((error as Error).message);
     return false;
   }
 }
@@ -116,28 +100,26 @@ const WRITTEN_TO = [
 /** Existing files are kept, so options that would have changed them are reported as ignored. */
 function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
   return WRITTEN_TO.filter(([, name, file]) => options[name] !== undefined && kept.includes(file)).map(
-    ([option, , file]) => `${option} changed nothing: ${file} was there already. Write it in there.`,
+    ([option, , file]) => `${option} was ignored: ${file} already exists. Edit that file.`,
   );
 }
 
-/** Whether the project's intent has been written, now or earlier. */
-const hasStatedIntent = async (root: string): Promise<boolean> =>
-  hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
-
-function reportText(
+function reportLines(
   { paint }: CommandContext,
   { made, kept, renewed }: InitReport,
-  { configured, intended }: { readonly configured: boolean; readonly intended: boolean },
-): string {
-  const lines = [`${countText(made.length, 'file')} made in .ai-workspace/, .genesis/ and specification/.`];
-  if (renewed.length > 0) lines.push('Written anew:', ...renewed.map((file) => `  ${file}`));
-  if (kept.length > 0) lines.push('Left alone, as they were there:', ...kept.map((file) => `  ${file}`));
-  if (!configured) lines.push('What the files say is not in the log yet; see above, then: gen init');
+  isConfigured: boolean,
+  isIntended: boolean,
+): string[] {
+  const lines = [`${countText(made.length, 'file')} added to .ai-workspace/, .genesis/ and specification/.`];
+  if (renewed.length > 0) lines.push('Rewritten:', ...renewed.map((file) => `  ${file}`));
+  if (kept.length > 0) lines.push('Already existed, left unchanged:', ...kept.map((file) => `  ${file}`));
+  if (!isConfigured)
+    lines.push('The files are not in the log yet. Fix the problem above, then run: gen init');
   lines.push('Next:');
-  if (!intended) lines.push(`  ${paint.bold('write specification/INTENT.md')}   what the project is for`);
-  lines.push(
-    `  ${paint.bold('gen start')}                       see where to begin`,
-    `  ${paint.bold('gen up')}                          serve agents, over HTTP and by inbox`,
-  );
-  return lines.join('\n');
+  if (!isIntended) lines.push(`  ${paint.bold('write specification/INTENT.md')}   what the project is for`);
+  return [
+    ...lines,
+    `  ${paint.bold('gen start')}                       show the next step`,
+    `  ${paint.bold('gen up')}                          serve agents over HTTP and through inboxes`,
+  ];
 }

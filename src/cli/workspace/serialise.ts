@@ -1,7 +1,5 @@
-import { Coordinator } from '../../coordinator/coordinator.js';
 import { ENTERPRISE_LIMITS } from '../../core/claims/policy.js';
-import type { OpenedStore } from '../../server/store-url.js';
-import { promoteAccepted } from '../../workspace/drafts/index.js';
+import { promoteAccepted } from '../../workspace/drafts/promote-accepted.js';
 import { PassCounts } from '../../workspace/inbox/pass-counts.js';
 import { isSingleAgent } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
@@ -9,32 +7,36 @@ import { serialiserOf, serveWorkspace, workspaceContextOf } from '../../workspac
 import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
-import { withStore } from '../open-store.js';
-import { countText, singleLine } from '../output/text.js';
+import { type OpenedCoordinator, withCoordinator } from '../open-store.js';
+import { countText } from '../output/text.js';
 import { stopSignal } from '../stop.js';
-import { throwUserError } from '../user-errors.js';
 import { configure } from './configure.js';
-import { requireWorkspaceHere } from './require-workspace.js';
 
 /** Runs one pass over this workspace's inboxes, or continuous passes until a stop signal. */
 export async function serialiseHere(context: CommandContext, watch: boolean): Promise<void> {
-  const workspace = requireWorkspaceHere(context);
-  if (await isSingleAgent(workspace).catch(throwUserError)) throw singleAgent();
+  const workspace = context.requireWorkspace();
+  if (await isSingleAgent(workspace))
+    throw new CommandFailure(
+      'This project has no inboxes, because coordination.mode is single. ' +
+        'To use several agents, set it to multi in .ai-workspace/coordination.yml.',
+    );
   const { signal, end } = stopSignal(context.io);
+  const work = async (opened: OpenedCoordinator): Promise<void> => {
+    const configured = await configure(context.warn, workspace, opened.coordinator);
+    // Without a configuration no rule would apply, and every command would be accepted.
+    if (configured === 'never')
+      throw failureWithCode(
+        'INVALID_METHODOLOGY',
+        'No command was decided: this workspace never had a valid configuration. Fix its files, then try again.',
+      );
+    // A single run may be a script, which sees only the exit code.
+    if (configured === 'before' && !watch) context.exit_code = EXIT.refused;
+    await serveInboxes(context, workspace, opened, watch ? signal : null);
+  };
   try {
-    await withStore(context, `workspace:${workspace.root}`, async (opened) => {
-      const coordinator = await Coordinator.open({ ...opened, limits: ENTERPRISE_LIMITS });
-      try {
-        const configured = await configure((text) => context.printNotice(text), workspace, coordinator);
-        // Without a configuration no rule would apply, and every command would be accepted.
-        if (configured === 'never') throw unconfigured();
-        // A single run may be a script, which sees only the exit code.
-        if (configured === 'before' && !watch) context.exit_code = EXIT.refused;
-        await serveInboxes(context, workspace, { ...opened, coordinator }, watch ? signal : null);
-      } finally {
-        coordinator.close();
-      }
-    }).catch(explainStoreInUse);
+    await withCoordinator(context, `workspace:${workspace.root}`, work, ENTERPRISE_LIMITS).catch(
+      explainStoreInUse,
+    );
   } finally {
     end();
   }
@@ -43,11 +45,11 @@ export async function serialiseHere(context: CommandContext, watch: boolean): Pr
 async function serveInboxes(
   context: CommandContext,
   workspace: Workspace,
-  opened: OpenedStore & { readonly coordinator: Coordinator },
+  opened: OpenedCoordinator,
   signal: AbortSignal | null,
 ): Promise<void> {
   const inboxRuntime = workspaceContextOf(workspace, { ...opened, key: await readProjectKey(workspace) });
-  const warn = (sentence: string): void => context.printNotice(singleLine(sentence));
+  const { warn } = context;
   if (signal === null) {
     await promoteAccepted(workspace, inboxRuntime);
     const tally = await serialiserOf({ workspace, context: inboxRuntime, warn }).pass();
@@ -71,28 +73,16 @@ function tallyText({ commands, outcomes, broken, expired }: PassCounts): string 
     `${countText(commands, 'command')} decided`,
     ...codes.map(([code, times]) => `  ${code}  ${times}`),
   ];
-  if (broken > 0) lines.push(`${countText(broken, 'file')} set aside: see .ai-workspace/events/broken/`);
-  if (expired > 0) lines.push(`${countText(expired, 'claim')} reported silent`);
+  if (broken > 0) lines.push(`${countText(broken, 'file')} invalid, moved to .ai-workspace/events/broken/`);
+  if (expired > 0) lines.push(`${countText(expired, 'claim')} expired`);
   return lines.join('\n');
 }
-
-const singleAgent = (): CommandFailure =>
-  new CommandFailure(
-    'One agent works in this project, without inboxes: coordination.mode is single. ' +
-      'To let others in, set it to multi in .ai-workspace/coordination.yml.',
-  );
-
-const unconfigured = (): CommandFailure =>
-  failureWithCode(
-    'INVALID_METHODOLOGY',
-    'Nothing was decided: the files of this workspace were never read whole. Mend them, then try again.',
-  );
 
 /** The process that holds the log also serves the inboxes; say so. */
 function explainStoreInUse(error: Error): never {
   if (!error.message.includes('open, and a log has one writer')) throw error;
   throw failureWithCode(
     'UNAVAILABLE',
-    `${error.message} A gen up or gen serialise --watch that runs here serves the inboxes already.`,
+    `${error.message} A running gen up or gen serialise --watch serves the inboxes already.`,
   );
 }

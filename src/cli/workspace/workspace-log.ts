@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreInUse } from '../../stores/file/file-store.js';
 import { readAddress, type ServerAddress, type UntrustedAddress } from '../../workspace/address.js';
+import { promoteAccepted } from '../../workspace/drafts/promote-accepted.js';
 import { openWorkspaceStore, type WorkspaceStore } from '../../workspace/store.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { type CommandFailure, failureWithCode } from '../exit.js';
 import { singleLine } from '../output/text.js';
-import type { NoticePrinter } from './configure.js';
 
 /** Maximum wait for another command to release the log. */
 const WAIT_MS_MAX = 10_000;
@@ -16,43 +16,43 @@ const POLL_INTERVAL_MS = 100;
  * waits for the one before it. No other server is asked: it does not have this workspace's log.
  */
 export async function openWorkspaceLog(
-  printNotice: NoticePrinter,
+  warn: (sentence: string) => void,
   workspace: Workspace,
 ): Promise<WorkspaceStore | ServerAddress> {
-  const warn = (sentence: string) => printNotice(singleLine(sentence));
   const untilMs = performance.now() + WAIT_MS_MAX;
   for (;;) {
-    const opened = await openWorkspaceStore(workspace, warn).catch(asStoreInUse);
+    const opened = await openWorkspaceStore(workspace, warn).catch((error: unknown) => {
+      if (error instanceof StoreInUse) return error;
+      throw error;
+    });
     if (!(opened instanceof StoreInUse)) return opened;
     const address = await readAddress(workspace);
-    const isTrusted = address !== null && !('untrusted' in address);
-    if (isTrusted) return address;
-    if (performance.now() > untilMs)
-      throw address === null ? logInUseFailure(opened) : untrustedAddressFailure(opened, address);
+    if (address !== null && !('untrusted' in address)) return address;
+    if (performance.now() > untilMs) throw inUseFailure(opened, address);
     await pause(POLL_INTERVAL_MS);
   }
 }
 
-function asStoreInUse(error: unknown): StoreInUse {
-  if (error instanceof StoreInUse) return error;
-  throw error;
+/** Copies the files of accepted results into the project, and reports conflicts and failures. */
+export async function promoteAcceptedFiles(
+  warn: (sentence: string) => void,
+  workspace: Workspace,
+  log: WorkspaceStore,
+): Promise<void> {
+  const { conflicts, failures } = await promoteAccepted(workspace, log);
+  for (const { path, says, kept_at } of conflicts)
+    warn(`${path}: ${says}${kept_at === null ? '' : ` Accepted version: ${kept_at}`}`);
+  for (const { path, says } of failures) warn(`${path}: ${says}`);
 }
 
 /** Another user's process may hold the log, or someone planted the address to redirect this command. */
-const untrustedAddressFailure = (
-  { message }: StoreInUse,
-  { untrusted: why }: UntrustedAddress,
-): CommandFailure =>
-  failureWithCode(
-    'UNAVAILABLE',
-    `${message}\nIts address is not believed: ${singleLine(why)}. If no other user serves this workspace, remove ` +
-      'that file and start the server again. To ask another server, say it: GENESIS_URL=http://127.0.0.1:4680.',
-  );
-
-const logInUseFailure = ({ message }: StoreInUse): CommandFailure =>
-  failureWithCode(
-    'UNAVAILABLE',
-    `${message}\nIf it is gen serialise --watch, stop it and run gen up: it serves the inboxes as well, and takes ` +
-      'commands. If it is a server whose address is not known here, say it: GENESIS_URL=http://127.0.0.1:4680. ' +
-      'What only reads (gen status, gen start, gen trace) works meanwhile.',
-  );
+function inUseFailure({ message }: StoreInUse, address: UntrustedAddress | null): CommandFailure {
+  const advice =
+    address === null
+      ? 'If it is gen serialise --watch, stop it and run gen up, which serves the inboxes and also accepts ' +
+        'commands. If it is a server at an unknown address, set GENESIS_URL=http://127.0.0.1:4680. ' +
+        'Read-only commands (gen status, gen start, gen trace) work meanwhile.'
+      : `Its address is not trusted: ${singleLine(address.untrusted)}. If no other user serves this workspace, ` +
+        'remove that file and start the server again. To use another server, set GENESIS_URL=http://127.0.0.1:4680.';
+  return failureWithCode('UNAVAILABLE', `${message}\n${advice}`);
+}

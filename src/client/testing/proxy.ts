@@ -62,13 +62,13 @@ export async function startProxy(target: { port: number }): Promise<FaultyProxy>
     },
     waitForRequest: (request) =>
       new Promise((resolve) => {
-        const look = () => {
+        const checkForRequest = () => {
           if (!requests.some((seen) => seen.includes(request))) return;
-          watchers.delete(look);
+          watchers.delete(checkForRequest);
           resolve();
         };
-        watchers.add(look);
-        look();
+        watchers.add(checkForRequest);
+        checkForRequest();
       }),
     close: async () => {
       server.close();

@@ -48,7 +48,7 @@ describe('the binding of a key', () => {
   };
   const bound = { ...record, binding: bindingOf(meta, 'k1', record) };
 
-  test('holds for the key and the secret that it was made with', () => {
+  test('is valid for the key and the secret it was created with', () => {
     expect(isBound(meta, 'k1', bound)).toBe(true);
     expect(isBound(meta, 'k2', bound)).toBe(false);
     expect(isBound(newMeta(), 'k1', bound)).toBe(false);
@@ -65,19 +65,19 @@ describe('the binding of a key', () => {
     { created_at: '2026-01-04T06:00:01.000Z' },
     { expires_at: '2027-01-05T06:00:00.000Z' },
     { expires_at: null },
-  ])('breaks when the record grants something else: %j', (change) => {
+  ])('is invalid if the record grants something else: %j', (change) => {
     expect(isBound(meta, 'k1', { ...bound, ...change })).toBe(false);
   });
 
-  test('is refused, not thrown at, when it is anything but a digest', () => {
+  test('is rejected without an exception if it is not a digest', () => {
     for (const binding of ['', 'é'.repeat(64), 7, null, {}]) {
       expect(isBound(meta, 'k1', { ...record, binding } as KeyRecord)).toBe(false);
     }
   });
 });
 
-describe('a key works', () => {
-  test('in the store that made it, and not in another that has its record', async () => {
+describe('a key', () => {
+  test('is valid in the store that created it, and not in another that has its record', async () => {
     const store = openMemoryStore();
     const home = await keysOf(store);
     const { key_id } = unwrap(await home.keys.create(ACME, { role: 'agent' }));
@@ -90,7 +90,7 @@ describe('a key works', () => {
     expect(away.stateOf(key_id)).toBe('unbound');
   });
 
-  test('in a workspace only if it is bound, and gen migrate does not bind it there', async () => {
+  test('is valid in a workspace only if it is bound, and gen migrate does not bind it there', async () => {
     const store = openMemoryStore();
     const keyId = idOf(await writeUnboundKey(store));
     const { keys, stateOf } = await keysOf(store, 'log');
@@ -100,7 +100,7 @@ describe('a key works', () => {
     expect([stateOf(keyId), stateOf(own.key_id)]).toEqual(['unbound', 'active']);
   });
 
-  test('nowhere that git tracks the secret or the key log, and none is created there', async () => {
+  test('is invalid if git tracks the secret or the key log, and none can be created there', async () => {
     const store = openMemoryStore();
     const { key_id } = unwrap(await (await keysOf(store)).keys.create(ACME, { role: 'agent' }));
     const { keys, stateOf } = await keysOf(store, 'secret');
@@ -108,7 +108,7 @@ describe('a key works', () => {
     expect(await keys.create(ACME, { role: 'agent' })).toMatchObject({ problem: 'FORBIDDEN' });
   });
 
-  test('unbound until the keys of its store are bound, and unbound ones written later do not', async () => {
+  test('without a binding is valid until the keys of its store are bound, and never afterwards', async () => {
     const store = openMemoryStore();
     const old = idOf(await writeUnboundKey(store));
     const { keys, ring, stateOf } = await keysOf(store);
@@ -122,7 +122,7 @@ describe('a key works', () => {
     expect(stateOf(planted)).toBe('unbound');
   });
 
-  test('unbound nowhere once the first key of a store was bound', async () => {
+  test('without a binding is invalid if the first key of its store was bound', async () => {
     const store = openMemoryStore();
     const { keys, ring, stateOf } = await keysOf(store);
     unwrap(await keys.create(ACME, { role: 'admin' }));

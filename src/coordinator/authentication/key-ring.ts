@@ -1,10 +1,10 @@
+import type { ApiKey } from '../../core/contract/keys.js';
 import { msOf } from '../../core/events/envelope.js';
 import type { KeyRecord } from '../../core/events/record-events.js';
 import { KEY_BINDING_SUBJECT, keySubject, PLATFORM_TENANT } from '../../core/subject.js';
 import { apiKeyOf, isInScope, type KeyScope, type KeyTrustCheck } from '../operations/keys.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
-import type { ApiKey } from '../wire/index.js';
 import { isBound } from './key-binding.js';
 
 const KEY_SUBJECT_PREFIX = keySubject('');

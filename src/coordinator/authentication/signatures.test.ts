@@ -8,7 +8,7 @@ import {
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { publicKeyText, signCommand } from '../../client/sign-command.js';
-import { checkNewEvent } from '../../core/events/index.js';
+import { checkNewEvent } from '../../core/events/catalogue.js';
 import { bodyText, readSignature, type SignedCommand, signedText } from '../../core/signing.js';
 import { sha256Hex } from '../runtime/identity.js';
 
@@ -37,7 +37,8 @@ async function signing(harness: CoordinatorHarness, require_signatures = true) {
 }
 
 forEachStore('signatures', (open) => {
-  test('every command of a session is taken when it is signed, and its event keeps the signature', async () => {
+  // req: AUD-009
+  test('every signed command of a session is accepted, and its event stores the signature', async () => {
     const harness = await open();
     const { coordinator } = harness;
     const sign = await signing(harness);
@@ -71,7 +72,7 @@ forEachStore('signatures', (open) => {
     expect(verify(null, text, ours.publicKey, Buffer.from(value, 'base64url'))).toBe(true);
   });
 
-  test('a batch is signed claim by claim, whether each has its own fate or all share one', async () => {
+  test('each claim of a batch is signed separately, in partial and in all_or_nothing mode', async () => {
     const harness = await open();
     const sign = await signing(harness);
     const good = sign('claim_task', { task_id: A, ...WHO });
@@ -88,7 +89,7 @@ forEachStore('signatures', (open) => {
     expect(all.results).toMatchObject([{ reason: 'GRANTED' }, { reason: 'GRANTED' }]);
   });
 
-  test('a refused result is kept with the signature of whoever handed it in', async () => {
+  test('a refused result is kept with the signature of its submitter', async () => {
     const harness = await open();
     const sign = await signing(harness);
     await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
@@ -100,7 +101,7 @@ forEachStore('signatures', (open) => {
     expect(refused?.payload.signature).toBe(late.signature);
   });
 
-  test('signed again after a while, it is the same request', async () => {
+  test('a request that is signed again later is the same request', async () => {
     const harness = await open();
     const sign = await signing(harness);
     const body = { task_id: A, ...WHO, request_id: 'same' };
@@ -134,21 +135,21 @@ const WRONG: [string, string, (sign: Sign, harness: CoordinatorHarness) => objec
   ['a changed subject', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), task_id: B })],
   ['a changed request', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), request_id: 'r0' })],
   ['no request_id', 'SIGNATURE_INVALID', (sign) => sign('renew_lease', { ...held, request_id: undefined })],
-  ['something else', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), signature: 'me' })],
+  ['a malformed value', 'SIGNATURE_INVALID', (sign) => ({ ...sign('renew_lease', held), signature: 'me' })],
   [
-    'a signature of yesterday',
+    'a signature that is too old',
     'SIGNATURE_INVALID',
     (sign, harness) =>
       sign('renew_lease', held, ours.privateKey, harness.environment.clock.wallMs() - 300_001),
   ],
   [
-    'a signature of tomorrow',
+    'a signature from the future',
     'SIGNATURE_INVALID',
     (sign, harness) =>
       sign('renew_lease', held, ours.privateKey, harness.environment.clock.wallMs() + 300_001),
   ],
 ];
-test.each(WRONG)('a command with %s is refused, and nothing happens', async (_, code, make) => {
+test.each(WRONG)('a command with %s is refused, and nothing is written', async (_, code, make) => {
   const harness = await CoordinatorHarness.open('memory');
   const sign = await signing(harness);
   await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
@@ -157,7 +158,7 @@ test.each(WRONG)('a command with %s is refused, and nothing happens', async (_, 
   expect(await harness.position()).toBe(position);
 });
 
-test('signed for one project, it says nothing in another', async () => {
+test('a signature for one project is invalid in another', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const sign = await signing(harness);
   const elsewhere = { tenant_id: 'acme', project_id: 'bank' };
@@ -171,7 +172,7 @@ test('signed for one project, it says nothing in another', async () => {
   });
 });
 
-test('where nobody asks for signatures, none is needed, and one that is given must be right', async () => {
+test('a signature is optional if the tenant does not require one, but must be valid', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const sign = await signing(harness, false);
   const signed = sign('claim_task', { task_id: A, ...WHO });
@@ -182,7 +183,7 @@ test('where nobody asks for signatures, none is needed, and one that is given mu
   expect(await harness.coordinator.claimTask(P, { task_id: B, ...WHO })).toMatchObject({ reason: 'GRANTED' });
 });
 
-test('a session opened through one coordinator signs to another', async () => {
+test('a session opened through one coordinator can sign commands to another', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const second = await harness.openAnother();
   await second.plans.get(P);
@@ -191,7 +192,7 @@ test('a session opened through one coordinator signs to another', async () => {
   expect(await second.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
 });
 
-test('the key of a session stays the one it was opened with, and is an Ed25519 key', async () => {
+test('a session keeps the key it was opened with, which must be an Ed25519 key', async () => {
   const harness = await CoordinatorHarness.open('memory');
   await signing(harness);
   const session = { session_id: 's1', user_id: 'mallory', project_id: 'shop' };

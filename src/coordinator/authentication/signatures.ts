@@ -40,17 +40,19 @@ export async function signatureProblem(
   sessionCommand: SessionCommand,
 ): Promise<Problem | null> {
   const { signature, session_id, request_id } = sessionCommand.body as SignedBody;
-  if (signature === undefined) return signatureRequired('This tenant takes signed commands alone. Sign it.');
+  if (signature === undefined)
+    return signatureRequired('This tenant requires signed commands. Sign it with the key of the session.');
   const key = await publicKeyOf(project, session_id);
-  if (key === null) return signatureRequired('The session has no public_key. Open one with it, then sign.');
+  if (key === null)
+    return signatureRequired('The session has no public_key. Open a session with one and sign with its key.');
   const parsedSignature = readSignature(signature);
   if (parsedSignature === null)
     return signatureInvalid('expected v1;<issued_at>;<64 bytes in canonical base64url, 86 characters>');
-  if (request_id === undefined) return signatureInvalid('a signed command names its request_id');
+  if (request_id === undefined) return signatureInvalid('a signed command needs a request_id');
   const ageMs = project.view().now_ms - msOf(parsedSignature.issued_at);
   if (!(Math.abs(ageMs) <= SIGNATURE_AGE_MS_MAX)) {
     return signatureInvalid(
-      'issued_at is more than five minutes from now: sign it again, under the same request_id',
+      'issued_at is more than five minutes from now: sign again, with the same request_id',
     );
   }
   const command = {
@@ -61,7 +63,7 @@ export async function signatureProblem(
   const text = signedText(command, sha256Hex(bodyText(command)), parsedSignature.issued_at);
   return (await isSignedBy(key, text, parsedSignature.value))
     ? null
-    : signatureInvalid('it is not the session’s over this command');
+    : signatureInvalid('does not verify with the public_key of the session for this command');
 }
 
 /** The session may have been opened through another coordinator and not be known here yet. */

@@ -38,7 +38,8 @@ async function violations(harness: CoordinatorHarness): Promise<unknown[]> {
 }
 
 forEachStore('retention', (open) => {
-  test('takes out what was said in the past, and keeps what happened, what counts and every head', async () => {
+  // req: LIM-004
+  test('removes old payload texts, and keeps every event, the accepted result and every head', async () => {
     const harness = await open();
     await runThreeGenerations(harness);
     const heads = await harness.store.scanHeads(P, { after: null, limit: 1000 });
@@ -61,7 +62,7 @@ forEachStore('retention', (open) => {
     expect(await violations(harness)).toEqual([]);
   });
 
-  test('tells of itself once, and a second round finds nothing', async () => {
+  test('records a redaction once, and a second run finds nothing', async () => {
     const harness = await open();
     await runThreeGenerations(harness);
     harness.advance(91 * DAY_S);
@@ -80,7 +81,7 @@ forEachStore('retention', (open) => {
     });
   });
 
-  test('finishes what was cut short between the telling and the forgetting', async () => {
+  test('finishes a run that was interrupted between recording and redacting', async () => {
     const harness = await open();
     await runThreeGenerations(harness);
     harness.advance(91 * DAY_S);
@@ -97,7 +98,7 @@ forEachStore('retention', (open) => {
     expect(reply).toHaveLength(1);
   });
 
-  test('leaves refused work to be adopted until its time has come, and nobody can adopt it after', async () => {
+  test('keeps a parked result adoptable until the retention period ends, and not after', async () => {
     const adopted = async (afterDays: number) => {
       const harness = await open();
       await harness.plan(planOf(A));
@@ -119,11 +120,12 @@ forEachStore('retention', (open) => {
     expect(await adopted(91)).toMatchObject({ success: false, reason: 'UNKNOWN_RESULT' });
   });
 
+  // req: AUD-007
   test.each([
     ['hipaa', 6 * 365 + 2],
     ['soc2', 365],
     ['pci', 365],
-  ] as const)('is outranked by the compliance profile %s: %i days', async (compliance_profile, days) => {
+  ] as const)('is extended by the compliance profile %s to %i days', async (compliance_profile, days) => {
     const harness = await open();
     await runThreeGenerations(harness);
     unwrap(await harness.coordinator.settings.putPolicy(P, { compliance_profile }, human('admin')));
@@ -133,7 +135,7 @@ forEachStore('retention', (open) => {
     expect(await harness.coordinator.redactHistory()).toBe(4);
   });
 
-  test('comes by itself, an hour after the project came to work and every day after that', async () => {
+  test('runs by timer, an hour after the project is registered and daily after that', async () => {
     const harness = await open();
     await runThreeGenerations(harness);
     const forgets: number[] = [];

@@ -84,6 +84,6 @@ class RecordRedactionOperation implements Operation<true> {
   }
 
   replay(): true {
-    throw new Error('what is forgotten is told without a request');
+    throw new Error('replay() was called on a redaction, which has no stored request');
   }
 }

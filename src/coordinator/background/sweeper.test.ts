@@ -37,7 +37,7 @@ forEachStore('the sweeper', (open) => {
     return { replies, log, states };
   }
 
-  test('changes no reply, no event and no state: it only writes down sooner', async () => {
+  test('changes no reply, event or state: it only writes expiries earlier', async () => {
     const [swept, unswept] = [await story(true), await story(false)];
     expect(swept.replies).toEqual(unswept.replies);
     expect(swept.states).toEqual(unswept.states);
@@ -45,7 +45,8 @@ forEachStore('the sweeper', (open) => {
     expect(sorted(swept.log)).toEqual(sorted(unswept.log));
   });
 
-  test('comes by itself every sweep_interval_seconds and writes an expiry once', async () => {
+  // req: LSE-014, STL-005, STO-011
+  test('runs every sweep_interval_seconds and writes each expiry once', async () => {
     const harness = await open();
     await harness.plan(planOf(A));
     await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 30 });

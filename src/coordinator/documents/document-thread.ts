@@ -23,7 +23,7 @@ export class DocumentThread {
     this.started = new Promise((resolve, reject) => {
       this.worker.once('message', () => resolve());
       this.worker.once('error', (error) => reject(new ThreadStartError(error.message)));
-      this.worker.once('exit', () => reject(new ThreadStartError('it ended')));
+      this.worker.once('exit', () => reject(new ThreadStartError('it exited')));
     });
     this.started.catch(() => {});
   }
@@ -37,7 +37,7 @@ export class DocumentThread {
         done();
       };
       const onReply = (reply: ThreadReply): void => settle(() => resolve(reply));
-      const onExit = (): void => settle(() => reject(new Error('the thread that reads documents ended')));
+      const onExit = (): void => settle(() => reject(new Error('the document thread exited')));
       const onError = (error: Error & { code?: string }): void => {
         const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
         settle(() => (isMemory ? resolve({ stopped: 'memory' }) : reject(error)));

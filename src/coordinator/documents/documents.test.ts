@@ -3,7 +3,7 @@ import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import { Coordinator } from '../coordinator.js';
 import { systemEnvironment } from '../runtime/environment.js';
 
-it('serves others between any two files of a workspace', async () => {
+it('yields to the event loop between any two files of a workspace', async () => {
   let yields = 0;
   const yieldToEventLoop = () => {
     yields += 1;

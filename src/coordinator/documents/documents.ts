@@ -89,7 +89,7 @@ export class ThreadedDocumentReader implements DocumentReader {
     if (isSmall(job)) return this.inline.read(tenantId, job);
     const queued = this.queue.countOf(tenantId);
     if (queued >= this.limits.queued_max) {
-      const detail = `${queued} large documents of this tenant are waiting to be read. Send this one again later.`;
+      const detail = `${queued} large documents of this tenant are already queued. Retry later.`;
       return Promise.resolve(problem('UNAVAILABLE', detail));
     }
     const reading = new Promise<ParsedDocument | Problem>((settle) =>
@@ -137,8 +137,8 @@ export class ThreadedDocumentReader implements DocumentReader {
    */
   private readOnMainThread(job: DocumentJob, { message }: ThreadStartError): ParsedDocument {
     process.emitWarning(
-      `Large plans are read on the main thread, since their own did not start (${message}). In a bundle, keep ` +
-        'genesis-fleet external, or put document.worker.js and the files it imports beside the bundle.',
+      `Large documents are parsed on the main thread: the worker thread did not start (${message}). In a bundle, ` +
+        'keep genesis-fleet external, or copy document.worker.js and the files it imports next to it.',
       'GenesisWarning',
     );
     return readDocument(job);
@@ -153,11 +153,11 @@ export class ThreadedDocumentReader implements DocumentReader {
 const timeLimitProblem = (msMax: number): Problem =>
   problem(
     'INVALID_REQUEST',
-    `body: it was not read to its end within ${msMax / 1000} seconds, which is the limit. Make it smaller or simpler, or send it in parts.`,
+    `body: parsing takes longer than the limit of ${msMax / 1000} seconds. Make it smaller or simpler, or send it in parts.`,
   );
 
 const memoryLimitProblem = (heapMbMax: number): Problem =>
   problem(
     'INVALID_REQUEST',
-    `body: to read it takes more than ${heapMbMax} MB of memory, which is the limit. Make it smaller or simpler, or send it in parts.`,
+    `body: parsing needs more memory than the limit of ${heapMbMax} MB. Make it smaller or simpler, or send it in parts.`,
   );

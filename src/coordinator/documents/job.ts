@@ -1,16 +1,13 @@
+import type { PlanInput } from '../../core/contract/plan.js';
+import type { ConfigFault } from '../../core/contract/problem.js';
 import { isObject, type JsonObject } from '../../core/events/plain-data.js';
 import { toPlainJson } from '../../core/methodology/definition/config-diff.js';
-import type {
-  ConfigFault,
-  FeatureVector,
-  Methodology,
-} from '../../core/methodology/definition/methodology.js';
+import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import { parseMethodologySteps } from '../../core/methodology/definition/read-methodology.js';
 import {
   type AddedSubtask,
   type ParsedPlanDocument,
   type PlanFault,
-  type PlanInput,
   type PlanSourceMap,
   planSourceMapOf,
   readPlanDocument,
@@ -19,6 +16,7 @@ import {
 } from '../../core/plan/index.js';
 import { runAllSteps, type StepGenerator } from '../../core/steps.js';
 import { readStrictJson } from '../../core/strict-json.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { sha256Hex } from '../runtime/identity.js';
 
 /** A client document to parse, too large for the event loop. */
@@ -75,14 +73,14 @@ export const readDocument = (job: DocumentJob): ParsedDocument => runAllSteps(do
 export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> {
   if (job.kind === 'methodology') return yield* parseMethodology(job.files, {});
   if (job.kind === 'plan' && job.form === 'yaml') return parseYamlPlan(job.text);
-  const json = readStrictJson(job.text);
+  const json = readStrictJson(job.text, Number.POSITIVE_INFINITY);
   if ('fault' in json) return { kind: 'malformed', fault: json.fault };
   if (!isObject(json.value)) return { kind: 'malformed', fault: 'expected a JSON object' };
   if (job.kind === 'plan') return parseJsonPlan(json.value, job.text);
   if (job.kind === 'tasks') return parseAddedTasks(json.value, job.text);
   const { files, ...beside } = json.value;
   if (isTextRecord(files)) return yield* parseMethodology(Object.entries(files), beside);
-  return { kind: 'malformed', fault: 'files: expected texts by their paths' };
+  return { kind: 'malformed', fault: 'files: expected an object of texts by path' };
 }
 
 const parseYamlPlan = (text: string): ParsedDocument =>
@@ -182,6 +180,3 @@ export function* listFromChunks<T extends TaskInput | AddedSubtask | FeatureVect
 
 const isTextRecord = (value: unknown): value is Record<string, string> =>
   isObject(value) && Object.values(value).every((text) => typeof text === 'string');
-
-const withoutUndefined = (fields: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { adviceFor, type CheckpointRefusal } from '../../core/contract/codes.js';
+import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from '../../core/contract/methodology.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
@@ -12,16 +14,15 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Environment } from '../runtime/environment.js';
 import { newEventId } from '../runtime/identity.js';
 import { replayUntil } from './methodology-projection.js';
-import { actorOf, NOT_INITIALISED_MESSAGE, stepEvent } from './step-event.js';
+import { actorOf, stepEvent } from './step-event.js';
 import { type RulesContext, rowOf, viewInputOf } from './view-input.js';
-import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from './wire.js';
 
 type ParsedCheckpointBody = z.output<typeof checkpointBody>;
 
 /** The checkpoint's position in the log, or why it was refused. */
 export type CheckpointMark =
   | { readonly event_id: string; readonly position: number; readonly timestamp: string }
-  | { readonly code: string; readonly says: string };
+  | { readonly code: CheckpointRefusal; readonly says: string };
 
 /** Marks a position of the log. The project's state there can be recomputed from the log at any time and never changes. */
 export class CheckpointOperation implements Operation<CheckpointMark> {
@@ -39,14 +40,15 @@ export class CheckpointOperation implements Operation<CheckpointMark> {
   attempt(view: DecisionView): Attempt<CheckpointMark> {
     const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
     const viewInput = viewInputOf(view.state, this.methodologyState, view);
-    const refuse = (code: string, says: string) => ({
+    const refuse = (code: CheckpointRefusal, says: string) => ({
       transaction: transaction.build(this.request),
       reply: { code, says },
     });
-    if (viewInput.methodology === null) return refuse('NOT_INITIALISED', NOT_INITIALISED_MESSAGE);
+    if (viewInput.methodology === null) return refuse('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
     const { features, context_hash, message, git_ref, snapshot_path } = this.body;
     const unknown = features?.find((id) => rowOf(viewInput, id) === undefined);
-    if (unknown !== undefined) return refuse('UNKNOWN_FEATURE', `There is no feature ${unknown}.`);
+    if (unknown !== undefined)
+      return refuse('UNKNOWN_FEATURE', `There is no feature ${unknown}. ${adviceFor('UNKNOWN_FEATURE')}`);
     const event_id = newEventId(view.environment, view.now_ms);
     const { position } = view.state;
     const feature_count = features?.length ?? viewInput.rows.length;
@@ -57,7 +59,7 @@ export class CheckpointOperation implements Operation<CheckpointMark> {
   }
 
   replay([event]: readonly EventEnvelope[]): CheckpointMark {
-    if (event === undefined) throw new Error('a checkpoint that is remembered has no event');
+    if (event === undefined) throw new Error('the stored request of a checkpoint has no event');
     const { event_id, timestamp, payload } = event;
     return { event_id, timestamp, position: payload.position as number };
   }

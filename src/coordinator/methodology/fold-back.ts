@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { adviceFor, type FoldBackRefusal } from '../../core/contract/codes.js';
+import type { FoldBackReply, foldBackBody } from '../../core/contract/methodology.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import type { Methodology } from '../../core/methodology/definition/methodology.js';
 import type { FeatureRow, MethodologyState } from '../../core/methodology/progress/feature-state.js';
@@ -18,9 +20,8 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { numberedId, writeSpawn } from './spawn.js';
-import { actorOf, NOT_INITIALISED_MESSAGE, stepEvent } from './step-event.js';
+import { actorOf, stepEvent } from './step-event.js';
 import { type ViewInput, viewInputOf } from './view-input.js';
-import type { FoldBackReply, foldBackBody } from './wire.js';
 
 interface FoldBackInput {
   readonly viewInput: ViewInput;
@@ -58,19 +59,21 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
   }
 
   replay(): FoldBackReply {
-    throw new Error('a fold-back is remembered with its reply');
+    throw new Error('the stored request of a fold-back contains its reply');
   }
 
-  private decide(view: DecisionView): FoldBackInput | { readonly code: string; readonly says: string } {
+  private decide(
+    view: DecisionView,
+  ): FoldBackInput | { readonly code: FoldBackRefusal; readonly says: string } {
     const { feature_id, fold_back_status, question_answered = false } = this.body;
     const viewInput = viewInputOf(view.state, this.methodologyState, view);
     const { methodology } = viewInput;
-    if (methodology === null) return { code: 'NOT_INITIALISED', says: NOT_INITIALISED_MESSAGE };
+    if (methodology === null) return { code: 'NOT_INITIALISED', says: adviceFor('NOT_INITIALISED') };
     const progress = projectProgressOf(viewInput).features.get(feature_id);
     if (progress === undefined)
       return {
         code: 'UNKNOWN_FEATURE',
-        says: `There is no feature ${feature_id}. What there is: gen status.`,
+        says: `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`,
       };
     if (view.record(foldBackSubject(feature_id)) !== null) return alreadyFoldedRefusal(feature_id);
     const fault = foldBackRefusal(progress, { fold_back_status, question_answered });
@@ -113,8 +116,8 @@ export class FoldBackOperation implements Operation<FoldBackReply> {
     return { success: true, reason: 'FOLDED_BACK', child, parent, unblocked, remediation, next };
   }
 
-  private refusedReply(reason: string, next: string): FoldBackReply {
-    const emptyFields = { parent: null, unblocked: null, remediation: null };
+  private refusedReply(reason: FoldBackRefusal, next: string): FoldBackReply {
+    const emptyFields = { parent: null, unblocked: null, remediation: null } as const;
     return { success: false, reason, child: this.body.feature_id, ...emptyFields, next };
   }
 }

@@ -1,12 +1,15 @@
 import type { z } from 'zod';
+import type {
+  GapCluster,
+  GapReport,
+  GapsReply,
+  gapsBody,
+  IdentifiedGapCluster,
+} from '../../core/contract/methodology.js';
+import type { LogPosition } from '../../core/contract/schema.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { genCommand, newFeatureCommand } from '../../core/methodology/definition/command.js';
-import {
-  findGaps,
-  type GapCluster,
-  type GapReport,
-  hasNoGaps,
-} from '../../core/methodology/progress/gaps.js';
+import { findGaps, hasNoGaps } from '../../core/methodology/progress/gaps.js';
 import type { Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -14,7 +17,6 @@ import type { Attempt, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { foreignEventIdFor, newEventId, sha256Hex } from '../runtime/identity.js';
 import { actorOf, stepEvent } from './step-event.js';
-import type { GapsReply, gapsBody, IdentifiedGapCluster, LogPosition } from './wire.js';
 
 const KEYS_LISTED_MAX = 100;
 const KEYS_IN_TRIGGER_MAX = 3;

@@ -1,9 +1,17 @@
 import type { z } from 'zod';
+import { adviceFor, type VersionReleaseRefusal } from '../../core/contract/codes.js';
+import type {
+  GapsSummary,
+  ReadinessCheck,
+  ReleaseManifest,
+  versionReleaseBody as releaseBody,
+  VersionReleaseReply,
+} from '../../core/contract/methodology.js';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
-import type { GapsSummary, MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
-import { checkReadiness, type ReadinessCheck } from '../../core/methodology/progress/readiness.js';
+import { checkReadiness } from '../../core/methodology/progress/readiness.js';
 import { releaseSubject } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';
@@ -11,11 +19,8 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { pendingReviews } from './reviews.js';
-import { actorOf, NOT_INITIALISED_MESSAGE, stepEvent } from './step-event.js';
+import { actorOf, stepEvent } from './step-event.js';
 import { viewInputOf } from './view-input.js';
-import type { releaseBody, VersionReleaseReply } from './wire.js';
-
-type ReleaseManifest = NonNullable<VersionReleaseReply['release']>;
 
 /** Releases a version, once, if no readiness check fails. A dry run only reports the checks. */
 export class ReleaseOperation implements Operation<VersionReleaseReply> {
@@ -44,16 +49,19 @@ export class ReleaseOperation implements Operation<VersionReleaseReply> {
   }
 
   replay(): VersionReleaseReply {
-    throw new Error('a release is remembered with its reply');
+    throw new Error('the stored request of a release contains its reply');
   }
 
   private decide(view: DecisionView, isReleased: boolean): VersionReleaseReply {
     const { version, dry_run = false, known_gaps = null } = this.body;
     const viewInput = viewInputOf(view.state, this.methodologyState, view);
     const { methodology, state } = viewInput;
-    if (methodology === null) return this.refusedReply('NOT_INITIALISED', NOT_INITIALISED_MESSAGE);
+    if (methodology === null) return this.refusedReply('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
     if (isReleased || state.releases.some((release) => release.version === version)) {
-      return this.refusedReply('VERSION_EXISTS', `${version} was released before. Choose a higher version.`);
+      return this.refusedReply(
+        'VERSION_EXISTS',
+        `${version} is already released. ${adviceFor('VERSION_EXISTS')}`,
+      );
     }
     const standings = [...projectProgressOf(viewInput).features.values()];
     const pending_reviews = pendingReviews(view.state, state).map(({ task_id }) => task_id);
@@ -96,7 +104,7 @@ export class ReleaseOperation implements Operation<VersionReleaseReply> {
   }
 
   private refusedReply(
-    reason: string,
+    reason: VersionReleaseRefusal,
     next: string,
     readiness: readonly ReadinessCheck[] = [],
   ): VersionReleaseReply {

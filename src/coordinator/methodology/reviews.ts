@@ -1,4 +1,5 @@
 import type { Head } from '../../core/claims/head.js';
+import type { PendingReview } from '../../core/contract/methodology.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
@@ -7,7 +8,6 @@ import type { FeatureVector, Methodology } from '../../core/methodology/definiti
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { featureSubject, METHODOLOGY_SUBJECT, subjectKeys } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
-import type { PendingReview } from './wire.js';
 
 /** Candidates that wait for a human, longest wait first. */
 export function pendingReviews(work: WorkState, state: MethodologyState): PendingReview[] {
@@ -45,7 +45,7 @@ function reviewOf(head: Head, work: WorkState, state: MethodologyState): Pending
     agent_id,
     agent_role,
     reason:
-      escalationReasonOf(state, feature_id, edge) ?? `${agent_id} asks for a decision before it goes on`,
+      escalationReasonOf(state, feature_id, edge) ?? `${agent_id} requested a decision before continuing`,
     since: isoTime(head.last_at_ms),
     deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
     evaluators: evaluators === undefined ? (edgeState?.evaluators ?? null) : { ...evaluators },

@@ -78,7 +78,8 @@ async function expectSound(harness: CoordinatorHarness): Promise<void> {
 }
 
 forEachStore('a spawn', (open) => {
-  test('has a record, an id with the next number, a time box, and blocks the edge that is named', async () => {
+  // req: EVT-019
+  test('creates a record with the next numbered id and a time box, and blocks the named edge', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     const first = await methodology.spawn(P, { ...spike, edge: 'design→code' });
@@ -101,7 +102,7 @@ forEachStore('a spawn', (open) => {
     await expectSound(harness);
   });
 
-  test('is numbered once each, however many are spawned at once, and across a restart', async () => {
+  test('gets a unique number, also among concurrent spawns and after a restart', async () => {
     const harness = await begin(open);
     const all = await Promise.all(
       Array.from({ length: 20 }, () => harness.coordinator.methodology.spawn(P, spike)),
@@ -117,7 +118,7 @@ forEachStore('a spawn', (open) => {
     await expectSound(harness);
   });
 
-  test('asked for twice under one request id happened once', async () => {
+  test('takes effect once when it is repeated with the same request id', async () => {
     const harness = await begin(open);
     const request = { ...spike, request_id: 'r1' };
     const first = await harness.coordinator.methodology.spawn(P, request);
@@ -127,7 +128,7 @@ forEachStore('a spawn', (open) => {
     expect((await typesOf(harness)).filter((type) => type === 'spawn_created')).toHaveLength(1);
   });
 
-  test('is refused with a reason and a next step, and then nothing is written', async () => {
+  test('is refused with a reason and a next step, and nothing is written', async () => {
     const harness = await begin(
       open,
       'time_box: {enabled: true, duration: 2 hours, started: "2026-01-04T05:00:00Z"}\n',
@@ -158,7 +159,7 @@ forEachStore('a spawn', (open) => {
     expect(await refused({})).toBe('PARENT_TIME_BOX');
   });
 
-  test('is nested three deep and no deeper; of a feature that is done there is none', async () => {
+  test('can be nested at most three levels deep, and is refused for a converged parent', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     let parent = F;
@@ -181,8 +182,9 @@ forEachStore('a spawn', (open) => {
   });
 });
 
-forEachStore('folding back', (open) => {
-  test('happens once, when the question is answered, and lets the parent go on', async () => {
+forEachStore('a fold-back', (open) => {
+  // req: EVT-020
+  test('happens once, when the question is answered, and unblocks the parent', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, edge: 'design_code' });
@@ -209,7 +211,7 @@ forEachStore('folding back', (open) => {
     await expectSound(harness);
   });
 
-  test('follows from a time box that ran out; a feature without a parent has nobody to fold into', async () => {
+  test('is allowed after the time box expires, and refused for a feature without a parent', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, duration: '1h' });
@@ -226,7 +228,7 @@ forEachStore('folding back', (open) => {
     });
   });
 
-  test('of a hotfix leaves a feature that does it properly', async () => {
+  test('of a hotfix creates a remediation feature', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, vector_type: 'hotfix' });
@@ -242,7 +244,8 @@ forEachStore('folding back', (open) => {
 });
 
 forEachStore('a checkpoint', (open) => {
-  test('tells what the project was at its position, whatever happened since', async () => {
+  // req: EVT-021
+  test('describes the project at its position, regardless of later events', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     await converge(harness, F, 'intent_requirements');
@@ -285,7 +288,8 @@ forEachStore('gaps', (open) => {
     ],
   };
 
-  test('raise one intent for each domain, and no second one when they are found again', async () => {
+  // req: EVT-023
+  test('raise one intent per domain, and no second one when they are found again', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     const dry = unwrap(await methodology.gaps(P, { ...found, dry_run: true }));
@@ -312,7 +316,7 @@ forEachStore('gaps', (open) => {
     });
   });
 
-  test('that are none are COMPLETE, and a spawn that names an intent settles it', async () => {
+  test('are COMPLETE if there are none, and a spawn that names an intent resolves it', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     expect(await methodology.gaps(P, { ...found, keys: [found.keys[0]] })).toMatchObject({
@@ -333,7 +337,7 @@ forEachStore('gaps', (open) => {
 });
 
 forEachStore('a release', (open) => {
-  test('and what is folded back are decided, and not told by an agent', async () => {
+  test('an agent cannot append the events of a release, a spawn or a fold-back', async () => {
     const harness = await begin(open);
     const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
@@ -359,7 +363,7 @@ forEachStore('a release', (open) => {
     expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
   });
 
-  test('and what a human decides are told by who may review, and by no agent', async () => {
+  test('a reviewer can append human decisions, and an agent cannot', async () => {
     const harness = await begin(open);
     const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
@@ -377,7 +381,8 @@ forEachStore('a release', (open) => {
     expect(await coordinator.appendEvent(P, step, reviewer)).toMatchObject({ problem: 'FORBIDDEN' });
   });
 
-  test('is refused while something stands against it, and is made once for a version', async () => {
+  // req: EVT-024
+  test('is refused until its readiness checks pass, and is created once per version', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     const request = { version: '1.0.0', known_gaps: 0 };
@@ -426,7 +431,7 @@ forEachStore('a review', (open) => {
     unwrap(await harness.coordinator.suspendClaim(P, { ...handle, ...gate }));
   }
 
-  test('is listed with all that a decision must name, and decided once, for what was looked at', async () => {
+  test('is listed with every field that a decision needs, and decided once, for that candidate', async () => {
     const harness = await begin(open);
     const { methodology } = harness.coordinator;
     await waiting(harness);
@@ -464,7 +469,7 @@ forEachStore('a review', (open) => {
     expect(await methodology.reviews(P)).toMatchObject({ reviews: [] });
   });
 
-  test('that does not name what it decides on is no decision', async () => {
+  test('is refused if it does not name the candidate it decides on', async () => {
     const harness = await begin(open);
     const bare = { feature_id: F, edge: 'intent_requirements', decision: 'approved' };
     expect(await harness.coordinator.methodology.review(P, bare)).toMatchObject({
@@ -477,8 +482,8 @@ forEachStore('a review', (open) => {
   });
 });
 
-forEachStore('looking', (open) => {
-  test('says where to go next and writes nothing, before the project is initialised and after', async () => {
+forEachStore('the read-only views', (open) => {
+  test('recommend the next step and write nothing, before and after the project is initialised', async () => {
     const bare = await open();
     expect(await bare.coordinator.methodology.start(P, {})).toMatchObject({
       state: 'UNINITIALISED',
@@ -500,7 +505,8 @@ forEachStore('looking', (open) => {
     expect(await harness.position()).toBe(before);
   });
 
-  test('follows a requirement from its intent to what was made of it', async () => {
+  // req: PRJ-003, QRY-007
+  test('trace a requirement from its intent to its results', async () => {
     const harness = await begin(open);
     await converge(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
@@ -520,7 +526,8 @@ forEachStore('looking', (open) => {
     expect(unwrap(await methodology.trace(P, { req: 'REQ-F-NONE-001' })).gaps).toHaveLength(1);
   });
 
-  test('shows the project, a feature, its health, a chart and an edge from near, each with its position', async () => {
+  // req: PRJ-002, PRJ-005, QRY-006, QRY-008
+  test('show status, feature, health, Gantt chart and one edge, each with its position', async () => {
     const harness = await begin(open);
     await converge(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
@@ -541,7 +548,8 @@ forEachStore('looking', (open) => {
     expect(await methodology.zoom(P, {})).toMatchObject({ ...seen, edge: null, unknown_edge: null });
   });
 
-  test('sees who is on an edge: held, waiting for a human, silent too long', async () => {
+  // req: STL-002, STL-004
+  test('show a claimed edge as held, and as stale when its holder is inactive', async () => {
     const harness = await begin(open);
     const by = { agent_id: 'alpha', session_id: 's1' };
     await harness.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
@@ -555,7 +563,7 @@ forEachStore('looking', (open) => {
 });
 
 describe('two coordinators over one store', () => {
-  test('number what they spawn at once without a clash, and fold one child back once', async () => {
+  test('give concurrent spawns different numbers, and fold a child back once', async () => {
     const harness = await begin((options) => CoordinatorHarness.open('memory', options));
     const second = await harness.openAnother();
     const request = [harness.coordinator, second, harness.coordinator, second];

@@ -1,17 +1,46 @@
-import type { RouteInput } from '../../core/methodology/progress/route-input.js';
+import type { GateResult } from '../../core/contract/claims.js';
+import {
+  type CheckpointReply,
+  checkpointBody,
+  DECISION_CODES,
+  decideReviewBody,
+  type FoldBackReply,
+  foldBackBody,
+  type GapsFoundReply,
+  type GapsReply,
+  gapsBody,
+  type ReviewsReply,
+  type SpawnReply,
+  type StartReply,
+  spawnBody,
+  startBody,
+  type VersionReleaseReply,
+  versionReleaseBody,
+} from '../../core/contract/methodology.js';
+import {
+  type FeatureView,
+  featureBody,
+  type HealthReport,
+  type MethodologyStatus,
+  type TraceReply,
+  traceBody,
+  type ZoomView,
+  zoomBody,
+} from '../../core/contract/methodology-views.js';
+import type { LogPosition } from '../../core/contract/schema.js';
+import type { RouteInput } from '../../core/methodology/progress/feature-state.js';
 import { chooseRoute } from '../../core/methodology/routing/choose-route.js';
-import { type FeatureView, featureView } from '../../core/methodology/views/feature-view.js';
+import { featureView } from '../../core/methodology/views/feature-view.js';
 import { ganttText } from '../../core/methodology/views/gantt.js';
-import { type HealthReport, healthView } from '../../core/methodology/views/health.js';
-import { type MethodologyStatus, statusView } from '../../core/methodology/views/status.js';
-import { type ZoomView, zoomView } from '../../core/methodology/views/zoom.js';
+import { healthView } from '../../core/methodology/views/health.js';
+import { statusView } from '../../core/methodology/views/status.js';
+import { zoomView } from '../../core/methodology/views/zoom.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, subjectOfBody } from '../operations/parse-body.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
-import type { GateResult } from '../wire/index.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
 import { CheckpointOperation, checkpointReply } from './checkpoint.js';
 import { FoldBackOperation } from './fold-back.js';
@@ -22,7 +51,6 @@ import { pendingReviews } from './reviews.js';
 import { SpawnOperation } from './spawn.js';
 import { traceReplyOf } from './trace.js';
 import { viewInputOf } from './view-input.js';
-import * as wire from './wire.js';
 
 export interface MethodologyDependencies {
   readonly projects: Projects;
@@ -44,8 +72,8 @@ export class MethodologyService {
   constructor(private readonly dependencies: MethodologyDependencies) {}
 
   /** Recommends the next work. Never writes anything, dry run or not. */
-  async start(scope: ProjectKey, body: unknown): AsyncReply<wire.StartReply> {
-    const read = parseBody(wire.startBody, body);
+  async start(scope: ProjectKey, body: unknown): AsyncReply<StartReply> {
+    const read = parseBody(startBody, body);
     if (isProblem(read)) return read;
     const { dry_run: _, request_id: __, ...fields } = read;
     const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
@@ -58,23 +86,23 @@ export class MethodologyService {
   status(scope: ProjectKey): AsyncReply<MethodologyStatus> {
     return this.readView(scope, statusView);
   }
-  health(scope: ProjectKey): AsyncReply<HealthReport & wire.LogPosition> {
+  health(scope: ProjectKey): AsyncReply<HealthReport & LogPosition> {
     return this.readView(scope, (input) => healthView(input));
   }
   /** A Gantt chart as Mermaid text. */
-  gantt(scope: ProjectKey): AsyncReply<{ gantt: string } & wire.LogPosition> {
+  gantt(scope: ProjectKey): AsyncReply<{ gantt: string } & LogPosition> {
     return this.readView(scope, (input) => ({ gantt: ganttText(input) }));
   }
 
-  async feature(scope: ProjectKey, body: unknown): AsyncReply<FeatureView & wire.LogPosition> {
-    const read = parseBody(wire.featureBody, body);
+  async feature(scope: ProjectKey, body: unknown): AsyncReply<FeatureView & LogPosition> {
+    const read = parseBody(featureBody, body);
     if (isProblem(read)) return read;
     const { feature } = read;
     return this.readView(scope, (input) => featureView(input, feature) ?? unknownFeatureProblem(feature));
   }
 
-  async zoom(scope: ProjectKey, body: unknown): AsyncReply<ZoomView & wire.LogPosition> {
-    const read = parseBody(wire.zoomBody, body);
+  async zoom(scope: ProjectKey, body: unknown): AsyncReply<ZoomView & LogPosition> {
+    const read = parseBody(zoomBody, body);
     if (isProblem(read)) return read;
     const { edge = null, feature } = read;
     return this.readView(scope, (input) => {
@@ -85,30 +113,30 @@ export class MethodologyService {
     });
   }
 
-  async trace(scope: ProjectKey, body: unknown): AsyncReply<wire.TraceReply> {
-    const read = parseBody(wire.traceBody, body);
+  async trace(scope: ProjectKey, body: unknown): AsyncReply<TraceReply> {
+    const read = parseBody(traceBody, body);
     if (isProblem(read)) return read;
     return this.readView(scope, (input) => traceReplyOf(input, read));
   }
 
-  async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.SpawnReply> {
-    const read = parseBody(wire.spawnBody, body);
+  async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SpawnReply> {
+    const read = parseBody(spawnBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, ({ project, state }) =>
       project.run(new SpawnOperation(read, state, caller), caller),
     );
   }
 
-  async foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.FoldBackReply> {
-    const read = parseBody(wire.foldBackBody, body);
+  async foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<FoldBackReply> {
+    const read = parseBody(foldBackBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, ({ project, state }) =>
       project.run(new FoldBackOperation(read, state, caller), caller),
     );
   }
 
-  async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.CheckpointReply> {
-    const read = parseBody(wire.checkpointBody, body);
+  async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<CheckpointReply> {
+    const read = parseBody(checkpointBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, async ({ project, state }) => {
       const mark = await project.run(new CheckpointOperation(read, state, caller), caller);
@@ -125,7 +153,7 @@ export class MethodologyService {
   }
 
   /** Candidates that wait for a human, with the fields a decision on them must name. */
-  reviews(scope: ProjectKey): AsyncReply<wire.ReviewsReply> {
+  reviews(scope: ProjectKey): AsyncReply<ReviewsReply> {
     return this.scheduleRead(scope, async ({ project, state }) => ({
       reviews: pendingReviews(project.state, state),
       ...logPositionOf(state),
@@ -133,20 +161,20 @@ export class MethodologyService {
   }
 
   async review(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
-    const read = parseBody(wire.reviewBody, body);
+    const read = parseBody(decideReviewBody, body);
     if (isProblem(read)) return read;
     const task_id = subjectOfBody(read);
     if (isProblem(task_id)) return task_id;
     const { feature_id: _, edge: __, decision, ...fields } = read;
     return this.dependencies.recordReview(
       scope,
-      { ...fields, task_id, decision: wire.DECISION_CODES[decision] },
+      { ...fields, task_id, decision: DECISION_CODES[decision] },
       caller,
     );
   }
 
-  async gaps(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.GapsReply> {
-    const read = parseBody(wire.gapsBody, body);
+  async gaps(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GapsReply> {
+    const read = parseBody(gapsBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, async ({ project }) => {
       const outcome = await project.run(new GapsOperation(read, caller), caller);
@@ -155,7 +183,7 @@ export class MethodologyService {
   }
 
   /** The last recorded gaps and their open intents. Does not search for new ones. */
-  gapsFound(scope: ProjectKey): AsyncReply<wire.GapsFoundReply> {
+  gapsFound(scope: ProjectKey): AsyncReply<GapsFoundReply> {
     return this.scheduleRead(scope, async ({ state }) => ({
       last: state.last_gaps,
       open: [...state.signals.values()].filter(({ id }) => id.startsWith('INT-GAP-')),
@@ -163,12 +191,8 @@ export class MethodologyService {
     }));
   }
 
-  async release(
-    scope: ProjectKey,
-    body: unknown,
-    caller = OPEN_CALLER,
-  ): AsyncReply<wire.VersionReleaseReply> {
-    const read = parseBody(wire.releaseBody, body);
+  async release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<VersionReleaseReply> {
+    const read = parseBody(versionReleaseBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, ({ project, state }) =>
       project.run(new ReleaseOperation(read, state, caller), caller),
@@ -198,7 +222,7 @@ export class MethodologyService {
   private readView<T extends object>(
     scope: ProjectKey,
     view: (input: RouteInput) => T | Problem,
-  ): AsyncReply<T & wire.LogPosition> {
+  ): AsyncReply<T & LogPosition> {
     return this.scheduleRead(scope, async ({ project, state }) => {
       const found = view(viewInputOf(project.state, state, project.view()));
       return isProblem(found) ? found : { ...found, ...logPositionOf(state) };
@@ -206,10 +230,10 @@ export class MethodologyService {
   }
 }
 
-const logPositionOf = ({ position, last_updated }: wire.LogPosition): wire.LogPosition => ({
+const logPositionOf = ({ position, last_updated }: LogPosition): LogPosition => ({
   position,
   last_updated,
 });
 
 const unknownFeatureProblem = (feature: string): Problem =>
-  problem('NOT_FOUND', `There is no feature ${feature} in this project. What there is: gen status.`);
+  problem('NOT_FOUND', `There is no feature ${feature} in this project. List the features: gen status.`);

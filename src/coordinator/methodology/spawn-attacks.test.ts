@@ -28,7 +28,7 @@ test.each([
   '-0h',
   '9'.repeat(60),
   '1 day -2 days',
-])('a time box of %j is none, and nothing is spawned', async (duration) => {
+])('the time box %j is refused, and nothing is spawned', async (duration) => {
   const harness = await begin();
   const before = await harness.position();
   const reply = await harness.coordinator.methodology.spawn(P, { ...spike, duration });
@@ -36,7 +36,7 @@ test.each([
   expect(await harness.position()).toBe(before);
 });
 
-test('a feature that is there is not spawned over, also by a hundred at once', async () => {
+test('an existing feature is not replaced, even by a hundred concurrent spawns', async () => {
   const harness = await begin();
   const { methodology } = harness.coordinator;
   const again = { vector_type: 'feature', feature_id: F, reason: 'mine' };
@@ -49,7 +49,7 @@ test('a feature that is there is not spawned over, also by a hundred at once', a
   expect(new Set(spawned.map((one) => 'feature_id' in one && one.feature_id)).size).toBe(20);
 });
 
-test('what was found out is given back once, by however many at once', async () => {
+test('a feature is folded back once, even by concurrent calls', async () => {
   const harness = await begin();
   const { methodology } = harness.coordinator;
   const spawned = unwrap(await methodology.spawn(P, spike));
@@ -61,7 +61,7 @@ test('what was found out is given back once, by however many at once', async () 
   expect(reasons).toEqual([...Array(19).fill('ALREADY_FOLDED_BACK'), 'FOLDED_BACK']);
 });
 
-test('a version is released once, and marks of one moment are each their own', async () => {
+test('a version is released at most once, and concurrent checkpoints each have their own event', async () => {
   const harness = await begin();
   const { methodology } = harness.coordinator;
   const marks = await Promise.all(

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { adviceFor, type SpawnRefusal } from '../../core/contract/codes.js';
+import type { SpawnReply, spawnBody } from '../../core/contract/methodology.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
@@ -19,9 +21,8 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { newEventId } from '../runtime/identity.js';
-import { actorOf, NOT_INITIALISED_MESSAGE, stepEvent } from './step-event.js';
+import { actorOf, stepEvent } from './step-event.js';
 import { rowOf, type ViewInput, viewInputOf } from './view-input.js';
-import type { SpawnReply, spawnBody } from './wire.js';
 
 /** Spawns a child feature from a question, risk or incident. If an edge is named, that edge waits for it. */
 export class SpawnOperation implements Operation<SpawnReply> {
@@ -61,22 +62,25 @@ export class SpawnOperation implements Operation<SpawnReply> {
   }
 
   replay(): SpawnReply {
-    throw new Error('a spawn is remembered with its reply');
+    throw new Error('the stored request of a spawn contains its reply');
   }
 
-  private decide(view: DecisionView): FeatureVector | { readonly code: string; readonly says: string } {
+  private decide(view: DecisionView): FeatureVector | { readonly code: SpawnRefusal; readonly says: string } {
     const viewInput = viewInputOf(view.state, this.methodologyState, view);
     const { methodology } = viewInput;
-    if (methodology === null) return { code: 'NOT_INITIALISED', says: NOT_INITIALISED_MESSAGE };
+    if (methodology === null) return { code: 'NOT_INITIALISED', says: adviceFor('NOT_INITIALISED') };
     const { parent: parentId, feature_id } = this.body;
     const parent = parentId === undefined ? null : rowOf(viewInput, parentId)?.vector;
     if (parent === undefined)
       return {
         code: 'UNKNOWN_FEATURE',
-        says: `There is no feature ${parentId}. What there is: gen status.`,
+        says: `There is no feature ${parentId}. ${adviceFor('UNKNOWN_FEATURE')}`,
       };
     if (feature_id !== undefined && isFeatureIdTaken(view, viewInput, feature_id)) {
-      return { code: 'FEATURE_EXISTS', says: `There is a feature ${feature_id} already. Choose another id.` };
+      return {
+        code: 'FEATURE_EXISTS',
+        says: `Feature ${feature_id} already exists. ${adviceFor('FEATURE_EXISTS')}`,
+      };
     }
     const id = feature_id ?? this.nextFeatureId(view, viewInput);
     const decision = decideSpawn(this.spawnInput(id, parent), spawnContextOf(viewInput, methodology));
@@ -85,7 +89,7 @@ export class SpawnOperation implements Operation<SpawnReply> {
 
   private nextFeatureId(view: DecisionView, viewInput: ViewInput): string {
     const { vector_type } = this.body;
-    if (vector_type === 'feature') throw new Error('a feature is given its id');
+    if (vector_type === 'feature') throw new Error('spawning a feature requires its id');
     return numberedId(childPrefix(vector_type), view, viewInput);
   }
 
@@ -165,7 +169,7 @@ const spawnedReply = (vector: FeatureVector, blocks: string | null, event_id: st
   next: genCommand('start', '--feature', vector.feature_id),
 });
 
-const refusedSpawnReply = (reason: string, next: string): SpawnReply => ({
+const refusedSpawnReply = (reason: SpawnRefusal, next: string): SpawnReply => ({
   success: false,
   reason,
   feature_id: null,

@@ -18,5 +18,3 @@ export function stepEvent(
   );
   return { event_type, timestamp: isoTime(view.now_ms), agent_id, payload: definedFields };
 }
-
-export const NOT_INITIALISED_MESSAGE = 'Nobody has initialised the project. Run gen init, or POST /api/init.';

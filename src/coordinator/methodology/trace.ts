@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import type { RouteInput } from '../../core/methodology/progress/route-input.js';
-import { type TracedFeature, traceView } from '../../core/methodology/views/trace.js';
-import type { LogPosition, TraceReply, traceBody } from './wire.js';
+import type { TracedFeature, TraceReply, traceBody } from '../../core/contract/methodology-views.js';
+import type { LogPosition } from '../../core/contract/schema.js';
+import type { RouteInput } from '../../core/methodology/progress/feature-state.js';
+import { traceView } from '../../core/methodology/views/trace.js';
 
 type ParsedTraceBody = z.output<typeof traceBody>;
 

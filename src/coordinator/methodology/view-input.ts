@@ -7,8 +7,8 @@ import type {
   EdgeClaim,
   FeatureRow,
   MethodologyState,
+  RouteInput,
 } from '../../core/methodology/progress/feature-state.js';
-import type { RouteInput } from '../../core/methodology/progress/route-input.js';
 import { featureRows } from '../../core/methodology/progress/rows.js';
 import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';

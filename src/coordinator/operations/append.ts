@@ -1,5 +1,7 @@
 import type { ClaimHandle } from '../../core/claims/commands.js';
 import { reporterFault } from '../../core/claims/decide/handle.js';
+import { type AppendRefusal, adviceFor } from '../../core/contract/codes.js';
+import type { AppendBody, AppendResult } from '../../core/contract/events.js';
 import {
   checkNewEvent,
   isAgentReported,
@@ -14,8 +16,6 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { newEventId, textDigest } from '../runtime/identity.js';
-import { adviceFor } from '../wire/advice.js';
-import type { AppendBody, AppendResult } from '../wire/index.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { unknownReason } from './facts.js';
 import { requestKeyOf } from './shared.js';
@@ -63,7 +63,7 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
   }
 
   replay([event]: readonly EventEnvelope[]): AppendResult {
-    if (event === undefined) throw new Error('what was told and remembered has no event');
+    if (event === undefined) throw new Error('the stored request of an appended event has no event');
     return appendedResult(event.event_id);
   }
 
@@ -134,21 +134,18 @@ function emitterProblem(eventType: string, { may_work, may_review }: Caller): Pr
     return problem(code, `event_type: ${message}`, [{ path: 'event_type', message }]);
   };
   if (!isAgentReported(eventType) || (isCommandDecided(eventType) && !may_review)) {
-    return fault(
-      'INVALID_EVENT',
-      'is not told by an agent: it is written by the command that makes it happen',
-    );
+    return fault('INVALID_EVENT', 'cannot be appended: it is written by the command that causes it');
   }
   if (isHumanOnly(eventType) && !may_review) {
-    return fault('FORBIDDEN', 'is decided by a human: ask somebody who may review to tell it');
+    return fault('FORBIDDEN', 'records a human decision: append it with a credential that may review');
   }
   if (may_work || isHumanOnly(eventType)) return null;
-  return fault('FORBIDDEN', 'is told by who works: a reviewer tells only what a human decides');
+  return fault('FORBIDDEN', 'needs a credential that may work: a reviewer appends only human decisions');
 }
 
 const appendedResult = (event_id: string): AppendResult => ({ success: true, reason: 'APPENDED', event_id });
 
-const refusedAppend = (reason: string, next = adviceFor(reason)): AppendResult => ({
+const refusedAppend = (reason: AppendRefusal, next = adviceFor(reason)): AppendResult => ({
   success: false,
   reason,
   event_id: null,

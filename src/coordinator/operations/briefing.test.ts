@@ -13,7 +13,7 @@ forEachStore('the briefing', (open) => {
     return { house: harness, alpha, beta, work_product_ref };
   }
 
-  test('says what the work is, what it builds on, and the handle', async () => {
+  test('contains the description, the dependencies and the handle', async () => {
     const { alpha, work_product_ref } = await begin({ instructions: 'use postgres' });
     const { briefing, claim } = await alpha.next();
     expect(briefing).toEqual({
@@ -27,7 +27,7 @@ forEachStore('the briefing', (open) => {
     expect((await alpha.renews(B)).success).toBe(true);
   });
 
-  test('names who tried before, what became of it, where their work is kept, and what they noted', async () => {
+  test('lists earlier attempts with their outcomes, parked results and notes', async () => {
     const { house: harness, alpha, beta } = await begin();
     await alpha.claims(B);
     expect(await alpha.notes(B, 'the schema is in v2')).toEqual({ success: true, reason: 'NOTED' });
@@ -47,14 +47,14 @@ forEachStore('the briefing', (open) => {
     ]);
   });
 
-  test('of a subtask describes the part', async () => {
+  test('of a subtask describes the subtask', async () => {
     const harness = await open();
     await harness.plan(planOf({ id: A, description: 'all', subtasks: [{ description: 'the first half' }] }));
     const { claim, briefing } = await new HarnessAgent(harness, 'alpha', 's1').next();
     expect([claim?.task_id, briefing?.description]).toEqual([`${A}::1`, 'the first half']);
   });
 
-  test('is at most 8 KiB, whatever there is to say, and the latest is kept', async () => {
+  test('is at most 8 KiB, and keeps the latest attempt', async () => {
     const { alpha } = await begin({ instructions: '€'.repeat(32_000), description: 'ä'.repeat(2_000) });
     await alpha.claims(B);
     for (let turn = 0; turn < 10; turn += 1) await alpha.notes(B, `${turn} ${'n'.repeat(4_000)}`);
@@ -74,7 +74,7 @@ forEachStore('the briefing', (open) => {
     expect(briefing?.notes.map((note) => note.text[0])).toEqual(['3', '4']);
   });
 
-  test('notes are fenced: only who holds the work speaks for it', async () => {
+  test('accepts notes from the current holder only', async () => {
     const { house: harness, alpha, beta } = await begin();
     await alpha.claims(B);
     const zombie = { ...alpha.handle(B) };

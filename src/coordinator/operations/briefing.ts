@@ -1,9 +1,9 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import type { Briefing, GrantedClaim } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { dependenciesOf, subtaskDescription } from '../../core/plan/index.js';
 import { lineageOf } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Briefing, GrantedClaim } from '../wire/index.js';
 
 const BRIEFING_BYTES_MAX = 8 * 1024;
 const NOTES_MAX = 20;
@@ -88,4 +88,4 @@ function fitToLimit(full: Briefing): Briefing {
   return briefing;
 }
 
-const truncateHalf = (text: string): string => `${text.slice(0, Math.floor(text.length / 2))} … (cut)`;
+const truncateHalf = (text: string): string => `${text.slice(0, Math.floor(text.length / 2))} … (truncated)`;

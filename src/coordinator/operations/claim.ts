@@ -3,6 +3,7 @@ import type { ClaimCommand, Decision } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
 import { evolve } from '../../core/claims/evolve.js';
 import { emptyHead } from '../../core/claims/head.js';
+import type { ClaimBody, ClaimResult } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { RecordHead } from '../../core/record.js';
 import { controlsSession, type SessionOwner } from '../../core/sessions.js';
@@ -11,11 +12,11 @@ import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import type { ClaimBody, ClaimResult } from '../wire/index.js';
 import type { Problem } from '../wire/problem.js';
 import { fenceSharedModules, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
 import { claimFacts } from './facts.js';
 import { claimResult, deniedClaimResult, grantResult } from './render.js';
+import { otherOwnerProblem } from './session.js';
 import { extendSessionPermit, requestKeyFromText, requestKeyOf, updateTrackPermits } from './shared.js';
 
 export interface ClaimRequest {
@@ -66,6 +67,11 @@ export class AtomicClaimOperation implements Operation<readonly (ClaimResult | P
   }
 
   attempt(view: DecisionView): Attempt<readonly (ClaimResult | Problem)[]> {
+    const forbidden = this.claims.map(({ body }) => otherOwnerProblem(view, body.session_id, this.caller));
+    if (forbidden.some((problem) => problem !== null)) {
+      const reply = forbidden.map((problem) => problem ?? deniedClaimResult('DENIED_BATCH'));
+      return { transaction: new TransactionBuilder(view).build(null), reply };
+    }
     // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
     const forked = view.fork();
     const forkedTransaction = new TransactionBuilder(forked);
@@ -103,6 +109,9 @@ export function attemptClaim(
   request: Operation<unknown>['request'],
 ): Attempt<ClaimResult | Problem> {
   const transaction = new TransactionBuilder(view, claim.body.request_id ?? null);
+  // Whoever controls a session can end its claims, so nobody claims in the session of another.
+  const forbidden = otherOwnerProblem(view, claim.body.session_id, caller);
+  if (forbidden !== null) return { transaction: transaction.build(null), reply: forbidden };
   const decision = decideClaim(view, transaction, claim, caller);
   return { transaction: transaction.build(request), reply: renderClaim(view, decision, claim.body.agent_id) };
 }
@@ -193,7 +202,7 @@ export function replayClaim(
       claimEventKindOf(event.event_type) === 'granted' &&
       (subject === undefined || event.subject === subject),
   );
-  if (granted?.subject === undefined) throw new Error('a remembered grant has no event');
+  if (granted?.subject === undefined) throw new Error('the stored request of a grant has no event');
   const head = evolve(emptyHead(granted.subject), granted);
   const id = view.claimIdOf(granted.subject)({
     generation: head.generation,

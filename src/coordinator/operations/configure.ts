@@ -1,18 +1,15 @@
 import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
+import type { ConfigureResult } from '../../core/contract/methodology.js';
+import type { ConfigFault } from '../../core/contract/problem.js';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import { hasFeatureChanged, hasMethodologyChanged } from '../../core/methodology/definition/config-diff.js';
-import type {
-  ConfigFault,
-  FeatureVector,
-  Methodology,
-} from '../../core/methodology/definition/methodology.js';
+import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { newEventId } from '../runtime/identity.js';
-import type { ConfigureResult } from '../wire/index.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { requestKeyOf } from './shared.js';
 
@@ -75,7 +72,7 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
   }
 
   replay(): ConfigureStep {
-    throw new Error('a configuration is remembered with its reply');
+    throw new Error('the stored request of a configuration contains its reply');
   }
 
   /** The next features that still differ, at most one transaction's worth. */

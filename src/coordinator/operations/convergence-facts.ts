@@ -1,15 +1,16 @@
-import type { ConvergenceFacts, FailingCheck, SubmitFacts } from '../../core/claims/commands.js';
-import type { CheckCounts, ConvergenceEvidence, Head } from '../../core/claims/head.js';
+import type { ConvergenceFacts, SubmitFacts } from '../../core/claims/commands.js';
+import type { ConvergenceEvidence, Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
+import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
-import { type EffectiveCheck, effectiveChecklist } from '../../core/methodology/definition/checklist.js';
+import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence } from '../../core/methodology/definition/convergence.js';
 import type { Methodology } from '../../core/methodology/definition/methodology.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
-import type { SubmitBody } from '../wire/index.js';
 import { type Problem, problem } from '../wire/problem.js';
 
 /** What a submission reports about its own convergence. */
@@ -67,7 +68,7 @@ export function convergenceFacts(
 export function failingProgramChecks(
   view: DecisionView,
   subject: string,
-  evaluators?: CheckCounts,
+  evaluators: ConvergenceEvidence['evaluators'],
 ): FailingCheck[] {
   const { methodology } = view;
   if (methodology === null || subjectKindOf(subject) !== 'edge') return [];
@@ -86,16 +87,16 @@ function evaluateConvergence(
   view: DecisionView,
   methodology: Methodology,
   subject: string,
-  evaluators?: CheckCounts,
+  evaluators: ConvergenceEvidence['evaluators'],
 ): ConvergenceEvaluation {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const vector = view.feature(feature_id);
   if (vector === null) {
-    const says = `There is no vector of ${feature_id}, so nobody knows what its result must pass. Write features/active/${feature_id}.yml, and run gen init again.`;
+    const says = `Feature ${feature_id} has no vector, so its required checks are unknown. Write features/active/${feature_id}.yml and run gen init again.`;
     return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
   }
   const checks = effectiveChecklist(methodology, vector, edge);
-  const details = (evaluators?.details ?? []) as unknown as Parameters<typeof judgeConvergence>[1];
+  const details = (evaluators?.details ?? []) as Parameters<typeof judgeConvergence>[1];
   const { failing, human } = judgeConvergence(checks, details);
   const typeOf = (name: string) => checks.find((check) => check.name === name)?.type ?? null;
   return {
@@ -118,7 +119,7 @@ export function evidenceFrom(body: SubmitBody, configured: boolean): Convergence
 
 export function evidenceProblem(body: SubmitBody, subject: string): Problem | null {
   if (subjectKindOf(subject) === 'edge' || evidenceFrom(body, false) === null) return null;
-  const message = 'expected only with the result of an edge, as convergence_type and context_hash are';
+  const message = 'accepted only for an edge, like convergence_type and context_hash; omit them for a task';
   return problem('INVALID_REQUEST', `evaluators: ${message}`, [{ path: 'evaluators', message }]);
 }
 
@@ -130,6 +131,6 @@ export function roleProblem(
 ): Problem | null {
   if (caller.may_review || !requests.some(({ body }) => body.agent_role === HUMAN_ROLE)) return null;
   if (project.view().methodology === null) return null;
-  const message = 'the role human is for those who may review: take the role of an agent';
+  const message = 'the role human needs a credential that may review; use the role of an agent';
   return problem('FORBIDDEN', `agent_role: ${message}`, [{ path: 'agent_role', message }]);
 }

@@ -22,22 +22,22 @@ const EDGE_SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
  */
 export function unknownEdgeReason(view: DecisionView, subject: string): string | null {
   if (!EDGE_SUBJECT.test(subject))
-    return `${subject} is no edge of a feature: expected as REQ-F-AUTH-001#design_code.`;
+    return `${subject} is not an edge of a feature. Pass one such as REQ-F-AUTH-001#design_code.`;
   const { methodology } = view;
   if (methodology === null) return null;
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const { topology } = methodology;
   if (!topology.transitions.some((transition) => transition.edge === edge)) {
     const known = topology.transitions.map((transition) => transition.edge).join(', ');
-    return `The topology of this project has no edge ${edge}. It has ${known}.`;
+    return `The topology of this project has no edge ${edge}. Use one of: ${known}.`;
   }
   const vector = view.feature(feature_id);
   if (vector === null) {
-    return `There is no feature ${feature_id}. Begin it: gen spawn --type feature --id ${feature_id} --reason WHY. Or write features/active/${feature_id}.yml, and run gen init again.`;
+    return `There is no feature ${feature_id}. Create it: gen spawn --type feature --id ${feature_id} --reason WHY. Or write features/active/${feature_id}.yml and run gen init again.`;
   }
   const profile = profileOf(methodology, vector);
   if (profileEdges(profile, topology).some((included) => included.edge === edge)) return null;
-  return `The profile ${profile.name} of ${feature_id} leaves ${edge} out. Work on another edge, or give the feature another profile.`;
+  return `The profile ${profile.name} of ${feature_id} excludes ${edge}. Claim another edge, or change the profile of the feature.`;
 }
 
 /** Facts about this agent's claim to an edge; undefined if the project is not configured. */
@@ -79,14 +79,14 @@ function orderWarning(view: DecisionView, methodology: Methodology, subject: str
     (earlierEdge) => view.peekHead(`${feature_id}#${earlierEdge}`).phase !== 'COMPLETED',
   );
   if (unfinished.length === 0) return null;
-  return `${edge} builds on ${unfinished.join(', ')}, of which ${feature_id} has no accepted result yet. What comes first: gen start --feature ${feature_id}`;
+  return `${edge} builds on ${unfinished.join(', ')}, for which ${feature_id} has no accepted result yet. For the recommended order, run gen start --feature ${feature_id}`;
 }
 
 /** Authority is checked when the edge converges. An agent with an unknown role has none, so it is warned at the claim. */
 function roleWarning({ roles: { roles } }: Methodology, agentRole: string | null): string | null {
   if (agentRole === null || agentRole === HUMAN_ROLE || Object.hasOwn(roles, agentRole)) return null;
   const known = Object.keys(roles).slice(0, SHARED_NAMED_MAX).join(', ');
-  return `agent_roles.yml has no role ${JSON.stringify(agentRole)}: it has authority over no edge. Known are ${known}.`;
+  return `agent_roles.yml has no role ${JSON.stringify(agentRole)}, so it has authority over no edge. Use one of: ${known}.`;
 }
 
 export const isSingleAgentProject = (methodology: Methodology | null): boolean =>
@@ -111,10 +111,10 @@ function moduleOverlap({ modules }: Methodology, subject: string, head: Head): M
   const holderText = `${agent_id} holds ${head.subject}`;
   if (count === 0) return { claim: null, warning: null };
   if (count === null) {
-    const warning = `${holderText}, and nobody knows whether it shares modules with ${feature_id}: see graph/modules.yml.`;
+    const warning = `${holderText}. Whether it shares modules with ${feature_id} is unknown: check graph/modules.yml.`;
     return { claim: null, warning };
   }
-  const warning = `${holderText}, which touches ${shared.slice(0, SHARED_NAMED_MAX).join(', ')} too. Do one after the other.`;
+  const warning = `${holderText}, which also touches ${shared.slice(0, SHARED_NAMED_MAX).join(', ')}. Finish one before the other.`;
   return { claim: { subject: head.subject, agent_id, shared_modules: shared }, warning };
 }
 

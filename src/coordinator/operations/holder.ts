@@ -41,6 +41,6 @@ export class HolderOperation<Reply> implements Operation<Reply> {
   }
 
   replay(): Reply {
-    throw new Error('a holder’s command is remembered with its reply, if at all');
+    throw new Error('the stored request of a holder command contains its reply');
   }
 }

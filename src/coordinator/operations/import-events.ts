@@ -1,7 +1,7 @@
+import type { ImportBody } from '../../core/contract/events.js';
 import { isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { importedEventFault } from '../../core/events/imported-event.js';
 import type { ProjectKey } from '../../stores/store.js';
-import type { ImportBody } from '../wire/index.js';
 import { type Problem, problem } from '../wire/problem.js';
 
 /** Validates imported events and assigns them to this project. One invalid event rejects all. */

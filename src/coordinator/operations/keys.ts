@@ -1,3 +1,4 @@
+import type { ApiKey, CreatedApiKey, KeyBody } from '../../core/contract/keys.js';
 import { isoTime, msOf } from '../../core/events/envelope.js';
 import type { KeyRecord } from '../../core/events/record-events.js';
 import { KEY_BINDING_SUBJECT, keySubject } from '../../core/subject.js';
@@ -9,7 +10,6 @@ import type { Attempt, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Environment } from '../runtime/environment.js';
 import { sha256Hex } from '../runtime/identity.js';
-import type { ApiKey, CreatedApiKey, KeyBody } from '../wire/index.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { requestKeyOf } from './shared.js';
 
@@ -23,7 +23,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 const actorOfCaller = (caller: Caller): string => caller.user_id ?? caller.principal;
 const TOKEN_SHOWN_ONCE =
-  'The token was shown when the key was made, and is kept nowhere. Revoke this key and make another.';
+  'The token was shown when the key was created and is not stored. Revoke this key and create another.';
 
 /** Creates a key. Its token appears only in the reply to the creator. */
 export class CreateKeyOperation implements Operation<CreatedApiKey | Problem> {
@@ -66,7 +66,7 @@ export class CreateKeyOperation implements Operation<CreatedApiKey | Problem> {
   }
 
   replay(): CreatedApiKey {
-    throw new Error('a key that was made is remembered with its reply');
+    throw new Error('the stored request of a key creation contains its reply');
   }
 
   private record(nowMs: number): KeyRecord {
@@ -123,7 +123,7 @@ export class BindKeyOperation implements Operation<{ bound: boolean }> {
   }
 
   replay(): { bound: boolean } {
-    throw new Error('binding a key is idempotent from its record');
+    throw new Error('binding a key is idempotent and stores no request');
   }
 }
 
@@ -143,7 +143,7 @@ export class RequireBindingOperation implements Operation<{ required: true }> {
   }
 
   replay(): { required: true } {
-    throw new Error('requiring bound keys is idempotent from its record');
+    throw new Error('requiring bound keys is idempotent and stores no request');
   }
 }
 
@@ -206,7 +206,7 @@ export class RevokeKeyOperation implements Operation<ApiKey | Problem> {
   }
 
   replay(): ApiKey {
-    throw new Error('revoking a key is idempotent from its record');
+    throw new Error('revoking a key is idempotent and stores no request');
   }
 }
 
@@ -228,10 +228,11 @@ function keyStateOf({ state, expires_at }: KeyRecord, nowMs: number, isTrusted: 
   return isTrusted ? 'active' : 'unbound';
 }
 
-export const unknownKeyProblem = (): Problem => problem('NOT_FOUND', 'There is no key by that id.');
+export const unknownKeyProblem = (): Problem =>
+  problem('NOT_FOUND', 'There is no key with that id. List the keys: gen key list.');
 
 function alreadyExpiredProblem(): Problem {
-  const message = 'expected a time to come';
+  const message = 'expected a time in the future';
   return problem('INVALID_REQUEST', `expires_at: ${message}`, [{ path: 'expires_at', message }]);
 }
 

@@ -1,10 +1,10 @@
+import type { ClaimResult, NextBody } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import type { ClaimResult, NextBody } from '../wire/index.js';
 import type { Problem } from '../wire/problem.js';
 import { attemptClaim, replayClaim } from './claim.js';
 import { isSessionClosed, openDependencies } from './facts.js';
@@ -99,8 +99,8 @@ function nothingReadyResult(view: DecisionView, track: string | undefined): Clai
   const where = track === undefined ? 'the plan' : `track ${track}`;
   const isEmpty = track === undefined ? plan.task_count === 0 : plan.tasksOf(track).length === 0;
   const next = isEmpty
-    ? `There is no task in ${where}: there is nothing to wait for until somebody adds one.`
-    : `Nothing is left to do in ${where}: every task is completed. Do not wait.`;
+    ? `There is no task in ${where}. Do not wait: add one first (gen task add).`
+    : `Every task in ${where} is completed. Do not wait.`;
   return { ...refused, next };
 }
 

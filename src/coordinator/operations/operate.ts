@@ -1,18 +1,16 @@
 import type { z } from 'zod';
-import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { ClaimsCommand, Decision, OperatorFields } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
-import { resultOf } from '../../core/claims/evolve.js';
-import type { ResultFields } from '../../core/claims/payloads.js';
+import { adviceFor, type OperatorRefusal, type OperatorSuccess } from '../../core/contract/codes.js';
+import type { OperatorResult, OperatorVerb, operatorBodies } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { parkedResults, pastGrant, type TaskState } from '../../core/views/index.js';
+import { parkedResults, pastGrant } from '../../core/views/index.js';
+import { refusedResult } from '../../core/views/results.js';
 import type { Caller } from '../authentication/caller.js';
 import { taskStateOf } from '../queries/task.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import { adviceFor } from '../wire/advice.js';
-import type { OperatorVerb, operatorBodies } from '../wire/index.js';
 import type { Problem } from '../wire/problem.js';
 import { claimCommand } from './claim.js';
 import { failingProgramChecks } from './convergence-facts.js';
@@ -24,13 +22,6 @@ import { extendSessionPermit, requestKeyOf, updateTrackPermits } from './shared.
 export type OperatorRequest = {
   [Verb in OperatorVerb]: { verb: Verb; body: z.infer<(typeof operatorBodies)[Verb]> };
 }[OperatorVerb];
-
-/** The task's current state, and whether the command succeeded. */
-export interface OperatorResult extends TaskState {
-  success: boolean;
-  reason: string;
-  next?: string;
-}
 
 /** An operator's command on a subject: force_release, reassign, reset, hold, unhold, adopt. */
 export class OperatorOperation implements Operation<OperatorResult | Problem> {
@@ -62,7 +53,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const transaction = new TransactionBuilder(view, body.request_id ?? null);
     const { claim } = decision.next;
     if (decision.code === 'REASSIGNED' && claim !== null) {
-      transaction.openOrCheckSession(claim.session_id, claim.agent_id, this.caller, view.now_ms);
+      this.openOrCheckSession(transaction, view, claim);
       extendSessionPermit(transaction, view, decision);
     }
     transaction.addDecision(decision);
@@ -72,8 +63,19 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     return { transaction: transaction.build(this.request, reply), reply };
   }
 
+  /** A new session is opened by its own agent, who then controls it. Without authentication everyone does. */
+  private openOrCheckSession(
+    transaction: TransactionBuilder,
+    view: DecisionView,
+    { session_id, agent_id }: NonNullable<Decision['next']['claim']>,
+  ): void {
+    const { subject, record } = view.lookUpSession(session_id);
+    if (record === null && !this.caller.claim_id_optional) transaction.check(subject, 0);
+    else transaction.openOrCheckSession(session_id, agent_id, this.caller, view.now_ms);
+  }
+
   replay(): OperatorResult {
-    throw new Error('an operator’s command is remembered with its reply');
+    throw new Error('the stored request of an operator command contains its reply');
   }
 
   private command(view: DecisionView): ClaimsCommand {
@@ -103,10 +105,9 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
   private findParkedResult(resultId: string) {
     const events = this.history ?? [];
     const parkedResult = parkedResults(events).find(({ id }) => id === resultId);
-    const denialEvent = events.find((event) => event.payload.result_id === resultId && isDeniedResult(event));
     const grant = parkedResult === undefined ? null : pastGrant(events, parkedResult.generation);
-    if (denialEvent === undefined || grant === null) return null;
-    return { ...grant, result: resultOf(denialEvent.payload as unknown as ResultFields) };
+    const result = refusedResult(events, resultId);
+    return grant === null || result === null ? null : { ...grant, result };
   }
 
   /** Read once: past grants and parked results only ever grow. */
@@ -118,12 +119,9 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem();
     const parkedCount = parkedResults(this.history ?? []).length - (decision.code === 'ADOPTED' ? 1 : 0);
     const state = taskStateOf(view, decision.next, Math.max(parkedCount, 0));
-    const base = { success: decision.ok, reason: decision.code, ...state };
-    return decision.ok
-      ? base
-      : { ...base, next: decision.details.says ?? adviceFor(decision.code, decision.head.subject) };
+    if (decision.ok) return { success: true, reason: decision.code as OperatorSuccess, ...state };
+    const reason = decision.code as OperatorRefusal;
+    const next = decision.details.says ?? adviceFor(reason, decision.head.subject);
+    return { success: false, reason, ...state, next };
   }
 }
-
-const isDeniedResult = (event: EventEnvelope): boolean =>
-  claimEventKindOf(event.event_type) === 'result_denied';

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { ClaimHandle } from '../../core/claims/commands.js';
+import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../../core/contract/claims.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isTaskId, parseTaskId } from '../../core/plan/index.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
-import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../wire/index.js';
 import { isProblem, type Problem, problem } from '../wire/problem.js';
 import type { ClaimRequest } from './claim.js';
 
@@ -24,7 +24,7 @@ export function parseBody<S extends z.ZodType>(
     message: MISSING_FIELD.test(issue.message) ? 'is missing' : issue.message,
   }));
   const first = faults[0];
-  const detail = `${first?.path || where}: ${first?.message ?? 'not understood'}`;
+  const detail = `${first?.path || where}: ${first?.message ?? 'is not valid'}`;
   return problem('INVALID_REQUEST', detail, faults);
 }
 
@@ -96,9 +96,9 @@ function handleOf(
   caller: Caller,
 ) {
   if (body.claim_id === undefined && !caller.claim_id_optional) {
-    return problem('CLAIM_ID_REQUIRED', 'claim_id: expected the claim id of the grant', [
-      { path: 'claim_id', message: 'expected the claim id of the grant' },
-    ]);
+    const message =
+      'is missing. With a credential it is required: send the claim_id that the grant returned.';
+    return problem('CLAIM_ID_REQUIRED', `claim_id: ${message}`, [{ path: 'claim_id', message }]);
   }
   return { generation, session_id: body.session_id, claim_id: body.claim_id ?? null };
 }

@@ -1,3 +1,4 @@
+import type { PlanResult } from '../../core/contract/plan.js';
 import { isoTime } from '../../core/events/envelope.js';
 import {
   isNoChange,
@@ -18,14 +19,6 @@ import { requestKeyOf } from './shared.js';
 
 /** Deeper than any valid plan. */
 const NESTING_MAX = 64;
-
-export interface PlanResult {
-  version: number;
-  added: number;
-  changed: number;
-  removed: number;
-  task_count: number;
-}
 
 /** The proposed plan change, or why it is invalid. `parts`: the change, split to fit one event each. */
 export type ProposedChange =
@@ -79,7 +72,7 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     const refused = (reply: Problem) => ({ transaction: transaction.build(this.request), reply });
     if (this.planRequest.if_match !== null && this.planRequest.if_match !== version) {
       return refused(
-        problem('PLAN_CHANGED', `The plan is at version ${version}. Read it again, then change it.`),
+        problem('PLAN_CHANGED', `The plan is now at version ${version}. Read it again, then change it.`),
       );
     }
     const proposed = this.planRequest.proposal.propose(plan, {
@@ -101,7 +94,7 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
   }
 
   replay(): PlanResult {
-    throw new Error('a change of plan is remembered with its reply');
+    throw new Error('the stored request of a change of plan contains its reply');
   }
 
   private events(view: DecisionView, parts: readonly PlanChange[], { version, task_count }: PlanResult) {
@@ -131,7 +124,7 @@ function invalidPlanProblem(faults: readonly PlanFault[]): Problem {
   const first = faults[0];
   const location = first?.line === undefined ? (first?.path ?? '') : `line ${first.line}`;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  const summary = (first?.message ?? 'not a plan').replace(/\.$/, '');
+  const summary = (first?.message ?? 'not a valid plan').replace(/\.$/, '');
   return problem(
     'INVALID_PLAN',
     `${location}: ${summary}${more}. Nothing was changed.`,

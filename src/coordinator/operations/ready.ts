@@ -110,16 +110,16 @@ function ownTracks(view: DecisionView, agentId: string): ReadonlySet<string> {
   return view.state.tracksByAgent.get(agentId) ?? new Set();
 }
 
-/** When the next claim or pause ends, so that a waiter knows when to check again. */
-export function nextDeadlineMs(view: DecisionView): number {
+/** When the next claim or pause after `afterMs` ends, so that a waiter knows when to check again. */
+export function nextDeadlineMs(view: DecisionView, afterMs: number): number {
   let nextMs = Number.POSITIVE_INFINITY;
   for (const subject of view.state.live) {
     const untilMs = permitHeldUntilMs(view.peekHead(subject), view.rulesOf(subject));
-    if (untilMs !== null && untilMs > view.now_ms) nextMs = Math.min(nextMs, untilMs);
+    if (untilMs !== null && untilMs > afterMs) nextMs = Math.min(nextMs, untilMs);
   }
   for (const subject of view.state.inBackoff) {
     const retryMs = view.peekHead(subject).retry_at_ms ?? 0;
-    if (retryMs > view.now_ms) nextMs = Math.min(nextMs, retryMs);
+    if (retryMs > afterMs) nextMs = Math.min(nextMs, retryMs);
   }
   return nextMs;
 }

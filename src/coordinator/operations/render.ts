@@ -1,17 +1,27 @@
 import type { Decision, SharedClaim } from '../../core/claims/commands.js';
-import type { Head } from '../../core/claims/head.js';
-import { isoTime } from '../../core/events/envelope.js';
-import { planPositionOf } from '../../core/views/index.js';
-import type { ProjectKey } from '../../stores/store.js';
-import { adviceFor } from '../wire/advice.js';
+import type { AcceptedResult, Head, HeldClaim } from '../../core/claims/head.js';
 import type {
   ClaimResult,
   GateResult,
   GrantedClaim,
+  NoteResult,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../wire/index.js';
+} from '../../core/contract/claims.js';
+import {
+  adviceFor,
+  type ClaimRefusal,
+  type GateRefusal,
+  type GateSuccess,
+  type HandleRefusal,
+  type RefusalCode,
+  type RenewalRefusal,
+  type SubmissionRefusal,
+} from '../../core/contract/codes.js';
+import { isoTime } from '../../core/events/envelope.js';
+import { planPositionOf } from '../../core/views/index.js';
+import type { ProjectKey } from '../../stores/store.js';
 import { type Problem, problem } from '../wire/problem.js';
 
 /** Renders decisions as the wire contract defines them. Nothing is decided here. */
@@ -19,9 +29,10 @@ import { type Problem, problem } from '../wire/problem.js';
 const timeOrNull = (atMs: number | null | undefined): string | null =>
   atMs === null || atMs === undefined ? null : isoTime(atMs);
 
-function taskClaim(key: ProjectKey, head: Head, id: string): GrantedClaim | null {
-  const { claim } = head;
-  if (claim === null) return null;
+type GrantResult = Extract<ClaimResult, { reason: 'GRANTED' }>;
+
+function grantedClaim(key: ProjectKey, head: Head, id: string): GrantedClaim {
+  const claim = head.claim as HeldClaim;
   const { track, sequence } = planPositionOf(head.subject);
   return {
     id,
@@ -43,8 +54,8 @@ function taskClaim(key: ProjectKey, head: Head, id: string): GrantedClaim | null
 }
 
 /** A grant as its holder sees it, including the claim id. */
-export function grantResult(key: ProjectKey, head: Head, id: string): ClaimResult {
-  return { success: true, reason: 'GRANTED', claim: taskClaim(key, head, id), current_holder: null };
+export function grantResult(key: ProjectKey, head: Head, id: string): GrantResult {
+  return { success: true, reason: 'GRANTED', claim: grantedClaim(key, head, id), current_holder: null };
 }
 
 /** `agent_id` is the requesting agent. */
@@ -53,27 +64,48 @@ export function claimResult(
   decision: Decision,
   { id, agent_id }: { id: string; agent_id: string },
 ): ClaimResult | Problem {
-  const { code, details, head } = decision;
   if (decision.ok) {
-    const { warnings } = details;
+    const { warnings } = decision.details;
     return { ...grantResult(key, decision.next, id), ...(warnings === undefined ? {} : { warnings }) };
   }
-  if (code === 'INVALID_LEASE') return invalidLeaseProblem();
-  const current_holder = code === 'DENIED_ACTIVE_CLAIM' ? (head.claim?.agent_id ?? null) : null;
-  return {
-    success: false,
-    reason: code,
-    claim: null,
-    current_holder,
-    next: details.says ?? adviceFor(current_holder === agent_id ? 'OWN_CLAIM' : code, head.subject),
-    ...(details.stale === undefined ? {} : { stale: details.stale }),
-    ...(details.expires_at_ms === undefined ? {} : { expires_at: timeOrNull(details.expires_at_ms) }),
-    ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for }),
-    ...(details.hold_reason === undefined ? {} : { hold_reason: details.hold_reason }),
-    ...(details.retry_at_ms === undefined ? {} : { retry_at: isoTime(details.retry_at_ms) }),
-    ...(details.limit === undefined ? {} : { limit: details.limit }),
-    ...(details.shared === undefined ? {} : sharedModulesFields(details.shared)),
-  };
+  return decision.code === 'INVALID_LEASE' ? invalidLeaseProblem() : claimRefusal(decision, agent_id);
+}
+
+const OWN_CLAIM_ADVICE =
+  'You already hold this task. Renew, submit or release it with the handle from the grant.';
+
+/** A refusal, with the fields that belong to its code. */
+function claimRefusal({ code, details, head }: Decision, agentId: string): ClaimResult {
+  const reason = code as ClaimRefusal;
+  const next = details.says ?? adviceFor(reason, head.subject);
+  // The code comes second in every reply, for people who read it.
+  const denied = { success: false, reason, claim: null, current_holder: null, next } as const;
+  switch (reason) {
+    case 'DENIED_ACTIVE_CLAIM': {
+      const current_holder = head.claim?.agent_id ?? null;
+      return {
+        ...denied,
+        reason,
+        current_holder,
+        ...(current_holder === agentId ? { next: OWN_CLAIM_ADVICE } : {}),
+        stale: details.stale ?? false,
+        expires_at: timeOrNull(details.expires_at_ms),
+      };
+    }
+    case 'DENIED_DEPENDENCIES':
+    case 'NOTHING_READY':
+      return { ...denied, reason, waiting_for: details.waiting_for ?? [] };
+    case 'DENIED_HELD':
+      return { ...denied, reason, hold_reason: details.hold_reason ?? '' };
+    case 'DENIED_BACKOFF':
+      return { ...denied, reason, retry_at: isoTime(details.retry_at_ms ?? 0) };
+    case 'DENIED_LIMIT':
+      return { ...denied, reason, limit: details.limit ?? '' };
+    case 'DENIED_PARALLEL':
+      return { ...denied, reason, ...sharedModulesFields(details.shared ?? []) };
+    default:
+      return { ...denied, reason };
+  }
 }
 
 const sharedModulesFields = (shared: readonly SharedClaim[]) => ({
@@ -81,58 +113,61 @@ const sharedModulesFields = (shared: readonly SharedClaim[]) => ({
   holders: shared.map(({ subject, ...rest }) => ({ task_id: subject, ...rest })),
 });
 
-export const deniedClaimResult = (reason: string): ClaimResult => ({
-  success: false,
-  reason,
-  claim: null,
-  current_holder: null,
-  next: adviceFor(reason),
-});
+export const deniedClaimResult = <Reason extends ClaimRefusal>(reason: Reason) =>
+  ({ success: false, reason, claim: null, current_holder: null, next: adviceFor(reason) }) as const;
 
 export const invalidLeaseProblem = (): Problem =>
-  problem('INVALID_LEASE', adviceFor('INVALID_LEASE'), [
-    {
-      path: 'lease_duration_seconds',
-      message: 'expected between min_lease_duration_seconds and max_lease_duration_seconds of the tenant',
-    },
-  ]);
+  problem(
+    'INVALID_LEASE',
+    'The lease duration is outside the limits of the tenant. Request one within them.',
+    [
+      {
+        path: 'lease_duration_seconds',
+        message:
+          'expected a value from min_lease_duration_seconds to max_lease_duration_seconds of the tenant',
+      },
+    ],
+  );
+
+/** The code of a refusal and what to do next. `decide` returns only codes of the command's own refusals. */
+const refusal = <Code extends RefusalCode>({ code }: Decision) =>
+  ({ success: false, reason: code as Code, next: adviceFor(code as Code) }) as const;
 
 export function renewalResult(decision: Decision): RenewalResult | Problem {
   if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem();
-  return {
-    success: decision.ok,
-    reason: decision.code,
-    new_expiry: decision.ok ? timeOrNull(decision.details.expires_at_ms) : null,
-    ...(decision.ok ? {} : { next: adviceFor(decision.code) }),
-  };
+  if (!decision.ok) return { ...refusal<RenewalRefusal>(decision), new_expiry: null };
+  return { success: true, reason: 'RENEWED', new_expiry: timeOrNull(decision.details.expires_at_ms) };
 }
 
-export function releaseResult(decision: Decision): ReleaseResult {
-  const base = { success: decision.ok, reason: decision.code };
-  return decision.ok ? base : { ...base, next: adviceFor(decision.code) };
-}
+export const releaseResult = (decision: Decision): ReleaseResult =>
+  decision.ok ? { success: true, reason: 'RELEASED' } : refusal<HandleRefusal>(decision);
 
-export function submissionResult(decision: Decision): SubmissionResult {
-  const { details } = decision;
-  return {
-    accepted: decision.code === 'ACCEPTED',
-    reason: decision.code,
-    current_generation: decision.next.generation,
+export const noteResult = (decision: Decision): NoteResult =>
+  decision.ok ? { success: true, reason: 'NOTED' } : refusal<HandleRefusal>(decision);
+
+export function submissionResult({ code, details, next: head }: Decision): SubmissionResult {
+  const fields = {
+    current_generation: head.generation,
     work_lost: details.work_lost ?? false,
     late: details.late ?? false,
-    work_product_ref: decision.code === 'ACCEPTED' ? (decision.next.result?.work_product_ref ?? null) : null,
     parked: details.parked ?? null,
-    ...(details.failing === undefined ? {} : { failing: details.failing }),
-    ...(decision.ok ? {} : { next: [details.says ?? [], adviceFor(decision.code)].flat().join(' ') }),
   };
+  if (code === 'ACCEPTED') {
+    const { work_product_ref } = head.result as AcceptedResult;
+    return { accepted: true, reason: code, ...fields, work_product_ref };
+  }
+  const reason = code as SubmissionRefusal;
+  const next = [details.says ?? [], adviceFor(reason)].flat().join(' ');
+  const refused = { accepted: false, ...fields, work_product_ref: null, next } as const;
+  return reason === 'NOT_CONVERGED'
+    ? { ...refused, reason, failing: details.failing ?? [] }
+    : { ...refused, reason };
 }
 
 export function gateResult(decision: Decision): GateResult {
-  return {
-    success: decision.ok,
-    reason: decision.code,
-    generation: decision.next.generation,
-    until: timeOrNull(decision.details.expires_at_ms),
-    ...(decision.ok ? {} : { next: adviceFor(decision.code) }),
-  };
+  const { code, details, next: head } = decision;
+  const fields = { generation: head.generation, until: timeOrNull(details.expires_at_ms) };
+  return decision.ok
+    ? { success: true, reason: code as GateSuccess, ...fields }
+    : { ...refusal<GateRefusal>(decision), ...fields };
 }

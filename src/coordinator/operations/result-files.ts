@@ -1,3 +1,4 @@
+import type { SubmitBody } from '../../core/contract/claims.js';
 import {
   isFilesResult,
   MANIFEST_BYTES_MAX,
@@ -6,7 +7,6 @@ import {
   parseResultBlob,
 } from '../../core/methodology/definition/manifest.js';
 import type { Blobs } from '../../stores/blobs.js';
-import type { SubmitBody } from '../wire/index.js';
 import { type Problem, problem } from '../wire/problem.js';
 
 interface TenantBlobs {
@@ -33,7 +33,7 @@ export async function changedFilesOf(
   if (missing === null) return pathsIn(data);
   return problem(
     'BLOB_MISSING',
-    `There is no blob ${missing}, which the files name. Put it first, then submit.`,
+    `The blob ${missing}, which files names, is not stored. Upload it, then submit again.`,
   );
 }
 

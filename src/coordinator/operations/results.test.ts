@@ -17,7 +17,7 @@ forEachStore('results', (open) => {
   }
   const textOf = (bytes: number) => 'x'.repeat(bytes - 2);
 
-  test('of up to 64 KiB travel inside the event', async () => {
+  test('of up to 64 KiB are stored inside the event', async () => {
     const { house: harness, alpha, queries } = await begin();
     expect((await alpha.submits(A, textOf(KIB_64))).accepted).toBe(true);
     const payload = (await harness.events()).at(-1)?.payload;
@@ -27,7 +27,8 @@ forEachStore('results', (open) => {
     expect(results).toMatchObject([{ result_data: textOf(KIB_64), blob_sha256: null, accepted: true }]);
   });
 
-  test('of more than 64 KiB go by blob, and are read back whole', async () => {
+  // req: ITR-016
+  test('of more than 64 KiB are stored as a blob, and read back whole', async () => {
     const { house: harness, alpha } = await begin();
     const data = { text: textOf(KIB_64) };
     expect((await alpha.submits(A, data)).accepted).toBe(true);
@@ -42,7 +43,7 @@ forEachStore('results', (open) => {
     expect(Buffer.from(bytes).toString()).toBe(JSON.stringify(data));
   });
 
-  test('may be put first and submitted by their hash', async () => {
+  test('can be uploaded first and submitted by their hash', async () => {
     const { coordinator, alpha } = await begin();
     const bytes = Buffer.from('not json');
     const blob_sha256 = sha256('not json');
@@ -56,7 +57,7 @@ forEachStore('results', (open) => {
     });
   });
 
-  test('that name a blob nobody put, or one of another tenant, are refused and the claim stands', async () => {
+  test('that name a missing blob, or one of another tenant, are refused and the claim stays', async () => {
     const { house: harness, coordinator, alpha } = await begin();
     const bytes = Buffer.from('theirs');
     unwrap(await coordinator.putBlob('other', sha256('theirs'), bytes));
@@ -68,7 +69,7 @@ forEachStore('results', (open) => {
     expect((await alpha.submits(A)).accepted).toBe(true);
   });
 
-  test('a blob is put under its own hash and within the tenant’s size, or not at all', async () => {
+  test('a blob is stored only under its own hash and within the size limit of the tenant', async () => {
     const { coordinator, queries } = await begin({ max_result_size_bytes: 10 });
     const bytes = Buffer.from('0123456789');
     const wrong = await coordinator.putBlob('acme', sha256('other'), bytes);
@@ -81,7 +82,7 @@ forEachStore('results', (open) => {
     expect(unwrap(await coordinator.putBlob('acme', sha256('0123456789'), bytes)).size_bytes).toBe(10);
   });
 
-  test('refused ones are kept with their data and can be read', async () => {
+  test('that are refused are kept with their data and can be read', async () => {
     const { house: harness, queries, alpha } = await begin();
     harness.advance(301);
     await new HarnessAgent(harness, 'beta', 's2').claims(A);

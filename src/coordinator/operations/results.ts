@@ -1,9 +1,9 @@
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
+import type { SubmitBody } from '../../core/contract/claims.js';
 import { workProductRef } from '../../core/plan/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { sha256Hex } from '../runtime/identity.js';
-import type { SubmitBody } from '../wire/index.js';
 import { type Problem, problem } from '../wire/problem.js';
 
 /** Results up to this size are stored in the event, larger ones as a blob. */
@@ -38,8 +38,8 @@ async function buildBlobResult(
 ): Promise<SubmittedResult | Problem> {
   const sizeBytes = await target.blobs.size(target.tenant_id, sha256);
   if (sizeBytes === null) {
-    return problem('BLOB_MISSING', 'There is no blob by that hash. Put it first, then submit.', [
-      { path: 'blob_sha256', message: 'expected the hash of a blob that was put before' },
+    return problem('BLOB_MISSING', 'There is no blob with that hash. Upload it, then submit again.', [
+      { path: 'blob_sha256', message: 'expected the SHA-256 of an uploaded blob' },
     ]);
   }
   return { blob_sha256: sha256, ...identifyResult(body, subject, sha256, sizeBytes) };

@@ -1,6 +1,7 @@
+import { adviceFor } from '../../core/contract/codes.js';
+import type { SessionRecord, SessionResult } from '../../core/contract/sessions.js';
 import { isoTime } from '../../core/events/envelope.js';
-import type { RecordHead } from '../../core/record.js';
-import { controlsSession, type SessionOwner } from '../../core/sessions.js';
+import { controlsSession, isInboxOfAnother, type SessionOwner } from '../../core/sessions.js';
 import { sessionSubject } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
@@ -8,27 +9,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import { SESSIONS_SCOPE } from '../queue/permit-limits.js';
 import { sessionOpenedEvent, TransactionBuilder } from '../queue/transaction-builder.js';
-import { adviceFor } from '../wire/advice.js';
 import { type Problem, problem } from '../wire/problem.js';
-
-export interface SessionRecord {
-  session_id: string;
-  tenant_id: string;
-  project_id: string;
-  user_id: string | null;
-  state: 'open' | 'closed';
-  created_at: string;
-  closed_at?: string;
-  public_key?: string;
-}
-
-export interface SessionResult {
-  success: boolean;
-  reason: string;
-  session: SessionRecord | null;
-  limit?: string;
-  next?: string;
-}
 
 export interface OpenSessionRequest {
   readonly session_id: string;
@@ -50,10 +31,10 @@ export class OpenSessionOperation implements Operation<SessionResult | Problem> 
     const subject = sessionSubject(session_id);
     const transaction = new TransactionBuilder(view);
     const existing = view.record(subject);
-    if (existing !== null || view.exhaustedLimit !== null) {
+    const forbidden = otherOwnerProblem(view, session_id, this.caller);
+    if (existing !== null || forbidden !== null || view.exhaustedLimit !== null) {
       transaction.check(subject, existing?.seq ?? 0);
-      const reply = notOwnerProblem(session_id, existing, this.caller) ?? this.buildReply(view);
-      return { transaction: transaction.build(this.request), reply };
+      return { transaction: transaction.build(this.request), reply: forbidden ?? this.buildReply(view) };
     }
     const { principal } = this.caller;
     const agent_id = user_id ?? principal;
@@ -66,34 +47,44 @@ export class OpenSessionOperation implements Operation<SessionResult | Problem> 
   }
 
   replay(): SessionResult {
-    throw new Error('an opening that was made is remembered with its reply');
+    throw new Error('the stored request of a session opening contains its reply');
   }
 
   private buildReply(view: DecisionView): SessionResult {
     const session = sessionRecord(view, this.opening.session_id);
+    if (session === null) {
+      const limit = view.exhaustedLimit ?? 'max_active_sessions';
+      return { success: false, reason: 'DENIED_LIMIT', session, limit, next: adviceFor('DENIED_LIMIT') };
+    }
     const reason = this.refusal(session);
     if (reason === null) return { success: true, reason: 'OPENED', session };
-    const limit = session === null ? { limit: view.exhaustedLimit ?? 'max_active_sessions' } : {};
-    return { success: false, reason, session, ...limit, next: adviceFor(reason) };
+    return { success: false, reason, session, next: adviceFor(reason) };
   }
 
-  private refusal(session: SessionRecord | null): string | null {
+  private refusal(session: SessionRecord) {
     const { public_key } = this.opening;
-    if (session === null) return 'DENIED_LIMIT';
     if (session.state === 'closed') return 'SESSION_CLOSED';
     return public_key === null || public_key === session.public_key ? null : 'PUBLIC_KEY_CONFLICT';
   }
 }
 
-/** Null if there is no such session or the caller controls it. */
-function notOwnerProblem(sessionId: string, existing: RecordHead | null, caller: Caller): Problem | null {
-  if (existing === null || controlsSession(existing.value as unknown as SessionOwner, caller)) return null;
+/** Null if the caller controls the session, or may open it because there is none. */
+export function otherOwnerProblem(view: DecisionView, sessionId: string, caller: Caller): Problem | null {
+  const session = view.lookUpSession(sessionId).record;
+  const isAllowed =
+    session === null
+      ? !isInboxOfAnother(sessionId, caller)
+      : controlsSession(session.value as unknown as SessionOwner, caller);
+  if (isAllowed) return null;
   return problem(
     'FORBIDDEN',
-    `The session ${sessionId} was opened by another credential. Use a session of your own, or the credential or ` +
-      'the user that opened this one, or ask an admin.',
+    `The session ${sessionId} belongs to another credential or inbox. Open your own session, use a credential of ` +
+      'the same user, or have an admin do it.',
   );
 }
+
+export const unknownSessionProblem = (): Problem =>
+  problem('NOT_FOUND', 'There is no session with that id. List the sessions: gen sessions.');
 
 export class CloseSessionOperation implements Operation<SessionResult | Problem> {
   readonly kind = 'close_session';
@@ -108,7 +99,7 @@ export class CloseSessionOperation implements Operation<SessionResult | Problem>
     const subject = sessionSubject(this.sessionId);
     const existing = view.record(subject);
     const transaction = new TransactionBuilder(view);
-    const forbidden = notOwnerProblem(this.sessionId, existing, this.caller);
+    const forbidden = otherOwnerProblem(view, this.sessionId, this.caller);
     if (forbidden !== null) {
       return { transaction: transaction.check(subject, existing?.seq ?? 0).build(null), reply: forbidden };
     }
@@ -133,12 +124,13 @@ export class CloseSessionOperation implements Operation<SessionResult | Problem>
       transaction.setPermit(SESSIONS_SCOPE, this.sessionId, null);
     }
     const session = sessionRecord(view, this.sessionId);
-    const reply = { success: session !== null, reason: session === null ? 'NO_SESSION' : 'CLOSED', session };
+    const reply: SessionResult | Problem =
+      session === null ? unknownSessionProblem() : { success: true, reason: 'CLOSED', session };
     return { transaction: transaction.build(null), reply };
   }
 
   replay(): SessionResult {
-    throw new Error('closing a session is idempotent from its record');
+    throw new Error('closing a session is idempotent and stores no request');
   }
 }
 

@@ -37,6 +37,6 @@ export class SettingsOperation<Settings extends object> implements Operation<Set
   }
 
   replay(): Settings {
-    throw new Error('a change of settings is remembered with its reply');
+    throw new Error('the stored request of a change of settings contains its reply');
   }
 }

@@ -1,6 +1,7 @@
 import type { ClaimHandle, PastGrant, SubmitFacts } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
+import type { SubmissionResult, SubmitBody } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { parkedResults, pastGrant } from '../../core/views/index.js';
@@ -8,7 +9,6 @@ import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import type { SubmissionResult, SubmitBody } from '../wire/index.js';
 import { convergenceFacts, evidenceFrom } from './convergence-facts.js';
 import { inputsDigest } from './facts.js';
 import { submissionResult } from './render.js';
@@ -69,7 +69,7 @@ export class SubmitOperation implements Operation<SubmissionResult> {
   }
 
   replay(): SubmissionResult {
-    throw new Error('a submission is idempotent from the head and never remembered');
+    throw new Error('a submission is idempotent and stores no request');
   }
 
   private result(view: DecisionView): SubmittedResult {

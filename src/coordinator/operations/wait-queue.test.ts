@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
-import type { ClaimResult } from '../wire/index.js';
+import type { ClaimResult } from '../../core/contract/claims.js';
 
 const WAITING = 50;
 const [HELD, LEFT] = ['A-001-x', 'A-002-x'];
@@ -39,7 +39,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('one who waits hears at once that its session was closed, and nobody else is woken', async () => {
+test('a waiter is refused at once when its session is closed, and no other waiter is woken', async () => {
   const { coordinator, waiting, asked: request, leave } = await openWaiters();
   unwrap(
     await coordinator.sessions.open(P.tenant_id, {
@@ -55,7 +55,7 @@ test('one who waits hears at once that its session was closed, and nobody else i
   leave();
 });
 
-test('what makes no work ready wakes nobody, and a piece that is ready wakes one', async () => {
+test('a change that makes no task ready wakes nobody, and a ready task wakes one waiter', async () => {
   const { coordinator, waiting, asked: request, leave } = await openWaiters();
   for (let turn = 0; turn < 20; turn += 1) unwrap(await coordinator.renewLease(P, at(HELD)));
   await settle();
@@ -70,7 +70,7 @@ test('what makes no work ready wakes nobody, and a piece that is ready wakes one
   expect(rest.length).toBe(WAITING - 1);
 });
 
-test('what the first in line cannot take is for the next', async () => {
+test('a task that the first waiter cannot claim goes to the next', async () => {
   const { coordinator, waiting } = await openWaiters();
   const last = WAITING / 2;
   for (let index = 0; index < WAITING; index += 1) {
@@ -81,4 +81,47 @@ test('what the first in line cannot take is for the next', async () => {
   }
   unwrap(await coordinator.releaseClaim(P, at(LEFT)));
   expect((await waiting[last])?.claim?.task_id).toBe(LEFT);
+});
+
+const LEASE_SECONDS = 300;
+const CLOCK_READS = 40;
+
+/** The last millisecond of a lease passes at the given reading of the clock, while somebody waits for its end. */
+async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
+  const { coordinator, environment } = await CoordinatorHarness.open('memory');
+  onTestFinished(() => coordinator.close());
+  unwrap(await coordinator.plans.put(P, planOf(HELD)));
+  const holder = { agent_id: 'holder', session_id: 's0', lease_duration_seconds: LEASE_SECONDS };
+  unwrap(await coordinator.claimTask(P, { task_id: HELD, ...holder }));
+  environment.advance(LEASE_SECONDS - 0.002);
+  const { clock } = environment;
+  // Node's timers may fire up to a millisecond early.
+  const setTimer = environment.setTimer.bind(environment);
+  environment.setTimer = (afterMs, task) => setTimer(afterMs - 1, task);
+  const read = clock.monotonicMs.bind(clock);
+  let reads = 0;
+  clock.monotonicMs = () => {
+    reads += 1;
+    if (reads === endsAtRead) clock.advance(1);
+    return read();
+  };
+  const abort = new AbortController();
+  const waiter = { agent_id: 'waiter', session_id: 's1', wait_seconds: 30 };
+  const waiting = coordinator.next(P, waiter, undefined, abort.signal) as Promise<ClaimResult>;
+  for (let turn = 0; turn < 10; turn += 1) {
+    await settle();
+    environment.advance(0.001);
+    environment.runDueTimers();
+  }
+  await settle();
+  abort.abort();
+  return waiting;
+}
+
+test('a lease that expires at any moment of a scan is noticed at once', async () => {
+  const missedAt: number[] = [];
+  for (let read = 1; read <= CLOCK_READS; read += 1) {
+    if (!(await waitWhileLeaseEnds(read)).success) missedAt.push(read);
+  }
+  expect(missedAt).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { isDone } from '../../core/views/index.js';
+import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import type { Environment } from '../runtime/environment.js';
 import { isSessionClosed } from './facts.js';
@@ -16,8 +17,15 @@ interface Waiter {
   readonly wake: () => void;
 }
 
+/** Where a caller stood before it asked for work: what happens from then on is news to it. */
+interface WaitStart {
+  readonly changes: number;
+  readonly now_ms: number;
+}
+
 /** A request to wait: for which session and track, and for how long. */
-export interface WaitTicket extends Pick<Waiter, 'session_id' | 'track' | 'seen'> {
+export interface WaitTicket extends Pick<Waiter, 'session_id' | 'track'> {
+  readonly start: WaitStart;
   readonly remainingMs: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -32,7 +40,9 @@ export class WaitQueue {
   /** Waiters that were woken and have not acknowledged yet. */
   private wokenCount = 0;
   /** Counts changes without an event: expired leases, ended pauses, a rebuilt frontier. */
-  private dueTimers = 0;
+  private silentChanges = 0;
+  /** When the next lease or pause ends, in the store's time. */
+  private nextDeadlineMs = Number.POSITIVE_INFINITY;
   private pauseUntilMs = 0;
   private isSurveying = false;
   private cancelTimer: () => void = () => {};
@@ -43,13 +53,17 @@ export class WaitQueue {
     private readonly environment: Environment,
   ) {}
 
-  /** A counter of possible changes. Read it before asking for work, then wait from that value. */
-  get changes(): number {
-    return this.project.changeNotifier.count + this.dueTimers;
+  /** Call it before asking for work, then wait from there. */
+  start(): WaitStart {
+    return { changes: this.changes, now_ms: this.project.view().now_ms };
+  }
+
+  private get changes(): number {
+    return this.project.changeNotifier.count + this.silentChanges;
   }
 
   /** Resolves with true when woken, which the caller must `acknowledge`; with false when the time is up. */
-  wait({ session_id, track, seen, remainingMs, signal }: WaitTicket): Promise<boolean> {
+  wait({ session_id, track, start, remainingMs, signal }: WaitTicket): Promise<boolean> {
     if (signal?.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
       const settle = (wasWoken: boolean): void => {
@@ -60,13 +74,16 @@ export class WaitQueue {
         resolve(wasWoken);
       };
       const giveUp = (): void => settle(false);
-      const waiter = { session_id, track, seen, wake: () => settle(true) };
+      const waiter = { session_id, track, seen: start.changes, wake: () => settle(true) };
       const cancel = this.environment.setTimer(remainingMs, giveUp);
       // An embedder may end all its waits with one signal; Node warns of a leak from the eleventh listener on.
       if (signal !== undefined) setMaxListeners(0, signal);
       signal?.addEventListener('abort', giveUp, { once: true });
       this.waiters.add(waiter);
-      if (this.waiters.size === 1) this.listenForChanges();
+      if (this.waiters.size === 1) {
+        this.nextDeadlineMs = nextDeadlineMs(this.project.view(), start.now_ms);
+        this.listenForChanges();
+      }
       this.scan();
     });
   }
@@ -93,14 +110,17 @@ export class WaitQueue {
     if (this.waiters.size === 0) return;
     const beganMs = this.environment.clock.monotonicMs();
     if (beganMs < this.pauseUntilMs) {
-      this.scanAfter(this.pauseUntilMs - beganMs, 0);
+      this.scanAfter(this.pauseUntilMs - beganMs);
       return;
     }
-    this.wakeReady();
+    // One view, and so one time, for the whole scan: what ends after it is what the next scan waits for.
+    const view = this.project.view();
+    if (view.now_ms >= this.nextDeadlineMs) this.silentChanges += 1;
+    this.nextDeadlineMs = nextDeadlineMs(view, view.now_ms);
+    this.wakeReady(view);
     if (this.waiters.size === 0) return;
     this.resurveyFrontier();
-    const view = this.project.view();
-    this.scanAfter(Math.max(nextDeadlineMs(view) - view.now_ms, 1), 1);
+    this.scanAfter(Math.max(this.nextDeadlineMs - view.now_ms, 1));
     const endedMs = this.environment.clock.monotonicMs();
     this.pauseUntilMs = endedMs + (endedMs - beganMs) * PAUSE_PER_SCAN;
   }
@@ -110,34 +130,33 @@ export class WaitQueue {
     const { frontier, plan } = this.project.state;
     if (this.isSurveying || frontier.rebuiltVersion === frontier.currentVersion(plan)) return;
     this.isSurveying = true;
-    const ended = (dueCount: number): void => {
-      this.isSurveying = false;
-      this.dueTimers += dueCount;
-      if (dueCount > 0) this.scan();
-    };
-    // On failure, the next request for work reports the error.
-    this.project.surveyFrontier().then(
-      () => ended(1),
-      () => ended(0),
-    );
+    this.project
+      .surveyFrontier()
+      .finally(() => {
+        this.isSurveying = false;
+      })
+      .then(
+        () => {
+          this.silentChanges += 1;
+          this.scan();
+        },
+        // The next request for work reports the error.
+        () => {},
+      );
   }
 
-  private scanAfter(waitMs: number, dueCount: number): void {
+  private scanAfter(waitMs: number): void {
     this.cancelTimer();
     if (waitMs === Number.POSITIVE_INFINITY) return;
-    this.cancelTimer = this.environment.setTimer(waitMs, () => {
-      this.dueTimers += dueCount;
-      this.scan();
-    });
+    this.cancelTimer = this.environment.setTimer(waitMs, () => this.scan());
   }
 
-  private wakeReady(): void {
+  private wakeReady(view: DecisionView): void {
     const { changes } = this;
     const candidates = [...this.waiters].reverse().filter(({ seen }) => seen < changes);
     // Everything is done: waiters would wait for a new plan, so they return and can ask again.
     if (isDone(this.project.state)) for (const waiter of candidates.splice(0)) this.wakeWaiter(waiter);
     if (candidates.length === 0) return;
-    const view = this.project.view();
     const ready = readyByTrack(view, candidates.length + this.wokenCount);
     let remaining = -this.wokenCount;
     for (const count of ready.values()) remaining += count;

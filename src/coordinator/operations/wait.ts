@@ -1,8 +1,8 @@
+import type { ClaimResult } from '../../core/contract/claims.js';
 import { isDone } from '../../core/views/index.js';
 import { type Caller, isStillAuthorized } from '../authentication/caller.js';
 import type { Project } from '../queue/project.js';
 import type { Environment } from '../runtime/environment.js';
-import type { ClaimResult } from '../wire/index.js';
 import { isProblem, type Problem, unauthorizedProblem } from '../wire/problem.js';
 import { WaitQueue } from './wait-queue.js';
 
@@ -37,14 +37,14 @@ export async function waitForWork(
   const deadlineMs = environment.clock.monotonicMs() + seconds * 1000;
   for (let wasWoken = false; ; ) {
     // Read before the request, so that work which becomes ready in the same batch is not missed.
-    const seen = waitQueue.changes;
+    const start = waitQueue.start();
     const reply = await tryNext().finally(() => {
       if (wasWoken) waitQueue.acknowledge();
     });
     const remainingMs = deadlineMs - environment.clock.monotonicMs();
     if (isProblem(reply) || reply.reason !== 'NOTHING_READY') return reply;
     if (remainingMs <= 0 || isDone(project.state)) return reply;
-    wasWoken = await waitQueue.wait({ session_id, track, seen, remainingMs, signal });
+    wasWoken = await waitQueue.wait({ session_id, track, start, remainingMs, signal });
     if (!signal?.aborted) continue;
     if (wasWoken) waitQueue.acknowledge();
     return isStillAuthorized(caller) ? reply : unauthorizedProblem();

@@ -8,10 +8,10 @@ export const cursorAt = (position: number): string => Buffer.from(`p:${position}
  * example after a restored backup. Waiting would never end.
  */
 export const cursorAheadProblem = (path: string, requested: number, position: number): Problem => {
-  const message = `points at position ${requested}, and the log ends at ${position}`;
+  const message = `position ${requested} is beyond the end of the log at ${position}`;
   const detail =
-    `${path}: ${message}. The log is not the one this position came from: read it again from the beginning, ` +
-    'or from a position it has.';
+    `${path}: ${message}. The position comes from another log, for example before a backup was restored. ` +
+    'Read the log again from the beginning.';
   return problem('CURSOR_AHEAD', detail, [{ path, message }]);
 };
 

@@ -19,7 +19,7 @@ forEachStore('explain', (open) => {
     };
   }
 
-  test('says that work which nothing forbids can be claimed', async () => {
+  test('reports a task that can be claimed', async () => {
     const { coordinator } = await begin();
     expect(await coordinator.queries.explain(P, A)).toEqual({
       task_id: A,
@@ -43,7 +43,7 @@ forEachStore('explain', (open) => {
     expect(next).toContain('lease');
   });
 
-  test('says what is completed, and by whom', async () => {
+  test('reports that a task is completed, and by whom', async () => {
     const { coordinator, alpha } = await begin();
     await alpha.claims(A);
     await alpha.submits(A);
@@ -51,7 +51,7 @@ forEachStore('explain', (open) => {
     expect(why).toEqual([{ rule: 'DENIED_COMPLETED', says: 'it was completed by alpha under generation 1' }]);
   });
 
-  test('names every rule in the way, not only the first', async () => {
+  test('lists every rule that prevents a claim, not only the first', async () => {
     const { coordinator } = await begin();
     await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'ask legal' });
     expect(unwrap(await coordinator.queries.explain(P, B)).why).toEqual([
@@ -60,7 +60,7 @@ forEachStore('explain', (open) => {
     ]);
   });
 
-  test('tells a pause after an error, and its end', async () => {
+  test('reports the backoff after an error, and its end', async () => {
     const { coordinator, alpha, house: harness, rules } = await begin();
     await alpha.claims(A);
     await alpha.releases(A, { reason: 'ERROR', message: 'disk full' });
@@ -70,7 +70,7 @@ forEachStore('explain', (open) => {
     expect(await rules(A)).toEqual(['GRANTED']);
   });
 
-  test('tells exhaustion, a human gate and a silent holder apart', async () => {
+  test('distinguishes exhausted generations, a human gate and a stale holder', async () => {
     const { coordinator, alpha, house: harness, rules } = await begin({ max_generations_per_task: 1 });
     await alpha.claims(A);
     await alpha.suspends(A);
@@ -82,7 +82,7 @@ forEachStore('explain', (open) => {
     expect(unwrap(await coordinator.queries.explain(P, EDGE)).why[0]?.says).toContain('silent since');
   });
 
-  test('knows work that was taken out of the plan, and does not know what was never in it', async () => {
+  test('knows a task that was removed from the plan, and not one that was never in it', async () => {
     const { coordinator, rules } = await begin();
     await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
     unwrap(await coordinator.plans.put(P, planOf(A)));

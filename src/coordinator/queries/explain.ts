@@ -1,17 +1,13 @@
 import { holdReason, isLive, isStale } from '../../core/claims/lease.js';
+import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
+import type { Explanation } from '../../core/contract/tasks.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { edgeFacts, isSingleAgentProject, SINGLE_AGENT } from '../operations/edge-facts.js';
 import { openDependencies, unknownReason } from '../operations/facts.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import { adviceFor } from '../wire/advice.js';
 
-export interface Explanation {
-  task_id: string;
-  claimable: boolean;
-  why: readonly { rule: string; says: string }[];
-  next: string;
-}
+type DenialReason = { readonly rule: ClaimRefusal; readonly says: string };
 
 /**
  * Lists every rule that keeps an agent from this work, in evaluation order. `liveClaims` is the tenant's current
@@ -19,7 +15,7 @@ export interface Explanation {
  */
 export function explain(view: DecisionView, subject: string, liveClaims: number): Explanation {
   const unknownMessage = unknownReason(view, subject);
-  const why =
+  const why: DenialReason[] =
     unknownMessage === null
       ? denialReasons(view, subject, liveClaims)
       : [{ rule: 'UNKNOWN_TASK', says: unknownMessage }];
@@ -27,22 +23,18 @@ export function explain(view: DecisionView, subject: string, liveClaims: number)
   return {
     task_id: subject,
     claimable: first === undefined,
-    why: first === undefined ? [{ rule: 'GRANTED', says: 'nobody holds it and nothing is missing' }] : why,
+    why: first === undefined ? [{ rule: 'GRANTED', says: 'no rule prevents a claim' }] : why,
     next: first === undefined ? 'Claim it.' : adviceFor(first.rule),
   };
 }
 
-function denialReasons(
-  view: DecisionView,
-  subject: string,
-  liveClaims: number,
-): { rule: string; says: string }[] {
+function denialReasons(view: DecisionView, subject: string, liveClaims: number): DenialReason[] {
   const head = view.head(subject);
   const rules = view.rulesOf(subject);
   const { now_ms } = view;
-  const why: { rule: string; says: string }[] = [];
+  const why: DenialReason[] = [];
   if (subjectKindOf(subject) === 'edge' && isSingleAgentProject(view.methodology)) {
-    const says = `only ${SINGLE_AGENT.agent_id} works here: coordination.mode is single in coordination.yml`;
+    const says = `only ${SINGLE_AGENT.agent_id} can claim it: coordination.mode is single in coordination.yml`;
     why.push({ rule: 'DENIED_SINGLE_AGENT', says });
   }
   if (head.phase === 'COMPLETED') {
@@ -62,11 +54,11 @@ function denialReasons(
   why.push(...sharedModuleReasons(view, subject));
   if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) {
     const error = head.last_error ?? 'no message';
-    const says = `its last attempt failed (${error}); it may be tried again at ${isoTime(head.retry_at_ms)}`;
+    const says = `its last attempt failed (${error}); it can be claimed again at ${isoTime(head.retry_at_ms)}`;
     why.push({ rule: 'DENIED_BACKOFF', says });
   }
   if (head.generation >= rules.max_generations_per_task) {
-    const says = `it has had ${head.generation} generations, and no more are allowed`;
+    const says = `it has had ${head.generation} generations, and max_generations_per_task is ${rules.max_generations_per_task}`;
     why.push({ rule: 'DENIED_LIMIT', says });
   }
   const { max_concurrent_claims } = view.limits;
@@ -78,7 +70,7 @@ function denialReasons(
 }
 
 /** Denials because of shared modules, where the project enforces that. Evaluated for an agent that holds none of the work. */
-function sharedModuleReasons(view: DecisionView, subject: string): { rule: string; says: string }[] {
+function sharedModuleReasons(view: DecisionView, subject: string): DenialReason[] {
   const facts = edgeFacts(view, subject, {
     agent_id: view.head(subject).claim?.agent_id ?? '',
     agent_role: null,
@@ -86,7 +78,7 @@ function sharedModuleReasons(view: DecisionView, subject: string): { rule: strin
   if (!facts?.enforced) return [];
   return facts.shared.map((held) => ({
     rule: 'DENIED_PARALLEL',
-    says: `${held.agent_id} holds ${held.subject}, which touches ${held.shared_modules.join(', ')} too`,
+    says: `${held.agent_id} holds ${held.subject}, which also touches ${held.shared_modules.join(', ')}`,
   }));
 }
 
@@ -96,10 +88,10 @@ function describeHolder(view: DecisionView, subject: string): string {
   const who = `${claim.agent_id} holds it in session ${claim.session_id} under generation ${generation}`;
   if (claim.state === 'SUSPENDED') return `${who}, and waits for a human`;
   if (isStale(view.head(subject), view.now_ms, view.rulesOf(subject))) {
-    return `${who}, silent since ${isoTime(claim.active_at_ms)}; this project leaves such claims to a human`;
+    return `${who}, silent since ${isoTime(claim.active_at_ms)}; a human must release it, because stale_policy is hold`;
   }
   if (claim.lease_seconds === null) {
-    return `${who}, without a lease: until it is released, or an operator releases it by force`;
+    return `${who}, without a lease: until the holder or an operator releases it`;
   }
   return claim.expires_at_ms === null ? who : `${who} until ${isoTime(claim.expires_at_ms)}`;
 }

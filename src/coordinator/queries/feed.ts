@@ -1,3 +1,4 @@
+import type { EventFilter } from '../../core/contract/events.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
 import type { Project } from '../queue/project.js';
@@ -11,21 +12,10 @@ import { PAGE_CHARS_MAX } from './page.js';
 import type { ReadScheduler } from './read-scheduler.js';
 
 const PAGE_EVENTS_MAX = 1000;
-/** Number of events read from the store at a time for a page. */
-const READ_CHUNK_EVENTS = 250;
-
-export interface EventFilter {
-  after?: string;
-  limit?: number;
-  type?: string;
-  task_id?: string;
-  feature_id?: string;
-  edge?: string;
-  agent_id?: string;
-  session_id?: string;
-  since?: string;
-  until?: string;
-}
+/** Number of events that are read first; their size decides how many are read next. */
+const FIRST_CHUNK_EVENTS = 50;
+/** Number of events read at a time while following the log: some stores decode them at once. */
+const FOLLOWED_EVENTS = 100;
 
 /** A project's events, as pages or as a live stream. */
 export class EventFeed {
@@ -44,7 +34,7 @@ export class EventFeed {
     if (fault !== null) return fault;
     const after = positionOfCursor(filter.after ?? '');
     if (after === null) {
-      const message = 'expected a cursor that this server gave';
+      const message = 'expected a cursor from this server';
       return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
     }
     const { after: _, limit = 100, type, ...rest } = canonicalFilter(filter);
@@ -77,7 +67,9 @@ export class EventFeed {
     const events: EventEnvelope[] = [];
     let chars = 0;
     while (events.length < query.limit && chars < PAGE_CHARS_MAX) {
-      const limit = Math.min(query.limit - events.length, READ_CHUNK_EVENTS);
+      const fitting =
+        chars === 0 ? FIRST_CHUNK_EVENTS : Math.ceil(((PAGE_CHARS_MAX - chars) * events.length) / chars);
+      const limit = Math.min(query.limit - events.length, fitting);
       const chunk = await this.store.events(key, {
         ...query,
         after: events.at(-1)?.position ?? query.after,
@@ -109,7 +101,7 @@ export class EventFeed {
       let position = positionOfCursor(cursor) ?? 0;
       if ((await this.endBefore(key, position)) !== null) return;
       while (!signal.aborted) {
-        const events = await this.store.events(key, { after: position, limit: PAGE_EVENTS_MAX });
+        const events = await this.store.events(key, { after: position, limit: FOLLOWED_EVENTS });
         for (const event of events) {
           if (signal.aborted) return;
           position = event.position;

@@ -1,15 +1,8 @@
+import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
 import type { StepGenerator } from '../../core/steps.js';
 
-/** Maximum number of items in one list reply. */
-export const PAGE_MAX = 1000;
 /** Maximum JSON length of a page's items together. A single item may exceed it. */
 export const PAGE_CHARS_MAX = 4 * 1024 * 1024;
-
-export interface PageQuery {
-  /** `next` of the previous page. */
-  readonly after?: string;
-  readonly limit?: number;
-}
 
 export const limitOf = ({ limit }: PageQuery): number => Math.min(Math.max(limit ?? PAGE_MAX, 1), PAGE_MAX);
 

@@ -1,23 +1,20 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import { isLive } from '../../core/claims/lease.js';
+import type { AgentView, ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
+import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
+import type { Explanation, Lineage, TaskFilter, TaskResult, TaskState } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { subtaskIds } from '../../core/plan/index.js';
 import type { StepGenerator } from '../../core/steps.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { TENANT_PROJECT } from '../../core/subject.js';
 import {
-  type AgentView,
   agentViews,
-  type Lineage,
   lineageOf,
   type ProjectState,
-  type ProjectStatus,
   parkedResults,
-  type Readiness,
   resultsOf,
   statusSteps,
-  type TaskResult,
-  type TaskState,
 } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
@@ -32,18 +29,10 @@ import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
 import { cursorAheadProblem, cursorAt, positionOfCursor } from './cursor.js';
-import { type Explanation, explain } from './explain.js';
+import { explain } from './explain.js';
 import { foldContext, foldContextAt } from './fold-context.js';
 import type { EventHistory } from './history.js';
-import {
-  firstNames,
-  LatestItems,
-  limitOf,
-  PAGE_CHARS_MAX,
-  PAGE_MAX,
-  type PageQuery,
-  pageOf,
-} from './page.js';
+import { firstNames, LatestItems, limitOf, PAGE_CHARS_MAX, pageOf } from './page.js';
 import type { ReadScheduler } from './read-scheduler.js';
 import { ProjectTallies } from './tallies.js';
 import { edgeDetailsOf, taskStateOf } from './task.js';
@@ -53,20 +42,6 @@ const SUBJECTS_SCANNED_MAX = 20_000;
 const SUBJECTS_PER_STEP = 20;
 /** Number of events a lineage is built from, beside its refused results. */
 const LINEAGE_EVENTS_MAX = 10_000;
-
-export interface ProjectEntry {
-  project_id: string;
-  position: number;
-  last_updated: string | null;
-}
-
-export interface TaskFilter {
-  phase?: 'OPEN' | 'COMPLETED';
-  readiness?: Readiness;
-  track?: string;
-  after?: string;
-  limit?: number;
-}
 
 export interface ProjectCounts {
   readonly key: ProjectKey;
@@ -211,7 +186,8 @@ export class Queries {
         return found?.accepted !== true;
       });
       const result = found as TaskResult | undefined;
-      if (result === undefined) return problem('NOT_FOUND', 'There is no result by that id.');
+      if (result === undefined)
+        return problem('NOT_FOUND', 'There is no result with that id. List the results: gen task history.');
       if (result.blob_sha256 === null) return result;
       const bytes = await this.blobs.get(key.tenant_id, result.blob_sha256);
       return bytes === null ? result : { ...result, result_data: parseResultData(bytes) };
@@ -221,7 +197,7 @@ export class Queries {
   async getBlob(tenantId: string, sha256: string): AsyncReply<Uint8Array> {
     const isValidName = tenantProblem(tenantId) === null && /^[0-9a-f]{64}$/.test(sha256);
     const bytes = isValidName ? await this.blobs.get(tenantId, sha256) : null;
-    return bytes ?? problem('NOT_FOUND', 'There is no blob by that hash.');
+    return bytes ?? problem('NOT_FOUND', 'There is no blob with that hash.');
   }
 
   explain(key: ProjectKey, taskId: string): AsyncReply<Explanation> {
@@ -388,16 +364,19 @@ function liveClaims(project: Project): number {
   return count;
 }
 
-/** Null if the data is not strict JSON, which all parsers read alike. The blob itself can still be fetched. */
+/** Null if the data is too large to parse between other work, or not strict JSON. The blob can be fetched as it is. */
 function parseResultData(bytes: Uint8Array): unknown {
+  if (bytes.length > PAGE_CHARS_MAX) return null;
   const read = readStrictJson(Buffer.from(bytes).toString());
   return 'value' in read ? read.value : null;
 }
 
 const tooManyProblem = (path: string): Problem =>
-  problem('INVALID_REQUEST', `${path}: at most ${PAGE_MAX}`, [{ path, message: `at most ${PAGE_MAX}` }]);
+  problem('INVALID_REQUEST', `${path}: expected at most ${PAGE_MAX}`, [
+    { path, message: `expected at most ${PAGE_MAX}` },
+  ]);
 
 const invalidCursorProblem = (): Problem => {
-  const message = 'expected a cursor that this server gave';
+  const message = 'expected a cursor from this server';
   return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
 };

@@ -29,10 +29,7 @@ export class ReadScheduler {
     else {
       const queued = this.waiting.countOf(tenantId);
       if (queued >= this.limits.queued_max) {
-        return problem(
-          'UNAVAILABLE',
-          `${queued} reads of this tenant are waiting. Send this one again later.`,
-        );
+        return problem('UNAVAILABLE', `${queued} reads of this tenant are already queued. Retry later.`);
       }
       await new Promise<void>((resolve) => this.waiting.push(tenantId, resolve));
     }

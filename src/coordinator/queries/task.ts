@@ -1,7 +1,8 @@
 import type { Head } from '../../core/claims/head.js';
+import type { TaskState } from '../../core/contract/tasks.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
-import { type TaskState, taskState } from '../../core/views/index.js';
+import { taskState } from '../../core/views/index.js';
 import { openDependencies } from '../operations/facts.js';
 import type { DecisionView } from '../queue/decision-view.js';
 

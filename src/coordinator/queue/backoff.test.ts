@@ -39,8 +39,9 @@ async function withOutage() {
   return { house: harness, asked: calls, pass: passSeconds, go: setOutage };
 }
 
-describe('background work on a store that does not answer', () => {
-  it('asks it less and less often, once for all projects, and no less often than every ten seconds', async () => {
+describe('background work while the store is unavailable', () => {
+  // req: RCV-005
+  it('retries less and less often, once for all projects, and at least every ten seconds', async () => {
     const { asked: request, pass, go } = await withOutage();
     await pass(1);
     go(true);
@@ -54,7 +55,7 @@ describe('background work on a store that does not answer', () => {
     expect(inSecondMinute).toBeGreaterThanOrEqual(5);
   });
 
-  it('reads what others have committed by itself once the store answers again', async () => {
+  it('reads the commits of other coordinators once the store answers again', async () => {
     const { house: harness, pass, go } = await withOutage();
     const second = await harness.openAnother();
     await second.plans.get(P);
@@ -68,7 +69,8 @@ describe('background work on a store that does not answer', () => {
     expect(moved()).toContain('CLAIM_ACQUIRED');
   });
 
-  it('does not make a command wait: it is refused at once, and one that succeeds ends the pause', async () => {
+  // req: RCV-005
+  it('does not delay commands: they are refused at once, and one that succeeds ends the pause', async () => {
     const { house: harness, asked: request, pass, go } = await withOutage();
     await pass(1);
     go(true);
@@ -95,8 +97,8 @@ async function listening(harness: CoordinatorHarness) {
   return { moved: () => types };
 }
 
-describe('the pause after failures in a row', () => {
-  it('doubles up to ten seconds, and is never less than half of that', () => {
+describe('the pause after consecutive failures', () => {
+  it('doubles up to ten seconds, and jitter shortens it by at most half', () => {
     expect([1, 2, 3, 4, 5, 6, 60].map((failures) => backoffMs(failures, 1))).toEqual([
       500, 1000, 2000, 4000, 8000, 10_000, 10_000,
     ]);

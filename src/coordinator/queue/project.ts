@@ -126,8 +126,19 @@ export class Project implements DecisionSource {
    * decided, because it may have queued for long. The coordinator's own operations use the default caller.
    */
   run<Reply>(operation: Operation<Reply>, caller: Caller = OPEN_CALLER): Promise<Reply | Problem> {
+    return this.state.position === 0 && !caller.may_create_project
+      ? this.runIfCreated(operation, caller)
+      : this.enqueue(operation, caller);
+  }
+
+  private async runIfCreated<Reply>(operation: Operation<Reply>, caller: Caller): Promise<Reply | Problem> {
+    await this.refresh();
+    return this.state.position === 0 ? unknownProjectProblem(this.key) : this.enqueue(operation, caller);
+  }
+
+  private enqueue<Reply>(operation: Operation<Reply>, caller: Caller): Promise<Reply | Problem> {
     if (this.queue.length >= QUEUE_MAX) {
-      return Promise.resolve(problem('UNAVAILABLE', 'Too many commands are waiting. Try again in a moment.'));
+      return Promise.resolve(problem('UNAVAILABLE', 'Too many commands are queued. Retry in a moment.'));
     }
     return new Promise((resolve, reject) => {
       this.queue.push({
@@ -356,7 +367,7 @@ export class Project implements DecisionSource {
     const { request } = outcome;
     if (request.digest !== job.operation.request?.digest) {
       const detail =
-        'This request_id was used before with another body. Use a new request_id for a new command.';
+        'This request_id was already used with another body. Use a new request_id for a new command.';
       return this.resolveJob(job, problem('IDEMPOTENCY_CONFLICT', detail));
     }
     try {
@@ -392,7 +403,7 @@ export class Project implements DecisionSource {
 }
 
 const contentionProblem = (): Problem =>
-  problem('UNAVAILABLE', 'Too many others change the same work at once. Nothing happened; try again.');
+  problem('UNAVAILABLE', 'Too many concurrent changes to the same work. Nothing happened; retry.');
 
 function problemFromError(error: unknown): Problem {
   return (
@@ -403,6 +414,12 @@ function problemFromError(error: unknown): Problem {
 
 /** A broken store's message names files of the server: it is for the operator, not for clients. */
 function describeUncertainty(error: unknown): string {
-  if (error instanceof StoreBroken) return 'the store has stopped, and its operator has to start it again.';
+  if (error instanceof StoreBroken) return 'the store has stopped, and its operator must start it again.';
   return error instanceof Error ? error.message : String(error);
 }
+
+const unknownProjectProblem = ({ project_id }: ProjectKey): Problem =>
+  problem(
+    'NOT_FOUND',
+    `There is no project ${project_id}. Have an admin import its plan first: gen plan import FILE.`,
+  );

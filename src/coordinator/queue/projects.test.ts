@@ -9,7 +9,7 @@ const NAMED = 'nothing-here';
 const names = (harness: CoordinatorHarness) =>
   [...harness.coordinator.queries.projectCounts()].map(({ key }) => key.project_id);
 
-test('a project in which nothing happened is not kept for having been named', async () => {
+test('a project without events is not kept in memory after a request names it', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
   const key = { ...P, project_id: NAMED };
@@ -22,7 +22,7 @@ test('a project in which nothing happened is not kept for having been named', as
   expect(names(harness)).toEqual([]);
 });
 
-test('whoever listens to it hears of the first that happens, and from then on it is kept', async () => {
+test('a listener receives the first event of an empty project, which is kept from then on', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
   const listening = new AbortController();
@@ -36,7 +36,7 @@ test('whoever listens to it hears of the first that happens, and from then on it
   expect(names(harness)).toEqual([P.project_id]);
 });
 
-test('a tenant in a store without a clock gets the margin of that store, whatever store the others are in', async () => {
+test('the clock margin of a store without a clock applies only to the tenants of that store', async () => {
   const world = new ManualEnvironment('2026-01-04T06:00:00.000Z');
   const main = openMemoryStore({ clock: world.clock });
   const own = openMemoryStore({ clock: world.clock });

@@ -1,8 +1,7 @@
 import { type ClaimEventKind, claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Decision } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
-import { permitHeldUntilMs } from '../../core/claims/lease.js';
-import { needsPermit } from '../../core/claims/permit.js';
+import { needsPermit, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { type EventDraft, isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import type { RecordHead } from '../../core/record.js';
 import { evolveRecord } from '../../core/record.js';

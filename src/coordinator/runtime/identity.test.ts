@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { systemEnvironment } from './environment.js';
 import { newEventId, textDigest } from './identity.js';
 
-it('tells bodies apart by their length and their CRC, both in base 36, as every log there is has them', () => {
+it('digests a text as its length and its CRC in base 36, as in existing logs', () => {
   for (let number = 0; number < 5000; number += 1) {
     const text = `ü${number}`;
     expect(textDigest(text)).toBe(`${text.length.toString(36)}-${crc32(text).toString(36)}`);
@@ -12,7 +12,8 @@ it('tells bodies apart by their length and their CRC, both in base 36, as every 
   expect(textDigest('')).toBe('0-0');
 });
 
-it('names events by the time and by chance, as UUIDs of version 7', () => {
+// req: EVT-002
+it('creates event ids as version 7 UUIDs from the time and random bytes', () => {
   for (let number = 0; number < 100; number += 1) {
     const random = Uint8Array.from({ length: 16 }, (_, at) => (number * 31 + at * 57) & 255);
     const environment = { ...systemEnvironment, randomBytes: () => random };

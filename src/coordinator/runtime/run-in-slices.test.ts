@@ -7,7 +7,7 @@ function* steps(count: number): StepGenerator<string> {
   return 'done';
 }
 
-it('lets others run whenever a slice is over, and not before', async () => {
+it('yields to the event loop after each slice, and not before', async () => {
   let nowMs = 0;
   let breaths = 0;
   const monotonicMs = () => {

@@ -1,3 +1,5 @@
+import { type ApiKey, type CreatedApiKey, keyBody } from '../../core/contract/keys.js';
+import type { PageQuery } from '../../core/contract/schema.js';
 import { keyIdSchema } from '../../core/ids.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 import { KeyRing } from '../authentication/key-ring.js';
@@ -10,10 +12,9 @@ import {
   unknownKeyProblem,
 } from '../operations/keys.js';
 import { parseBody } from '../operations/parse-body.js';
-import { type PageQuery, pageOf } from '../queries/page.js';
+import { pageOf } from '../queries/page.js';
 import { catchStoreErrors, type Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
-import * as wire from '../wire/index.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
 
@@ -29,11 +30,11 @@ export class KeyService {
     return KeyRing.open(this.projects);
   }
 
-  async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.CreatedApiKey> {
-    const read = parseBody(wire.keyBody, body);
+  async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<CreatedApiKey> {
+    const read = parseBody(keyBody, body);
     if (isProblem(read)) return read;
     if (read.role === 'operator' && !scope.platform) {
-      return problem('FORBIDDEN', 'A key of role operator is made by an operator.');
+      return problem('FORBIDDEN', 'Only an operator can create a key with role operator.');
     }
     return this.withKeyRing(scope, async ({ project }) =>
       project.store.capabilities.untrusted_files === 'secret'
@@ -43,10 +44,7 @@ export class KeyService {
   }
 
   /** Keys in order of creation. */
-  list(
-    scope: KeyScope,
-    query: PageQuery = {},
-  ): AsyncReply<{ keys: readonly wire.ApiKey[]; next: string | null }> {
+  list(scope: KeyScope, query: PageQuery = {}): AsyncReply<{ keys: readonly ApiKey[]; next: string | null }> {
     return this.withKeyRing(scope, async (ring) => {
       await ring.project.refresh();
       const { items, next } = pageOf(ring.list(scope), (key) => key.created_at + key.key_id, query);
@@ -54,7 +52,7 @@ export class KeyService {
     });
   }
 
-  async revoke(scope: KeyScope, keyId: string, caller = OPEN_CALLER): AsyncReply<wire.ApiKey> {
+  async revoke(scope: KeyScope, keyId: string, caller = OPEN_CALLER): AsyncReply<ApiKey> {
     if (!keyIdSchema.safeParse(keyId).success) return unknownKeyProblem();
     return this.withKeyRing(scope, ({ project, isTrusted }) =>
       project.run(new RevokeKeyOperation(scope, keyId, caller, isTrusted), caller),
@@ -65,7 +63,7 @@ export class KeyService {
    * Binds legacy keys, then makes unbound keys invalid. Refused for a log that others may have written, because its
    * unbound keys may come from anywhere. Repeated after an interruption, it continues.
    */
-  bind(caller = OPEN_CALLER): AsyncReply<{ keys: readonly wire.ApiKey[] }> {
+  bind(caller = OPEN_CALLER): AsyncReply<{ keys: readonly ApiKey[] }> {
     return catchStoreErrors(async () => {
       const ring = await this.openKeyRing();
       const { project } = ring;
@@ -91,11 +89,11 @@ export class KeyService {
 const unusableKeyProblem = (): Problem =>
   problem(
     'FORBIDDEN',
-    'Git tracks the secret or the key log of this store, so no key works here. gen verify shows the commands that end this.',
+    'Git tracks the secret or the key log of this store, so no key is valid here. Run gen verify: it lists the commands that fix this.',
   );
 
 const notBindableProblem = (): Problem =>
   problem(
     'FORBIDDEN',
-    'This log is in a repository, so its unbound keys may have been made anywhere. Create new ones: gen key create.',
+    'This log is in a repository, so its unbound keys may come from anywhere. Create new keys: gen key create.',
   );

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { PlanInput, PlanResult } from '../../core/contract/plan.js';
+import { mutationFields } from '../../core/contract/schema.js';
 import {
   locateInSourceMap,
   type ParsedPlanDocument,
-  type PlanInput,
   readPlanDocument,
   readTaskItems,
   renderPlan,
@@ -15,13 +16,7 @@ import { type DocumentReader, LARGE_YAML_CHARS } from '../documents/documents.js
 import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
 import { JsonText } from '../documents/json-text.js';
 import { parseBody } from '../operations/parse-body.js';
-import {
-  PlanOperation,
-  type PlanProposal,
-  type PlanRequest,
-  type PlanResult,
-  planVersionOf,
-} from '../operations/plan.js';
+import { PlanOperation, type PlanProposal, type PlanRequest, planVersionOf } from '../operations/plan.js';
 import { InvalidPlanProposal, PlanAdditions, PlanReplacement } from '../operations/plan-proposals.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import type { Project } from '../queue/project.js';
@@ -29,7 +24,6 @@ import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { mutationFields } from '../wire/bodies.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
 import { scopeProblem } from '../wire/scope.js';
 
@@ -160,7 +154,7 @@ export class PlanService {
           validTaskItems(await runInSlices(listFromChunks(document.pieces), this.environment)),
         );
       default:
-        throw new Error(`a plan was read as ${document.kind}`);
+        throw new Error(`expected a plan, got ${document.kind}`);
     }
   }
 

@@ -1,29 +1,32 @@
+import type { TaskClaim } from '../../core/contract/claims.js';
+import type { PageQuery } from '../../core/contract/schema.js';
+import {
+  PUBLIC_KEY_MESSAGE,
+  publicKey,
+  type SessionMemory,
+  type SessionRecord,
+  type SessionResult,
+  sessionBody,
+} from '../../core/contract/sessions.js';
 import { sessionIdSchema } from '../../core/ids.js';
 import { opensSessionFor } from '../../core/sessions.js';
 import { sessionIdOf } from '../../core/subject.js';
-import {
-  emptySession,
-  evolveSession,
-  progressSteps,
-  type SessionMemory,
-  sessionMemory,
-  type TaskClaim,
-} from '../../core/views/index.js';
+import { emptySession, evolveSession, progressSteps, sessionMemory } from '../../core/views/index.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
+import { isPublicKey } from '../authentication/public-key.js';
 import { HolderOperation } from '../operations/holder.js';
 import { parseBody } from '../operations/parse-body.js';
 import { releaseResult } from '../operations/render.js';
 import {
   CloseSessionOperation,
   OpenSessionOperation,
-  type SessionRecord,
-  type SessionResult,
   sessionRecord,
+  unknownSessionProblem,
 } from '../operations/session.js';
 import { requestKeyOf } from '../operations/shared.js';
 import { foldContext } from '../queries/fold-context.js';
 import type { EventHistory } from '../queries/history.js';
-import { firstNames, limitOf, type PageQuery } from '../queries/page.js';
+import { firstNames, limitOf } from '../queries/page.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import { taskStateOf } from '../queries/task.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -31,8 +34,12 @@ import type { Project } from '../queue/project.js';
 import { catchStoreErrors, type Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import * as wire from '../wire/index.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+
+/** The contract checks the form of a public key; here it must be a point of the curve too. */
+const openSessionBody = sessionBody.extend({
+  public_key: publicKey.refine(isPublicKey, PUBLIC_KEY_MESSAGE).optional(),
+});
 
 /** Opens, closes and lists sessions, and reads their memory. One session may work in many projects. */
 export class SessionService {
@@ -44,7 +51,7 @@ export class SessionService {
   ) {}
 
   async open(tenant_id: string, body: unknown, caller = OPEN_CALLER): AsyncReply<SessionResult> {
-    const read = parseBody(wire.sessionBody, body);
+    const read = parseBody(openSessionBody, body);
     if (isProblem(read)) return read;
     const { user_id = caller.user_id, project_id, public_key = null } = read;
     if (!opensSessionFor(user_id, caller)) return otherUserProblem(caller);
@@ -71,9 +78,9 @@ export class SessionService {
           closeInProject(project, sessionId, caller),
         );
         // If closing fails in one project, fail the whole call: repeating it closes the remaining ones.
-        if (!isProblem(reply)) closed = reply.success ? reply : closed;
+        if (!isProblem(reply)) closed = reply;
         else if (reply.problem === 'FORBIDDEN') forbidden = reply;
-        else return reply;
+        else if (reply.problem !== 'NOT_FOUND') return reply;
       }
       return closed ?? forbidden ?? unknownSessionProblem();
     });
@@ -180,7 +187,7 @@ async function closeInProject(
   caller: Caller,
 ): AsyncReply<SessionResult> {
   const closed = await project.run(new CloseSessionOperation(session_id, caller), caller);
-  if (isProblem(closed) || !closed.success) return closed;
+  if (isProblem(closed)) return closed;
   for (const subject of [...(project.state.bySession.get(session_id) ?? [])]) {
     const { generation } = project.view().head(subject);
     const handle = { generation, session_id, claim_id: null };
@@ -193,8 +200,8 @@ async function closeInProject(
 function otherUserProblem({ user_id }: Caller): Problem {
   const message =
     user_id === null
-      ? 'this credential stands for no user, so leave it out; only an admin opens a session for another user'
-      : `expected ${user_id}, the user of this credential, or nothing; only an admin opens a session for another user`;
+      ? 'this credential has no user, so omit user_id; only an admin can open a session for another user'
+      : `expected ${user_id}, the user of this credential, or no user_id; only an admin can open a session for another user`;
   return problem('FORBIDDEN', `user_id: ${message}`, [{ path: 'user_id', message }]);
 }
 
@@ -223,5 +230,3 @@ function splitCursor(after: string): [string, string] {
   const slash = after.indexOf('/');
   return slash < 0 ? [after, ''] : [after.slice(0, slash), after.slice(slash + 1)];
 }
-
-const unknownSessionProblem = (): Problem => problem('NOT_FOUND', 'There is no session by that id.');

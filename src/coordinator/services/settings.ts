@@ -1,4 +1,6 @@
 import type { Limits, Policy } from '../../core/claims/policy.js';
+import { type ConfigureResult, configureBody } from '../../core/contract/methodology.js';
+import { limitsBody, type PolicyBody, policyBody } from '../../core/contract/settings.js';
 import { projectIdSchema } from '../../core/ids.js';
 import { changedFeatures } from '../../core/methodology/definition/config-diff.js';
 import type { FeatureVector } from '../../core/methodology/definition/methodology.js';
@@ -20,7 +22,6 @@ import type { Project } from '../queue/project.js';
 import { catchStoreErrors, type Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import * as wire from '../wire/index.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
 
@@ -37,7 +38,7 @@ export class SettingsService {
   }
 
   async putPolicy(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<Policy> {
-    const read = parseBody(wire.policyBody, body);
+    const read = parseBody(policyBody, body);
     if (isProblem(read)) return read;
     const changed = (policy: Policy): Policy => applyPolicyChanges(policy, read);
     return this.projects.withProject(scope, (project) =>
@@ -65,7 +66,7 @@ export class SettingsService {
   }
 
   async putLimits(tenantId: string, body: unknown, caller = OPEN_CALLER): AsyncReply<Limits> {
-    const read = parseBody(wire.limitsBody, body);
+    const read = parseBody(limitsBody, body);
     if (isProblem(read)) return read;
     const fault = tenantProblem(tenantId);
     if (fault !== null) return fault;
@@ -79,8 +80,8 @@ export class SettingsService {
   }
 
   /** Configures the project from the files of its workspace. */
-  async configure(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<wire.ConfigureResult> {
-    const read = parseBody(wire.configureBody, body);
+  async configure(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ConfigureResult> {
+    const read = parseBody(configureBody, body);
     if (isProblem(read)) return read;
     const { files, request_id } = read;
     return this.configureFromJob(
@@ -92,11 +93,7 @@ export class SettingsService {
   }
 
   /** The same for a whole body as unparsed text, which also names the project. */
-  async configureText(
-    tenant_id: string,
-    body: JsonText,
-    caller = OPEN_CALLER,
-  ): AsyncReply<wire.ConfigureResult> {
+  async configureText(tenant_id: string, body: JsonText, caller = OPEN_CALLER): AsyncReply<ConfigureResult> {
     const document = await this.documentReader.read(tenant_id, { kind: 'files', text: body.text });
     if (isProblem(document)) return document;
     if (document.kind === 'malformed') return malformedProblem(document.fault);
@@ -112,7 +109,7 @@ export class SettingsService {
     job: DocumentJob,
     requestFields: { request_id: string | undefined },
     caller: Caller,
-  ): AsyncReply<wire.ConfigureResult> {
+  ): AsyncReply<ConfigureResult> {
     const document = await this.documentReader.read(scope.tenant_id, job);
     return isProblem(document) ? document : this.applyDocument(scope, document, requestFields, caller);
   }
@@ -122,9 +119,9 @@ export class SettingsService {
     document: ParsedDocument,
     { request_id }: { request_id: string | undefined },
     caller: Caller,
-  ): AsyncReply<wire.ConfigureResult> {
+  ): AsyncReply<ConfigureResult> {
     if (document.kind === 'methodology_faults') return invalidMethodologyProblem(document.faults);
-    if (document.kind !== 'methodology') throw new Error(`files were read as ${document.kind}`);
+    if (document.kind !== 'methodology') throw new Error(`expected a methodology, got ${document.kind}`);
     const { methodology, warnings, digest } = document;
     const features = await runInSlices(listFromChunks<FeatureVector>(document.pieces), this.environment);
     return this.projects.withProject(scope, async (project) => {
@@ -145,9 +142,9 @@ export class SettingsService {
 const malformedProblem = (fault: string): Problem =>
   problem('INVALID_REQUEST', `body: ${fault}`, [{ path: '', message: fault }]);
 
-const configureExtraFields = wire.configureBody.omit({ files: true }).extend({ project_id: projectIdSchema });
+const configureExtraFields = configureBody.omit({ files: true }).extend({ project_id: projectIdSchema });
 
-function applyPolicyChanges(policy: Policy, changes: wire.PolicyBody): Policy {
+function applyPolicyChanges(policy: Policy, changes: PolicyBody): Policy {
   const { request_id: _, signature: __, stale_policy, ...rest } = changes;
   const stalePolicyChange =
     typeof stale_policy === 'string' ? { task: stale_policy, edge: stale_policy } : stale_policy;
@@ -159,7 +156,7 @@ async function configureInParts(
   project: Project,
   configuration: ConfigureRequest,
   caller: Caller,
-): AsyncReply<wire.ConfigureResult> {
+): AsyncReply<ConfigureResult> {
   let changed = 0;
   for (let part = 0; ; part += 1) {
     const request_id =

@@ -11,7 +11,7 @@ const iteration = (iteration: number) => ({
   payload: { iteration, status: 'iterating' },
 });
 
-forEachStore('telling a step of the methodology', (open) => {
+forEachStore('appending a methodology event', (open) => {
   async function begin() {
     const harness = await open();
     await harness.plan(planOf(A));
@@ -22,7 +22,7 @@ forEachStore('telling a step of the methodology', (open) => {
     };
   }
 
-  test('what nobody holds anybody may tell of, and it is in the log with its subject', async () => {
+  test('is open to anyone while nobody holds the subject, and records the subject', async () => {
     const { house: harness, coordinator } = await begin();
     const reply = await coordinator.appendEvent(P, { ...iteration(1), ...EDGE });
     expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
@@ -35,7 +35,7 @@ forEachStore('telling a step of the methodology', (open) => {
     });
   });
 
-  test('of what somebody holds only the holder may tell, under its generation', async () => {
+  test('is restricted to the holder of a held subject, under its generation', async () => {
     const { coordinator, alpha } = await begin();
     const { claim } = await alpha.claims(A);
     const told = { ...iteration(1), task_id: A };
@@ -55,7 +55,7 @@ forEachStore('telling a step of the methodology', (open) => {
     expect(await coordinator.appendEvent(P, bare, closed)).toMatchObject({ reason: 'SESSION_MISMATCH' });
   });
 
-  test('told twice under one request id, it happened once', async () => {
+  test('takes effect once when it is repeated with the same request id', async () => {
     const { house: harness, coordinator } = await begin();
     const body = { ...iteration(1), request_id: 'r1' };
     const first = await coordinator.appendEvent(P, body);
@@ -66,7 +66,7 @@ forEachStore('telling a step of the methodology', (open) => {
     expect(reply).toHaveLength(1);
   });
 
-  test('told twice under its own id, it happened once, whoever tells it', async () => {
+  test('takes effect once per event id, whoever appends it', async () => {
     const { house: harness, coordinator } = await begin();
     const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
     const occurred_at = '2026-01-03T10:00:00.000Z';
@@ -84,14 +84,14 @@ forEachStore('telling a step of the methodology', (open) => {
     expect(reply).toMatchObject([{ event_id, payload: { iteration: 1, occurred_at } }]);
   });
 
-  test('an id of the kind that refusals are written under is not taken from anybody', async () => {
+  test('is refused with an event id of the version reserved for the coordinator', async () => {
     const { coordinator } = await begin();
     const event_id = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
     const reply = await coordinator.appendEvent(P, { ...iteration(1), event_id });
     expect(reply).toMatchObject({ problem: 'INVALID_REQUEST', faults: [{ path: 'event_id' }] });
   });
 
-  test('what a command writes cannot be told, nor what the catalogue does not know', async () => {
+  test('is refused for events that commands write, and for invalid events', async () => {
     const { house: harness, coordinator } = await begin();
     const before = (await harness.events()).length;
     const request = async (body: object) => {

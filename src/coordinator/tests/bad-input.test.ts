@@ -44,7 +44,7 @@ forEachStore('bad input', (open) => {
   ];
 
   test.each(Object.entries(BODY_ENDPOINTS))(
-    'to %s is refused by name and changes nothing',
+    'to %s is refused with a short message and changes nothing',
     async (name, door) => {
       const harness = await begin();
       const before = await positions(harness);
@@ -61,7 +61,7 @@ forEachStore('bad input', (open) => {
   );
 
   test.each(Object.entries(BODY_ENDPOINTS))(
-    '%s refuses a tenant or project that is no name',
+    'to %s with an invalid tenant or project name is refused',
     async (_name, door) => {
       const harness = await begin();
       for (const tenant_id of ['', '..', '../acme', 'a/b', '__proto__', '.', MEGABYTE, 'a\0b']) {
@@ -71,7 +71,7 @@ forEachStore('bad input', (open) => {
     },
   );
 
-  test('is told in words for people', async () => {
+  test('is reported in a readable message that names the field', async () => {
     const { coordinator } = await begin();
     const request = { task_id: A, session_id: 's1' };
     const said = async (body: object) => {
@@ -83,7 +83,7 @@ forEachStore('bad input', (open) => {
     expect(await said({ ...request, agent_id: 'a', session_id: '!' })).toMatch(/: a session_id starts with/);
   });
 
-  test('items of a batch are refused one by one', async () => {
+  test('in a batch is refused item by item', async () => {
     const harness = await begin();
     const before = await positions(harness);
     const items = [null, 7, {}, PROTO, { ...handle, extra: 1 }];
@@ -108,7 +108,7 @@ forEachStore('bad input', (open) => {
     }
   });
 
-  test('names that are none are refused by every question', async () => {
+  test('invalid names are refused by every query', async () => {
     const harness = await begin();
     const { queries } = harness.coordinator;
     for (const taskId of [
@@ -148,7 +148,7 @@ forEachStore('bad input', (open) => {
     }
   });
 
-  test('a tenant that is no name has nothing, and takes nothing', async () => {
+  test('an invalid tenant, hash or session name finds nothing and stores nothing', async () => {
     const { coordinator } = await begin();
     const bytes = new Uint8Array(1);
     for (const tenant of ['', '..', '../acme', '__proto__', MEGABYTE]) {
@@ -168,7 +168,7 @@ forEachStore('bad input', (open) => {
     }
   });
 
-  test('plans that are none are refused with what is wrong, with and without a request id', async () => {
+  test('invalid plans are refused with their faults, with and without a request id', async () => {
     const harness = await begin();
     const before = await positions(harness);
     const plans = [
@@ -219,7 +219,7 @@ forEachStore('bad input', (open) => {
     expect(await positions(harness)).toEqual(before);
   });
 
-  test('another tenant’s work, sessions and handles are as if they were not there', async () => {
+  test('the work, sessions and handles of another tenant are not visible', async () => {
     const harness = await begin();
     const theirs = { tenant_id: 'other', project_id: 'shop' };
     const { coordinator } = harness;

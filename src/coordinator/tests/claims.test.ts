@@ -18,7 +18,8 @@ forEachStore('claims', (open) => {
     };
   }
 
-  test('a lease lasts 300 seconds unless the claim says otherwise', async () => {
+  // req: LSE-001
+  test('a lease lasts 300 seconds unless the claim requests another duration', async () => {
     const { alpha } = await begin();
     expect((await alpha.claims(A)).claim).toMatchObject({
       lease_duration_seconds: 300,
@@ -30,7 +31,8 @@ forEachStore('claims', (open) => {
     });
   });
 
-  test('a claim is refused by the state of the work, each time with its own code and the next step', async () => {
+  // req: CLM-003, PLN-010
+  test('a claim is refused with a code for the state of the task, and with the next step', async () => {
     const { alpha, beta } = await begin();
     await alpha.claims(A);
     expect(await beta.claims(C)).toMatchObject({ reason: 'DENIED_DEPENDENCIES', waiting_for: [A] });
@@ -48,7 +50,8 @@ forEachStore('claims', (open) => {
     expect((await beta.claims(C)).reason).toBe('GRANTED');
   });
 
-  test('metadata and role travel with the claim', async () => {
+  // req: CLM-009
+  test('metadata and role are stored with the claim', async () => {
     const { alpha, house: harness } = await begin();
     const { claim } = await alpha.claims(A, { metadata: { branch: 'x' }, agent_role: 'architect' });
     expect(claim?.metadata).toEqual({ branch: 'x' });
@@ -56,7 +59,8 @@ forEachStore('claims', (open) => {
     expect(granted).toMatchObject({ agent_role: 'architect', payload: { metadata: { branch: 'x' } } });
   });
 
-  test('renew answers NO_CLAIM, GENERATION_MISMATCH, SESSION_MISMATCH and ALREADY_EXPIRED', async () => {
+  // req: LSE-004, LSE-005, LSE-006, LSE-007
+  test('renew returns NO_CLAIM, GENERATION_MISMATCH, SESSION_MISMATCH and ALREADY_EXPIRED', async () => {
     const { alpha, house: harness, coordinator } = await begin();
     const bare = { task_id: A, session_id: 's1', expected_generation: 1 };
     const refusal = (reason: string) => ({
@@ -78,7 +82,7 @@ forEachStore('claims', (open) => {
     expect(await alpha.renews(A)).toEqual(refusal('NO_CLAIM'));
   });
 
-  test('a renewal may ask for another lease and never shortens what was granted', async () => {
+  test('a renewal can request another duration and never shortens the lease', async () => {
     const { alpha } = await begin();
     await alpha.claims(A);
     expect((await alpha.renews(A, { lease_duration_seconds: 30 })).new_expiry).toBe(
@@ -89,7 +93,8 @@ forEachStore('claims', (open) => {
     );
   });
 
-  test('release frees the task at once, and a second release is the same release', async () => {
+  // req: CLM-005, CLM-006
+  test('release frees the task at once, and a second release has no further effect', async () => {
     const { alpha, beta, house: harness } = await begin();
     await alpha.claims(A);
     expect(await alpha.releases(A, { expected_generation: 2 })).toMatchObject({
@@ -104,7 +109,8 @@ forEachStore('claims', (open) => {
     expect(await alpha.releases(A)).toMatchObject({ reason: 'GENERATION_MISMATCH' });
   });
 
-  test('submit answers every refusal of the contract, in the order of its rules', async () => {
+  // req: CLK-009, RES-002, RES-003, RES-004, RES-010
+  test('submit returns every refusal code of the contract, in the order of its rules', async () => {
     const { alpha, beta, coordinator } = await begin();
     const never = { task_id: A, session_id: 's1', generation: 1, result_data: 1 };
     expect(await coordinator.submitResult(P, never)).toMatchObject({
@@ -134,7 +140,8 @@ forEachStore('claims', (open) => {
     expect(await beta.submits(A, 'two')).toMatchObject({ reason: 'TASK_ALREADY_COMPLETED', work_lost: true });
   });
 
-  test('the winner’s repeated submission is success, once', async () => {
+  // req: RCV-006, RES-005
+  test('the accepted submission succeeds when repeated, and is recorded once', async () => {
     const { alpha, house: harness } = await begin();
     await alpha.claims(A);
     const first = await alpha.submits(A, { b: 1, a: [2] });
@@ -143,7 +150,7 @@ forEachStore('claims', (open) => {
     expect(await harness.position()).toBe(position);
   });
 
-  test('after expiry the last holder’s result is late and counts, unless the project is strict', async () => {
+  test('the last holder’s result after expiry is accepted as late unless late_submit is reject', async () => {
     const { alpha, house: harness, coordinator } = await begin();
     await alpha.claims(A);
     await alpha.claims(B);
@@ -158,7 +165,7 @@ forEachStore('claims', (open) => {
     });
   });
 
-  test('where keys are required a handle without its claim id opens nothing', async () => {
+  test('a handle without its claim id is refused if keys are required', async () => {
     const { alpha, coordinator, house: harness } = await begin();
     await alpha.claims(A);
     const position = await harness.position();
@@ -171,7 +178,8 @@ forEachStore('claims', (open) => {
     });
   });
 
-  test('a partial batch gives each claim its own fate, in the order asked', async () => {
+  // req: CLM-010
+  test('a partial batch decides each claim separately, in the order of the request', async () => {
     const { alpha, beta } = await begin();
     await beta.claims(B);
     const results = await alpha.claimsBatch([A, B, C, 'Z-001-none', A]);
@@ -184,7 +192,7 @@ forEachStore('claims', (open) => {
     ]);
   });
 
-  test('an all_or_nothing batch grants everything', async () => {
+  test('an all_or_nothing batch grants every claim', async () => {
     const { alpha, house: harness } = await begin();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
     expect(results.map((reply) => reply.claim?.generation)).toEqual([1, 1]);
@@ -193,7 +201,7 @@ forEachStore('claims', (open) => {
     expect((await alpha.renews(B)).success).toBe(true);
   });
 
-  test('an all_or_nothing batch grants nothing when one of it is refused', async () => {
+  test('an all_or_nothing batch grants nothing when one claim is refused', async () => {
     const { alpha, beta, house: harness, queries } = await begin();
     await beta.claims(B);
     const position = await harness.position();
@@ -204,7 +212,7 @@ forEachStore('claims', (open) => {
     expect((await beta.claims(A)).claim?.generation).toBe(1);
   });
 
-  test('an all_or_nothing batch that would pass a limit grants nothing', async () => {
+  test('an all_or_nothing batch that would exceed a limit grants nothing', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 2 } });
     await harness.plan(planOf(A, B, C));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -217,7 +225,7 @@ forEachStore('claims', (open) => {
     );
   });
 
-  test('renew, release and submit take lists, each item with its own fate', async () => {
+  test('renew, release and submit accept lists, and decide each item separately', async () => {
     const { alpha, coordinator } = await begin();
     await alpha.claimsBatch([A, B]);
     const wrong = { ...alpha.expectedHandle(B), expected_generation: 7 };
@@ -237,7 +245,8 @@ forEachStore('claims', (open) => {
     expect(unwrap(released).results).toMatchObject([{ reason: 'NO_CLAIM' }, { reason: 'RELEASED' }]);
   });
 
-  test('of forty agents that want one task at once exactly one is granted it', async () => {
+  // req: CLK-007, CLM-004
+  test('exactly one of forty concurrent claims of one task is granted', async () => {
     const { house: harness, queries } = await begin();
     const agents = Array.from({ length: 40 }, (_, at) => new HarnessAgent(harness, `agent-${at}`, `s-${at}`));
     const replies = await Promise.all(agents.map((agent) => agent.claims(A)));
@@ -245,7 +254,8 @@ forEachStore('claims', (open) => {
     expect(unwrap(await queries.getTaskState(P, A)).generation).toBe(1);
   });
 
-  test('the claims of a session are found wherever it works, and an expired one is none', async () => {
+  // req: SES-008
+  test('the claims of a session are listed across projects, without expired ones', async () => {
     const { alpha, house: harness } = await begin();
     const other = { tenant_id: 'acme', project_id: 'app' };
     await harness.plan(planOf(A), other);
@@ -260,7 +270,7 @@ forEachStore('claims', (open) => {
     expect(await ids()).toEqual([`shop/${B}`]);
   });
 
-  test('tasks are listed in pages and by phase, readiness and track', async () => {
+  test('tasks are listed in pages and filtered by phase, readiness and track', async () => {
     const { alpha, queries } = await begin();
     await alpha.claims(A);
     const ids = async (filter: Parameters<typeof queries.listTasks>[1]) =>

@@ -14,7 +14,8 @@ forEachStore('configuring a project', (open) => {
     return { house: harness, configure, types };
   }
 
-  test('writes what the files say into records, once, and says that the project has begun', async () => {
+  // req: EVT-017
+  test('writes the files into records once, and records that the project is initialised', async () => {
     const { house: harness, configure, types } = await begin();
     expect(await configure()).toMatchObject({
       success: true,
@@ -32,7 +33,7 @@ forEachStore('configuring a project', (open) => {
     expect(events.flatMap((event) => judge.checkEvent(event))).toEqual([]);
   });
 
-  test('said again writes nothing, also by another coordinator and after a restart', async () => {
+  test('writes nothing when repeated, also by another coordinator and after a restart', async () => {
     const { house: harness, configure, types } = await begin();
     await configure();
     const before = await types();
@@ -42,7 +43,7 @@ forEachStore('configuring a project', (open) => {
     expect(await types()).toEqual(before);
   });
 
-  test('writes only the features that changed, and keeps those that are gone', async () => {
+  test('writes only the features that changed, and keeps features whose files are gone', async () => {
     const { house: harness, configure, types } = await begin();
     await configure();
     const { 'features/active/REQ-F-D.yml': _, ...rest } = FILES;
@@ -53,7 +54,7 @@ forEachStore('configuring a project', (open) => {
     expect(await alpha.claims('REQ-F-D#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
 
-  test('takes more features than one unit holds, and a repeated request is one request', async () => {
+  test('accepts more features than fit in a transaction, and a repeated request has one effect', async () => {
     const { house: harness, configure } = await begin();
     const many = Object.fromEntries(
       Array.from({ length: 75 }, (_, n) => [`features/active/REQ-F-M-${n}.yml`, vector(`REQ-F-M-${n}`)]),
@@ -68,7 +69,7 @@ forEachStore('configuring a project', (open) => {
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
   });
 
-  test('of files with faults changes nothing, and says where each is', async () => {
+  test('changes nothing if files have faults, and reports the location of each fault', async () => {
     const { house: harness } = await begin();
     const files = {
       ...FILES,
@@ -83,7 +84,7 @@ forEachStore('configuring a project', (open) => {
     expect(await harness.position()).toBe(0);
   });
 
-  test('what it says of claims is the policy from then on; what an admin says stands until the files change', async () => {
+  test('sets the claim policy, which an admin can override until the files change', async () => {
     const { house: harness, configure } = await begin();
     const { coordinator } = harness;
     const policy = async () => unwrap(await coordinator.settings.getPolicy(P));

@@ -37,7 +37,8 @@ forEachStore('an edge of a configured project', (open) => {
     return { house: harness, coordinator: harness.coordinator, alpha, review, last, sound };
   }
 
-  test('converges by what its checklist asks for, and tells by what', async () => {
+  // req: EVL-002, EVL-005
+  test('converges when its required checks have passed, and records the evidence', async () => {
     const { alpha, last } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const reply = { ...evaluatorReport(), iteration: 3, context_hash: 'sha256:11' };
@@ -56,6 +57,7 @@ forEachStore('an edge of a configured project', (open) => {
     });
   });
 
+  // req: EVL-002
   test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
     const { house: harness, alpha } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
@@ -82,7 +84,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await alpha.submits(EDGE, 'v1', evaluatorReport())).toMatchObject({ accepted: true });
   });
 
-  test('knows no agent as a human that called itself one before the project had roles', async () => {
+  test('does not trust the role human of a claim made before the project had roles', async () => {
     const harness = await open();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
@@ -93,7 +95,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await harness.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
   });
 
-  test('has its files when it has converged: a manifest that cannot be promoted is refused', async () => {
+  test('is refused with a manifest that cannot be promoted', async () => {
     const { alpha, coordinator } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const file = { path: 'a', sha256: sha256('a'), size_bytes: 3, executable: false, base_sha256: null };
@@ -116,7 +118,8 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await submit(files(file))).toMatchObject({ accepted: true });
   });
 
-  test('that asks for a human waits for one, who approves exactly what was submitted', async () => {
+  // req: HUM-001, HUM-002, HUM-004
+  test('that requires a human waits for the approval of exactly what was submitted', async () => {
     const { coordinator, alpha, review, last, sound } = await begin();
     await alpha.claims(SPEC, { agent_role: 'architect' });
     const passed = {
@@ -142,7 +145,8 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await sound()).toEqual([]);
   });
 
-  test('outside the role of its holder is escalated, rejected or warned of, as the project says', async () => {
+  // req: ROL-002
+  test('outside the role of its holder is escalated, rejected or warned about, as configured', async () => {
     const outcome = async (action: string) => {
       const { alpha, last, sound } = await begin({ 'agent_roles.yml': roles(action) });
       await alpha.claims('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
@@ -167,7 +171,8 @@ forEachStore('an edge of a configured project', (open) => {
     });
   });
 
-  test('needs a human where its files are those of the specification, in the body or in a blob', async () => {
+  // req: WSP-004, WSP-005
+  test('needs a human if its files are in the specification, in the body or in a blob', async () => {
     const { house: harness, coordinator, alpha, last } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const changes = manifest('src/a.ts', 'specification/INTENT.md');
@@ -183,7 +188,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect((await last('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
   });
 
-  test('a human may converge whatever it is, save for what a program refuses', async () => {
+  test('can be converged by a human, unless a deterministic check fails', async () => {
     const { alpha } = await begin({ 'agent_roles.yml': roles('reject') });
     await alpha.claims(EDGE, { agent_role: 'human' });
     const changes = manifest('specification/INTENT.md');
@@ -198,7 +203,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await alpha.submits(SPEC, 'mine')).toMatchObject({ reason: 'ACCEPTED' });
   });
 
-  test('nobody passes for a human who may not review', async () => {
+  test('cannot be claimed as human without a credential that may review', async () => {
     const { coordinator, alpha } = await begin({ 'agent_roles.yml': roles('reject') });
     const agent = { ...OPEN_CALLER, may_review: false };
     const claim = { task_id: EDGE, agent_id: 'alpha', session_id: 's1', agent_role: 'human' };
@@ -220,7 +225,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test.each(['Human', 'HUMAN', ' human', 'human\u200b', 'admin', '__proto__'])(
-    'the role %j is nobody’s',
+    'is not converged in the role %j',
     async (agent_role) => {
       const { coordinator } = await begin({ 'agent_roles.yml': roles('reject') });
       const agent = { ...OPEN_CALLER, may_review: false, claim_id_optional: true };
@@ -232,7 +237,7 @@ forEachStore('an edge of a configured project', (open) => {
     },
   );
 
-  test('keeps the role of its grant, whatever its holder tells on the way', async () => {
+  test('keeps the role of its grant, whatever events its holder appends', async () => {
     const { coordinator, alpha } = await begin({ 'agent_roles.yml': roles('reject') });
     await alpha.claims(EDGE, { agent_role: 'tester' });
     await alpha.claims(EDGE, { agent_role: 'architect' });
@@ -255,7 +260,7 @@ forEachStore('an edge of a configured project', (open) => {
     });
   });
 
-  test('parked work is adopted with the checks it was submitted with, and not without', async () => {
+  test('is adopted from a parked result only if its submitted checks have passed', async () => {
     const { coordinator, alpha, last, sound } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const seen = { expected_generation: 1, reason: 'gone' };
@@ -274,7 +279,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await sound()).toEqual([]);
   });
 
-  test('takes evaluators that are well formed, and a task takes none', async () => {
+  test('accepts only well-formed evaluators, and a task accepts none', async () => {
     const { coordinator, alpha } = await begin();
     await alpha.claims(EDGE);
     const request = (more: object) =>

@@ -12,7 +12,7 @@ forEachStore('denials', (open) => {
     return { house: harness, alpha, beta };
   }
 
-  test('of a spinning agent are written once per generation', async () => {
+  test('of an agent that keeps retrying are recorded once per generation', async () => {
     const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
     for (let turn = 0; turn < 20; turn += 1) await beta.claims(A);
@@ -30,7 +30,7 @@ forEachStore('denials', (open) => {
     ]);
   });
 
-  test('of one zombie’s result are written once per result', async () => {
+  test('of a zombie’s submissions are recorded once per result', async () => {
     const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
     harness.advance(301);
@@ -51,7 +51,7 @@ forEachStore('denials', (open) => {
     });
   });
 
-  test('count for the agent that met them', async () => {
+  test('are counted for the agent that was denied', async () => {
     const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
     await beta.claims(A);
@@ -62,7 +62,7 @@ forEachStore('denials', (open) => {
     ]);
   });
 
-  test('keep at most sixteen refused results of one agent', async () => {
+  test('park at most sixteen results of one agent', async () => {
     const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
     harness.advance(301);

@@ -27,7 +27,7 @@ forEachStore('the feed', (open) => {
     }
   }
 
-  test('in pages misses nothing and repeats nothing, across a restart', async () => {
+  test('returns every event exactly once in pages, also across a restart', async () => {
     const { house: harness, alpha } = await begin();
     const seen: number[] = [];
     await alpha.claimsBatch(ids.slice(0, 3));
@@ -41,7 +41,7 @@ forEachStore('the feed', (open) => {
     expect(await readOn(harness, end, [])).toBe(end);
   });
 
-  test('has cursors that say nothing to others, and refuses what is none of its own', async () => {
+  test('has opaque cursors, and refuses invalid ones', async () => {
     const { house: harness } = await begin();
     const { next } = unwrap(await harness.coordinator.feed.page(P));
     expect(next).not.toMatch(/^\d+$/);
@@ -52,7 +52,8 @@ forEachStore('the feed', (open) => {
     }
   });
 
-  test('is narrowed by type, task, agent, session and time', async () => {
+  // req: EVT-007, EVT-008
+  test('is filtered by type, task, agent, session and time', async () => {
     const { house: harness, alpha } = await begin();
     const beta = new HarnessAgent(harness, 'beta', 's2');
     await alpha.claims('A-001-x');
@@ -69,7 +70,8 @@ forEachStore('the feed', (open) => {
     expect(await count({ limit: 1_000_000 })).toBe(6);
   });
 
-  test('followed live tells every event once, and goes on from a cursor after a restart', async () => {
+  // req: PRJ-006
+  test('streams every event once, and continues from a cursor after a restart', async () => {
     const { house: harness, alpha } = await begin();
     const seen: number[] = [];
     let cursor = '';
@@ -91,7 +93,7 @@ forEachStore('the feed', (open) => {
     expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test('stops when nobody listens any more, also while nothing happens', async () => {
+  test('stops when the listener disconnects, also while no event arrives', async () => {
     const { house: harness } = await begin();
     const stop = new AbortController();
     const feed = harness.coordinator.feed.follow(P, '', stop.signal);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { human } from '../../../test/support/agent.js';
 import { CoordinatorHarness, forEachStore, unwrap } from '../../../test/support/coordinator-harness.js';
-import { checkNewEvent } from '../../core/events/index.js';
+import { checkNewEvent } from '../../core/events/catalogue.js';
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
 
 const ACME = { tenant_id: 'acme', platform: false };
@@ -14,7 +14,7 @@ const secretOf = (token: string | null) => /^gck_live_[0-9a-f]{16}_([\w-]{43})$/
 forEachStore('keys', (open) => {
   const eventsOf = (harness: CoordinatorHarness) => harness.store.events(LOG, { after: 0, limit: 100 });
 
-  test('are shown once; the log holds the digest of the secret and its last four characters', async () => {
+  test('are shown once; the log stores the digest of the secret and its last four characters', async () => {
     const harness = await open();
     const body = { role: 'agent', label: 'night shift', user_id: 'alice', request_id: 'r1' };
     const made = unwrap(await harness.coordinator.keys.create(ACME, body, human('admin')));
@@ -44,7 +44,7 @@ forEachStore('keys', (open) => {
     expect((await harness.coordinator.keys.openKeyRing()).find(made.key_id)?.secret_sha256).toBe(digest);
   });
 
-  test('are listed for their own tenant alone, and survive a restart', async () => {
+  test('are listed for their own tenant only, and survive a restart', async () => {
     const harness = await open();
     const { key_id } = unwrap(await harness.coordinator.keys.create(ACME, { role: 'viewer' }));
     await harness.restart();
@@ -55,7 +55,7 @@ forEachStore('keys', (open) => {
     expect((await harness.coordinator.keys.openKeyRing()).hasAnyKey).toBe(true);
   });
 
-  test('stop with their time and with their revocation, and stay known', async () => {
+  test('stop working when they expire or are revoked, and stay listed', async () => {
     const harness = await open();
     const made = unwrap(
       await harness.coordinator.keys.create(ACME, { role: 'agent', expires_in_seconds: 60 }),
@@ -76,7 +76,7 @@ forEachStore('keys', (open) => {
     }
   });
 
-  test('of another tenant are not there to revoke, nor are those of the platform', async () => {
+  test('of another tenant or of the platform cannot be revoked', async () => {
     const { coordinator } = await open();
     const mine = unwrap(await coordinator.keys.create(ACME, { role: 'agent' }));
     const operators = unwrap(await coordinator.keys.create(PLATFORM, { role: 'operator' }));
@@ -95,14 +95,14 @@ forEachStore('keys', (open) => {
     [{ role: 'agent', expires_at: '2026-01-04T06:00:00.000Z' }, 'INVALID_REQUEST'],
     [{ role: 'agent', expires_in_seconds: 5, expires_at: '2027-01-04T06:00:00Z' }, 'INVALID_REQUEST'],
     [{ role: 'agent', secret: 'mine' }, 'INVALID_REQUEST'],
-  ])('are not made of %j', async (body, code) => {
+  ])('are not created from %j', async (body, code) => {
     const harness = await open();
     expect(await harness.coordinator.keys.create(ACME, body)).toMatchObject({ problem: code });
     expect((await harness.coordinator.keys.openKeyRing()).hasAnyKey).toBe(false);
   });
 });
 
-test('a key revoked through one coordinator stops at another that has followed', async () => {
+test('a key revoked through one coordinator is invalid at another that has caught up', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const second = await harness.openAnother();
   const ring = await second.keys.openKeyRing();

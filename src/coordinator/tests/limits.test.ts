@@ -14,6 +14,7 @@ const numbered = (count: number) =>
   Array.from({ length: count }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-work`);
 
 describe('the limits of seed 004 §7.2', () => {
+  // req: LIM-001, LIM-002, LIM-003, LIM-004, LIM-005, LIM-006
   test('have the default values of the seed', () => {
     expect(DEFAULT_LIMITS).toEqual({
       max_concurrent_claims: 100,
@@ -28,6 +29,7 @@ describe('the limits of seed 004 §7.2', () => {
     });
   });
 
+  // req: LIM-001, LIM-002, LIM-003, LIM-004, LIM-005, LIM-006
   test('have the enterprise values of the seed', () => {
     expect(ENTERPRISE_LIMITS).toEqual({
       max_concurrent_claims: 1000,
@@ -44,7 +46,8 @@ describe('the limits of seed 004 §7.2', () => {
 });
 
 forEachStore('limits', (open) => {
-  test('are the defaults until an admin says otherwise, and survive a restart', async () => {
+  // req: LIM-007
+  test('are the defaults until an admin changes them, and survive a restart', async () => {
     const harness = await open();
     expect(await harness.coordinator.settings.getLimits('acme')).toEqual(DEFAULT_LIMITS);
     const reply = await harness.coordinator.settings.putLimits(
@@ -62,6 +65,7 @@ forEachStore('limits', (open) => {
     expect(await harness.coordinator.queries.projectsOf('acme')).toEqual([]);
   });
 
+  // req: LSE-013
   test.each([
     ['default', {}, 30, 3600],
     ['enterprise', ENTERPRISE_LIMITS, 30, 7200],
@@ -83,7 +87,7 @@ forEachStore('limits', (open) => {
     expect(await harness.coordinator.renewLease(P, renewal)).toMatchObject({ problem: 'INVALID_LEASE' });
   });
 
-  test('of claims: the first one too many is refused with the name of the limit, and expiry makes room', async () => {
+  test('of claims refuse one claim too many with the name of the limit, until a claim expires', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 2 } });
     const [one, two, three] = numbered(3) as [string, string, string];
     await harness.plan(planOf(one, two, three));
@@ -105,7 +109,7 @@ forEachStore('limits', (open) => {
     expect((await alpha.claims(one)).reason).toBe('GRANTED');
   });
 
-  test('of claims count suspended and held ones until somebody frees them', async () => {
+  test('of claims count suspended and held claims until they are released', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 2 } });
     const EDGE = 'REQ-F-1#design_code';
     await harness.plan(planOf(A, 'B-001-data'));
@@ -123,7 +127,8 @@ forEachStore('limits', (open) => {
     expect(await harness.store.countPermits('acme', 'claims')).toBe(0);
   });
 
-  test('of claims are never passed by 500 claims at once over the projects of a tenant', async () => {
+  // req: LIM-001
+  test('of claims are not exceeded by 500 concurrent claims across the projects of a tenant', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 123, max_active_sessions: 1000 } });
     const projects = ['p1', 'p2', 'p3', 'p4', 'p5'].map((project_id) => ({ tenant_id: 'acme', project_id }));
     for (const scope of projects) await harness.plan(planOf(...numbered(100)), scope);
@@ -139,7 +144,8 @@ forEachStore('limits', (open) => {
     expect((await new HarnessAgent(harness, 'alpha', 's1', null, other).claims(A)).success).toBe(true);
   });
 
-  test('of sessions: one too many is refused, whether it opens by itself or by its first claim', async () => {
+  // req: LIM-006
+  test('of sessions refuse one too many, whether opened explicitly or by its first claim', async () => {
     const harness = await open({ limits: { max_active_sessions: 2 } });
     const [one, two, three] = numbered(3) as [string, string, string];
     await harness.plan(planOf(one, two, three));
@@ -155,7 +161,7 @@ forEachStore('limits', (open) => {
     expect((await third.claims(three)).success).toBe(true);
   });
 
-  test('of sessions are never passed by many sessions at once', async () => {
+  test('of sessions are not exceeded by concurrent sessions', async () => {
     const harness = await open({ limits: { max_active_sessions: 7 } });
     await harness.plan(planOf(...numbered(60)));
     const replies = await Promise.all(
@@ -165,7 +171,8 @@ forEachStore('limits', (open) => {
     expect(await harness.store.countPermits('acme', 'sessions')).toBe(7);
   });
 
-  test('of generations: a task that has had them all is exhausted', async () => {
+  // req: LIM-003
+  test('of generations refuse a task that has used all of them', async () => {
     const harness = await open({ limits: { max_generations_per_task: 3 } });
     await harness.plan(planOf(A));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -183,7 +190,8 @@ forEachStore('limits', (open) => {
     expect((await alpha.claims(A)).claim?.generation).toBe(4);
   });
 
-  test('of results: a byte too many is refused, the claim stands, and nothing is parked', async () => {
+  // req: LIM-005, RES-009
+  test('of results refuse one byte too many, keep the claim and park nothing', async () => {
     const harness = await open({ limits: { max_result_size_bytes: 100 } });
     await harness.plan(planOf(A));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -200,7 +208,7 @@ forEachStore('limits', (open) => {
 });
 
 describe('limits over two coordinators of one store', () => {
-  test('are never passed by 500 claims at once', async () => {
+  test('are not exceeded by 500 concurrent claims', async () => {
     const harness = await CoordinatorHarness.open('memory', {
       limits: { max_concurrent_claims: 77, max_active_sessions: 1000 },
     });
@@ -215,7 +223,7 @@ describe('limits over two coordinators of one store', () => {
     expect(await harness.store.countPermits('acme', 'claims')).toBe(77);
   });
 
-  test('hold for both once one of them was told', async () => {
+  test('apply to both once they are changed through one of them', async () => {
     const harness = await CoordinatorHarness.open('memory');
     const other = await harness.openAnother();
     await harness.plan(planOf(...numbered(3)));

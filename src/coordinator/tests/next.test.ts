@@ -29,7 +29,8 @@ forEachStore('next', (open) => {
   }
   const taken = async (agent: HarnessAgent, more = {}) => (await agent.next(more)).claim?.task_id;
 
-  test('hands out by priority, then by what unblocks most, then by track and sequence', async () => {
+  // req: RTE-004, RTE-005
+  test('orders tasks by priority, then by how many they unblock, then by track and sequence', async () => {
     const { alpha } = await begin(
       planOf(
         'A-001-plain',
@@ -45,7 +46,8 @@ forEachStore('next', (open) => {
     expect(await alpha.next()).toMatchObject({ success: false, reason: 'NOTHING_READY', claim: null });
   });
 
-  test('prefers the tracks an agent has worked in, then those where nobody else works', async () => {
+  // req: RTE-001, RTE-002
+  test('prefers tracks the agent has worked in, then tracks where nobody else works', async () => {
     const {
       house: harness,
       alpha,
@@ -60,7 +62,7 @@ forEachStore('next', (open) => {
     expect(await taken(beta)).toBe('A-002-x');
   });
 
-  test('says where nothing is left to wait for', async () => {
+  test('reports when there is nothing to wait for', async () => {
     const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
     await alpha.claims('A-001-x');
     expect((await alpha.next({ track: 'A' })).next).toContain('wait_seconds');
@@ -68,18 +70,18 @@ forEachStore('next', (open) => {
     const nothing = { reason: 'NOTHING_READY', waiting_for: [] };
     expect(await alpha.next({ track: 'A' })).toMatchObject({
       ...nothing,
-      next: 'Nothing is left to do in track A: every task is completed. Do not wait.',
+      next: 'Every task in track A is completed. Do not wait.',
     });
     expect(await alpha.next({ track: 'C' })).toMatchObject({
       ...nothing,
-      next: 'There is no task in track C: there is nothing to wait for until somebody adds one.',
+      next: 'There is no task in track C. Do not wait: add one first (gen task add).',
     });
     await alpha.claims('B-001-x');
     await alpha.submits('B-001-x');
-    expect((await alpha.next()).next).toContain('Nothing is left to do in the plan');
+    expect((await alpha.next()).next).toContain('Every task in the plan is completed');
   });
 
-  test('stays in the track it is asked for', async () => {
+  test('stays in the requested track', async () => {
     const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
     expect(await taken(alpha, { track: 'B' })).toBe('B-001-x');
     expect(await alpha.next({ track: 'B' })).toMatchObject({
@@ -88,7 +90,7 @@ forEachStore('next', (open) => {
     });
   });
 
-  test('names what everything waits for when nothing is ready', async () => {
+  test('lists the blocking tasks when nothing is ready', async () => {
     const { alpha, coordinator } = await begin(
       planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x'] }),
     );
@@ -99,7 +101,7 @@ forEachStore('next', (open) => {
     expect(nothing.next).toContain('wait_seconds');
   });
 
-  test('never hands one task to two, however many ask at once', async () => {
+  test('never grants one task to two concurrent callers', async () => {
     const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
     const { house: harness } = await begin(planOf(...ids));
     const agents = Array.from({ length: 40 }, (_, at) => new HarnessAgent(harness, `a-${at}`, `s-${at}`));
@@ -108,7 +110,8 @@ forEachStore('next', (open) => {
     expect(granted.sort()).toEqual(ids);
   });
 
-  test('leaves out full tracks where agents per track are limited, also one’s own', async () => {
+  // req: RTE-003
+  test('skips full tracks if agents per track are limited, also the agent’s own', async () => {
     const { alpha, beta, coordinator } = await begin(
       planOf('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'B-001-x'),
     );
@@ -126,7 +129,7 @@ forEachStore('next', (open) => {
     expect(await taken(alpha)).toBe('B-001-x');
   });
 
-  test('agents per track are never more than the policy says, however many come at once', async () => {
+  test('never exceeds max_agents_per_track under concurrent calls', async () => {
     const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
     const { house: harness, coordinator } = await begin(planOf(...ids, 'B-001-x'));
     unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
@@ -136,7 +139,7 @@ forEachStore('next', (open) => {
     expect(tracks).toEqual(['A', 'A', 'A', 'B']);
   });
 
-  test('waits for a submit that makes work ready', async () => {
+  test('waits for a submission that makes a task ready', async () => {
     const {
       house: harness,
       alpha,
@@ -149,7 +152,7 @@ forEachStore('next', (open) => {
     expect((await waiting).claim?.task_id).toBe('A-002-x');
   });
 
-  test('misses no work that becomes ready in the very batch that found none', async () => {
+  test('does not miss a task that becomes ready in the batch that found none', async () => {
     const {
       house: harness,
       alpha,
@@ -171,7 +174,7 @@ forEachStore('next', (open) => {
     }
   });
 
-  test('waits for a lease to run out, without a sweeper', async () => {
+  test('waits for a lease to expire, without the sweeper', async () => {
     const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x', { lease_duration_seconds: 30 });
     const waiting = beta.next({ wait_seconds: 30 });
@@ -181,7 +184,7 @@ forEachStore('next', (open) => {
     expect((await waiting).claim).toMatchObject({ task_id: 'A-001-x', generation: 2, agent_id: 'beta' });
   });
 
-  test('waits for a pause after an error to end', async () => {
+  test('waits for the backoff after an error to end', async () => {
     const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     await alpha.releases('A-001-x', { reason: 'ERROR', message: 'boom' });
@@ -192,7 +195,7 @@ forEachStore('next', (open) => {
     expect((await waiting).claim?.generation).toBe(2);
   });
 
-  test('gives up when the time is over', async () => {
+  test('returns NOTHING_READY when the wait time is over', async () => {
     const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const waiting = beta.next({ wait_seconds: 2 });
@@ -202,7 +205,7 @@ forEachStore('next', (open) => {
     expect(await waiting).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x'] });
   });
 
-  test('lets nobody wait for a plan that is done', async () => {
+  test('does not wait when the plan is completed', async () => {
     const { alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const waiting = beta.next({ wait_seconds: 30 });
@@ -211,7 +214,7 @@ forEachStore('next', (open) => {
     expect(await beta.next({ wait_seconds: 30 })).toMatchObject({ reason: 'NOTHING_READY' });
   });
 
-  test('gives one of several who wait what has become ready, and lets the others wait on', async () => {
+  test('grants a task that becomes ready to one waiter, and the others keep waiting', async () => {
     const { house: harness, alpha } = await begin(
       planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
     );
@@ -233,7 +236,7 @@ forEachStore('next', (open) => {
     ]);
   });
 
-  test('grants nothing to who is gone, whatever becomes ready', async () => {
+  test('grants nothing to a caller that disconnected', async () => {
     const { house: harness, coordinator, alpha } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const gone = new AbortController();

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
 import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
-import type { OperatorVerb } from '../wire/index.js';
+import type { OperatorVerb } from '../../core/contract/tasks.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
@@ -16,7 +17,7 @@ forEachStore('an operator', (open) => {
     return { house: harness, coordinator, queries: coordinator.queries, alpha, beta, operate };
   }
 
-  test('must name the generation they saw', async () => {
+  test('must name the current generation', async () => {
     const { house: harness, alpha, operate } = await begin();
     await alpha.claims(A);
     const position = await harness.position();
@@ -31,7 +32,7 @@ forEachStore('an operator', (open) => {
     expect(await harness.position()).toBe(position);
   });
 
-  test('cannot touch what is not in the plan', async () => {
+  test('cannot change a task that is not in the plan', async () => {
     const { house: harness, operate } = await begin();
     const position = await harness.position();
     for (const verb of ['force_release', 'reset', 'hold', 'unhold'] as const) {
@@ -40,7 +41,7 @@ forEachStore('an operator', (open) => {
     expect(await harness.position()).toBe(position);
   });
 
-  test('releases a claim by force, and its late result is parked', async () => {
+  test('force-releases a claim, and its late result is parked', async () => {
     const { alpha, beta, operate, queries } = await begin();
     await alpha.claims(A);
     expect(await operate('force_release', A, 1)).toMatchObject({
@@ -58,7 +59,8 @@ forEachStore('an operator', (open) => {
     expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.release_reason).toBe('FORCED');
   });
 
-  test('hands a live claim to another in one step', async () => {
+  // req: CLM-013
+  test('reassigns a live claim in one step', async () => {
     const { alpha, operate, house: harness, queries } = await begin();
     await alpha.claims(A);
     const reassigned = await operate('reassign', A, 1, { agent_id: 'beta', session_id: 's2' });
@@ -75,7 +77,37 @@ forEachStore('an operator', (open) => {
     expect(await operate('reassign', A, 2, out)).toMatchObject({ problem: 'INVALID_LEASE' });
   });
 
-  test('holds work and lets it go again', async () => {
+  test('is recorded with the user, or without one with the credential, and with the request id', async () => {
+    const { house: harness, coordinator } = await begin();
+    const hold = (taskId: string, caller: Caller, request_id: string) =>
+      coordinator.operate(P, taskId, 'hold', { expected_generation: 0, reason: 'wait', request_id }, caller);
+    await hold(A, { ...human('ops'), principal: 'key-1' }, 'r1');
+    await hold(C, { ...OPEN_CALLER, principal: 'key-1' }, 'r2');
+    const events = (await harness.events()).filter(({ event_type }) => event_type === 'TASK_HELD');
+    expect(events).toMatchObject([
+      { request_id: 'r1', payload: { by: 'ops' } },
+      { request_id: 'r2', payload: { by: 'key-1' } },
+    ]);
+  });
+
+  test('sees how many results are parked, whatever the command', async () => {
+    const { alpha, operate } = await begin();
+    await alpha.claims(A);
+    await alpha.releases(A);
+    await alpha.submits(A);
+    expect(await operate('hold', A, 1)).toMatchObject({ reason: 'HELD', parked: 1 });
+  });
+
+  test('does not keep the session of the holder active', async () => {
+    const { house: harness, alpha, operate } = await begin();
+    await alpha.claims(A, { lease_duration_seconds: 60 });
+    harness.advance(600);
+    await operate('hold', A, 1);
+    harness.advance(300);
+    expect(await harness.store.countPermits(P.tenant_id, 'sessions')).toBe(0);
+  });
+
+  test('holds a task and lifts the hold', async () => {
     const { alpha, operate, house: harness } = await begin();
     expect(await operate('hold', A, 0, { reason: 'ask legal' })).toMatchObject({
       reason: 'HELD',
@@ -92,7 +124,8 @@ forEachStore('an operator', (open) => {
     expect((await alpha.claims(A)).reason).toBe('GRANTED');
   });
 
-  test('resets completed work, and what was begun on the old result is refused', async () => {
+  // req: RES-004
+  test('resets a completed task, and work that was claimed on the old result is refused', async () => {
     const { alpha, beta, operate, queries } = await begin();
     await alpha.claims(A);
     expect(await operate('reset', A, 1)).toMatchObject({ reason: 'NOT_COMPLETED' });
@@ -120,7 +153,7 @@ forEachStore('an operator', (open) => {
     expect(await beta.submits(B)).toMatchObject({ accepted: true });
   });
 
-  test('adopts parked work under a generation of its own', async () => {
+  test('adopts a parked result under a new generation', async () => {
     const { house: harness, alpha, beta, operate, queries } = await begin();
     await alpha.claims(A);
     harness.advance(301);
@@ -149,7 +182,7 @@ forEachStore('an operator', (open) => {
   });
 });
 
-forEachStore('work that fails', (open) => {
+forEachStore('a failing task', (open) => {
   async function begin(policy = {}) {
     const harness = await open();
     await harness.plan(planOf(A));
@@ -161,7 +194,7 @@ forEachStore('work that fails', (open) => {
     };
   }
 
-  test('is tried again after a pause that doubles', async () => {
+  test('can be claimed again after a pause that doubles', async () => {
     const { house: harness, alpha } = await begin();
     const pauses: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
@@ -176,7 +209,7 @@ forEachStore('work that fails', (open) => {
     expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000]);
   });
 
-  test('a takeover after expiry is never delayed', async () => {
+  test('can be taken over after expiry without a pause', async () => {
     const { house: harness, alpha } = await begin();
     for (let turn = 1; turn <= 5; turn += 1) {
       expect((await alpha.claims(A)).claim?.generation).toBe(turn);
@@ -184,7 +217,7 @@ forEachStore('work that fails', (open) => {
     }
   });
 
-  test('is held after ten generations in a row that ended in error or expiry, until a human looks', async () => {
+  test('is held after ten consecutive errors or expiries, until a human lifts the hold', async () => {
     const { house: harness, coordinator, alpha } = await begin();
     for (let turn = 0; turn < 10; turn += 1) {
       expect((await alpha.claims(A)).reason).toBe('GRANTED');
@@ -200,7 +233,7 @@ forEachStore('work that fails', (open) => {
     expect((await alpha.claims(A)).claim?.generation).toBe(11);
   });
 
-  test('a success in between begins the count anew', async () => {
+  test('starts a new count of failures after a success', async () => {
     const { house: harness, alpha } = await begin({ max_attempts: 2 });
     const fail = async () => {
       await alpha.claims(A);

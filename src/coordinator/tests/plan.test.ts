@@ -27,7 +27,8 @@ forEachStore('the plan', (open) => {
     };
   }
 
-  test('comes as YAML, is told back, and makes its project', async () => {
+  // req: PLN-007
+  test('is read from YAML, can be read back, and creates its project', async () => {
     const { house: harness, coordinator } = await begin();
     expect(await coordinator.plans.put(P, YAML)).toEqual({
       version: 1,
@@ -53,7 +54,7 @@ forEachStore('the plan', (open) => {
     });
   });
 
-  test('put again unchanged is no change; put anew it says what changed', async () => {
+  test('does not change when the same plan is put again, and a new plan reports what changed', async () => {
     const { house: harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
     const position = await harness.position();
@@ -75,7 +76,7 @@ forEachStore('the plan', (open) => {
     expect((await harness.events()).at(-1)).toMatchObject({ event_type: 'PLAN_CHANGED', agent_id: 'lead' });
   });
 
-  test('with faults names their lines, and nothing changes', async () => {
+  test('with faults is refused with their lines, and nothing changes', async () => {
     const { house: harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
     const position = await harness.position();
@@ -98,7 +99,7 @@ forEachStore('the plan', (open) => {
     expect(unwrap(await coordinator.plans.get(P)).version).toBe(1);
   });
 
-  test('cannot lose a task that was claimed', async () => {
+  test('cannot lose a task that has been claimed', async () => {
     const { coordinator, alpha } = await begin();
     await coordinator.plans.put(P, YAML);
     await alpha.claims('A-001-core');
@@ -108,7 +109,7 @@ forEachStore('the plan', (open) => {
     expect(await coordinator.plans.put(P, planOf('A-001-core'))).toMatchObject({ version: 2, removed: 2 });
   });
 
-  test('is replaced only at the version the caller saw, where it names one', async () => {
+  test('is replaced only at the version in if_match, if it is given', async () => {
     const { house: harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML, { if_match: 0 });
     const position = await harness.position();
@@ -122,7 +123,7 @@ forEachStore('the plan', (open) => {
     });
   });
 
-  test('of several put at once at one version is only one', async () => {
+  test('is replaced by only one of several concurrent replacements of the same version', async () => {
     const { coordinator } = await begin();
     const replies = await Promise.all(
       ['A-001-x', 'A-001-y', 'A-001-z'].map((id) => coordinator.plans.put(P, planOf(id), { if_match: 0 })),
@@ -131,7 +132,7 @@ forEachStore('the plan', (open) => {
     expect(replies.filter((reply) => 'problem' in reply && reply.problem === 'PLAN_CHANGED')).toHaveLength(2);
   });
 
-  test('grows by tasks and subtasks under the same rules, also by several at once', async () => {
+  test('accepts added tasks and subtasks under the same rules, also concurrently', async () => {
     const { house: harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
     const one = (id: string, more = {}) => ({ id, description: id, ...more });
@@ -156,14 +157,15 @@ forEachStore('the plan', (open) => {
     expect(await harness.position()).toBe(position);
   });
 
-  test('makes a task wait for the one before it in its track where it names nothing', async () => {
+  // req: PLN-009
+  test('makes a task without depends_on wait for the previous task of its track', async () => {
     const { coordinator, alpha } = await begin();
     await coordinator.plans.put(P, YAML);
     expect(await alpha.claims('A-002-bus')).toMatchObject({ waiting_for: ['A-001-core'] });
     expect(await alpha.claims('B-001-data::1')).toMatchObject({ waiting_for: ['A-001-core'] });
   });
 
-  test('that makes a claimed task wait for more changes what its result builds on', async () => {
+  test('that adds dependencies to a claimed task changes what its result builds on', async () => {
     const { coordinator, alpha } = await begin();
     await coordinator.plans.put(P, planOf('A-001-x', 'B-001-x'));
     await alpha.claims('A-001-x');

@@ -29,7 +29,7 @@ forEachStore('the policy', (open) => {
     });
   });
 
-  test('takes stale_policy as one word for both kinds, or by kind, and keeps what is not named', async () => {
+  test('accepts stale_policy for both kinds or per kind, and keeps omitted fields', async () => {
     const { house: harness, coordinator } = await begin();
     const stale = async () => unwrap(await harness.coordinator.settings.getPolicy(P)).stale_policy;
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
@@ -43,7 +43,7 @@ forEachStore('the policy', (open) => {
     expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
-  test('decides by kind whether an expired claim can be taken over', async () => {
+  test('decides per kind whether an expired claim can be taken over', async () => {
     const { house: harness, coordinator, alpha, beta } = await begin();
     await coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold', edge: 'takeover' } });
     await alpha.claims(A);
@@ -53,7 +53,8 @@ forEachStore('the policy', (open) => {
     expect(await beta.claims(EDGE)).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
   });
 
-  test('max_hold_seconds ends a claim however often it is renewed', async () => {
+  // req: STL-007
+  test('ends a claim after max_hold_seconds, however often it is renewed', async () => {
     const { house: harness, coordinator, alpha, beta } = await begin();
     await coordinator.settings.putPolicy(P, { max_hold_seconds: 400 });
     await alpha.claims(A);
@@ -64,7 +65,7 @@ forEachStore('the policy', (open) => {
     expect((await beta.claims(A)).claim?.generation).toBe(2);
   });
 
-  test('changes apply to what is decided after them, whatever the batch', async () => {
+  test('applies a change to later decisions, even in the same batch', async () => {
     const { coordinator, alpha } = await begin();
     const [, claimed] = await Promise.all([
       coordinator.settings.putPolicy(P, { claim_ttl_seconds: 77 }),

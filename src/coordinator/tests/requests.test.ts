@@ -15,7 +15,7 @@ forEachStore('a request id', (open) => {
     };
   }
 
-  test('makes a repeated claim the same claim, also after a restart and when the work has moved on', async () => {
+  test('makes a repeated claim return the same reply, also after a restart and later changes', async () => {
     const { house: harness, alpha } = await begin();
     const first = await alpha.claims(A, { request_id: 'r1' });
     const position = await harness.position();
@@ -27,7 +27,7 @@ forEachStore('a request id', (open) => {
     expect(await harness.position()).toBe(position + 2);
   });
 
-  test('sent twice at once takes effect once, and both get the same reply', async () => {
+  test('sent twice concurrently takes effect once, and both calls get the same reply', async () => {
     const { house: harness, alpha } = await begin();
     const replies = await Promise.all([1, 2, 3].map(() => alpha.claims(A, { request_id: 'r1' })));
     expect(replies[1]).toEqual(replies[0]);
@@ -35,7 +35,7 @@ forEachStore('a request id', (open) => {
     expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_ACQUIRED']);
   });
 
-  test('with another body or another operation is a conflict and changes nothing', async () => {
+  test('reused with another body or operation is a conflict and changes nothing', async () => {
     const { house: harness, alpha, coordinator } = await begin();
     await alpha.claims(A, { request_id: 'r1' });
     const position = await harness.position();
@@ -62,7 +62,7 @@ forEachStore('a request id', (open) => {
     });
   });
 
-  test('of a refusal is decided anew', async () => {
+  test('of a refused command is decided again', async () => {
     const { house: harness, alpha } = await begin();
     const beta = new HarnessAgent(harness, 'beta', 's2');
     await alpha.claims(A);
@@ -71,7 +71,7 @@ forEachStore('a request id', (open) => {
     expect((await beta.claims(A, { request_id: 'r9' })).reason).toBe('GRANTED');
   });
 
-  test('makes a repeated next hand out the same task', async () => {
+  test('makes a repeated next return the same task', async () => {
     const { alpha, house: harness } = await begin();
     const first = await alpha.next({ request_id: 'n1' });
     expect(first.claim?.task_id).toBe(A);
@@ -81,7 +81,7 @@ forEachStore('a request id', (open) => {
   });
 
   test.each(['partial', 'all_or_nothing'] as const)(
-    'makes a repeated %s batch the same batch',
+    'makes a repeated %s batch return the same reply',
     async (mode) => {
       const { coordinator, house: harness } = await begin();
       const claims = [A, B].map((task_id) => ({ task_id, agent_id: 'alpha', session_id: 's1' }));
@@ -94,7 +94,7 @@ forEachStore('a request id', (open) => {
     },
   );
 
-  test('with another all_or_nothing batch is a conflict', async () => {
+  test('reused with another all_or_nothing batch is a conflict', async () => {
     const { coordinator } = await begin();
     const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
     const batch = { claims: [claim(A)], mode: 'all_or_nothing', request_id: 'b1' };
@@ -103,7 +103,7 @@ forEachStore('a request id', (open) => {
     expect(await coordinator.batchClaim(P, other)).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
   });
 
-  test('makes a repeated operator command the same command', async () => {
+  test('makes a repeated operator command take effect once', async () => {
     const { coordinator, house: harness, alpha } = await begin();
     await alpha.claims(A);
     const reassign = {
@@ -124,7 +124,7 @@ forEachStore('a request id', (open) => {
     });
   });
 
-  test('makes a repeated note the same note, and another text under it a conflict', async () => {
+  test('makes a repeated note take effect once, and a different text a conflict', async () => {
     const { coordinator, house: harness, alpha } = await begin();
     await alpha.claims(A);
     const note = { ...alpha.handle(A), text: 'half of it', request_id: 'n1' };
@@ -138,7 +138,7 @@ forEachStore('a request id', (open) => {
     expect(await harness.position()).toBe(position);
   });
 
-  test('keeps a gate that was opened again from being closed by the repetition of what closed it', async () => {
+  test('keeps a repeated suspend from suspending a claim that was resumed since', async () => {
     const { coordinator, alpha } = await begin();
     await alpha.claims(A);
     const handle = alpha.expectedHandle(A);
@@ -152,7 +152,7 @@ forEachStore('a request id', (open) => {
     });
   });
 
-  test('makes a repeated review the same review, and is in its event', async () => {
+  test('makes a repeated review take effect once, and is recorded in its event', async () => {
     const { coordinator, house: harness, alpha } = await begin();
     await alpha.claims(A);
     const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
@@ -168,7 +168,7 @@ forEachStore('a request id', (open) => {
     });
   });
 
-  test('makes a repeated change of plan, policy or limits the same change', async () => {
+  test('makes a repeated change of plan, policy or limits take effect once', async () => {
     const { coordinator, house: harness } = await begin();
     const tasks = [{ id: 'C-001-api', description: 'api' }];
     const added = await coordinator.plans.add(P, tasks, { request_id: 'p1' });

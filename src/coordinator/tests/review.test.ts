@@ -28,7 +28,8 @@ forEachStore('a human gate', (open) => {
     return { house: harness, coordinator, queries: coordinator.queries, alpha, beta, review };
   }
 
-  test('stops the lease while it is open, for at most suspend_max_seconds', async () => {
+  // req: HUM-002
+  test('pauses the lease while it is open, for at most suspend_max_seconds', async () => {
     const { house: harness, alpha, beta, queries } = await begin();
     expect(await alpha.suspends(A)).toEqual({
       success: true,
@@ -48,7 +49,7 @@ forEachStore('a human gate', (open) => {
     expect((await beta.claims(A)).claim?.generation).toBe(2);
   });
 
-  test('lets through exactly what was approved, and nothing else', async () => {
+  test('accepts exactly the approved candidate, and no other', async () => {
     const { alpha, review } = await begin();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     expect(await review('APPROVED', { candidate_sha256: sha256('v2') })).toMatchObject({
@@ -62,7 +63,7 @@ forEachStore('a human gate', (open) => {
     expect(await alpha.submits(A, 'v1')).toMatchObject({ accepted: true });
   });
 
-  test('asks no place of who holds the work, though its place had run out before the project began to hold', async () => {
+  test('needs no new permit under stale_policy hold, even if the old permit had expired', async () => {
     const { house: harness, coordinator, alpha, beta } = await begin({ limits: { max_active_sessions: 1 } });
     await coordinator.settings.putPolicy(P, { suspend_max_seconds: 60 });
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
@@ -73,7 +74,7 @@ forEachStore('a human gate', (open) => {
     expect(await alpha.submits(A, 'v2')).toMatchObject({ reason: 'ESCALATED', work_lost: false });
   });
 
-  test('another candidate than the approved one waits for a human again, who completes it', async () => {
+  test('requires a new review of any other candidate, and its approval completes the task', async () => {
     const { alpha, review, queries, house: harness } = await begin();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     await review('APPROVED');
@@ -92,7 +93,8 @@ forEachStore('a human gate', (open) => {
     expect(await harness.eventTypesOf(A)).toContain('REVIEW_COMPLETED');
   });
 
-  test('changes wanted give the holder a fresh lease; a rejection takes the work away and holds it', async () => {
+  // req: HUM-001
+  test('gives the holder a new lease for requested changes, and holds a rejected task', async () => {
     const { house: harness, alpha, beta, review } = await begin();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     harness.advance(3600);
@@ -109,7 +111,7 @@ forEachStore('a human gate', (open) => {
     expect(await alpha.submits(A, 'v2')).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
   });
 
-  test('a late candidate finds no place to wait in where others have taken it, and is kept', async () => {
+  test('parks a late candidate while no permit is free', async () => {
     const {
       house: harness,
       alpha,

@@ -12,7 +12,7 @@ forEachStore('sessions', (open) => {
     return { house: harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, active };
   }
 
-  test('a session that nobody opened is opened by its first claim, with the user who made it', async () => {
+  test('an unopened session is opened by its first claim, with the user who made the claim', async () => {
     const { house: harness } = await begin();
     await new HarnessAgent(harness, 'alpha', 's1', 'alice').claims(A);
     expect(unwrap(await harness.coordinator.sessions.list('acme')).sessions).toEqual([
@@ -35,7 +35,8 @@ forEachStore('sessions', (open) => {
     expect(unwrap(await harness.coordinator.sessions.list('acme')).sessions).toEqual([]);
   });
 
-  test('opening a session twice is opening it once, and its user is the user of its claims', async () => {
+  // req: SES-001, SES-009
+  test('opening a session twice has one effect, and its user is the user of its claims', async () => {
     const { house: harness, coordinator, queries } = await begin();
     const body = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
     const first = await coordinator.sessions.open('acme', body);
@@ -51,7 +52,8 @@ forEachStore('sessions', (open) => {
     expect(unwrap(await queries.getClaimHistory(P, A)).generations[0]?.user_id).toBe('alice');
   });
 
-  test('the memory of a session tells what it did, as seed 004 §3.5 lays it out', async () => {
+  // req: SES-001, SES-002, SES-003, SES-004, SES-005, SES-006
+  test('the memory of a session lists what it did, in the format of seed 004 §3.5', async () => {
     const { house: harness, coordinator } = await begin();
     await coordinator.sessions.open('acme', { session_id: 's1', user_id: 'alice', project_id: 'shop' });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -85,7 +87,7 @@ forEachStore('sessions', (open) => {
     expect(nobody).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
-  test('closing a session releases what it holds, in every project, and only that', async () => {
+  test('closing a session releases its claims in every project, and no others', async () => {
     const { house: harness, coordinator, queries } = await begin();
     const other = { tenant_id: 'acme', project_id: 'app' };
     await harness.plan(planOf(A), other);
@@ -107,7 +109,7 @@ forEachStore('sessions', (open) => {
     expect(await coordinator.sessions.close('acme', 's9')).toMatchObject({ problem: 'NOT_FOUND' });
   });
 
-  test('a closed session claims nothing more, and closing it again changes nothing', async () => {
+  test('a closed session cannot claim, and closing it again changes nothing', async () => {
     const { house: harness, coordinator } = await begin();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
@@ -130,7 +132,7 @@ forEachStore('sessions', (open) => {
     ]);
   });
 
-  test('a session counts as active for session_idle_seconds after its last act', async () => {
+  test('a session is active for session_idle_seconds after its last command', async () => {
     const { house: harness, active } = await begin();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A, { lease_duration_seconds: 60 });
@@ -148,7 +150,7 @@ forEachStore('sessions', (open) => {
     expect(await active()).toBe(0);
   });
 
-  test('a session that acts again within a second is told to the store once', async () => {
+  test('a session that is active again within a second is written to the store once', async () => {
     const { house: harness, active } = await begin();
     const commit = harness.store.commit.bind(harness.store);
     const reply: (number | null)[] = [];
@@ -175,7 +177,7 @@ forEachStore('sessions', (open) => {
     expect(await active()).toBe(0);
   });
 
-  test('a session counts as active for as long as it holds a live claim, also across a restart', async () => {
+  test('a session is active while it holds a live claim, also across a restart', async () => {
     const { house: harness, active } = await begin();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A, { lease_duration_seconds: 3600 });
@@ -205,7 +207,7 @@ forEachStore('sessions', (open) => {
     },
   );
 
-  test('a session whose held work is given to another goes idle like any other', async () => {
+  test('a session whose task is reassigned becomes idle like any other', async () => {
     const { house: harness, coordinator, active } = await begin({ max_active_sessions: 2 });
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -218,7 +220,7 @@ forEachStore('sessions', (open) => {
     expect(await new HarnessAgent(harness, 'gamma', 's3').claims(B)).toMatchObject({ success: true });
   });
 
-  test('a session that held work under another policy goes idle once the work has run out', async () => {
+  test('a session with a claim under an earlier policy becomes idle once the claim has expired', async () => {
     const { house: harness, coordinator, active } = await begin();
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
     await new HarnessAgent(harness, 'alpha', 's1').claims(A);
@@ -229,7 +231,7 @@ forEachStore('sessions', (open) => {
     expect(await active()).toBe(0);
   });
 
-  test('an expiry that the sweeper writes down keeps nobody active', async () => {
+  test('an expiry that the sweeper writes does not keep a session active', async () => {
     const { house: harness, coordinator, active } = await begin();
     await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 60 });
     harness.advance(600);
@@ -238,7 +240,7 @@ forEachStore('sessions', (open) => {
     expect(await active()).toBe(0);
   });
 
-  test('closing a session frees its place at once', async () => {
+  test('closing a session releases its permit at once', async () => {
     const { house: harness, coordinator, active } = await begin();
     await new HarnessAgent(harness, 'alpha', 's1').claims(A);
     await coordinator.sessions.close('acme', 's1');

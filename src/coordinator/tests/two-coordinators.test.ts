@@ -16,7 +16,8 @@ describe('two coordinators over one store', () => {
     return { first: harness.coordinator, second };
   }
 
-  test('grant one task once, whichever of them is asked', async () => {
+  // req: PRJ-008
+  test('grant a task once, whichever of them receives the claim', async () => {
     const { first, second } = await begin(planOf(A));
     expect(await first.claimTask(P, { task_id: A, ...by('alpha') })).toMatchObject({ reason: 'GRANTED' });
     expect(await second.claimTask(P, { task_id: A, ...by('beta') })).toMatchObject({
@@ -26,7 +27,7 @@ describe('two coordinators over one store', () => {
     expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [A] });
   });
 
-  test('see a dependency completed through the other, and one that was reset', async () => {
+  test('see dependencies that were completed or reset through the other', async () => {
     const { first, second } = await begin(planOf(A, { id: B, depends_on: [A] }));
     const handle = { task_id: A, session_id: 's-alpha', generation: 1 };
     await first.claimTask(P, { task_id: A, ...by('alpha') });
@@ -41,7 +42,7 @@ describe('two coordinators over one store', () => {
     });
   });
 
-  test('keep a track as full as the policy says, and look for work elsewhere', async () => {
+  test('enforce the limit of agents per track, and offer work from other tracks', async () => {
     const { first, second } = await begin(planOf(A, 'A-002-more', 'A-003-more', B));
     await first.settings.putPolicy(P, { max_agents_per_track: 1 });
     await second.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
@@ -49,7 +50,7 @@ describe('two coordinators over one store', () => {
     expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
   });
 
-  test('grant no two edges that share modules where that is enforced, though neither knows of the other', async () => {
+  test('do not grant two edges that share modules if that is enforced, even at the same moment', async () => {
     const harness = await CoordinatorHarness.open('memory');
     const files = { ...FILES, 'coordination.yml': coordinationConfig({ enforce: true }) };
     await harness.coordinator.settings.configure(P, { files });
@@ -68,7 +69,7 @@ describe('two coordinators over one store', () => {
     expect(refused).toMatchObject({ shared_modules: ['auth'], holders: [{ shared_modules: ['auth'] }] });
   });
 
-  test('both keep to what one of them was configured with', async () => {
+  test('apply a configuration that was written through one of them', async () => {
     const { first, second } = await begin(planOf(A));
     await first.settings.configure(P, { files: FILES });
     const request = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
@@ -76,7 +77,7 @@ describe('two coordinators over one store', () => {
     expect(await request('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
 
-  test('remember each other’s requests, and accept each other’s handles', async () => {
+  test('recognise each other’s requests, and accept each other’s handles', async () => {
     const { first, second } = await begin(planOf(A));
     const body = { task_id: A, ...by('alpha'), request_id: 'r1' };
     const granted = await first.claimTask(P, body);

@@ -21,7 +21,8 @@ forEachStore('the views', (open) => {
     };
   }
 
-  test('tell how the project stands, at the position they name', async () => {
+  // req: PRJ-005, QRY-006
+  test('report the state of the project at the position they name', async () => {
     const { house: harness, alpha } = await begin();
     await alpha.claims(A);
     expect(await harness.coordinator.queries.status(P)).toMatchObject({
@@ -40,7 +41,8 @@ forEachStore('the views', (open) => {
     });
   });
 
-  test('tell the state then at an earlier position, whatever has happened since', async () => {
+  // req: EVT-014
+  test('report the state at an earlier position, regardless of later events', async () => {
     const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
     const { queries } = harness.coordinator;
@@ -56,6 +58,7 @@ forEachStore('the views', (open) => {
     expect(unwrap(await queries.status(P, 1)).counts).toMatchObject({ ready: 1, blocked: 1 });
   });
 
+  // req: EVT-015, PRJ-004
   test('are the same after a restart', async () => {
     const { house: harness, alpha, beta } = await begin();
     await alpha.claims(A);
@@ -78,7 +81,7 @@ forEachStore('the views', (open) => {
     expect(await reply()).toEqual(before);
   });
 
-  test('a lease that ran out shows at once, without a sweeper', async () => {
+  test('show an expired lease at once, without the sweeper', async () => {
     const { house: harness, alpha } = await begin();
     await alpha.claims(A);
     harness.advance(300);
@@ -87,7 +90,7 @@ forEachStore('the views', (open) => {
   });
 });
 
-test('two coordinators of one store tell the same of a project', async () => {
+test('two coordinators over one store report the same state of a project', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const other = await harness.openAnother();
   await harness.plan(planOf(A, B));

@@ -50,8 +50,8 @@ const OLD = [
   flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' }),
 ].join('\r\n');
 
-describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
-  test('is there whole, in its order, and says what could not be placed', async () => {
+describe.each(STORES)('an imported foreign log (%s store)', (name) => {
+  test('is complete and in its order, and the lines that could not be placed are reported', async () => {
     const harness = await CoordinatorHarness.open(name);
     const report = await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
     expect(report).toEqual({
@@ -81,7 +81,7 @@ describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
     expect(await harness.store.scanHeads(P, { after: null, limit: 10 })).toEqual([]);
   });
 
-  test('twice is there once, and what was added since is added', async () => {
+  test('is not duplicated by a second import, which adds only new lines', async () => {
     const harness = await CoordinatorHarness.open(name);
     await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
     const before = await harness.events();
@@ -97,7 +97,7 @@ describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
     });
   });
 
-  test('moves no work of ours, and work goes on beside it', async () => {
+  test('does not change the tasks of the project, and work continues', async () => {
     const harness = await CoordinatorHarness.open(name);
     await harness.plan(planOf('A-001-core'));
     await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
@@ -107,7 +107,7 @@ describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
     for (const event of await harness.events()) expect(judge.checkEvent(event)).toEqual([]);
   });
 
-  test('moves on with its project, blobs and all', async () => {
+  test('moves with its project, including its blobs', async () => {
     const harness = await CoordinatorHarness.open(name);
     const long = flat({ event_type: 'x', note: 'n'.repeat(10_000_000) });
     const report = await importForeign(bytesOf(`${OLD}\n${long}`, 65_536), intoStore(harness), importOptions);
@@ -130,7 +130,7 @@ describe.each(STORES)('a foreign log that is imported (%s store)', (name) => {
   });
 });
 
-test('bytes that are no text, and a line beyond every bound, are kept as far as they can be', async () => {
+test('bytes that are not text, and lines over the limit, are kept as far as possible', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0x0a]), Buffer.alloc(17 * 1024 * 1024, 'a')]);
   const report = await importForeign(bytesOf(bytes, 1024 * 1024), intoStore(harness), importOptions);
@@ -147,7 +147,7 @@ test('bytes that are no text, and a line beyond every bound, are kept as far as 
   expect(long?.payload).not.toHaveProperty('blob_sha256');
 });
 
-test('cut short, it goes on where it stopped', async () => {
+test('an interrupted import continues where it stopped', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const text = Array.from({ length: 1000 }, (_, at) => flat({ event_type: 'x', at: at % 300 })).join('\n');
   const target = intoStore(harness);
@@ -167,7 +167,7 @@ test('cut short, it goes on where it stopped', async () => {
   expect(lines).toEqual(Array.from({ length: 1000 }, (_, at) => at + 1));
 });
 
-test('without a target nothing is written, and the report is the same but for that', async () => {
+test('without a target nothing is written, and the report is otherwise the same', async () => {
   expect(await importForeign(bytesOf(OLD), null, importOptions)).toMatchObject({
     read: 7,
     written: 0,
@@ -175,7 +175,7 @@ test('without a target nothing is written, and the report is the same but for th
   });
 });
 
-test('whatever a log holds: every line is accounted for, twice is once, and every view can look at it', async () => {
+test('any log is imported with every line counted, without duplicates, for every view', async () => {
   await fc.assert(
     fc.asyncProperty(foreignLogArbitrary(), async (lines) => {
       const harness = await CoordinatorHarness.open('memory');

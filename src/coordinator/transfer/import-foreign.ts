@@ -1,10 +1,10 @@
+import type { ImportedCount } from '../../core/contract/events.js';
 import type { NewEvent } from '../../core/events/envelope.js';
 import { FOREIGN_LINE, ForeignLogReader, type ImportedLine } from '../../core/events/foreign-log.js';
 import { isKnownEventType } from '../../core/events/known-event-types.js';
 import type { ForeignLogContext } from '../../core/events/read-flat.js';
 import { foreignEventIdFor } from '../runtime/identity.js';
 import { foreignLines, type StoreBlob } from './foreign-lines.js';
-import type { ImportedCount } from './imported-events.js';
 
 const BATCH_EVENTS = 256;
 /** A batch must fit into one request. */

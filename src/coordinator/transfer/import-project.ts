@@ -45,13 +45,16 @@ export async function importProject(
   const reading = lines[Symbol.asyncIterator]();
   const first = await reading.next();
   const header = first.done === true ? null : asHeader(first.value);
-  if (header === null) return brokenArchive('It does not begin with the header of an archive.');
+  if (header === null) return brokenArchive('It does not start with an archive header.');
   const fault = scopeProblem(header);
-  if (fault !== null) return brokenArchive(fault.detail);
+  if (fault !== null)
+    return brokenArchive(`Its header names an invalid project, ${projectText(header)}: ${fault.detail}.`);
   const projectImport = new ProjectImport(store, header);
   await projectImport.begin();
+  let lineNumber = 1;
   for (let line = await reading.next(); line.done !== true; line = await reading.next()) {
-    const refusal = await importLine(projectImport, blobs, line.value);
+    lineNumber += 1;
+    const refusal = await importLine(projectImport, blobs, line.value, lineNumber);
     if (refusal !== null) return refusal;
     onEvent(projectImport.position);
   }
@@ -62,12 +65,16 @@ async function importLine(
   projectImport: ProjectImport,
   blobs: Blobs,
   line: ArchiveLine,
+  lineNumber: number,
 ): Promise<ImportRefusal | null> {
   if ('event' in line) return projectImport.event(line.event);
-  if (!('blob_sha256' in line)) return brokenArchive('A line of it is neither an event nor a blob.');
+  if (!('blob_sha256' in line)) {
+    return brokenArchive(`Line ${lineNumber} (empty lines not counted) is neither an event nor a blob.`);
+  }
+  if (typeof line.base64 !== 'string') return brokenArchive(`Blob ${line.blob_sha256} has no base64 text.`);
   const bytes = Buffer.from(line.base64, 'base64');
   if (createHash('sha256').update(bytes).digest('hex') !== line.blob_sha256) {
-    return brokenArchive(`The blob ${line.blob_sha256} has other contents than its name says.`);
+    return brokenArchive(`The contents of blob ${line.blob_sha256} do not match its hash.`);
   }
   await blobs.put(projectImport.header.tenant_id, line.blob_sha256, bytes);
   return null;
@@ -78,7 +85,7 @@ class ProjectImport {
   position = 0;
   private existingPosition = 0;
   private readonly state = emptyWork();
-  private readonly judge = new PolicyAwareLogChecker();
+  private readonly checker = new PolicyAwareLogChecker();
   private readonly heads = new Map<string, AnyHead>();
   private transactions: Transaction[] = [];
   private existingEvents: EventEnvelope[] = [];
@@ -110,14 +117,14 @@ class ProjectImport {
   private faultOf(event: EventEnvelope): string | null {
     const { tenant_id, project_id } = this.header;
     if (typeof event !== 'object' || event === null)
-      return `What follows event ${this.position} is no event.`;
+      return `The line after event ${this.position} is not an event.`;
     const { position, ...envelope } = event;
     const read = envelopeSchema.safeParse(envelope);
-    if (!read.success)
-      return `Event ${position}: ${read.error.issues[0]?.path.join('.')} is not as it should be.`;
-    if (position !== this.position + 1) return `Event ${position} follows event ${this.position}.`;
+    if (!read.success) return `Event ${position}: ${read.error.issues[0]?.path.join('.')} is not valid.`;
+    if (position !== this.position + 1)
+      return `Event ${position} follows event ${this.position}: events are missing or out of order.`;
     if (envelope.tenant_id !== tenant_id || envelope.project_id !== project_id) {
-      return `Event ${position} belongs to ${envelope.tenant_id}/${envelope.project_id}.`;
+      return `Event ${position} belongs to another project: ${envelope.tenant_id}/${envelope.project_id}.`;
     }
     // An event with a seq moves a head, and one about the history explains redacted lines: both get the full check.
     const isTrusted = envelope.seq !== undefined || envelope.subject === HISTORY_SUBJECT;
@@ -126,16 +133,16 @@ class ProjectImport {
       const { path, message } = checked.faults[0] as EventFault;
       return `Event ${position}: ${path}: ${message}.`;
     }
-    const [violation] = this.judge.checkEvent(event);
+    const [violation] = this.checker.checkEvent(event);
     return violation === undefined
       ? null
-      : `Event ${position} breaks ${violation.invariant}: ${violation.message}.`;
+      : `Event ${position} violates ${violation.invariant}: ${violation.message}.`;
   }
 
   async end(): Promise<ImportedProject | ImportRefusal> {
     const { tenant_id, project_id, position } = this.header;
     if (this.position !== position) {
-      return brokenArchive(`It was cut short: it ends with event ${this.position} of ${position}.`);
+      return brokenArchive(`It is truncated: it ends with event ${this.position} of ${position}.`);
     }
     if (this.existingPosition > position) return this.projectExistsRefusal();
     // Change the rules, so that decisions other coordinators made during the import are made again.
@@ -186,10 +193,16 @@ class ProjectImport {
 
   private projectExistsRefusal(): ImportRefusal {
     const { tenant_id, project_id } = this.header;
-    const detail = `${tenant_id}/${project_id} has a history of its own in this store. Nothing of it was changed.`;
+    const detail = `${tenant_id}/${project_id} already has another history in this store, which was not changed. Import into another store.`;
     return { refused: 'PROJECT_EXISTS', detail };
   }
 }
+
+const PROJECT_TEXT_CHARS_MAX = 200;
+
+/** The header is not validated: its names may be long, or not text. */
+const projectText = ({ tenant_id, project_id }: ArchiveHeader): string =>
+  JSON.stringify(`${tenant_id}/${project_id}`.slice(0, PROJECT_TEXT_CHARS_MAX));
 
 function asHeader(line: ArchiveLine): ArchiveHeader | null {
   return 'archive' in line && line.archive === ARCHIVE_FORMAT ? line : null;
@@ -197,5 +210,5 @@ function asHeader(line: ArchiveLine): ArchiveHeader | null {
 
 const brokenArchive = (why: string): ImportRefusal => ({
   refused: 'ARCHIVE_BROKEN',
-  detail: `This archive cannot be read. ${why}`,
+  detail: `The archive is not valid. ${why} Export the project again.`,
 });

@@ -1,11 +1,7 @@
+import type { ImportedCount } from '../../core/contract/events.js';
 import type { NewEvent } from '../../core/events/envelope.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
-
-export interface ImportedCount {
-  readonly written: number;
-  readonly already_there: number;
-}
 
 /** Commits imported events, each in its own transaction. Events with a known id are skipped. */
 export async function commitImported(
@@ -16,7 +12,8 @@ export async function commitImported(
   const outcomes = await store.commit(events.map((event) => transactionOf(key, { loose_events: [event] })));
   let written = 0;
   for (const outcome of outcomes) {
-    if (outcome.kind !== 'committed') throw new Error(`a note met ${outcome.kind}, which stands on nothing`);
+    if (outcome.kind !== 'committed')
+      throw new Error(`an event without preconditions was not committed: ${outcome.kind}`);
     if (outcome.positions[0] !== null) written += 1;
   }
   return { written, already_there: events.length - written };

@@ -6,6 +6,7 @@ import {
   type TestStoreName,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
 import { MemoryBlobs } from '../../stores/blobs.js';
 import type { Store } from '../../stores/store.js';
 import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
@@ -53,14 +54,15 @@ async function* linesOf(lines: readonly ArchiveLine[]): AsyncGenerator<ArchiveLi
 const eventsOf = (store: Store) => store.events(P, { after: 0, limit: 1000 });
 const headsOf = (store: Store) => store.scanHeads(P, { after: null, limit: 1000 });
 
-describe('a project that moves', () => {
+describe('a moved project', () => {
   for (const [from, to] of [
     ['memory', 'file'],
     ['file', 'memory'],
     ['file', 'file'],
     ['memory', 'memory'],
   ] as const) {
-    test(`is the same after it, from ${from} to ${to}`, async () => {
+    // req: STO-018
+    test(`has the same log and state, from ${from} to ${to}`, async () => {
       const { house: harness, lines } = await exportedSampleProject(from);
       const target = await CoordinatorHarness.open(to);
       const position = await harness.position();
@@ -82,7 +84,7 @@ describe('a project that moves', () => {
     });
   }
 
-  test('goes on working there: who holds a task submits under its generation', async () => {
+  test('continues in the new store: the holder of a task submits under its generation', async () => {
     const { lines } = await exportedSampleProject('memory');
     const target = await CoordinatorHarness.open('memory');
     await importProject(target.store, target.blobs, linesOf(lines));
@@ -94,13 +96,13 @@ describe('a project that moves', () => {
 });
 
 describe('an import', () => {
-  test('that was cut short goes on where it stopped', async () => {
+  test('that was interrupted continues where it stopped', async () => {
     const { house: harness, lines } = await exportedSampleProject('memory');
     const target = await CoordinatorHarness.open('memory');
     const half = lines.slice(0, 4);
     expect(await importProject(target.store, target.blobs, linesOf(half))).toMatchObject({
       refused: 'ARCHIVE_BROKEN',
-      detail: expect.stringContaining('cut short'),
+      detail: expect.stringContaining('truncated'),
     });
     const begun = await CoordinatorHarness.open('memory');
     await begun.store.commit(await committedTransactions(half));
@@ -108,7 +110,7 @@ describe('an import', () => {
     expect(await eventsOf(begun.store)).toEqual(await eventsOf(harness.store));
   });
 
-  test('leaves a project alone that has a history of its own', async () => {
+  test('does not change a project that has its own history', async () => {
     const { lines } = await exportedSampleProject('memory');
     const target = await CoordinatorHarness.open('memory');
     await target.plan(planOf(C));
@@ -119,14 +121,27 @@ describe('an import', () => {
     expect(await eventsOf(target.store)).toEqual(before);
   });
 
-  test('refuses what is no archive, has a gap or a forged blob, or breaks a rule', async () => {
+  test('checks an event about the history in full, since such events explain redacted lines', async () => {
+    const { lines } = await exportedSampleProject('memory');
+    const loose = lines.findIndex((line) => 'event' in line && line.event.seq === undefined);
+    const about = { event_type: 'HISTORY_FORGOTTEN', subject: HISTORY_SUBJECT };
+    const forged = lines.with(loose, withEvent(lines[loose], { ...about, payload: { events: 5 } }));
+    const { store } = await CoordinatorHarness.open('memory');
+    expect(await importProject(store, new MemoryBlobs(), linesOf(forged))).toMatchObject({
+      refused: 'ARCHIVE_BROKEN',
+      detail: expect.stringContaining('payload'),
+    });
+  });
+
+  test('refuses a file that is not an archive, has a gap or a forged blob, or violates a rule', async () => {
     const { lines } = await exportedSampleProject('memory');
     const blob = lines.findIndex((line) => 'blob_sha256' in line);
     const forged = lines.with(blob, { ...lines[blob], base64: 'AAAA' } as ArchiveLine);
+    const untexted = lines.with(blob, { ...lines[blob], base64: 5 } as unknown as ArchiveLine);
     const grant = lines.findIndex((line) => 'event' in line && line.event.event_type === 'CLAIM_ACQUIRED');
     const skipped = lines.with(grant, withEvent(lines[grant], { generation: 7 }));
     const unnamed = lines.with(grant, withEvent(lines[grant], { event_id: '../..' }));
-    for (const bad of [[], lines.slice(1), lines.toSpliced(2, 1), forged, skipped, unnamed]) {
+    for (const bad of [[], lines.slice(1), lines.toSpliced(2, 1), forged, untexted, skipped, unnamed]) {
       const { store } = await CoordinatorHarness.open('memory');
       expect(await importProject(store, new MemoryBlobs(), linesOf(bad))).toMatchObject({
         refused: 'ARCHIVE_BROKEN',

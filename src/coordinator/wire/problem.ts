@@ -1,36 +1,5 @@
-/** Faults of the request or the infrastructure, as opposed to denials by the rules. */
-export const PROBLEM_CODES = [
-  'INVALID_REQUEST',
-  'INVALID_LEASE',
-  'CLAIM_ID_REQUIRED',
-  'IDEMPOTENCY_CONFLICT',
-  'INVALID_PLAN',
-  'PLAN_CHANGED',
-  'INVALID_EVENT',
-  'INVALID_METHODOLOGY',
-  'BLOB_MISSING',
-  'NOT_FOUND',
-  'UNAUTHENTICATED',
-  'FORBIDDEN',
-  'SIGNATURE_REQUIRED',
-  'SIGNATURE_INVALID',
-  'CURSOR_AHEAD',
-  'UNAVAILABLE',
-  'LOG_DAMAGED',
-  'UNKNOWN',
-] as const;
-export type ProblemCode = (typeof PROBLEM_CODES)[number];
-
-export interface FieldFault {
-  /** The fault's own code, if it has one, as plan faults do. */
-  readonly code?: string;
-  /** The workspace file of the fault. */
-  readonly file?: string;
-  readonly path: string;
-  readonly message: string;
-  readonly line?: number;
-  readonly column?: number;
-}
+import type { ProblemCode } from '../../core/contract/codes.js';
+import type { FieldFault } from '../../core/contract/problem.js';
 
 /** An error as a value, not an exception: every operation returns its result or a problem. */
 export interface Problem {

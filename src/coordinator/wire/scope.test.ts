@@ -12,7 +12,7 @@ const hasFolder = (id: string): boolean => {
   }
 };
 
-test('a name is refused at the border exactly when no folder could be named after it', () => {
+test('a tenant or project name is refused exactly when no folder could have it', () => {
   const character = fc.constantFrom(...'AZaz09._~@+-');
   const name = fc
     .array(character, { minLength: 1, maxLength: 128 })

@@ -23,7 +23,7 @@ function nameProblem(path: string, name: string, schema: typeof tenantIdSchema):
   if (!schema.safeParse(name).success) {
     return invalidName(
       path,
-      'expected a letter or digit, then letters, digits and . _ ~ @ + -, at most 128 in all',
+      'expected a letter or digit, then letters, digits and . _ ~ @ + -, at most 128 characters',
     );
   }
   if (
@@ -31,7 +31,7 @@ function nameProblem(path: string, name: string, schema: typeof tenantIdSchema):
     encodedLengthOf(name) <= ENCODED_NAME_LENGTH_MAX
   )
     return null;
-  const bound = `at most ${ENCODED_NAME_LENGTH_MAX}, where each capital and each of ~ @ + counts as ${ESCAPED_LENGTH}`;
+  const bound = `at most ${ENCODED_NAME_LENGTH_MAX}, counting each capital and each of ~ @ + as ${ESCAPED_LENGTH}`;
   return invalidName(path, `expected a shorter name or fewer capitals (${bound})`);
 }
 

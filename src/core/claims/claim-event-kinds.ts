@@ -1,10 +1,11 @@
+import type { EventDraft } from '../events/envelope.js';
 import { subjectKindOf } from '../subject.js';
 
 /**
  * Event types per kind of claim event: tasks use the names of seed 004, edges those of seeds 000 to 002. One table
  * keeps the two vocabularies equivalent.
  */
-const EVENT_TYPES = {
+export const EVENT_TYPES = {
   granted: { task: 'CLAIM_ACQUIRED', edge: 'edge_started' },
   renewed: { task: 'LEASE_RENEWED', edge: 'heartbeat' },
   lost: { task: 'CLAIM_LOST', edge: 'claim_expired' },
@@ -26,24 +27,18 @@ const EVENT_TYPES = {
 } as const;
 
 export type ClaimEventKind = keyof typeof EVENT_TYPES;
+/** The event types of a kind: the task's and the edge's. */
+export type ClaimEventType<Kind extends ClaimEventKind> = (typeof EVENT_TYPES)[Kind]['task' | 'edge'];
 
-const LOOSE_EVENT_KINDS: ReadonlySet<ClaimEventKind> = new Set<ClaimEventKind>([
-  'claim_denied',
-  'result_denied',
-  'noted',
-  'warned',
-]);
-
-interface TypedPayload {
-  readonly event_type: string;
-  readonly payload: Readonly<Record<string, unknown>>;
-}
+const LOOSE_KINDS = ['claim_denied', 'result_denied', 'noted', 'warned'] as const;
+/** Kinds of the events that move no head. */
+export type LooseEventKind = (typeof LOOSE_KINDS)[number];
 
 /** Whether an event records a refusal, a note or a warning: it moves no head and carries no seq. */
-export function isLooseEvent({ event_type, payload }: TypedPayload): boolean {
+export function isLooseEvent({ event_type, payload }: Pick<EventDraft, 'event_type' | 'payload'>): boolean {
   const kind = claimEventKindOf(event_type);
   if (kind === 'escalated') return payload.action === 'warn';
-  return kind !== undefined && LOOSE_EVENT_KINDS.has(kind);
+  return LOOSE_KINDS.some((loose) => loose === kind);
 }
 
 export function claimEventType(kind: ClaimEventKind, subject: string): string {
@@ -53,11 +48,10 @@ export function claimEventType(kind: ClaimEventKind, subject: string): string {
 const KIND_BY_EVENT_TYPE = new Map<string, ClaimEventKind>(
   (Object.keys(EVENT_TYPES) as ClaimEventKind[])
     .filter((kind) => kind !== 'warned')
-    .flatMap((kind) => [
-      [EVENT_TYPES[kind].task, kind],
-      [EVENT_TYPES[kind].edge, kind],
-    ]),
+    .flatMap((kind) => Object.values(EVENT_TYPES[kind]).map((type) => [type, kind] as const)),
 );
+
+export const CLAIM_EVENT_TYPES: readonly string[] = [...KIND_BY_EVENT_TYPE.keys()];
 
 /** Kind of a claim event; undefined for every other event. */
 export const claimEventKindOf = (eventType: string): ClaimEventKind | undefined =>

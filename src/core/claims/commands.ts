@@ -1,5 +1,14 @@
+import type { FailingCheck } from '../contract/claims.js';
+import type {
+  ClaimRefusal,
+  GateRefusal,
+  OperatorRefusal,
+  RenewalRefusal,
+  SubmissionRefusal,
+  SuccessCode,
+} from '../contract/codes.js';
 import type { EventDraft } from '../events/envelope.js';
-import type { Head, ReviewDecision, SubmittedResult } from './head.js';
+import type { Head, HeldClaim, ReviewDecision, SubmittedResult } from './head.js';
 import type { Rules } from './policy.js';
 
 /** Handle of a grant. The caller sends it with every later command on the claim. */
@@ -10,16 +19,12 @@ export interface ClaimHandle {
   readonly claim_id: string | null;
 }
 
-export interface ClaimCommand {
-  readonly type: 'claim';
-  readonly agent_id: string;
-  readonly session_id: string;
-  readonly agent_role: string | null;
-  readonly user_id: string | null;
-  /** Null: a claim without a lease. */
-  readonly lease_seconds: number | null;
-  readonly request_id: string | null;
-  readonly metadata: Readonly<Record<string, unknown>> | null;
+/** Who asks for a grant, and for which lease; null: without a lease. */
+export interface GrantRequest
+  extends Pick<
+    HeldClaim,
+    'agent_id' | 'session_id' | 'agent_role' | 'user_id' | 'lease_seconds' | 'request_id' | 'metadata'
+  > {
   readonly facts: ClaimFacts;
 }
 
@@ -55,23 +60,6 @@ export interface SharedClaim {
   readonly shared_modules: readonly string[];
 }
 
-export interface RenewCommand {
-  readonly type: 'renew';
-  readonly handle: ClaimHandle;
-  readonly lease_seconds: number | null;
-}
-export interface ReleaseCommand {
-  readonly type: 'release';
-  readonly handle: ClaimHandle;
-  readonly reason: 'VOLUNTARY' | 'ERROR' | 'SESSION_CLOSED';
-  readonly message: string | null;
-}
-export interface SubmitCommand {
-  readonly type: 'submit';
-  readonly handle: ClaimHandle;
-  readonly result: SubmittedResult;
-  readonly facts: SubmitFacts;
-}
 export interface SubmitFacts {
   readonly inputs: string | null;
   /** Grant of the generation that the handle names, read from the log; null if it was never granted. */
@@ -96,36 +84,8 @@ export interface ConvergenceFacts {
   /** Paths that exceed the role's authority, if paths are the reason. */
   readonly authority_paths?: readonly string[];
 }
-export interface FailingCheck {
-  readonly name: string;
-  readonly says: string;
-}
-export interface PastGrant {
+export interface PastGrant extends Pick<HeldClaim, 'agent_id' | 'session_id' | 'agent_role' | 'request_id'> {
   readonly generation: number;
-  readonly agent_id: string;
-  readonly session_id: string;
-  readonly agent_role: string | null;
-  readonly request_id: string | null;
-}
-export interface SuspendCommand {
-  readonly type: 'suspend';
-  readonly handle: ClaimHandle;
-  readonly gate: { readonly iteration: number; readonly candidate_sha256: string } | null;
-}
-export interface ResumeCommand {
-  readonly type: 'resume';
-  readonly handle: ClaimHandle;
-}
-export interface ReviewCommand {
-  readonly type: 'record_review';
-  readonly generation: number;
-  readonly iteration: number;
-  readonly candidate_sha256: string;
-  readonly decision: ReviewDecision;
-  readonly reviewer: string;
-  readonly comment: string | null;
-  /** Current digest of the results the work depends on. */
-  readonly inputs: string | null;
 }
 
 /** Fields of a human's command on a subject. A human names the expected generation too. */
@@ -134,58 +94,56 @@ export interface OperatorFields {
   readonly reason: string;
   readonly by: string;
 }
-export interface ForceReleaseCommand extends OperatorFields {
-  readonly type: 'force_release';
-}
-export interface ReassignCommand extends OperatorFields {
-  readonly type: 'reassign';
-  readonly to: Omit<ClaimCommand, 'type'>;
-}
-export interface ResetCommand extends OperatorFields {
-  readonly type: 'reset';
-}
-export interface HoldCommand extends OperatorFields {
-  readonly type: 'hold';
-}
-export interface UnholdCommand extends OperatorFields {
-  readonly type: 'unhold';
-}
-export interface AdoptCommand extends OperatorFields {
-  readonly type: 'adopt';
-  readonly session_id: string;
-  readonly request_id: string | null;
-  /** The parked result and its original grant; null if no parked result has that id. */
-  readonly parked: (PastGrant & { readonly result: SubmittedResult }) | null;
-  /** Failing checks of an edge that a human cannot override either. */
-  readonly failing?: readonly FailingCheck[];
-}
-/** The holder's note for later holders. */
-export interface NoteCommand {
-  readonly type: 'note';
-  readonly handle: ClaimHandle;
-  readonly text: string;
-}
-/** The sweeper's command: records an expiry that has already taken effect. */
-export interface ExpireCommand {
-  readonly type: 'expire';
+
+/** The fields of each command, by its type. */
+interface CommandFields {
+  claim: GrantRequest;
+  renew: { readonly handle: ClaimHandle; readonly lease_seconds: number | null };
+  release: {
+    readonly handle: ClaimHandle;
+    readonly reason: 'VOLUNTARY' | 'ERROR' | 'SESSION_CLOSED';
+    readonly message: string | null;
+  };
+  submit: { readonly handle: ClaimHandle; readonly result: SubmittedResult; readonly facts: SubmitFacts };
+  suspend: {
+    readonly handle: ClaimHandle;
+    readonly gate: { readonly iteration: number; readonly candidate_sha256: string } | null;
+  };
+  resume: { readonly handle: ClaimHandle };
+  record_review: {
+    readonly generation: number;
+    readonly iteration: number;
+    readonly candidate_sha256: string;
+    readonly decision: ReviewDecision;
+    readonly reviewer: string;
+    readonly comment: string | null;
+    /** Current digest of the results the work depends on. */
+    readonly inputs: string | null;
+  };
+  force_release: OperatorFields;
+  reassign: OperatorFields & { readonly to: GrantRequest };
+  reset: OperatorFields;
+  hold: OperatorFields;
+  unhold: OperatorFields;
+  adopt: OperatorFields & {
+    readonly session_id: string;
+    readonly request_id: string | null;
+    /** The parked result and its original grant; null if no parked result has that id. */
+    readonly parked: (PastGrant & { readonly result: SubmittedResult }) | null;
+    /** Failing checks of an edge that a human cannot override either. */
+    readonly failing?: readonly FailingCheck[];
+  };
+  /** The holder's note for later holders. */
+  note: { readonly handle: ClaimHandle; readonly text: string };
+  /** The sweeper's command: records an expiry that has already taken effect. */
+  expire: unknown;
 }
 
-export type ClaimsCommand =
-  | ClaimCommand
-  | RenewCommand
-  | ReleaseCommand
-  | SubmitCommand
-  | SuspendCommand
-  | ResumeCommand
-  | ReviewCommand
-  | ForceReleaseCommand
-  | ReassignCommand
-  | ResetCommand
-  | HoldCommand
-  | UnholdCommand
-  | AdoptCommand
-  | NoteCommand
-  | ExpireCommand;
+export type CommandType = keyof CommandFields;
+export type ClaimsCommand<Type extends CommandType = CommandType> = {
+  [Each in Type]: CommandFields[Each] & { readonly type: Each };
+}[Type];
+export type ClaimCommand = ClaimsCommand<'claim'>;
 
 /** Derives the claim id of a grant. Depends on its inputs only; the caller of `decide` keeps the secret. */
 export type ClaimIdOf = (grant: { generation: number; request_id: string | null }) => string;
@@ -227,75 +185,24 @@ export interface DecisionDetails {
   readonly failing?: readonly FailingCheck[];
 }
 
-/** Codes of a claim decision. In this list and those of the other commands, the order is the order of precedence. */
-export const CLAIM_CODES = [
-  'INVALID_LEASE',
-  'UNKNOWN_TASK',
-  'SESSION_CLOSED',
-  'DENIED_SINGLE_AGENT',
-  'DENIED_COMPLETED',
-  'DENIED_HELD',
-  'DENIED_ACTIVE_CLAIM',
-  'DENIED_DEPENDENCIES',
-  'DENIED_PARALLEL',
-  'DENIED_BACKOFF',
-  'DENIED_LIMIT',
-  'GRANTED',
-] as const;
-export const RENEW_CODES = [
-  'INVALID_LEASE',
-  'NO_CLAIM',
-  'GENERATION_MISMATCH',
-  'SESSION_MISMATCH',
-  'ALREADY_EXPIRED',
-  'RENEWED',
-] as const;
-export const RELEASE_CODES = ['NO_CLAIM', 'GENERATION_MISMATCH', 'SESSION_MISMATCH', 'RELEASED'] as const;
-export const SUBMIT_CODES = [
-  'NO_CLAIM',
-  'FUTURE_GENERATION',
-  'STALE_GENERATION',
-  'TASK_ALREADY_COMPLETED',
-  'SESSION_MISMATCH',
-  'RESULT_TOO_LARGE',
-  'LEASE_EXPIRED',
-  'DEPENDENCY_CHANGED',
-  'OUTSIDE_AUTHORITY',
-  'NOT_CONVERGED',
-  'ESCALATED',
-  'ACCEPTED',
-] as const;
-export const REVIEW_CODES = [
-  'STALE_REVIEW',
-  'ALREADY_DECIDED',
-  'DEPENDENCY_CHANGED',
-  'APPROVED',
-  'REJECTED',
-  'CHANGES_REQUESTED',
-] as const;
-export const OPERATOR_CODES = [
-  'FORCED',
-  'REASSIGNED',
-  'RESET',
-  'NOT_COMPLETED',
-  'HELD',
-  'UNHELD',
-  'ADOPTED',
-  'UNKNOWN_RESULT',
-] as const;
-export const OTHER_CODES = ['SUSPENDED', 'RESUMED', 'NOTED', 'EXPIRED', 'STALE', 'NOT_EXPIRED'] as const;
-
 export type DecisionCode =
-  | (typeof CLAIM_CODES)[number]
-  | (typeof RENEW_CODES)[number]
-  | (typeof RELEASE_CODES)[number]
-  | (typeof SUBMIT_CODES)[number]
-  | (typeof REVIEW_CODES)[number]
-  | (typeof OPERATOR_CODES)[number]
-  | (typeof OTHER_CODES)[number];
+  // A problem on the wire, not a refusal: the request is malformed.
+  | 'INVALID_LEASE'
+  | ClaimRefusal
+  | RenewalRefusal
+  | SubmissionRefusal
+  | GateRefusal
+  | OperatorRefusal
+  | SuccessCode
+  // Of the sweeper, which nobody waits for.
+  | 'EXPIRED'
+  | 'STALE'
+  | 'NOT_EXPIRED';
 
 export interface DecisionContext {
   readonly now_ms: number;
   readonly rules: Rules;
   readonly claimIdOf: ClaimIdOf;
 }
+
+export type Decider<Command> = (head: Head, command: Command, ctx: DecisionContext) => Decision;

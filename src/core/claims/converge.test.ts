@@ -38,14 +38,14 @@ const converges = (facts: Partial<SubmitFacts>) =>
 const failing = [{ name: 'tests_pass', says: 'It failed.' }];
 
 describe('an edge that converges', () => {
-  it('tells by what: the iteration, the checks, the kind of convergence, the context', () => {
+  it('records the iteration, the checks, the kind of convergence and the context', () => {
     const { decision } = edge(granted(ada, 0)).when(converges(withConvergence()), 5);
     expect(decision.events.map(({ event_type, payload }) => ({ event_type, ...payload }))).toMatchObject([
       { event_type: 'edge_converged', outcome: 'ACCEPTED', ...evidence },
     ]);
   });
 
-  it('is told so too when a human approved it', () => {
+  it('records the same evidence after human approval', () => {
     const { decision } = edge(granted(ada, 0)).when(converges(withConvergence({ needs_human: true })), 5);
     expect(decision).toMatchObject({ ok: false, code: 'ESCALATED' });
     expect(decision.events[0]?.payload).toMatchObject({ reason: 'human_review_required', ...evidence });
@@ -60,7 +60,7 @@ describe('an edge that converges', () => {
     });
   });
 
-  it('may not while a required check fails: the claim stays, nothing is lost and nothing is parked', () => {
+  it('is refused while a required check fails: the claim stays, and nothing is lost or parked', () => {
     const { decision } = edge(granted(ada, 0)).when(
       converges(withConvergence({ failing, needs_human: true })),
       5,
@@ -70,7 +70,7 @@ describe('an edge that converges', () => {
     expect(decision.next).toBe(decision.head);
   });
 
-  it('may not where the role is rejected, unless a human approved exactly this', () => {
+  it('is refused for a rejected role, unless a human approved this candidate', () => {
     const rejected = { authority: 'reject', ...withConvergence() } as const;
     const { decision } = edge(granted(ada, 0)).when(converges(rejected), 5);
     expect(decision).toMatchObject({ code: 'OUTSIDE_AUTHORITY', events: [], loose_events: [] });
@@ -88,7 +88,7 @@ describe('an edge that converges', () => {
     expect(edge(...past).when(converges(rejected), 5).decision.code).toBe('ACCEPTED');
   });
 
-  it('says which rule asked for the human', () => {
+  it('records which rule required the human', () => {
     const reasonOf = (facts: Partial<SubmitFacts>) =>
       edge(granted(ada, 0)).when(converges(facts), 5).decision.events[0]?.payload.reason;
     expect(
@@ -98,7 +98,7 @@ describe('an edge that converges', () => {
     expect(reasonOf(withConvergence({ needs_human: true }))).toBe('human_review_required');
   });
 
-  it('outside its role where that is only warned of: accepted, with a note that moves no head', () => {
+  it('is accepted outside the role if the action is warn, with a note that moves no head', () => {
     const warned = {
       authority: 'warn',
       ...withConvergence({ authority_reason: 'outside_role_authority' }),
@@ -122,7 +122,7 @@ describe('an edge that converges', () => {
     expect(checkNewEvent({ ...written, seq: 2 })).toMatchObject({ ok: false });
   });
 
-  it('once it waits for a human, waits for that one', () => {
+  it('still needs the review once one is pending', () => {
     const { decision } = edge(granted(ada, 0), escalated(1)).when(converges(withConvergence()), 5);
     expect(decision).toMatchObject({
       code: 'ESCALATED',
@@ -131,7 +131,7 @@ describe('an edge that converges', () => {
   });
 });
 
-describe('a claim to an edge', () => {
+describe('a claim of an edge', () => {
   const free: EdgeFacts = {
     unknown_message: null,
     second_agent: false,
@@ -141,7 +141,7 @@ describe('a claim to an edge', () => {
   };
   const shared = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth', 'db'] }];
 
-  it('of one agent in its own project has no lease, whatever is the longest hold', () => {
+  it('of a single agent has no lease, whatever max_hold is', () => {
     const { decision } = edge()
       .under({ max_hold_seconds: 60 })
       .when(claim(ada, { lease_seconds: null }, { edge: free }), 0);
@@ -151,7 +151,7 @@ describe('a claim to an edge', () => {
     expect(later.decision.code).toBe('NOT_EXPIRED');
   });
 
-  it('that shares modules is granted with a warning, and refused where that is enforced', () => {
+  it('that shares modules is granted with a warning, or refused if parallelism is enforced', () => {
     const warnings = ['bob touches auth too'];
     const warned = edge().when(claim(ada, {}, { edge: { ...free, shared, warnings } }), 0).decision;
     expect(warned).toMatchObject({ code: 'GRANTED', details: { warnings } });
@@ -165,7 +165,7 @@ describe('a claim to an edge', () => {
     ]);
   });
 
-  it('says why there is no such edge, and leaves no trace', () => {
+  it('that does not exist is refused with the reason and not logged', () => {
     const facts = { known: false, edge: { ...free, unknown_message: 'There is no vector.' } };
     const { decision } = edge().when(claim(ada, {}, facts), 0);
     expect(decision).toMatchObject({
@@ -175,7 +175,7 @@ describe('a claim to an edge', () => {
     });
   });
 
-  it('cannot be reassigned to a second agent, nor onto shared modules', () => {
+  it('cannot be reassigned to a second agent or onto shared modules', () => {
     const to = (facts: EdgeFacts) =>
       edge(granted(ada, 0), held(1)).when(reassign(1, bob, {}, { edge: facts }), 2);
     expect(to({ ...free, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
@@ -183,7 +183,7 @@ describe('a claim to an edge', () => {
     expect(to(free).decision.code).toBe('REASSIGNED');
   });
 
-  it('without a lease is freed by its holder, or by force', () => {
+  it('without a lease can be released by force', () => {
     const past = granted(ada, 0, { lease_seconds: null });
     const forced = edge(past).when({ type: 'force_release', ...operatorFields(1) }, 10 ** 7).decision;
     expect(forced).toMatchObject({ code: 'FORCED' });

@@ -45,8 +45,8 @@ interface Row {
 }
 
 function table(name: string, rows: readonly Row[]): void {
-  describe(`${name} answers the first of these that applies`, () => {
-    it.each(rows.map((row) => [row.code, row.why ?? '', row] as const))('%s %s', (code, _, row) => {
+  describe(`${name}: the first code that applies`, () => {
+    it.each(rows.map((row) => [row.code, row.why ?? '', row] as const))('is %s %s', (code, _, row) => {
       const { decision } = given(...row.past)
         .under(row.rules ?? {})
         .when(row.command, row.at ?? 10);
@@ -133,18 +133,18 @@ table('claim', [
   { code: 'DENIED_BACKOFF', past: failed, command: claim(ada, {}, full), rules: twoGenerations },
   {
     code: 'DENIED_LIMIT',
-    why: 'of generations',
+    why: '(generations)',
     past: failed,
     at: 9000,
     command: claim(ada, {}, full),
     rules: twoGenerations,
   },
-  { code: 'DENIED_LIMIT', why: 'of the tenant', past: failed, at: 9000, command: claim(ada, {}, full) },
+  { code: 'DENIED_LIMIT', why: '(tenant)', past: failed, at: 9000, command: claim(ada, {}, full) },
   { code: 'GRANTED', past: failed, at: 9000, command: claim(ada) },
 ]);
 
 describe('a refused claim', () => {
-  it('names what has no room left, generations before the tenant', () => {
+  it('names the limit that is reached, generations before the tenant', () => {
     given(...failed)
       .under(twoGenerations)
       .when(claim(ada, {}, full), 9000)
@@ -153,7 +153,7 @@ describe('a refused claim', () => {
       .when(claim(ada, {}, full), 9000)
       .thenRefused('DENIED_LIMIT', { limit: 'max_concurrent_claims' });
   });
-  it('says why: the hold, the wait, the time', () => {
+  it('gives the reason: the hold, the dependencies, the backoff or the lease', () => {
     given(held(1, 'look first'))
       .when(claim(ada), 2)
       .thenRefused('DENIED_HELD', { hold_reason: 'look first' });
@@ -167,7 +167,7 @@ describe('a refused claim', () => {
       .when(claim(bob), 299)
       .thenRefused('DENIED_ACTIVE_CLAIM', { expires_at_ms: msAt(300), stale: false });
   });
-  it('leaves one note for the log, unless the request itself was wrong', () => {
+  it('writes one note to the log, unless the request itself is invalid', () => {
     const { loose_events: notes } = given(granted(ada, 0))
       .when(claim(bob), 1)
       .thenRefused('DENIED_ACTIVE_CLAIM');
@@ -186,7 +186,8 @@ describe('a refused claim', () => {
         .thenRefused('INVALID_LEASE').loose_events,
     ).toEqual([]);
   });
-  it('takes leases from the least to the longest, both included', () => {
+  // req: LIM-002, LSE-013
+  it('is not refused for a lease from the minimum to the maximum, both included', () => {
     for (const lease_seconds of [30, 3600, null])
       given().when(claim(ada, { lease_seconds }), 1).thenEvents('GRANTED', ['CLAIM_ACQUIRED']);
     for (const lease_seconds of [29, 3601])
@@ -219,11 +220,11 @@ table('release', [
 ]);
 
 describe('a release', () => {
-  it('said twice is said once', () => {
+  it('is idempotent for its holder', () => {
     given(granted(ada, 0), released(1)).when(release(ada, 1), 2).thenReplayed('RELEASED');
     given(granted(ada, 0), released(1)).when(release(bob, 1), 2).thenRefused('NO_CLAIM');
   });
-  it('after an error lets nobody in for a while, twice as long each time', () => {
+  it('after an error starts a backoff that doubles each time', () => {
     given(granted(ada, 0))
       .when(release(ada, 1, 'ERROR', 'broken'), 10)
       .thenEvents('RELEASED', ['CLAIM_RELEASED', { retry_at: isoAt(15), message: 'broken' }]);
@@ -231,7 +232,7 @@ describe('a release', () => {
       .when(release(ada, 2, 'ERROR'), 10)
       .thenEvents('RELEASED', ['CLAIM_RELEASED', { retry_at: isoAt(20) }]);
   });
-  it('after one error too many leaves the subject to a human', () => {
+  it('after too many errors holds the subject for a human', () => {
     given(granted(ada, 0))
       .under({ max_attempts: 1 })
       .when(release(ada, 1, 'ERROR', 'broken'), 10)
@@ -244,13 +245,13 @@ describe('a release', () => {
         ],
       );
   });
-  it('with an error after the lease ran out is one failure, not two', () => {
+  it('with an error after the lease expired counts as one failure', () => {
     for (const past of [[granted(ada, 0)], [granted(ada, 0), expired(300)]]) {
       const { decision } = given(...past).when(release(ada, 1, 'ERROR', 'broken'), 400);
       expect(decision.next).toMatchObject({ failures: 1, last_error: 'broken', retry_at_ms: msAt(405) });
     }
   });
-  it('of a lapsed claim is allowed, and the expiry is told first', () => {
+  it('of a lapsed claim is allowed, and the expiry is recorded first', () => {
     const { not_before_ms } = given(granted(ada, 0))
       .when(release(ada, 1), 400)
       .thenEvents(
@@ -345,7 +346,7 @@ describe('a submission', () => {
       .when(sized(51), 1)
       .thenRefused('RESULT_TOO_LARGE');
   });
-  it('that is refused is parked when its handle was once granted, and only then', () => {
+  it('that is refused is parked only if its handle was once granted', () => {
     const zombie = submit(ada, 1, {}, { past_grant: pastGrant(ada, 1) });
     const { loose_events: notes } = given(...twice)
       .when(zombie, 5)
@@ -382,7 +383,7 @@ describe('a submission', () => {
       expect(decision.not_after_ms).toBe(msAt(300));
     }
   });
-  it('that waits for the same human already is not told twice', () => {
+  it('whose review is already pending is not recorded twice', () => {
     given(granted(ada, 0), escalated(1))
       .when(submit(ada, 1, {}, { authority: 'escalate' }), 2)
       .thenRefused('ESCALATED');
@@ -419,8 +420,9 @@ table('resume', [
   { code: 'RESUMED', past: [granted(ada, 0), suspended(1)], at: 3600, command: resume(ada, 1) },
 ]);
 
-describe('a pause', () => {
-  it('stops the lease, and the gate has a deadline of its own', () => {
+describe('a suspension', () => {
+  // req: HUM-002
+  it('stops the lease and has its own deadline', () => {
     given(granted(ada, 0))
       .under({ suspend_max_seconds: 1000 })
       .when(suspend(ada, 1), 10)
@@ -430,12 +432,12 @@ describe('a pause', () => {
       .when(claim(bob), 3601)
       .thenEvents('GRANTED', ['CLAIM_LOST'], ['CLAIM_ACQUIRED']);
   });
-  it('ends in a whole new lease', () => {
+  it('ends with a full new lease', () => {
     given(granted(ada, 0), suspended(1))
       .when(resume(ada, 1), 3000)
       .thenEvents('RESUMED', ['CLAIM_RESUMED', { expires_at: isoAt(3300) }]);
   });
-  it('asked for twice, or renewed, or ended twice, is as it was', () => {
+  it('is unchanged by a repeated suspend or resume, or by a renewal', () => {
     given(granted(ada, 0), suspended(1)).when(suspend(ada, 1), 2).thenReplayed('SUSPENDED');
     given(granted(ada, 0), suspended(1)).when(renew(ada, 1), 2).thenReplayed('RENEWED');
     given(granted(ada, 0)).when(resume(ada, 1), 2).thenReplayed('RESUMED');
@@ -465,17 +467,22 @@ table('record_review', [
     past: [...gated, decided],
     command: review(1, { candidate_sha256: 'bb22' }),
   },
-  { code: 'ALREADY_DECIDED', why: '(otherwise)', past: [...gated, decided, expired(3)], command: review(1) },
   {
     code: 'ALREADY_DECIDED',
-    why: '(by another)',
+    why: '(with another decision)',
+    past: [...gated, decided, expired(3)],
+    command: review(1),
+  },
+  {
+    code: 'ALREADY_DECIDED',
+    why: '(by another reviewer)',
     past: [...gated, decided, expired(3)],
     command: review(1, { decision: 'CHANGES_REQUESTED', reviewer: 'ivo' }),
   },
-  { code: 'STALE_REVIEW', why: '(the gate’s time is over)', past: gated, at: 3601, command: review(1) },
+  { code: 'STALE_REVIEW', why: '(the gate has expired)', past: gated, at: 3601, command: review(1) },
   {
     code: 'DEPENDENCY_CHANGED',
-    why: '(what it was built on no longer counts)',
+    why: '(its inputs have changed)',
     past: gated,
     at: 3600,
     command: review(1, { inputs: 'other' }),
@@ -495,7 +502,7 @@ describe('a review', () => {
       result: { sha256: 'aa11', generation: 1, agent_id: 'ada' },
     });
   });
-  it('that rejects takes the claim away and leaves the subject to a human', () => {
+  it('that rejects releases the claim and holds the subject for a human', () => {
     given(...gated)
       .when(review(1, { decision: 'REJECTED', comment: 'no tests' }), 10)
       .thenEvents(
@@ -505,13 +512,13 @@ describe('a review', () => {
         ['TASK_HELD', { reason: 'rejected in review by hana: no tests' }],
       );
   });
-  it('that wants changes gives the holder a fresh lease', () => {
+  it('that requests changes gives the holder a new lease', () => {
     const { next } = given(...gated)
       .when(review(1, { decision: 'CHANGES_REQUESTED' }), 1000)
       .thenEvents('CHANGES_REQUESTED', ['REVIEW_COMPLETED', { expires_at: isoAt(1300) }]);
     expect(next.claim).toMatchObject({ state: 'ACTIVE', expires_at_ms: msAt(1300) });
   });
-  it('said twice is said once, also when it completed the work', () => {
+  it('is idempotent, also if it completed the work', () => {
     given(...gated, decided)
       .when(review(1, { decision: 'CHANGES_REQUESTED' }), 10)
       .thenReplayed('CHANGES_REQUESTED');
@@ -590,11 +597,12 @@ table('reassign', [
     rules: twoGenerations,
   },
   { code: 'DENIED_LIMIT', past: twice, command: reassign(2, eve), rules: twoGenerations },
-  { code: 'DENIED_LIMIT', why: 'of the tenant', past: twice, command: reassign(2, eve, {}, full) },
+  { code: 'DENIED_LIMIT', why: '(tenant)', past: twice, command: reassign(2, eve, {}, full) },
   { code: 'REASSIGNED', past: twice, command: reassign(2, eve) },
 ]);
 
 describe('a reassignment', () => {
+  // req: AUD-001, CLM-013
   it('supersedes the live claim and grants the next in one commit', () => {
     const { next } = given(granted(ada, 0))
       .when(reassign(1, bob), 10)
@@ -605,7 +613,7 @@ describe('a reassignment', () => {
       );
     expect(next).toMatchObject({ generation: 2, claim: { agent_id: 'bob', state: 'ACTIVE' } });
   });
-  it('waits for no backoff and takes a hold away', () => {
+  it('ignores a backoff and lifts a hold', () => {
     given(...failed, held(5))
       .when(reassign(2, eve), 10)
       .thenEvents('REASSIGNED', ['TASK_UNHELD'], ['CLAIM_ACQUIRED']);
@@ -631,7 +639,7 @@ table('unhold', [
 ]);
 
 describe('a hold', () => {
-  it('repeated, or lifted where there is none, changes nothing', () => {
+  it('changes nothing if repeated, or if lifted without a hold', () => {
     given(held(1, 'because'))
       .when({ type: 'hold', ...operatorFields(0) }, 2)
       .thenReplayed('HELD');
@@ -639,12 +647,12 @@ describe('a hold', () => {
       .when({ type: 'unhold', ...operatorFields(0) }, 2)
       .thenReplayed('UNHELD');
   });
-  it('for another reason is told', () => {
+  it('for another reason is recorded', () => {
     given(held(1))
       .when({ type: 'hold', ...operatorFields(0) }, 2)
       .thenEvents('HELD', ['TASK_HELD', { reason: 'because' }]);
   });
-  it('lifted forgets failures and backoff', () => {
+  it('clears failures and backoff when lifted', () => {
     const { next } = given(...failed, held(5))
       .when({ type: 'unhold', ...operatorFields(2) }, 6)
       .thenEvents('UNHELD', ['TASK_UNHELD']);
@@ -661,7 +669,7 @@ table('adopt', [
 ]);
 
 describe('an adoption', () => {
-  it('completes the work under a generation of its own and names whose it was', () => {
+  it('completes the work under its own generation and names the original author', () => {
     const { next } = given(...twice)
       .when(adopt(2, parked), 10)
       .thenEvents(
@@ -687,13 +695,13 @@ table('expire', [
   { code: 'NOT_EXPIRED', why: '(never granted)', past: [], command: expire },
   {
     code: 'NOT_EXPIRED',
-    why: '(written down already)',
+    why: '(already recorded)',
     past: [granted(ada, 0), expired(300)],
     at: 400,
     command: expire,
   },
   { code: 'NOT_EXPIRED', why: '(released)', past: [granted(ada, 0), released(1)], at: 400, command: expire },
-  { code: 'NOT_EXPIRED', why: '(in time)', past: [granted(ada, 0)], at: 299, command: expire },
+  { code: 'NOT_EXPIRED', why: '(lease still live)', past: [granted(ada, 0)], at: 299, command: expire },
   { code: 'EXPIRED', past: [granted(ada, 0)], at: 300, command: expire },
   {
     code: 'NOT_EXPIRED',
@@ -713,7 +721,7 @@ table('expire', [
   },
   {
     code: 'NOT_EXPIRED',
-    why: '(under hold, not silent long enough)',
+    why: '(under hold, not stale yet)',
     past: [granted(ada, 0)],
     at: 1799,
     command: expire,
@@ -731,7 +739,7 @@ table('expire', [
 ]);
 
 describe('the sweeper', () => {
-  it('reports a silent holder once an episode', () => {
+  it('reports an inactive holder once per episode', () => {
     const reply = pastEvent('lost', 1800, { cause: 'EXPIRED', disposition: 'held', expired_at: isoAt(1800) });
     const renewed = pastEvent('renewed', 2000, { lease_duration_seconds: 300, expires_at: isoAt(2300) });
     given(granted(ada, 0), reply).under(onHold).when(expire, 1900).thenRefused('NOT_EXPIRED');
@@ -740,7 +748,8 @@ describe('the sweeper', () => {
       .when(expire, 3800)
       .thenEvents('STALE', ['CLAIM_LOST', { disposition: 'held' }]);
   });
-  it('never tells an expiry before the store’s clock has reached it', () => {
+  // req: LSE-009
+  it('never records an expiry before the store’s clock has reached it', () => {
     expect(given(granted(ada, 0)).when(expire, 310).thenEvents('EXPIRED', ['CLAIM_LOST']).not_before_ms).toBe(
       msAt(300),
     );
@@ -756,7 +765,7 @@ describe('the sweeper', () => {
       ).toMatchObject({ ok: true, not_before_ms: msAt(302) });
     }
   });
-  it('comes to the same words about poison as a claim that came first', () => {
+  it('gives the same hold reason as a claim that comes first', () => {
     const past = [granted(ada, 0), failedUntil(1, 6), granted(bob, 10)];
     const rules = { max_attempts: 2 };
     const hold_reason = '2 attempts in a row ended in error or expiry; the last: the lease ran out';
@@ -772,7 +781,7 @@ describe('the sweeper', () => {
 });
 
 describe('a renewal', () => {
-  it('never shortens the lease and never reaches beyond max_hold', () => {
+  it('never shortens the lease and never extends it beyond max_hold', () => {
     given(granted(ada, 0))
       .when(renew(ada, 1, 30), 10)
       .thenEvents('RENEWED', ['LEASE_RENEWED', { expires_at: isoAt(300) }]);
@@ -780,12 +789,13 @@ describe('a renewal', () => {
       .when(renew(ada, 1), 200)
       .thenEvents('RENEWED', ['LEASE_RENEWED', { expires_at: isoAt(400) }]);
   });
+  // req: LSE-008
   it('must be committed before the lease ends', () => {
     expect(given(granted(ada, 0)).when(renew(ada, 1), 10).decision.not_after_ms).toBe(msAt(300));
   });
 });
 
-describe('a claim opened again by a reset', () => {
+describe('a claim after a reset', () => {
   it('is granted under the next generation', () => {
     const { next } = given(granted(ada, 0), accepted(1), reset(2))
       .when(claim(bob), 3)

@@ -1,5 +1,8 @@
+import type { ClaimEventPayloads, ResultFields } from '../events/claim-payload-schemas.js';
 import { type EventDraft, msOf } from '../events/envelope.js';
-import { claimEventKindOf } from './claim-event-kinds.js';
+import { asClaimEvent } from '../events/known-event.js';
+import { withoutUndefined } from '../without-undefined.js';
+import type { LooseEventKind } from './claim-event-kinds.js';
 import {
   type AcceptedResult,
   type ConvergenceEvidence,
@@ -10,7 +13,6 @@ import {
   type ReleaseReason,
   type SubmittedResult,
 } from './head.js';
-import type { ClaimEventPayloads, ResultFields } from './payloads.js';
 
 type HeadChanges = Partial<Omit<Head, 'subject' | 'seq' | 'last_at_ms'>>;
 
@@ -22,39 +24,44 @@ export function evolve(before: Head | null, event: EventDraft): Head {
 }
 
 function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges {
-  const kind = claimEventKindOf(event.event_type);
-  switch (kind) {
+  const claimEvent = asClaimEvent(event);
+  switch (claimEvent?.kind) {
     case 'granted':
-      return granted(event, event.payload as unknown as ClaimEventPayloads['granted'], at_ms);
+      return granted(event, claimEvent.payload, at_ms);
     case 'renewed':
     case 'resumed':
-      return { claim: renewedClaim(head, event.payload as unknown as ClaimEventPayloads['renewed'], at_ms) };
+      return { claim: renewedClaim(head, claimEvent.payload, at_ms) };
     case 'lost':
-      return lost(head, event.payload as unknown as ClaimEventPayloads['lost']);
+      return lost(head, claimEvent.payload);
     case 'released':
-      return released(head, event.payload as unknown as ClaimEventPayloads['released']);
+      return released(head, claimEvent.payload);
     case 'suspended':
-      return suspended(head, event.payload as unknown as ClaimEventPayloads['suspended']);
+      return suspended(head, claimEvent.payload);
     case 'accepted':
     case 'adopted':
-      return completed(head, event, event.payload as unknown as ResultFields, at_ms);
+      return completed(head, event, claimEvent.payload, at_ms);
     case 'escalated':
-      return escalated(head, event.payload as unknown as ClaimEventPayloads['escalated']);
+      return escalated(head, claimEvent.payload);
     case 'reviewed':
-      return reviewed(head, event.payload as unknown as ClaimEventPayloads['reviewed'], at_ms);
-    case 'held':
-      return { hold: { ...holdFields(event.payload as unknown as ClaimEventPayloads['held']), at_ms } };
+      return reviewed(head, claimEvent.payload, at_ms);
+    case 'held': {
+      const { reason, by } = claimEvent.payload;
+      return { hold: { reason, by, at_ms } };
+    }
     case 'unheld':
       return { hold: null, failures: 0, last_error: null, retry_at_ms: null };
     case 'reset':
-      return reset(head, event.payload as unknown as ClaimEventPayloads['reset']);
+      return reset(head, claimEvent.payload);
     default:
-      // Reads stay open for unknown events: an event type of a later version increments the seq only.
-      return {};
+      return unchanged(claimEvent?.kind);
   }
 }
 
-const holdFields = ({ reason, by }: ClaimEventPayloads['held']) => ({ reason, by });
+/**
+ * Reads stay open for unknown events: an event type of a later version increments the seq only. A kind that moves a head
+ * and has no case does not compile.
+ */
+const unchanged = (_: LooseEventKind | undefined): HeadChanges => ({});
 const msOrNull = (iso: string | null | undefined): number | null => (iso == null ? null : msOf(iso));
 
 function granted(event: EventDraft, payload: ClaimEventPayloads['granted'], atMs: number): HeadChanges {
@@ -134,30 +141,25 @@ function suspended(head: Head, payload: ClaimEventPayloads['suspended']): HeadCh
     release_reason: null,
   };
   // A gate stays open until its generation ends: a suspension without a gate must not close it.
-  const gate = payload.gate === undefined ? head.gate : openGate(head, payload.gate, null);
+  const gate = payload.gate === undefined ? head.gate : openGate(head, { ...payload.gate, candidate: null });
   return { claim, gate };
 }
 
-function openGate(
-  head: Head,
-  candidateRef: { iteration: number; candidate_sha256: string },
-  candidate: SubmittedResult | null,
-): Gate {
-  return {
-    generation: head.generation,
-    iteration: candidateRef.iteration,
-    candidate_sha256: candidateRef.candidate_sha256,
-    decision: null,
-    reviewer: null,
-    candidate,
-  };
-}
+type OpenedGate = Pick<Gate, 'iteration' | 'candidate_sha256' | 'candidate'>;
+const openGate = ({ generation }: Head, { iteration, candidate_sha256, candidate }: OpenedGate): Gate => ({
+  generation,
+  iteration,
+  candidate_sha256,
+  decision: null,
+  reviewer: null,
+  candidate,
+});
 
 function escalated(head: Head, payload: ClaimEventPayloads['escalated']): HeadChanges {
-  const candidateRef = { iteration: payload.iteration, candidate_sha256: payload.result_sha256 };
+  const { iteration, result_sha256: candidate_sha256 } = payload;
   return {
     ...suspended(head, { until: payload.until }),
-    gate: openGate(head, candidateRef, resultOf(payload)),
+    gate: openGate(head, { iteration, candidate_sha256, candidate: resultOf(payload) }),
     // A late candidate reactivates its generation, so the expiry no longer counts as a failure.
     ...(head.claim?.state === 'EXPIRED' ? { failures: Math.max(head.failures - 1, 0) } : {}),
   };
@@ -174,7 +176,12 @@ function reviewed(head: Head, payload: ClaimEventPayloads['reviewed'], atMs: num
   return { gate, claim: renewedClaim(head, lease, atMs) };
 }
 
-function completed(head: Head, event: EventDraft, payload: ResultFields, atMs: number): HeadChanges {
+function completed(
+  head: Head,
+  event: EventDraft,
+  payload: ClaimEventPayloads['accepted' | 'adopted'],
+  atMs: number,
+): HeadChanges {
   const result: AcceptedResult = {
     result_id: payload.result_id,
     generation: event.generation ?? head.generation,
@@ -209,26 +216,21 @@ function reset(head: Head, payload: ClaimEventPayloads['reset']): HeadChanges {
 }
 
 export function resultOf(fields: ResultFields): SubmittedResult {
-  return {
+  return withoutUndefined({
     result_id: fields.result_id,
     sha256: fields.result_sha256,
     size_bytes: fields.result_size_bytes,
     work_product_ref: fields.work_product_ref,
-    ...(fields.result_data === undefined ? {} : { data: fields.result_data }),
-    ...(fields.blob_sha256 === undefined ? {} : { blob_sha256: fields.blob_sha256 }),
-    ...evidenceOf(fields),
-  };
+    data: fields.result_data,
+    blob_sha256: fields.blob_sha256,
+    evidence: evidenceOf(fields),
+  });
 }
 
 /** Evidence of an edge result. Every escalation has an iteration, so an iteration alone is not evidence. */
-function evidenceOf(fields: ResultFields): { evidence?: ConvergenceEvidence } {
+function evidenceOf(fields: ResultFields): ConvergenceEvidence | undefined {
   const { iteration, evaluators, convergence_type, context_hash } = fields;
-  if (iteration === undefined) return {};
-  const evidence: ConvergenceEvidence = {
-    iteration,
-    ...(evaluators === undefined ? {} : { evaluators }),
-    ...(convergence_type === undefined ? {} : { convergence_type }),
-    ...(context_hash === undefined ? {} : { context_hash }),
-  };
-  return Object.keys(evidence).length === 1 ? {} : { evidence };
+  if (iteration === undefined) return undefined;
+  const reported = withoutUndefined({ evaluators, convergence_type, context_hash });
+  return Object.keys(reported).length === 0 ? undefined : { iteration, ...reported };
 }

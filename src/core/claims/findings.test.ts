@@ -36,15 +36,17 @@ import {
 const takenOver = [granted(ada, 0), expired(300), granted(bob, 300)];
 const expire = { type: 'expire' } as const;
 
-describe('claims as the seeds would have had them', () => {
-  it('F-01: a heartbeat after the claim is gone brings nothing back to life', () => {
+describe('findings in the claim rules of the seeds', () => {
+  // req: LSE-006, LSE-007
+  it('F-01: a heartbeat does not revive a claim that has ended', () => {
     given().when(renew(ada, 1), 10).thenRefused('NO_CLAIM');
     given(granted(ada, 0), released(1)).when(renew(ada, 1), 10).thenRefused('NO_CLAIM');
     given(granted(ada, 0), accepted(1)).when(renew(ada, 1), 10).thenRefused('NO_CLAIM');
     given(granted(ada, 0), expired(300)).when(renew(ada, 1), 310).thenRefused('ALREADY_EXPIRED');
   });
 
-  it('F-02: a heartbeat cannot extend a claim that now belongs to another', () => {
+  // req: LSE-004, LSE-005
+  it('F-02: a heartbeat cannot extend a claim that another agent now holds', () => {
     given(...takenOver)
       .when(renew(ada, 1), 310)
       .thenRefused('GENERATION_MISMATCH');
@@ -67,7 +69,8 @@ describe('claims as the seeds would have had them', () => {
     given(granted(ada, 0), accepted(1)).on(EDGE).when(claim(bob), 10).thenRefused('DENIED_COMPLETED');
   });
 
-  it('F-05: no ending of a claim forgets its generation', () => {
+  // req: CLK-001
+  it('F-05: the generation is kept, however a claim ends', () => {
     const endings = [[released(1)], [expired(300)], [accepted(1), reset(2)]];
     for (const ending of endings) {
       const { next } = given(granted(ada, 0), ...ending).when(claim(ada), 400).decision;
@@ -75,7 +78,7 @@ describe('claims as the seeds would have had them', () => {
     }
   });
 
-  it('F-06: the same agent id, granted again, does not make the old handle good', () => {
+  it('F-06: a new grant to the same agent id does not make the old handle valid', () => {
     const again = given(granted(ada, 0), released(1), granted(ada, 2));
     again.when(submit(ada, 1), 10).thenRefused('STALE_GENERATION');
     again.when(renew(ada, 1), 10).thenRefused('GENERATION_MISMATCH');
@@ -85,7 +88,8 @@ describe('claims as the seeds would have had them', () => {
       .thenRefused('SESSION_MISMATCH');
   });
 
-  it('F-09: no head changes without the events that say so, and they say all of it', () => {
+  // req: EVT-015
+  it('F-09: no head changes without events that describe the whole change', () => {
     const { head, next, events } = given(granted(ada, 0))
       .when(claim(bob), 300)
       .thenEvents('GRANTED', ['CLAIM_LOST'], ['CLAIM_ACQUIRED']);
@@ -93,13 +97,15 @@ describe('claims as the seeds would have had them', () => {
     expect(events.reduce<Head>(evolve, head)).toEqual(next);
   });
 
-  it('F-13: a generation from the future of a restored store is refused, never caught up with', () => {
+  // req: CLK-009
+  it('F-13: a future generation, as after a restored store, is refused and never adopted', () => {
     const { next } = given(granted(ada, 0))
       .when(submit(ada, 5), 10)
       .thenRefused('FUTURE_GENERATION', { work_lost: false });
     expect(next.generation).toBe(1);
   });
 
+  // req: STL-003, STL-007
   it('F-19: under hold a stale claim stays held until a human or max_hold ends it', () => {
     const edge = given(granted(ada, 0)).on(EDGE);
     edge.when(claim(bob), 100_000).thenRefused('DENIED_ACTIVE_CLAIM', { stale: true });
@@ -112,7 +118,7 @@ describe('claims as the seeds would have had them', () => {
       .thenEvents('GRANTED', ['claim_expired', { disposition: 'eligible' }], ['edge_started']);
   });
 
-  it('F-33: a result after expiry counts the same whether or not the sweeper came first', () => {
+  it('F-33: a result after expiry is treated the same whether or not the sweeper came first', () => {
     given(granted(ada, 0))
       .when(submit(ada, 1), 400)
       .thenEvents('ACCEPTED', ['CLAIM_LOST'], ['RESULT_SUBMITTED', { late: true }]);
@@ -134,7 +140,7 @@ describe('claims as the seeds would have had them', () => {
       .thenRefused('STALE_GENERATION');
   });
 
-  it('F-36: a higher generation overwrites no accepted result', () => {
+  it('F-36: a higher generation does not overwrite an accepted result', () => {
     const done = given(granted(ada, 0), accepted(1));
     done.when(submit(bob, 2, { result: result('bb22', 2) }), 10).thenRefused('FUTURE_GENERATION');
     done.when(submit(ada, 1, { result: result('bb22', 1) }), 10).thenRefused('TASK_ALREADY_COMPLETED');
@@ -147,12 +153,13 @@ describe('claims as the seeds would have had them', () => {
     expect(notes).toEqual([]);
   });
 
-  it('F-38: the winner’s repeated result is success, another result under its handle is not', () => {
+  // req: RCV-006, RES-005
+  it('F-38: the winner’s repeated result succeeds, another session’s result does not', () => {
     given(granted(ada, 0), accepted(1)).when(submit(ada, 1), 10).thenReplayed('ACCEPTED');
     given(granted(ada, 0), accepted(1)).when(submit(bob, 1), 10).thenRefused('TASK_ALREADY_COMPLETED');
   });
 
-  it('F-39: an agent of the same session cannot act on another’s claim', () => {
+  it('F-39: an agent of the same session cannot act on another agent’s claim', () => {
     const adas = given(granted(ada, 0));
     adas.when(renew(eve, 1), 10).thenRefused('SESSION_MISMATCH');
     adas.when(release(eve, 1), 10).thenRefused('SESSION_MISMATCH');
@@ -161,7 +168,8 @@ describe('claims as the seeds would have had them', () => {
     given(granted(ada, 0), suspended(1)).when(resume(eve, 1), 10).thenRefused('SESSION_MISMATCH');
   });
 
-  it('F-46: a reset opens the work, keeps the generation, and wakes no old handle', () => {
+  // req: RES-004
+  it('F-46: a reset reopens the work, keeps the generation and revives no old handle', () => {
     const { next } = given(granted(ada, 0), accepted(1))
       .when({ type: 'reset', ...operatorFields(1) }, 10)
       .thenEvents('RESET', ['TASK_RESET', { epoch: 1 }]);
@@ -174,7 +182,7 @@ describe('claims as the seeds would have had them', () => {
       .thenRefused('STALE_GENERATION');
   });
 
-  it('F-47: a merge counts only for the results it was granted for', () => {
+  it('F-47: a merge is accepted only for the results it was granted for', () => {
     given()
       .when(claim(ada, {}, { waiting_for: ['A-001-core::2'] }), 10)
       .thenRefused('DENIED_DEPENDENCIES');
@@ -187,7 +195,8 @@ describe('claims as the seeds would have had them', () => {
       .thenEvents('ACCEPTED', ['RESULT_SUBMITTED']);
   });
 
-  it('F-60: a convergence or a release by who holds nothing frees nothing', () => {
+  // req: EDG-007, RES-002
+  it('F-60: a submission or a release by a non-holder frees nothing', () => {
     const edge = given(granted(ada, 0)).on(EDGE);
     edge.when(submit(bob, 1), 10).thenRefused('SESSION_MISMATCH');
     edge.when(release(bob, 1), 10).thenRefused('SESSION_MISMATCH');
@@ -195,7 +204,7 @@ describe('claims as the seeds would have had them', () => {
     given().on(EDGE).when(release(bob, 0), 10).thenRefused('NO_CLAIM');
   });
 
-  it('F-72: two agents called primary are told apart, and a claim without a lease is a claim', () => {
+  it('F-72: two agents named primary are distinguished, and a claim without a lease is live', () => {
     const primary = { ...ada, agent_id: 'primary' };
     const other = { ...bob, agent_id: 'primary' };
     const working = given(granted(primary, 0, { lease_seconds: null })).on(EDGE);
@@ -206,7 +215,7 @@ describe('claims as the seeds would have had them', () => {
   });
 });
 
-describe('human gates as the seeds would have had them', () => {
+describe('findings in the human gates of the seeds', () => {
   const approvedOf = (candidate_sha256: string) =>
     pastEvent('reviewed', 2, {
       decision: 'APPROVED',
@@ -218,7 +227,7 @@ describe('human gates as the seeds would have had them', () => {
     });
   const gate = { iteration: 1, candidate_sha256: 'aa11' };
 
-  it('F-92: an approved candidate does not carry another one through, whatever the role', () => {
+  it('F-92: approval of one candidate does not approve another, whatever the role', () => {
     const reviewed = given(granted(ada, 0), suspended(1, gate), approvedOf('aa11'));
     for (const authority of ['granted', 'escalate'] as const) {
       const other = submit(ada, 1, { result: result('bb22') }, { authority });
@@ -231,7 +240,7 @@ describe('human gates as the seeds would have had them', () => {
     }
   });
 
-  it('F-92: wanted changes are looked at again', () => {
+  it('F-92: a candidate after requested changes is reviewed again', () => {
     const changes = pastEvent('reviewed', 2, {
       decision: 'CHANGES_REQUESTED',
       ...gate,
@@ -244,7 +253,7 @@ describe('human gates as the seeds would have had them', () => {
     );
   });
 
-  it('F-92: a pause without a gate does not close the gate that is open', () => {
+  it('F-92: a suspension without a gate does not close an open gate', () => {
     const back = pastEvent('resumed', 2, { lease_duration_seconds: 300, expires_at: isoAt(302) });
     expect(
       given(granted(ada, 0), suspended(1, gate), back, suspended(3), back).when(submit(ada, 1), 10).decision
@@ -252,7 +261,7 @@ describe('human gates as the seeds would have had them', () => {
     ).toBe('ESCALATED');
   });
 
-  it('F-92: a decision is about one candidate and counts once', () => {
+  it('F-92: a decision applies to one candidate and only once', () => {
     const waiting = given(granted(ada, 0), escalated(1));
     waiting.when(review(1, { candidate_sha256: 'bb22' }), 10).thenRefused('STALE_REVIEW');
     given(granted(ada, 0), escalated(1), approvedOf('aa11'), accepted(2))
@@ -263,7 +272,8 @@ describe('human gates as the seeds would have had them', () => {
       .thenRefused('STALE_REVIEW');
   });
 
-  it('F-96: a role without authority gets a human, not the result', () => {
+  // req: ROL-002
+  it('F-96: a result outside the role’s authority is escalated, not accepted', () => {
     const { decision } = given(granted(ada, 0))
       .on(EDGE)
       .when(submit(ada, 1, {}, { authority: 'escalate' }), 10);
@@ -276,15 +286,15 @@ describe('human gates as the seeds would have had them', () => {
   });
 });
 
-describe('a candidate that comes late and needs a human', () => {
+describe('a late candidate that needs a human', () => {
   const late = submit(ada, 1, {}, { authority: 'escalate' });
 
-  it('holds the claim again, and its generation has not failed', () => {
+  it('suspends the claim again and does not count as a failure', () => {
     const { next } = given(granted(ada, 0)).when(late, 400).decision;
     expect(next).toMatchObject({ failures: 0, claim: { state: 'SUSPENDED', release_reason: null } });
   });
 
-  it('asks anew when the first asking ran out, whether or not the sweeper came first', () => {
+  it('opens a new gate if the first has expired, whether or not the sweeper came first', () => {
     for (const past of [
       [granted(ada, 0), escalated(1)],
       [granted(ada, 0), escalated(1), expired(3601)],
@@ -294,14 +304,14 @@ describe('a candidate that comes late and needs a human', () => {
     }
   });
 
-  it('is parked where max_hold forbids to hold on', () => {
+  it('is parked if max_hold has passed', () => {
     given(granted(ada, 0, { max_hold_seconds: 900 }))
       .on(EDGE)
       .when(late, 900)
       .thenRefused('LEASE_EXPIRED', { parked: 'result-aa11' });
   });
 
-  it('is parked when another has the work', () => {
+  it('is parked if another agent holds the work', () => {
     given(...takenOver)
       .when(submit(ada, 1, {}, { authority: 'escalate', past_grant: pastGrant(ada, 1) }), 310)
       .thenRefused('STALE_GENERATION', { parked: 'result-aa11' });

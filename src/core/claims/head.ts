@@ -77,24 +77,10 @@ export interface SubmittedResult {
 
 export interface ConvergenceEvidence {
   readonly iteration: number;
-  readonly evaluators?: CheckCounts;
+  /** Outcome of the checks: totals and details per check, as reported. */
+  readonly evaluators?: Readonly<Record<string, unknown>>;
   readonly convergence_type?: string;
   readonly context_hash?: string;
-}
-
-/** Outcome of a result's checks: totals and details per check. */
-export interface CheckCounts {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-  readonly total: number;
-  readonly details?: readonly Readonly<Record<string, unknown>>[];
-}
-
-export interface SubjectHold {
-  readonly reason: string;
-  readonly by: string;
-  readonly at_ms: number;
 }
 
 /** Current state of a subject: the only record of who holds it and which result counts. Never deleted. */
@@ -108,7 +94,7 @@ export interface Head {
   readonly phase: 'OPEN' | 'COMPLETED';
   readonly claim: HeldClaim | null;
   readonly result: AcceptedResult | null;
-  readonly hold: SubjectHold | null;
+  readonly hold: { readonly reason: string; readonly by: string; readonly at_ms: number } | null;
   readonly gate: Gate | null;
   /** Consecutive generations that ended in error or expiry. */
   readonly failures: number;

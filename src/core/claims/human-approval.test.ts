@@ -12,23 +12,23 @@ const approval = event({
   payload: { decision: 'APPROVED', candidate_sha256: SHA },
 });
 
-describe('a human stands behind a result', () => {
-  it('that they approved, adopted or made', () => {
+describe('human approval of a result', () => {
+  it('is given by a review, an adoption or a human author', () => {
     expect(isApprovedByHuman(accepted, [approval])).toBe(true);
     expect(isApprovedByHuman({ ...accepted, event_type: 'result_adopted' }, [])).toBe(true);
     expect(isApprovedByHuman({ ...accepted, agent_role: 'human' }, [])).toBe(true);
   });
 
   it.each([
-    ['nobody reviewed', []],
-    ['was turned down', [{ ...approval, payload: { ...approval.payload, decision: 'REJECTED' } }]],
+    ['was not reviewed', []],
+    ['was rejected', [{ ...approval, payload: { ...approval.payload, decision: 'REJECTED' } }]],
     ['is another candidate', [{ ...approval, payload: { ...approval.payload, candidate_sha256: 'b' } }]],
     ['is of another generation', [{ ...approval, generation: 1 }]],
     ['is of another subject', [{ ...approval, subject: 'REQ-F-B#design_code' }]],
-    ['was approved afterwards', [{ ...approval, position: 10 }]],
-    ['only an event without a head says to be approved', [{ ...approval, seq: undefined }]],
-    ['is told of in another event', [{ ...approval, event_type: 'note_added' }]],
-  ] as [string, EventEnvelope[]][])('but not one that %s', (_, reviews) => {
+    ['was approved later', [{ ...approval, position: 10 }]],
+    ['was approved by an event without a seq', [{ ...approval, seq: undefined }]],
+    ['was approved by an event of another type', [{ ...approval, event_type: 'note_added' }]],
+  ] as [string, EventEnvelope[]][])('is missing if the result %s', (_, reviews) => {
     expect(isApprovedByHuman(accepted, reviews)).toBe(false);
   });
 });

@@ -83,8 +83,8 @@ const adoptedOf = (sha256: string): PastEventBuilder =>
     ...resultPayload(sha256, 1, TASK),
   });
 
-describe('a log in order', () => {
-  it('breaks nothing: takeover, late result, reset, gate, adoption, merge', () => {
+describe('a valid log', () => {
+  it('has no violations: takeover, late result, reset, gate, adoption, merge', () => {
     const takeover = onTask(granted(ada, 0), expired(300), granted(bob, 300), accepted(400), reset(500));
     const gate = onTask(
       granted(ada, 600),
@@ -114,7 +114,7 @@ describe('a log in order', () => {
     reviewer: 'hana',
   } as const;
 
-  it('may hold events of later versions, records, and events about no subject', () => {
+  it('may contain events of later versions, records, and events without a subject', () => {
     const unknown: PastEventBuilder = (head) => ({ ...held(1)(head), event_type: 'TASK_PAINTED' });
     const plan: PastEventBuilder = (head) => ({
       ...held(1)(head),
@@ -130,11 +130,11 @@ describe('a log in order', () => {
   });
 });
 
-describe('a forged log is caught', () => {
+describe('a forged log', () => {
   const superseded = pastEvent('lost', 2, { cause: 'SUPERSEDED', disposition: 'eligible' });
   const children = (state: PastEventBuilder[]): LoggedEvent[] =>
     state.map((happened) => [`${TASK}::1`, happened]);
-  const cases: [invariant: string, what: string, told: LoggedEvent[]][] = [
+  const cases: [invariant: string, what: string, log: LoggedEvent[]][] = [
     [
       'INV-01',
       'a generation that falls',
@@ -155,7 +155,7 @@ describe('a forged log is caught', () => {
       'a lease taken a moment early',
       onTask(granted(ada, 0), expired(299.999), granted(bob, 299.999)),
     ],
-    ['INV-04', 'a claim superseded by nobody', onTask(granted(ada, 0), superseded)],
+    ['INV-04', 'a claim superseded without an operator', onTask(granted(ada, 0), superseded)],
     [
       'INV-05',
       'an effect of an old generation',
@@ -183,12 +183,12 @@ describe('a forged log is caught', () => {
     ['INV-05', 'a result without a claim', onTask(accepted(1))],
     [
       'INV-05',
-      'a human who saw another generation',
+      'an operator command for another generation',
       [...onTask(granted(ada, 0)), [TASK, held(1), { generation: 0 }]],
     ],
     [
       'INV-05',
-      'a note by who no longer holds it',
+      'a note by a former holder',
       [
         ...onTask(granted(ada, 0), released(1), granted(bob, 2)),
         [
@@ -201,7 +201,7 @@ describe('a forged log is caught', () => {
     ['INV-06', 'a second result in one epoch', onTask(granted(ada, 0), accepted(1), accepted(2))],
     ['INV-09', 'a missing seq', [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 3 }]]],
     ['INV-09', 'a repeated seq', [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 1 }]]],
-    ['INV-09', 'time that runs back', onTask(granted(ada, 10), released(9))],
+    ['INV-09', 'a time that goes backwards', onTask(granted(ada, 10), released(9))],
     ['INV-09', 'a change of a head without a seq', [[TASK, withoutSeq(granted(ada, 0))]]],
     ['INV-16', 'a claim after completion', onTask(granted(ada, 0), accepted(1), granted(bob, 2))],
     [
@@ -227,7 +227,7 @@ describe('a forged log is caught', () => {
     ],
     [
       'INV-17',
-      'an adoption of what was never parked',
+      'an adoption of a result that was never parked',
       onTask(granted(ada, 0), released(1), granted(bob, 2), adoptedOf('bb22')),
     ],
     [
@@ -240,7 +240,7 @@ describe('a forged log is caught', () => {
       'an approval of another candidate',
       onTask(granted(ada, 0), escalated(1), approved, accepted(4, 'bb22')),
     ],
-    ['INV-18', 'a review of what is not under review', onTask(granted(ada, 0), suspended(1), approved)],
+    ['INV-18', 'a review without an open gate', onTask(granted(ada, 0), suspended(1), approved)],
     [
       'INV-18',
       'a review of another iteration',
@@ -253,7 +253,7 @@ describe('a forged log is caught', () => {
     ],
     [
       'INV-19',
-      'a merge of a subtask that was done again',
+      'a merge of a subtask that was redone',
       [
         ...children([granted(ada, 0), accepted(1)]),
         ...onTask(granted(bob, 2)),
@@ -263,22 +263,22 @@ describe('a forged log is caught', () => {
     ],
     ['INV-21', 'a gap in the positions', [[TASK, granted(ada, 0), { position: 2 }]]],
   ];
-  it.each(cases)('%s: %s', (invariant, _, reply) => {
+  it.each(cases)('violates %s: %s', (invariant, _, reply) => {
     expect(brokenInvariants(check(reply))).toContain(invariant);
   });
 
-  it('at the position where it happened, with its subject', () => {
+  it('is reported at the position of the event, with its subject', () => {
     expect(check(onTask(granted(ada, 0), granted(bob, 1)))).toEqual([
       { invariant: 'INV-03', position: 2, subject: TASK, message: 'granted to bob while ada still held it' },
     ]);
   });
-  it('once: a gap does not make every later event a fault', () => {
+  it('is reported once: a gap does not make every later event a violation', () => {
     const reply: LoggedEvent[] = [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 5, position: 7 }]];
     const after: LoggedEvent = [TASK, granted(bob, 2), { seq: 6, position: 8 }];
     expect(brokenInvariants(check([...reply, after]))).toEqual(['INV-21', 'INV-09']);
     expect(check([...reply, after])).toHaveLength(2);
   });
-  it('by the policy of its subject: under hold no lease ends by itself', () => {
+  it('is checked by the policy of its subject: under hold no lease expires', () => {
     const reply: LoggedEvent[] = [
       [EDGE, granted(ada, 0)],
       [EDGE, expired(9999)],
@@ -286,13 +286,13 @@ describe('a forged log is caught', () => {
     expect(brokenInvariants(check(reply, EDGE_RULES))).toEqual(['INV-04']);
     expect(check(reply, TASK_RULES)).toEqual([]);
   });
-  it('with the margin for clocks that differ', () => {
+  it('is checked with the margin for clock skew', () => {
     const reply = onTask(granted(ada, 0), expired(301));
     expect(brokenInvariants(check(reply, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);
   });
 });
 
-describe('INV-08: the heads a store keeps', () => {
+describe('INV-08: the heads of a store', () => {
   const reply: LoggedEvent[] = [...onTask(granted(ada, 0)), [EDGE, granted(bob, 1)]];
   const finish = (heads: (all: Map<string, AnyHead>) => AnyHead[]): InvariantViolation[] => {
     const log = logOf(reply);
@@ -300,12 +300,12 @@ describe('INV-08: the heads a store keeps', () => {
     for (const event of log.events) checker.checkEvent(event);
     return checker.checkHeads(heads(log.heads));
   };
-  it('are the folds of their events, whatever the order of their fields', () => {
+  it('are valid if they are the folds of their events, in any field order', () => {
     const shuffled = (head: AnyHead) =>
       Object.fromEntries(Object.entries(head).reverse()) as unknown as AnyHead;
     expect(finish((all) => [...all.values()].map(shuffled))).toEqual([]);
   });
-  it('are a fault when one differs, is missing, or came from nowhere', () => {
+  it('are a violation if one differs, is missing, or has no events', () => {
     const [one, two] = [TASK, EDGE].map((subject) => (all: Map<string, AnyHead>) => all.get(subject) as Head);
     const of = (violations: InvariantViolation[]) =>
       violations.map(({ invariant, subject }) => [invariant, subject]);

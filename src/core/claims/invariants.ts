@@ -1,12 +1,12 @@
 import { type EventEnvelope, msOf } from '../events/envelope.js';
+import { asClaimEvent } from '../events/known-event.js';
 import { type AnyHead, fold } from '../fold.js';
 import { isJsonEqual } from '../json-equal.js';
 import { subjectKindOf } from '../subject.js';
 import { claimEventKindOf, isLooseEvent } from './claim-event-kinds.js';
 import { emptyHead, type Head } from './head.js';
 import { MergeChecker } from './invariants/merge-checker.js';
-import { checkTransition } from './invariants/transition.js';
-import type { ClaimEventPayloads } from './payloads.js';
+import { checkTransition, type ReportViolation } from './invariants/transition.js';
 import type { Rules } from './policy.js';
 
 export interface InvariantViolation {
@@ -41,7 +41,7 @@ export class LogChecker {
 
   checkEvent(event: EventEnvelope): InvariantViolation[] {
     const violations: InvariantViolation[] = [];
-    const report = (invariant: string, message: string): void => {
+    const report: ReportViolation = (invariant, message) => {
       violations.push({ invariant, position: event.position, subject: event.subject ?? null, message });
     };
     if (event.position !== this.position + 1) {
@@ -58,77 +58,62 @@ export class LogChecker {
   /** Checks that a store's heads are exactly the folds of its log. */
   checkHeads(heads: Iterable<AnyHead>): InvariantViolation[] {
     const violations: InvariantViolation[] = [];
-    const missingSubjects = new Set<string>();
-    for (const [subject, { head }] of this.subjects) if (head !== null) missingSubjects.add(subject);
+    const withHead = [...this.subjects].filter(([, { head }]) => head !== null);
+    const missingSubjects = new Set(withHead.map(([subject]) => subject));
     const report = (subject: string, message: string): void => {
       violations.push({ invariant: 'INV-08', position: this.position, subject, message });
     };
     for (const head of heads) {
       missingSubjects.delete(head.subject);
       const folded = this.subjects.get(head.subject)?.head ?? null;
-      if (folded === null) report(head.subject, 'a head that no event made');
+      if (folded === null) report(head.subject, 'the head has no events');
       else if (!isJsonEqual(folded, head)) report(head.subject, 'the head is not the fold of its events');
     }
-    for (const subject of missingSubjects)
-      report(subject, 'its events made a head, and the head is not there');
+    for (const subject of missingSubjects) report(subject, 'the head of its events is missing');
     return violations;
   }
 
   private checkedSubject(subject: string): CheckedSubject {
-    let checked = this.subjects.get(subject);
-    if (checked === undefined) {
-      checked = { head: null, parked: new Map() };
-      this.subjects.set(subject, checked);
-    }
+    const checked = this.subjects.get(subject) ?? { head: null, parked: new Map() };
+    this.subjects.set(subject, checked);
     return checked;
   }
 
-  private checkLooseEvent(
-    event: EventEnvelope,
-    checked: CheckedSubject,
-    report: (invariant: string, says: string) => void,
-  ): void {
-    const kind = claimEventKindOf(event.event_type);
-    if (kind !== undefined && !isLooseEvent(event)) {
-      report('INV-09', `${event.event_type} moves a head and carries no seq`);
+  private checkLooseEvent(event: EventEnvelope, checked: CheckedSubject, report: ReportViolation): void {
+    if (claimEventKindOf(event.event_type) !== undefined && !isLooseEvent(event)) {
+      report('INV-09', `${event.event_type} moves a head but has no seq`);
     }
-    if (kind === 'noted') this.checkClaimEvent(event, checked, report);
-    if (kind === 'result_denied') {
-      const denied = event.payload as unknown as ClaimEventPayloads['result_denied'];
-      if (denied.parked) {
-        checked.parked.set(denied.result_id, `${denied.submitted_generation} ${denied.result_sha256}`);
-      }
-    }
+    const claimEvent = asClaimEvent(event);
+    if (claimEvent?.kind === 'noted') this.checkClaimEvent(event, checked, report);
+    if (claimEvent?.kind !== 'result_denied') return;
+    const { parked, result_id, submitted_generation, result_sha256 } = claimEvent.payload;
+    if (parked) checked.parked.set(result_id, `${submitted_generation} ${result_sha256}`);
   }
 
   private checkHeadEvent(
     event: EventEnvelope,
     seq: number,
     checked: CheckedSubject,
-    report: (invariant: string, says: string) => void,
+    report: ReportViolation,
   ): void {
     const { head } = checked;
     const expected = (head?.seq ?? 0) + 1;
-    if (seq !== expected) report('INV-09', `seq ${seq} where ${expected} was due`);
+    if (seq !== expected) report('INV-09', `seq is ${seq}, expected ${expected}`);
     if (head !== null && msOf(event.timestamp) < head.last_at_ms) {
-      report('INV-09', `${event.timestamp} is before the event that went before it`);
+      report('INV-09', `${event.timestamp} is earlier than the previous event`);
     }
     if (subjectKindOf(event.subject as string) !== 'record') this.checkClaimEvent(event, checked, report);
     checked.head = { ...fold(head, event), seq };
   }
 
-  private checkClaimEvent(
-    event: EventEnvelope,
-    checked: CheckedSubject,
-    report: (invariant: string, says: string) => void,
-  ): void {
+  private checkClaimEvent(event: EventEnvelope, checked: CheckedSubject, report: ReportViolation): void {
     const subject = event.subject as string;
     const before = (checked.head as Head | null) ?? emptyHead(subject);
-    const kind = claimEventKindOf(event.event_type);
-    checkTransition({ kind, event, before, rules: this.rulesOf(subject) }, report);
-    this.mergeChecker.checkEvent(subject, kind, report);
-    if (kind !== 'adopted') return;
-    const { adopted_from: from, result_sha256 } = event.payload as unknown as ClaimEventPayloads['adopted'];
+    checkTransition({ event, before, rules: this.rulesOf(subject) }, report);
+    this.mergeChecker.checkEvent(subject, claimEventKindOf(event.event_type), report);
+    const claimEvent = asClaimEvent(event);
+    if (claimEvent?.kind !== 'adopted') return;
+    const { adopted_from: from, result_sha256 } = claimEvent.payload;
     if (checked.parked.get(from?.result_id) !== `${from?.generation} ${result_sha256}`) {
       report(
         'INV-17',

@@ -1,3 +1,4 @@
+import type { Decision } from './commands.js';
 import type { Head, HeldClaim } from './head.js';
 import type { Rules } from './policy.js';
 
@@ -11,7 +12,8 @@ export function lapsesAtMs(claim: HeldClaim, rules: Rules): number {
 
 export const finiteOrNull = (atMs: number): number | null => (Number.isFinite(atMs) ? atMs : null);
 
-const isOpenClaim = (claim: HeldClaim): boolean => claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
+export const isOpenClaim = (claim: HeldClaim): boolean =>
+  claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
 
 /** Whether the lease has run out for its holder. */
 export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
@@ -21,12 +23,8 @@ export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
 }
 
 /** Whether the lease has run out for everybody else, including the allowed clock skew. */
-export function canTakeOver(head: Head, nowMs: number, rules: Rules): boolean {
-  const claim = head.claim;
-  if (claim === null) return false;
-  if (claim.state === 'EXPIRED') return true;
-  return isOpenClaim(claim) && nowMs >= lapsesAtMs(claim, rules) + rules.skew_margin_ms;
-}
+export const canTakeOver = (head: Head, nowMs: number, rules: Rules): boolean =>
+  isLapsed(head, nowMs - rules.skew_margin_ms, rules);
 
 /** Whether the subject is held, so that nobody else may claim it. */
 export function isLive(head: Head, nowMs: number, rules: Rules): boolean {
@@ -47,7 +45,7 @@ export function staleFromMs(claim: HeldClaim, rules: Rules): number {
 }
 
 /** Consecutive failed generations, including an expiry that is not recorded yet. */
-export function consecutiveFailures(head: Head, nowMs: number, rules: Rules): number {
+function consecutiveFailures(head: Head, nowMs: number, rules: Rules): number {
   const hasUnrecordedExpiry =
     head.claim !== null && isOpenClaim(head.claim) && canTakeOver(head, nowMs, rules);
   return head.failures + (hasUnrecordedExpiry ? 1 : 0);
@@ -71,4 +69,13 @@ export function poisonReason(failures: number, lastError: string | null): string
 export function permitHeldUntilMs(head: Head, rules: Rules): number | null {
   if (head.claim === null || !isOpenClaim(head.claim)) return null;
   return lapsesAtMs(head.claim, rules) + rules.skew_margin_ms;
+}
+
+/**
+ * Whether a decision needs a new permit among the tenant's live claims: a grant does, and an escalation after the lease
+ * has lapsed. A live claim keeps its permit, even if the policy changed.
+ */
+export function needsPermit({ code, head }: Decision, nowMs: number, rules: Rules): boolean {
+  if (code === 'ESCALATED') return canTakeOver(head, nowMs, rules);
+  return code === 'GRANTED' || code === 'REASSIGNED';
 }

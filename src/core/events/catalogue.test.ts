@@ -98,12 +98,13 @@ const ofProject = (event_type: string, payload: Record<string, unknown>) => ({
 });
 
 describe('the catalogue of events', () => {
+  // req: EVT-004, EVT-005
   it('has exactly these types', () => {
     const all = [...TASK_TYPES, ...EDGE_TYPES, ...METHODOLOGY_TYPES, ...RECORD_TYPES];
     expect([...CATALOGUE.keys()].sort()).toEqual(all.sort());
   });
 
-  it('means by each name of a task and of an edge a fact that the rules know', () => {
+  it('maps every task type and edge type to a claim event kind', () => {
     const facts = (types: string[]) => types.map(claimEventKindOf);
     expect(facts(TASK_TYPES)).toEqual(facts(EDGE_TYPES));
     expect(new Set(facts(TASK_TYPES)).size).toBe(TASK_TYPES.length);
@@ -111,19 +112,20 @@ describe('the catalogue of events', () => {
   });
 });
 
-describe('an event about to be written', () => {
-  it('passes when it is whole', () => {
+describe('a new event', () => {
+  it('passes when it is complete', () => {
     expect(checkNewEvent(held)).toEqual({ ok: true });
   });
 
-  it('is refused when nobody knows its type', () => {
+  it('is refused when its type is unknown', () => {
     expect(checkNewEvent({ ...held, event_type: 'TASK_PAINTED' })).toEqual({
       ok: false,
-      faults: [{ path: 'event_type', message: 'TASK_PAINTED is no event type of the catalogue' }],
+      faults: [{ path: 'event_type', message: 'unknown event_type TASK_PAINTED' }],
     });
   });
 
-  it('is refused when it is a claim somebody would like to make', () => {
+  // req: EDG-014
+  it('is refused when it is a claim command', () => {
     const check = checkNewEvent({ ...held, event_type: 'edge_claim' });
     expect(check.ok ? '' : check.faults[0]?.message).toMatch(/command/);
   });
@@ -137,23 +139,23 @@ describe('an event about to be written', () => {
     ],
     ['a missing field in the payload', { ...held, payload: { reason: 'wait' } }, ['payload.by']],
     ['a time without milliseconds', { ...held, timestamp: '2026-01-04T06:00:00Z' }, ['timestamp']],
-    ['an event_id that is no UUID', { ...held, event_id: 'e1' }, ['event_id']],
-    ['a position, which only the commit gives', { ...held, position: 4 }, ['']],
+    ['an event_id that is not a UUID', { ...held, event_id: 'e1' }, ['event_id']],
+    ['a position, which only the commit assigns', { ...held, position: 4 }, ['']],
     ['no seq though it moves a head', withoutSeq(), ['seq']],
     ['a task_id that is not the subject', { ...held, task_id: 'A-002-x' }, ['task_id']],
     ['a tenant with a slash', { ...held, tenant_id: 'a/b' }, ['tenant_id']],
-    ['something that is no object', 'held', ['']],
+    ['a value that is not an object', 'held', ['']],
   ])('is refused with %s', (_, event, paths) => {
     expect(faultPaths(event)).toEqual(paths);
   });
 
-  it('is refused when told of the wrong kind of subject', () => {
+  it('is refused with a subject of the wrong kind', () => {
     const { task_id: _, ...rest } = held;
     const event = { ...rest, subject: 'F#design_code', feature_id: 'F', edge: 'design_code' };
     expect(faultPaths(event)).toEqual(['subject']);
   });
 
-  it('is refused when it notes a refusal and yet carries a seq', () => {
+  it('is refused when it records a denial but has a seq', () => {
     const payload = { reason: 'DENIED_HELD', current_generation: 0 };
     expect(faultPaths({ ...held, event_type: 'CLAIM_REJECTED', payload })).toEqual(['seq']);
   });
@@ -188,12 +190,12 @@ describe('an event about to be written', () => {
       },
     ],
     ['release_created', { version: '1.0.0', features_included: 10, coverage_pct: 100, git_tag: 'v1.0.0' }],
-  ])('passes as a step of the methodology: %s', (eventType, payload) => {
+  ])('passes as a methodology event: %s', (eventType, payload) => {
     expect(checkNewEvent(ofProject(eventType, payload))).toEqual({ ok: true });
     expect(faultPaths(ofProject(eventType, { ...payload, colour: 'red' }))).toEqual(['payload']);
   });
 
-  it('may say of an edge what the methodology knows beside the claim', () => {
+  it('may add methodology fields to an edge event', () => {
     const { task_id: _, ...rest } = held;
     const edge = { ...rest, subject: 'F#design_code', feature_id: 'F', edge: 'design_code' };
     const lease = { lease_duration_seconds: 3600, expires_at: '2026-01-04T07:00:00.000Z' };
@@ -204,7 +206,7 @@ describe('an event about to be written', () => {
     );
   });
 
-  it('may open a session for nobody in particular', () => {
+  it('may open a session without a user', () => {
     const record = { state: 'open', user_id: null, created_at: held.timestamp };
     const event = { ...ofProject('SESSION_OPENED', { record }), subject: '~session/s-1', seq: 1 };
     expect(checkNewEvent(event)).toEqual({ ok: true });
@@ -213,7 +215,7 @@ describe('an event about to be written', () => {
     ]);
   });
 
-  it('may make a key, of whose secret it holds the digest alone', () => {
+  it('may create a key with only the digest of its secret', () => {
     const record = {
       state: 'active',
       tenant_id: 'acme',
@@ -236,7 +238,7 @@ describe('an event about to be written', () => {
     expect(reply({ last_four: 'vwxyz' })).toEqual(['payload.record.last_four']);
   });
 
-  it('may change no more of a plan than fits into one event', () => {
+  it('may change no more tasks of a plan than one event may have', () => {
     const change = (task_count: number) => ({
       version: 1,
       added: Array.from({ length: task_count }, (_, n) => ({ id: `A-${n}` })),
@@ -259,7 +261,7 @@ describe('an id', () => {
     expect(agentIdSchema.safeParse(id).success).toBe(false);
   });
 
-  it('is judged by its length before anything else', () => {
+  it('is checked for its length before anything else', () => {
     const { error } = agentIdSchema.safeParse(`${'a'.repeat(1_000_000)}!`);
     expect(error?.issues.map(({ code }) => code)).toEqual(['too_big']);
   });

@@ -2,22 +2,23 @@ import { z } from 'zod';
 import { claimEventKindOf, isLooseEvent } from '../claims/claim-event-kinds.js';
 import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema, tenantIdSchema } from '../ids.js';
 import { PLATFORM_TENANT, type SubjectKind, subjectKeys, subjectKindOf, TENANT_PROJECT } from '../subject.js';
-import { edgeEventSchemas } from './edge-events.js';
+import { edgeEventSchemas, taskEventSchemas } from './claim-events.js';
 import type { NewEvent } from './envelope.js';
 import { count, isoTimestamp, name, openObject } from './fields.js';
 import { methodologyEventSchemas } from './methodology-events.js';
 import { recordEventSchemas } from './record-events.js';
-import { taskEventSchemas } from './task-events.js';
+
+const payloadSchemas = {
+  ...taskEventSchemas,
+  ...edgeEventSchemas,
+  ...methodologyEventSchemas,
+  ...recordEventSchemas,
+};
+export type EventType = keyof typeof payloadSchemas;
+export type EventPayloads = { [Type in EventType]: z.infer<(typeof payloadSchemas)[Type]> };
 
 /** Payload schema per event type. Types that are not listed are never written. */
-export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
-  Object.entries({
-    ...taskEventSchemas,
-    ...edgeEventSchemas,
-    ...methodologyEventSchemas,
-    ...recordEventSchemas,
-  }),
-);
+export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(payloadSchemas));
 
 /** Whether agents and tools report this type themselves. All other events are written by the commands that cause them. */
 export const isAgentReported = (eventType: string): boolean =>
@@ -27,13 +28,9 @@ export const isAgentReported = (eventType: string): boolean =>
  * Types for which a command decides, such as whether a child is done or the project may be released. Agents use that
  * command; callers that act for the project may report them directly, as a sync does.
  */
-const COMMAND_DECIDED_TYPES: ReadonlySet<string> = new Set([
-  'spawn_created',
-  'spawn_folded_back',
-  'release_created',
-]);
+const COMMAND_DECIDED_TYPES = new Set<string>(['spawn_created', 'spawn_folded_back', 'release_created']);
 /** Decisions of a human: only callers that may act as one can report them. */
-const HUMAN_ONLY_TYPES: ReadonlySet<string> = new Set(['spec_modified', 'escalation_resolved']);
+const HUMAN_ONLY_TYPES = new Set<string>(['spec_modified', 'escalation_resolved']);
 export const isHumanOnly = (eventType: string): boolean => HUMAN_ONLY_TYPES.has(eventType);
 
 export const isCommandDecided = (eventType: string): boolean => COMMAND_DECIDED_TYPES.has(eventType);
@@ -92,8 +89,8 @@ export function faultsOf(error: z.ZodError, at: readonly string[] = []): EventFa
 function unknownTypeFault(eventType: string): EventFault {
   const message =
     eventType === 'edge_claim'
-      ? 'edge_claim is a command, not something that happened: send it as a claim'
-      : `${eventType} is no event type of the catalogue`;
+      ? 'edge_claim is a command, not an event: send a claim request instead'
+      : `unknown event_type ${eventType}`;
   return { path: 'event_type', message };
 }
 
@@ -102,15 +99,15 @@ function subjectFaults(event: NewEvent): EventFault[] {
   const { event_type, subject } = event;
   const expectedKind = expectedSubjectKind(event_type);
   if (expectedKind !== null && (subject === undefined || subjectKindOf(subject) !== expectedKind)) {
-    faults.push({ path: 'subject', message: `${event_type} is told of a subject of kind ${expectedKind}` });
+    faults.push({ path: 'subject', message: `${event_type} requires a subject of kind ${expectedKind}` });
   }
   const claimEventKind = claimEventKindOf(event_type);
   const isHeadEvent = expectedKind !== null && !isLooseEvent(event);
   if (isHeadEvent && event.seq === undefined) {
-    faults.push({ path: 'seq', message: `${event_type} moves the head of its subject, so it carries a seq` });
+    faults.push({ path: 'seq', message: `${event_type} moves the head of its subject and requires a seq` });
   }
   if (claimEventKind !== undefined && !isHeadEvent && event.seq !== undefined) {
-    faults.push({ path: 'seq', message: `${event_type} moves no head, so it carries no seq` });
+    faults.push({ path: 'seq', message: `${event_type} moves no head and must not have a seq` });
   }
   if (subject !== undefined) faults.push(...keyFaults(event, subject));
   return faults;
@@ -127,5 +124,5 @@ function keyFaults(event: NewEvent, subject: string): EventFault[] {
   const expectedKeys = subjectKeys(subject);
   return (['task_id', 'feature_id', 'edge'] as const)
     .filter((key) => event[key] !== expectedKeys[key])
-    .map((key) => ({ path: key, message: `expected ${expectedKeys[key] ?? 'none'}, as the subject says` }));
+    .map((key) => ({ path: key, message: `expected ${expectedKeys[key] ?? 'none'}, to match the subject` }));
 }

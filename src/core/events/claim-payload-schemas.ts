@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ClaimEventKind } from '../claims/claim-event-kinds.js';
 import { CLAIM_STATES, REVIEW_DECISIONS } from '../claims/head.js';
-import type { ClaimEventPayloads } from '../claims/payloads.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import { PATH_BYTES_MAX } from '../methodology/definition/asset-path.js';
 import { count, isoTimestamp, name, openObject, sentence, sha256, text } from './fields.js';
@@ -15,17 +14,27 @@ const resultFields = {
   result_sha256: sha256,
   result_size_bytes: count,
   work_product_ref: name,
+  /** Small results are inline, large ones a blob with this digest. */
   result_data: z.unknown().optional(),
   blob_sha256: sha256.exactOptional(),
 };
-/** Signature of the command, in the format of core/signing.ts. */
-const signatureField = { signature: text(512).exactOptional() };
+/** Reported evidence of convergence: edges only. */
+export const evidenceFields = {
+  iteration: count.exactOptional(),
+  evaluators: openObject.exactOptional(),
+  convergence_type: name.exactOptional(),
+  context_hash: name.exactOptional(),
+};
+export type ResultFields = z.infer<z.ZodObject<typeof resultFields & typeof evidenceFields>>;
+/** The payload of a command that may be signed, in the format of core/signing.ts. */
+const signed = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.strictObject({ ...shape, signature: text(512).exactOptional() });
 /** The reason of a hold may quote an error message or a review comment in full, so it is longer than either. */
 const operatorFields = { reason: text(8192), by: name };
 
 /** Schema per kind of claim event. Tasks and edges use different event types for the same payloads. */
 export const claimPayloadSchemas = {
-  granted: z.strictObject({
+  granted: signed({
     previous_generation: count,
     previous_state: z.enum([...CLAIM_STATES, 'NONE']),
     ...leaseFields,
@@ -33,34 +42,31 @@ export const claimPayloadSchemas = {
     inputs: text(4096).exactOptional(),
     user_id: name.exactOptional(),
     metadata: openObject.exactOptional(),
-    ...signatureField,
   }),
-  renewed: z.strictObject({ ...leaseFields, ...signatureField }),
+  renewed: signed(leaseFields),
   lost: z.strictObject({
     cause: z.enum(['EXPIRED', 'SUPERSEDED']),
+    /** `held`: reported only, the claim remains. `eligible`: anybody may claim now. */
     disposition: z.enum(['held', 'eligible']),
     expired_at: isoTimestamp.exactOptional(),
     by: name.exactOptional(),
     reason: sentence.exactOptional(),
   }),
-  released: z.strictObject({
+  released: signed({
     reason: z.enum(['ERROR', 'VOLUNTARY', 'FORCED', 'SESSION_CLOSED']),
     message: sentence.exactOptional(),
     by: name.exactOptional(),
     retry_at: isoTimestamp.exactOptional(),
-    ...signatureField,
   }),
-  suspended: z.strictObject({
+  suspended: signed({
     until: isoTimestamp,
     gate: z.strictObject({ iteration: count, candidate_sha256: sha256 }).exactOptional(),
-    ...signatureField,
   }),
-  resumed: z.strictObject({ ...leaseFields, ...signatureField }),
-  accepted: z.strictObject({
+  resumed: signed(leaseFields),
+  accepted: signed({
     outcome: z.literal('ACCEPTED'),
     late: z.boolean(),
     ...resultFields,
-    ...signatureField,
   }),
   adopted: z.strictObject({
     ...operatorFields,
@@ -72,21 +78,20 @@ export const claimPayloadSchemas = {
     }),
     ...resultFields,
   }),
-  escalated: z.strictObject({
+  escalated: signed({
     reason: sentence,
     iteration: count,
     until: isoTimestamp,
+    /** The first of the paths that need human attention; `path_count` has the total. */
     paths: z.array(text(PATH_BYTES_MAX)).max(20).exactOptional(),
     path_count: count.exactOptional(),
     ...resultFields,
-    ...signatureField,
   }),
-  warned: z.strictObject({
+  warned: signed({
     action: z.literal('warn'),
     reason: sentence,
     iteration: count,
     result_sha256: sha256,
-    ...signatureField,
   }),
   reviewed: z.strictObject({
     decision: z.enum(REVIEW_DECISIONS),
@@ -94,6 +99,7 @@ export const claimPayloadSchemas = {
     candidate_sha256: sha256,
     reviewer: name,
     comment: sentence.exactOptional(),
+    /** Fresh lease if the holder continues; absent if the review ended the claim. */
     lease_duration_seconds: leaseFields.lease_duration_seconds.exactOptional(),
     expires_at: leaseFields.expires_at.exactOptional(),
   }),
@@ -104,11 +110,12 @@ export const claimPayloadSchemas = {
     reason: name,
     current_generation: count,
     holding_agent: agentIdSchema.exactOptional(),
-    waiting_for: z.array(name).max(20).exactOptional(),
+    waiting_for: z.array(name).max(20).readonly().exactOptional(),
     limit: name.exactOptional(),
-    shared_modules: z.array(name).max(20).exactOptional(),
+    /** Modules that the holding agent's work touches too. */
+    shared_modules: z.array(name).max(20).readonly().exactOptional(),
   }),
-  result_denied: z.strictObject({
+  result_denied: signed({
     submitted_generation: count,
     current_generation: count,
     rejection_reason: name,
@@ -116,7 +123,10 @@ export const claimPayloadSchemas = {
     parked: z.boolean(),
     metadata: z.strictObject({ result_size_bytes: count }),
     ...resultFields,
-    ...signatureField,
   }),
-  noted: z.strictObject({ text: sentence, ...signatureField }),
-} satisfies { [F in ClaimEventKind]: z.ZodType<ClaimEventPayloads[F]> };
+  noted: signed({ text: sentence }),
+} satisfies Record<ClaimEventKind, z.ZodType>;
+
+export type ClaimEventPayloads = {
+  [Kind in ClaimEventKind]: z.infer<(typeof claimPayloadSchemas)[Kind]>;
+};

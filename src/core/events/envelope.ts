@@ -1,26 +1,6 @@
-/** An event in logs, feeds and pages, with the fields of the wire contract. */
-export interface EventEnvelope {
-  event_id: string;
-  event_type: string;
-  /** ISO-8601 UTC with milliseconds. Not used for ordering: that is `position` and `seq`. */
-  timestamp: string;
-  tenant_id: string;
-  project_id: string;
-  /** 1, 2, 3 … within the project, without gaps; assigned by the commit. */
-  position: number;
-  subject?: string;
-  /** 1, 2, 3 … within the subject; only events that move its head have one. */
-  seq?: number;
-  task_id?: string;
-  feature_id?: string;
-  edge?: string;
-  agent_id: string;
-  agent_role?: string;
-  session_id?: string;
-  generation?: number;
-  request_id?: string;
-  payload: Readonly<Record<string, unknown>>;
-}
+import type { EventEnvelope } from '../contract/events.js';
+
+export type { EventEnvelope };
 
 /** An event as decided, before the coordinator adds its ids and the store its position. */
 export type EventDraft = Omit<EventEnvelope, 'event_id' | 'tenant_id' | 'project_id' | 'position'>;

@@ -48,8 +48,9 @@ const lineage = (parts: JsonObject = {}): JsonObject => ({
   ...parts,
 });
 
-describe('a line of OpenLineage', () => {
-  it('is the event that its facets say, and keeps its frame', () => {
+describe('an OpenLineage line', () => {
+  // req: EVT-016
+  it('becomes the event that its facets describe, and keeps its envelope', () => {
     const event = only(lineage());
     expect(event).toMatchObject({
       event_type: 'iteration_completed',
@@ -71,7 +72,7 @@ describe('a line of OpenLineage', () => {
     expect([event.subject, event.seq]).toEqual([undefined, undefined]);
   });
 
-  it('spells its facets with an underscore too, and its delta apart', () => {
+  it('may spell its facets with an underscore and have a separate delta', () => {
     const facets = {
       sdlc_event_type: { type: 'EdgeStarted' },
       sdlc_delta: { delta: -1 },
@@ -82,7 +83,7 @@ describe('a line of OpenLineage', () => {
     expect(event.payload).not.toHaveProperty('delta');
   });
 
-  it('that was migrated says what it was before', () => {
+  it('that was migrated becomes its original event', () => {
     const original_data = {
       event_type: 'spawn_created',
       timestamp: time,
@@ -105,7 +106,7 @@ describe('a line of OpenLineage', () => {
     ['ABORT', 'iteration_abandoned'],
     ['FAIL', 'open_lineage_fail'],
     ['OTHER', 'open_lineage_other'],
-  ])('that says nothing but %s is %s', (eventType, event_type) => {
+  ])('with only the event type %s becomes %s', (eventType, event_type) => {
     expect(only({ eventType, eventTime: time, job: { name: 'design→code' } })).toMatchObject({
       event_type,
       edge: 'design_code',
@@ -118,13 +119,13 @@ describe('a line of OpenLineage', () => {
     ['CLAIM_ACQUIRED', 'CLAIM_ACQUIRED'],
     ['OLEvent', 'ol_event'],
     ['Phase2Done', 'phase2_done'],
-  ])('called %s is of type %s', (written, type) => {
+  ])('of type %s becomes an event of type %s', (written, type) => {
     expect(snakeCase(written)).toBe(type);
   });
 });
 
 describe('a hybrid of both dialects', () => {
-  it('is one event, and what it says twice and differently is there twice', () => {
+  it('is one event, and conflicting values are both kept', () => {
     const hybrid = lineage({
       event_type: 'iteration_completed',
       timestamp: '2026-02-23T21:00:00+11:00',
@@ -144,7 +145,7 @@ describe('a hybrid of both dialects', () => {
 });
 
 describe('a foreign log', () => {
-  it('counts lines that are the same to the letter, and gives each the same id every time', () => {
+  it('counts identical lines and gives each a stable id', () => {
     const line = { event_type: 'edge_started', timestamp: time, project: 'p' };
     const otherOrder = { project: 'p', timestamp: time, event_type: 'edge_started' };
     const first = events(line, line, otherOrder).map(({ event_id }) => event_id);
@@ -153,36 +154,40 @@ describe('a foreign log', () => {
   });
 
   it.each([
-    ['no JSON', '{"event_type": "x"', 'it is no JSON'],
-    ['no object', '[1]', 'it is no object'],
+    ['invalid JSON', '{"event_type": "x"', 'it is no JSON'],
+    ['a value that is not an object', '[1]', 'it is no object'],
     ['no type', { timestamp: time }, 'it has no type'],
-    ['a type that is no text', { event_type: 7, timestamp: time }, 'it has no type'],
+    ['a type that is not text', { event_type: 7, timestamp: time }, 'it has no type'],
     ['no time', { event_type: 'x' }, 'it has no time that can be read'],
-    ['a time of nobody', { event_type: 'x', timestamp: 'yesterday' }, 'it has no time that can be read'],
+    ['an invalid time', { event_type: 'x', timestamp: 'yesterday' }, 'it has no time that can be read'],
     [
       'a command',
       { event_type: 'edge_claim', timestamp: time },
       'edge_claim is a command, not something that happened',
     ],
-    ['a trap', `{"event_type":"x","timestamp":"${time}","__proto__":{}}`, 'it has a field called __proto__'],
     [
-      'a well',
+      'a forbidden field name',
+      `{"event_type":"x","timestamp":"${time}","__proto__":{}}`,
+      'it has a field called __proto__',
+    ],
+    [
+      'too deep nesting',
       `{"event_type":"x","timestamp":"${time}","a":${'['.repeat(99)}${']'.repeat(99)}}`,
       'it is nested more than 32 deep',
     ],
-  ])('keeps a line with %s as it was', (_, line, reason) => {
+  ])('keeps a line with %s unchanged', (_, line, reason) => {
     const raw = typeof line === 'string' ? line : JSON.stringify(line);
     expect(only(line)).toMatchObject({ event_type: 'foreign_line', payload: { line: 1, raw, reason } });
   });
 
-  it('writes no time beyond its own, and keeps the one that was said', () => {
+  it('writes no time after the import, and keeps the original timestamp', () => {
     expect(only({ event_type: 'x', timestamp: '2999-01-01T00:00:00Z' })).toMatchObject({
       timestamp: '2026-03-01T00:00:00.000Z',
       payload: { imported: { original_timestamp: '2999-01-01T00:00:00Z' } },
     });
   });
 
-  it('leaves what is no name of ours where it was', () => {
+  it('leaves values that are not valid ids in the payload', () => {
     const { payload, ...envelope } = only({
       event_type: 'x',
       timestamp: time,
@@ -202,7 +207,7 @@ describe('a foreign log', () => {
     });
   });
 
-  it('loses nothing, whatever its lines say: every value of a line is in its event', () => {
+  it('loses nothing: every value of a line is in its event', () => {
     fc.assert(
       fc.property(foreignLogArbitrary(), (lines) => {
         const read = events(...lines);

@@ -9,15 +9,13 @@ export interface ForeignLine {
   /** Counted from 1. */
   readonly line: number;
   readonly text: string;
-  readonly held?: UnparsedLineInfo;
-}
-
-export interface UnparsedLineInfo {
-  readonly why: string;
-  readonly sha256: string;
-  readonly size_bytes: number;
-  /** Digest of the blob with the bytes, if they are kept. */
-  readonly blob_sha256?: string;
+  readonly held?: {
+    readonly why: string;
+    readonly sha256: string;
+    readonly size_bytes: number;
+    /** Digest of the blob with the bytes, if they are kept. */
+    readonly blob_sha256?: string;
+  };
 }
 
 export interface ImportedLine {
@@ -36,7 +34,7 @@ export type DeriveEventId = (text: string, occurrence: number) => string;
 /** Event type of a line that could not be converted: kept verbatim, with the reason. */
 export const FOREIGN_LINE = 'foreign_line';
 
-/** Reads a log of this family of tools line by line; every line becomes one event. */
+/** Reads a log that another Genesis tool wrote (an AI SDLC event log) line by line; every line becomes one event. */
 export class ForeignLogReader {
   private readonly occurrences = new Map<string, number>();
 
@@ -50,16 +48,10 @@ export class ForeignLogReader {
     const { line, text, held } = foreignLine;
     if (held === undefined && text.trim() === '') return null;
     const { value, why } = held === undefined ? parseJsonLine(text) : { value: null, why: held.why };
-    const parsedLine =
-      why === null ? parseForeignLine(value, this.log, line) : { ok: false as const, message: why };
-    const identity = held?.sha256 ?? (why === null ? canonicalJson(value) : text);
-    const event_id = this.nextId(identity);
-    if (parsedLine.ok) return { line, event: { event_id, ...parsedLine.event }, why: null };
-    return {
-      line,
-      event: { event_id, ...this.unplacedEvent(foreignLine, parsedLine.message) },
-      why: parsedLine.message,
-    };
+    const parsed = why ?? parseForeignLine(value, this.log, line);
+    const event_id = this.nextId(held?.sha256 ?? (why === null ? canonicalJson(value) : text));
+    if (typeof parsed !== 'string') return { line, event: { event_id, ...parsed }, why: null };
+    return { line, event: { event_id, ...this.unplacedEvent(foreignLine, parsed) }, why: parsed };
   }
 
   private nextId(identity: string): string {
@@ -84,25 +76,19 @@ export class ForeignLogReader {
 }
 
 /** Reads a foreign log as events without writing them; positions count its non-empty lines. */
-export function* foreignEvents(
-  lines: Iterable<string>,
+export function foreignEvents(
+  lines: readonly string[],
   log: ForeignLogContext,
   idOf: DeriveEventId,
-): Generator<EventEnvelope> {
+): EventEnvelope[] {
   const reader = new ForeignLogReader(log, idOf);
-  let line = 0;
-  let position = 0;
-  for (const text of lines) {
-    line += 1;
-    const imported = reader.readLine({ line, text });
-    if (imported === null) continue;
-    position += 1;
-    yield { ...imported.event, position };
-  }
+  return lines
+    .flatMap((text, index) => reader.readLine({ line: index + 1, text }) ?? [])
+    .map(({ event }, index) => ({ ...event, position: index + 1 }));
 }
 
 export function parseForeignLine(value: unknown, log: ForeignLogContext, line: number): ForeignParseResult {
-  if (!isObject(value)) return { ok: false, path: '', message: 'it is no object' };
+  if (!isObject(value)) return 'it is no object';
   return parseFlatLine(isOpenLineage(value) ? flattenOpenLineage(value) : value, log, line);
 }
 

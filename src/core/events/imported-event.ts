@@ -1,6 +1,7 @@
 import { type EventFault, envelopeSchema, faultsOf } from './catalogue.js';
 import type { NewEvent } from './envelope.js';
-import { isObject, plainDataFault } from './plain-data.js';
+import { isImported } from './known-event.js';
+import { plainDataFault } from './plain-data.js';
 import { isCommandType } from './read-flat.js';
 import { recordEventSchemas } from './record-events.js';
 
@@ -16,22 +17,18 @@ export function importedEventFault(event: unknown): EventFault | null {
   if (!envelope.success) return faultsOf(envelope.error)[0] ?? null;
   const { event_type, subject, seq, payload } = envelope.data as NewEvent;
   if (isCommandType(event_type)) {
-    return { path: 'event_type', message: `${event_type} is a command, not something that happened` };
+    return { path: 'event_type', message: `${event_type} is a command, not an event` };
   }
   if (Object.hasOwn(recordEventSchemas, event_type)) {
-    return { path: 'event_type', message: `${event_type} is written by the coordinator alone` };
+    return { path: 'event_type', message: `${event_type} is written by the coordinator only` };
   }
   if (subject !== undefined || seq !== undefined) {
-    return { path: 'subject', message: 'an imported event has no subject and no seq: it moves no head' };
+    return { path: 'subject', message: 'an imported event must not have a subject or a seq' };
   }
-  if (!isImported(payload))
-    return { path: 'payload.imported', message: 'expected where the event comes from' };
+  if (!isImported(payload)) return { path: 'payload.imported', message: 'expected the source of the event' };
   const fault = plainDataFault(payload);
   if (fault !== null) return { path: 'payload', message: fault };
   return JSON.stringify(payload).length <= IMPORTED_BYTES_MAX
     ? null
-    : { path: 'payload', message: `at most ${IMPORTED_BYTES_MAX} bytes` };
+    : { path: 'payload', message: `expected at most ${IMPORTED_BYTES_MAX} bytes` };
 }
-
-/** Whether an event was imported from the log of another tool. */
-export const isImported = (payload: Readonly<Record<string, unknown>>): boolean => isObject(payload.imported);

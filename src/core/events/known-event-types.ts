@@ -1,26 +1,55 @@
-import { CATALOGUE_TYPES } from './catalogue-types.js';
+import { CLAIM_EVENT_TYPES } from '../claims/claim-event-kinds.js';
 
-/** Types that other tools of this family write in addition to our catalogue. */
+/**
+ * The types of the catalogue, by name only: loading the schemas takes longer than reading ten thousand lines, and
+ * readers of a log do not need them. A test keeps the two in sync.
+ */
+export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
+  ...CLAIM_EVENT_TYPES,
+  'HISTORY_FORGOTTEN',
+  'project_initialized',
+  'iteration_completed',
+  'spawn_created',
+  'spawn_folded_back',
+  'checkpoint_created',
+  'gaps_validated',
+  'release_created',
+  'evaluator_detail',
+  'iteration_abandoned',
+  'intent_raised',
+  'spec_modified',
+  'escalation_resolved',
+  'escalation_queue_reviewed',
+  'encoding_escalated',
+  'graph_zoom_in',
+  'graph_zoom_out',
+  'graph_zoom_selective',
+  'health_checked',
+  'PLAN_CHANGED',
+  'POLICY_CHANGED',
+  'LIMITS_CHANGED',
+  'METHODOLOGY_CHANGED',
+  'FEATURE_CHANGED',
+  'SESSION_OPENED',
+  'SESSION_CLOSED',
+  'KEY_CREATED',
+  'KEY_REVOKED',
+  'KEY_BOUND',
+  'KEY_BINDING_REQUIRED',
+]);
+/** Types that other Genesis tools write in addition to our catalogue. */
 const FOREIGN_TYPES = [
   'affect_triage',
   'artifact_modified',
   'command_error',
   'draft_proposal',
-  'encoding_escalated',
-  'escalation_queue_reviewed',
-  'escalation_resolved',
   'escalation_timeout',
-  'evaluator_detail',
   'exteroceptive_signal',
   'feature_proposal',
   'foreign_line',
   'gap_detected',
-  'health_checked',
-  'intent_raised',
   'interoceptive_signal',
-  'iteration_abandoned',
   'observer_signal',
-  'spec_modified',
 ] as const;
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set([...CATALOGUE_TYPES, ...FOREIGN_TYPES]);

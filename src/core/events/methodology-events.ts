@@ -1,7 +1,6 @@
 import { z } from 'zod';
+import { CHECK_RESULTS } from '../contract/values.js';
 import { count, name, openObject, sentence } from './fields.js';
-import { intentEventSchemas, zoomEventSchemas } from './intent-events.js';
-import { healthEventSchemas, iterationEventSchemas } from './iteration-events.js';
 
 const findings = z.array(z.unknown()).max(1000);
 const path = z.string().max(1024);
@@ -11,6 +10,15 @@ const checkCounts = z.strictObject({
   skipped: count,
   total: count,
   details: z.array(openObject).max(1000).exactOptional(),
+});
+
+const requirementKeys = z.array(name).max(1000);
+/** An edge is expanded into steps of its own, or collapsed again. */
+const zoomPayload = z.strictObject({
+  /** The topology around the edge, before and after. */
+  before: openObject,
+  after: openObject,
+  reason: sentence.exactOptional(),
 });
 
 /**
@@ -92,8 +100,74 @@ export const methodologyEventSchemas = {
     context_hash: name.exactOptional(),
     git_tag: name.exactOptional(),
   }),
-  ...iterationEventSchemas,
-  ...intentEventSchemas,
-  ...zoomEventSchemas,
-  ...healthEventSchemas,
+  evaluator_detail: z.strictObject({
+    iteration: count.exactOptional(),
+    check_name: name,
+    check_type: name.exactOptional(),
+    result: z.enum(CHECK_RESULTS),
+    expected: sentence.exactOptional(),
+    observed: sentence.exactOptional(),
+    command: sentence.exactOptional(),
+  }),
+  iteration_abandoned: z.strictObject({
+    iteration: count.exactOptional(),
+    reason: sentence,
+    last_event_at: name.exactOptional(),
+  }),
+  intent_raised: z.strictObject({
+    intent_id: name,
+    trigger: sentence,
+    delta: sentence.exactOptional(),
+    signal_source: name.exactOptional(),
+    vector_type: name.exactOptional(),
+    affected_req_keys: requirementKeys.exactOptional(),
+    prior_intents: requirementKeys.exactOptional(),
+    edge_context: name.exactOptional(),
+    severity: z.enum(['critical', 'high', 'medium', 'low']).exactOptional(),
+  }),
+  spec_modified: z.strictObject({
+    trigger_intent: name,
+    signal_source: name.exactOptional(),
+    what_changed: z.array(sentence).max(1000),
+    affected_req_keys: requirementKeys.exactOptional(),
+    spawned_vectors: requirementKeys.exactOptional(),
+    prior_intents: requirementKeys.exactOptional(),
+  }),
+  escalation_resolved: z.strictObject({
+    escalation_type: z.enum([
+      'stuck',
+      'tolerance',
+      'intent',
+      'review',
+      'max_iteration',
+      'stale_claim',
+      'time_box',
+    ]),
+    action: z.enum(['spawn', 'force_iterate', 'relax', 'review', 'dismiss']),
+    reason: sentence.exactOptional(),
+    intent_id: name.exactOptional(),
+  }),
+  escalation_queue_reviewed: z.strictObject({
+    queue_size: count,
+    items_processed: count,
+    actions_taken: z.record(name, count).exactOptional(),
+    oldest_unresolved_days: z.number().nonnegative().exactOptional(),
+    severity_distribution: z.record(name, count).exactOptional(),
+  }),
+  encoding_escalated: z.strictObject({
+    iteration: count.exactOptional(),
+    functional_unit: name,
+    from_category: name,
+    to_category: name,
+    trigger: sentence,
+  }),
+  graph_zoom_in: zoomPayload,
+  graph_zoom_out: zoomPayload,
+  graph_zoom_selective: zoomPayload,
+  health_checked: z.strictObject({
+    passed: count,
+    failed: count,
+    checks: z.array(openObject).max(1000).exactOptional(),
+    recommended_actions: z.array(sentence).max(100).exactOptional(),
+  }),
 };

@@ -1,4 +1,5 @@
 import { canonicalEdge } from '../methodology/definition/edge-name.js';
+import { withoutUndefined } from '../without-undefined.js';
 import { envelopeSchema } from './catalogue.js';
 import { isoTime, msOf, type NewEvent } from './envelope.js';
 import { normalizeToUtc } from './normalize-time.js';
@@ -15,12 +16,11 @@ export interface ForeignLogContext {
   readonly now_ms: number;
 }
 
-export type ForeignParseResult =
-  | { readonly ok: true; readonly event: Omit<NewEvent, 'event_id'> }
-  | { readonly ok: false; readonly path: string; readonly message: string };
+/** The event of a line, or why there is none. */
+export type ForeignParseResult = Omit<NewEvent, 'event_id'> | string;
 
 /** Commands, not events: never in a log of ours. */
-const COMMAND_TYPES: ReadonlySet<string> = new Set(['edge_claim', 'edge_claimed']);
+const COMMAND_TYPES = new Set<string>(['edge_claim', 'edge_claimed']);
 export const isCommandType = (eventType: string): boolean => COMMAND_TYPES.has(eventType);
 const LEGACY_AGENT_ID = 'primary';
 
@@ -30,8 +30,10 @@ const shortText = {
   safeParse: (value: unknown) => ({ success: typeof value === 'string' && value.length <= 1024 }),
 };
 
+type ForeignField = readonly [field: string, spellings: readonly string[], validator: FieldValidator];
+
 /** Envelope fields, their names in the flat dialect, and the schema a value must match. */
-const ENVELOPE_FIELDS = [
+const ENVELOPE_FIELDS: readonly ForeignField[] = [
   ['task_id', ['task_id'], subjectKeyField],
   ['feature_id', ['feature_id', 'feature'], subjectKeyField],
   ['agent_id', ['agent_id'], agent_id],
@@ -39,13 +41,13 @@ const ENVELOPE_FIELDS = [
   ['session_id', ['session_id'], session_id],
   ['generation', ['generation'], generation],
   ['request_id', ['request_id'], request_id],
-] as const;
+];
 /** Ids that have no meaning here; kept under their original names. */
-const ORIGIN_FIELDS = [
-  ['event_id', ['event_id']],
-  ['tenant_id', ['tenant_id']],
-  ['project', ['project', 'project_id']],
-] as const;
+const ORIGIN_FIELDS: readonly ForeignField[] = [
+  ['event_id', ['event_id'], shortText],
+  ['tenant_id', ['tenant_id'], shortText],
+  ['project', ['project', 'project_id'], shortText],
+];
 
 /**
  * Converts a line of the flat dialect, which has its fields at the top level or inside `data`. The event has neither
@@ -58,34 +60,26 @@ export function parseFlatLine(
   lineNumber: number,
 ): ForeignParseResult {
   const { event_type, timestamp, ...rest } = line;
-  if (!type.safeParse(event_type).success) return parseFault('event_type', 'it has no type');
+  if (!type.safeParse(event_type).success) return 'it has no type';
   if (isCommandType(event_type as string)) {
-    return parseFault('event_type', `${event_type} is a command, not something that happened`);
+    return `${event_type} is a command, not something that happened`;
   }
   const timestampUtc = normalizeToUtc(timestamp);
-  if (timestampUtc === null) return parseFault('timestamp', 'it has no time that can be read');
+  if (timestampUtc === null) return 'it has no time that can be read';
   const layers = fieldLayersOf(rest);
   const imported: JsonObject = { source: log.source, line: lineNumber, original_timestamp: timestamp };
-  for (const [field, spellings] of ORIGIN_FIELDS) {
-    const value = takeField(layers, spellings, shortText);
-    if (value !== undefined) imported[field] = value;
-  }
-  const envelope = { ...liftEnvelopeFields(layers), ...liftEdge(layers, imported) };
+  Object.assign(imported, takeFields(layers, ORIGIN_FIELDS));
+  const envelope = { ...takeFields(layers, ENVELOPE_FIELDS), ...liftEdge(layers, imported) };
   return {
-    ok: true,
-    event: {
-      event_type: event_type as string,
-      timestamp: isoTime(Math.min(msOf(timestampUtc), log.now_ms)),
-      tenant_id: log.tenant_id,
-      project_id: log.project_id,
-      agent_id: LEGACY_AGENT_ID,
-      ...envelope,
-      payload: payloadOf(layers, imported),
-    },
+    event_type: event_type as string,
+    timestamp: isoTime(Math.min(msOf(timestampUtc), log.now_ms)),
+    tenant_id: log.tenant_id,
+    project_id: log.project_id,
+    agent_id: LEGACY_AGENT_ID,
+    ...envelope,
+    payload: payloadOf(layers, imported),
   };
 }
-
-const parseFault = (path: string, message: string): ForeignParseResult => ({ ok: false, path, message });
 
 interface FieldLayers {
   readonly top: JsonObject;
@@ -123,13 +117,9 @@ function takeField(
 
 const hasContent = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 
-function liftEnvelopeFields(layers: FieldLayers): Partial<NewEvent> {
-  const envelope: JsonObject = {};
-  for (const [field, spellings, validator] of ENVELOPE_FIELDS) {
-    const value = takeField(layers, spellings, validator);
-    if (value !== undefined) envelope[field] = value;
-  }
-  return envelope;
+function takeFields(layers: FieldLayers, fields: readonly ForeignField[]): JsonObject {
+  const taken = fields.map(([field, ...rest]) => [field, takeField(layers, ...rest)]);
+  return withoutUndefined(Object.fromEntries(taken) as JsonObject);
 }
 
 const edgeValidator: FieldValidator = {

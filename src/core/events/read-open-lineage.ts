@@ -1,4 +1,5 @@
 import { canonicalJson } from '../canonical-json.js';
+import { withoutUndefined } from '../without-undefined.js';
 import { normalizeToUtc } from './normalize-time.js';
 import { isObject, type JsonObject } from './plain-data.js';
 
@@ -103,12 +104,9 @@ function addFacetFields(flat: JsonObject, facets: JsonObject): JsonObject {
 }
 
 function addPayloadFields(flat: JsonObject, payload: JsonObject): JsonObject | undefined {
-  const metadataFields = Object.entries(payload).filter(([field]) => field.startsWith('_'));
-  const dataFields = Object.entries(payload).filter(([field]) => !field.startsWith('_'));
-  const rest = {
-    ...Object.fromEntries(metadataFields),
-    ...addMissingFields(flat, Object.fromEntries(dataFields)),
-  };
+  const fieldsWhere = (isMetadata: boolean): JsonObject =>
+    Object.fromEntries(Object.entries(payload).filter(([field]) => field.startsWith('_') === isMetadata));
+  const rest = { ...fieldsWhere(true), ...addMissingFields(flat, fieldsWhere(false)) };
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
@@ -126,8 +124,4 @@ function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void 
   const delta = facet(facets, 'delta');
   const value = isObject(delta) ? (delta.delta ?? delta.value) : delta;
   fill('delta', typeof value === 'number' ? value : null);
-}
-
-function withoutUndefined(fields: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

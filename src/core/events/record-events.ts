@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import { agentIdSchema, tenantIdSchema } from '../ids.js';
-import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology-schema.js';
+import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
+import type { TaskInput } from '../plan/task.js';
 import { ROLES } from '../roles.js';
 import { count, isoTimestamp, name, openObject, sha256, text } from './fields.js';
 
 /** A plan change is split into chunks, so that the size of an event is bounded. */
 const chunk = <Item extends z.ZodType>(item: Item) => z.array(item).max(TASKS_PER_EVENT_MAX);
-const settingChanged = z.strictObject({ by: name, record: openObject });
+/** Checked with the whole plan, where a fault can name its location. */
+const plannedInput = openObject as unknown as z.ZodType<TaskInput>;
+const changed = <Value extends z.ZodType>(record: Value) => z.strictObject({ by: name, record });
+const settingChanged = changed(openObject);
 const sessionRecord = z.strictObject({
   state: z.enum(['open', 'closed']),
   user_id: name.nullable(),
@@ -34,7 +38,7 @@ const keyRecord = z.strictObject({
   binding: sha256.exactOptional(),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
-const keyChanged = z.strictObject({ by: name, record: keyRecord });
+const keyChanged = changed(keyRecord);
 /** `principal`: the credential that made the change. */
 const sessionChanged = z.strictObject({
   by: name.exactOptional(),
@@ -60,20 +64,20 @@ export type HistoryRedacted = z.infer<typeof historyRedacted>;
 export const recordEventSchemas = {
   PLAN_CHANGED: z.strictObject({
     version: count,
-    added: chunk(openObject),
-    changed: chunk(openObject),
+    added: chunk(plannedInput),
+    changed: chunk(plannedInput),
     removed: chunk(name),
     record: z.strictObject({ version: count, task_count: count }),
   }),
   POLICY_CHANGED: settingChanged,
   LIMITS_CHANGED: settingChanged,
   HISTORY_FORGOTTEN: historyRedacted,
-  METHODOLOGY_CHANGED: z.strictObject({ by: name, record: methodologySchema }),
-  FEATURE_CHANGED: z.strictObject({ by: name, record: featureVectorSchema }),
+  METHODOLOGY_CHANGED: changed(methodologySchema),
+  FEATURE_CHANGED: changed(featureVectorSchema),
   SESSION_OPENED: sessionChanged,
   SESSION_CLOSED: sessionChanged,
   KEY_CREATED: keyChanged,
   KEY_REVOKED: keyChanged,
   KEY_BOUND: keyChanged,
-  KEY_BINDING_REQUIRED: z.strictObject({ by: name, record: z.strictObject({ required: z.literal(true) }) }),
+  KEY_BINDING_REQUIRED: changed(z.strictObject({ required: z.literal(true) })),
 };

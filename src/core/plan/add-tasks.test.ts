@@ -17,8 +17,8 @@ const faultsOf = (tasks: unknown, startedTasks: StartedTasks = NOTHING_STARTED) 
   return reading.ok ? [] : reading.faults.map(({ code, path }) => `${code} ${path}`);
 };
 
-describe('adding to a running plan', () => {
-  it('takes a task, which the next in its track then waits for', () => {
+describe('adding tasks to a running plan', () => {
+  it('accepts a task, and the next task in its track then depends on it', () => {
     const plan = running();
     const reading = addTasks(plan, [{ id: 'A-002-b', description: 'b' }], NOTHING_STARTED);
     expect(reading).toEqual({
@@ -29,7 +29,7 @@ describe('adding to a running plan', () => {
     expect(dependenciesOf(plan, 'A-003-c')).toEqual(['A-002-b']);
   });
 
-  it('takes subtasks one after the other, and keeps the words of those that were only counted', () => {
+  it('appends subtasks in order and keeps the descriptions of counted subtasks', () => {
     const plan = running();
     const reading = addTasks(
       plan,
@@ -61,7 +61,7 @@ describe('adding to a running plan', () => {
     expect(dependenciesOf(plan, 'B-001-m')).toHaveLength(4);
   });
 
-  it('takes a task and its subtasks together', () => {
+  it('accepts a task together with its subtasks', () => {
     const tasks = [
       { id: 'C-001-x::1', description: 'one' },
       { id: 'C-001-x', description: 'x' },
@@ -73,15 +73,15 @@ describe('adding to a running plan', () => {
   });
 
   it.each<[name: string, tasks: unknown, faults: string[]]>([
-    ['something that is no list', { id: 'A-002-b' }, ['BAD_VALUE tasks']],
-    ['something that is no task', [7], ['BAD_VALUE tasks[0]']],
+    ['a value that is not a list', { id: 'A-002-b' }, ['BAD_VALUE tasks']],
+    ['a value that is not a task', [7], ['BAD_VALUE tasks[0]']],
     ['a bad id', [{ id: 'A-2-b', description: 'b' }], ['BAD_ID tasks[0].id']],
     ['an unknown field', [{ id: 'A-002-b', description: 'b', x: 1 }], ['UNKNOWN_FIELD tasks[0].x']],
-    ['an id of the plan', [{ id: 'A-001-a', description: 'b' }], ['DUPLICATE_ID tasks[0].id']],
-    ['a place of the plan', [{ id: 'A-001-b', description: 'b' }], ['DUPLICATE_SEQUENCE tasks[0].id']],
-    ['a subtask that is there', [{ id: 'B-001-m::2', description: 'b' }], ['DUPLICATE_ID tasks[0].id']],
+    ['an id that is in the plan', [{ id: 'A-001-a', description: 'b' }], ['DUPLICATE_ID tasks[0].id']],
+    ['a used sequence number', [{ id: 'A-001-b', description: 'b' }], ['DUPLICATE_SEQUENCE tasks[0].id']],
+    ['an existing subtask', [{ id: 'B-001-m::2', description: 'b' }], ['DUPLICATE_ID tasks[0].id']],
     ['a subtask after a gap', [{ id: 'B-001-m::4', description: 'b' }], ['BAD_VALUE tasks[0].id']],
-    ['a subtask of nothing', [{ id: 'B-009-m::1', description: 'b' }], ['UNKNOWN_TASK tasks[0].id']],
+    ['a subtask of an unknown task', [{ id: 'B-009-m::1', description: 'b' }], ['UNKNOWN_TASK tasks[0].id']],
     [
       'a subtask with subtasks',
       [{ id: 'B-001-m::3', description: 'b', subtasks: 2 }],
@@ -96,12 +96,12 @@ describe('adding to a running plan', () => {
       ['UNKNOWN_DEPENDENCY tasks[1].depends_on[1]'],
     ],
     [
-      'a circle with what is there: the next in the track will wait for the new one',
+      'a cycle with the next task in the track, which depends on the new one implicitly',
       [{ id: 'A-002-b', description: 'b', depends_on: ['A-003-c'] }],
       ['CYCLE tasks[0].depends_on'],
     ],
     [
-      'a name that does harm',
+      'a forbidden name',
       JSON.parse('[{"id":"A-002-b","description":"b","metadata":{"__proto__":1}}]'),
       ['UNKNOWN_FIELD tasks[0].metadata.__proto__'],
     ],
@@ -109,7 +109,7 @@ describe('adding to a running plan', () => {
     expect(faultsOf(tasks)).toEqual(faults);
   });
 
-  it('gives a completed task no more to do', () => {
+  it('refuses new subtasks of a completed task', () => {
     const done = startedTasksOf({ isCompleted: (id) => id === 'B-001-m' });
     expect(faultsOf([{ id: 'B-001-m::3', description: 'late' }], done)).toEqual([
       'ALREADY_COMPLETED tasks[0]',

@@ -14,6 +14,7 @@ import {
   subtaskId,
   type TaskInput,
   taskInput,
+  validTaskId,
 } from './task.js';
 import { isTaskId, parseTaskId, type TaskId } from './task-id.js';
 import { subtaskInputSchema, taskInputSchema } from './task-schema.js';
@@ -33,12 +34,13 @@ interface SubtaskAddition {
 }
 
 /** Tasks to add, each parsed on its own. */
-export interface ParsedTaskItems {
-  readonly candidates: CandidateTask[];
-  readonly additions: ReadonlyMap<string, SubtaskAddition[]>;
-  readonly faultyTaskIds: ReadonlySet<string>;
-  readonly faults: PlanFaultList;
-}
+const noTaskItems = () => ({
+  candidates: [] as CandidateTask[],
+  additions: new Map<string, SubtaskAddition[]>(),
+  faultyTaskIds: new Set<string>(),
+  faults: new PlanFaultList(),
+});
+export type ParsedTaskItems = ReturnType<typeof noTaskItems>;
 
 /** Adds tasks, and subtasks to existing tasks, under the rules of a whole plan. Does not modify the plan. */
 export const addTasks = (plan: Plan, tasks: unknown, startedTasks: StartedTasks): AddTasksResult =>
@@ -46,21 +48,53 @@ export const addTasks = (plan: Plan, tasks: unknown, startedTasks: StartedTasks)
 
 /** Parses the tasks and reports the faults that can be found without the plan. */
 export function readTaskItems(tasks: unknown): ParsedTaskItems {
-  const faults = new PlanFaultList();
-  if (Array.isArray(tasks)) return { ...readItems(tasks, faults), faults };
-  faults.add('BAD_VALUE', ['tasks'], '"tasks" must be a list of tasks.');
-  return { candidates: [], additions: new Map(), faultyTaskIds: new Set(), faults };
+  const items = noTaskItems();
+  const { faults, faultyTaskIds } = items;
+  if (!Array.isArray(tasks)) {
+    faults.add('BAD_VALUE', ['tasks'], '"tasks" must be a list of tasks.');
+    return items;
+  }
+  for (const [at, item] of tasks.entries()) {
+    if (faults.isFull) break;
+    const path = ['tasks', at];
+    const rawId = (item as { id?: unknown } | null)?.id;
+    const parsed = typeof rawId === 'string' ? parseTaskId(rawId) : null;
+    if (parsed !== null && !parsed.ok) faults.add('BAD_ID', [...path, 'id'], parsed.message);
+    const id = parsed?.ok ? parsed.id : null;
+    if (!checkJsonShape(item, [...path], faults)) continue;
+    if (id?.parent != null) {
+      const subtask = parseWithSchema(addedSubtaskSchema, item, path, faults);
+      if (subtask !== null) addItem(items, id, subtask, path);
+    } else {
+      const input = parseWithSchema(taskInputSchema, item, path, faults);
+      if (input !== null && id !== null) addItem(items, id, input, path);
+      else if (typeof rawId === 'string' && isTaskId(rawId)) faultyTaskIds.add(rawId);
+    }
+  }
+  return items;
 }
 
 /** Rebuilds the items of tasks that `readTaskItems` accepted. */
 export function validTaskItems(tasks: readonly (TaskInput | AddedSubtask)[]): ParsedTaskItems {
-  const items = { candidates: [] as CandidateTask[], additions: new Map<string, SubtaskAddition[]>() };
-  for (const [at, task] of tasks.entries()) {
-    const parsed = parseTaskId(task.id);
-    if (!parsed.ok) throw new Error(`A task without a legal id got past the border. ${parsed.message}`);
-    addItem(items, parsed.id, task, ['tasks', at]);
+  const items = noTaskItems();
+  for (const [at, task] of tasks.entries()) addItem(items, validTaskId(task.id), task, ['tasks', at]);
+  return items;
+}
+
+function addItem(
+  { candidates, additions }: ParsedTaskItems,
+  id: TaskId,
+  task: TaskInput | AddedSubtask,
+  path: DocumentPath,
+): void {
+  if (id.parent === null) {
+    candidates.push({ task: plannedTask(task), path, adds_subtasks: false });
+    return;
   }
-  return { ...items, faultyTaskIds: new Set(), faults: new PlanFaultList() };
+  const { id: _, ...subtask } = task as AddedSubtask;
+  const siblings = additions.get(id.parent) ?? [];
+  siblings.push({ id, subtask, path });
+  additions.set(id.parent, siblings);
 }
 
 export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: StartedTasks): AddTasksResult {
@@ -79,7 +113,7 @@ export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: S
       checkSubtaskGrowth(task, candidate.task, startedTasks, candidate.path, faults);
       candidates[at] = candidate;
     } else if (!faultyTaskIds.has(parent)) {
-      const message = `There is no task ${parent} in the plan to give subtasks to; add it first or correct the id.`;
+      const message = `The parent task ${parent} is not in the plan; add it first or correct the id.`;
       faults.add('UNKNOWN_TASK', [...(added[0]?.path ?? []), 'id'], message);
     }
   }
@@ -91,46 +125,6 @@ export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: S
     ok: true,
     change: { added: inputs.filter((one) => !isInPlan(one)), changed: inputs.filter(isInPlan), removed: [] },
   };
-}
-
-function readItems(items: readonly unknown[], faults: PlanFaultList) {
-  const candidates: CandidateTask[] = [];
-  const additions = new Map<string, SubtaskAddition[]>();
-  const faultyTaskIds = new Set<string>();
-  for (const [at, item] of items.entries()) {
-    if (faults.isFull) break;
-    const path = ['tasks', at];
-    const rawId = (item as { id?: unknown } | null)?.id;
-    const parsed = typeof rawId === 'string' ? parseTaskId(rawId) : null;
-    if (parsed !== null && !parsed.ok) faults.add('BAD_ID', [...path, 'id'], parsed.message);
-    const id = parsed?.ok ? parsed.id : null;
-    if (!checkJsonShape(item, [...path], faults)) continue;
-    if (id?.parent != null) {
-      const subtask = parseWithSchema(addedSubtaskSchema, item, path, faults);
-      if (subtask !== null) addItem({ candidates, additions }, id, subtask, path);
-    } else {
-      const input = parseWithSchema(taskInputSchema, item, path, faults);
-      if (input !== null && id !== null) addItem({ candidates, additions }, id, input, path);
-      else if (typeof rawId === 'string' && isTaskId(rawId)) faultyTaskIds.add(rawId);
-    }
-  }
-  return { candidates, additions, faultyTaskIds };
-}
-
-function addItem(
-  { candidates, additions }: { candidates: CandidateTask[]; additions: Map<string, SubtaskAddition[]> },
-  id: TaskId,
-  task: TaskInput | AddedSubtask,
-  path: DocumentPath,
-): void {
-  if (id.parent === null) {
-    candidates.push({ task: plannedTask(task), path, adds_subtasks: false });
-    return;
-  }
-  const { id: _, ...subtask } = task as AddedSubtask;
-  const siblings = additions.get(id.parent) ?? [];
-  siblings.push({ id, subtask, path });
-  additions.set(id.parent, siblings);
 }
 
 /** Subtasks are numbered without gaps, so only the next numbers can be added. */
@@ -148,7 +142,7 @@ function addSubtasks(
       subtasks.push(subtask);
       subtask_paths.set(next, path);
     } else if ((id.subtask_index ?? 0) < next) {
-      const message = `${id.task_id} is there already; the next subtask of ${task.id} is ${subtaskId(task.id, next)}.`;
+      const message = `${id.task_id} already exists; the next subtask of ${task.id} is ${subtaskId(task.id, next)}.`;
       faults.add('DUPLICATE_ID', [...path, 'id'], message);
     } else {
       const message = `Subtasks are numbered without gaps: the next one of ${task.id} is ${subtaskId(task.id, next)}.`;

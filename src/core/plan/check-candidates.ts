@@ -19,29 +19,25 @@ export interface CandidateTask {
   readonly subtask_paths?: ReadonlyMap<number, DocumentPath>;
 }
 
-/** Ids of tasks that could not be parsed: a dependency on one of them is not reported as unknown. */
-export type UnparsedTaskIds = ReadonlySet<string>;
-
 /**
  * Checks tasks together with the plan they are added to. Returns the tasks that could be placed, as a plan of their
- * own.
+ * own. `faultyTaskIds`: tasks that could not be parsed; a dependency on one of them is not reported as unknown.
  */
 export function checkCandidates(
   base: Plan,
   candidates: readonly CandidateTask[],
-  faultyTaskIds: UnparsedTaskIds,
+  faultyTaskIds: ReadonlySet<string>,
   faults: PlanFaultList,
 ): Plan {
   const fresh = new Plan();
   const placed = placeCandidates(base, fresh, candidates, faults);
-  const grown = candidates.filter((grownCandidate) => grownCandidate.adds_subtasks);
-  const replaced = grown.reduce(
-    (sum, grownCandidate) => sum + 1 + subtaskCount(base.task(grownCandidate.task.id) ?? grownCandidate.task),
-    0,
-  );
+  let replaced = 0;
+  for (const { adds_subtasks, task } of candidates) {
+    if (adds_subtasks) replaced += 1 + subtaskCount(base.task(task.id) ?? task);
+  }
   const subjectCount = base.subject_count - replaced + fresh.subject_count;
   if (subjectCount > PLAN_SUBJECTS_MAX) {
-    const message = `The plan would have ${subjectCount} tasks and subtasks; at most ${PLAN_SUBJECTS_MAX} fit into a project.`;
+    const message = `The plan would have ${subjectCount} tasks and subtasks; at most ${PLAN_SUBJECTS_MAX} are allowed in a project.`;
     faults.add('TOO_MANY_TASKS', candidates[0]?.path.slice(0, 1) ?? [], message);
     return fresh;
   }
@@ -50,12 +46,8 @@ export function checkCandidates(
     const validTask = checkDependencies(candidate, lookup, faultyTaskIds, faults);
     if (validTask !== candidate.task) fresh.put(validTask);
   }
-  addCycleFaults(
-    hasDependantOnFresh(base, fresh) ? lookup : { ...lookup, task: (id) => fresh.task(id) },
-    fresh,
-    placed,
-    faults,
-  );
+  const freshOnly: PlanLookup = { ...lookup, task: (id) => fresh.task(id) };
+  addCycleFaults(hasDependantOnFresh(base, fresh) ? lookup : freshOnly, fresh, placed, faults);
   return fresh;
 }
 
@@ -94,11 +86,11 @@ function placeCandidates(
     if (!candidate.adds_subtasks && (duplicate !== undefined || base.task(task.id) !== undefined)) {
       const location =
         duplicate === undefined
-          ? 'in the plan already'
+          ? 'already in the plan'
           : `also at ${faults.describeLocation(duplicate.path)}`;
-      faults.add('DUPLICATE_ID', [...path, 'id'], `${task.id} is ${location}; an id names one task.`);
+      faults.add('DUPLICATE_ID', [...path, 'id'], `${task.id} is ${location}; ids must be unique.`);
     } else if (!candidate.adds_subtasks && occupant !== undefined) {
-      const message = `${task.id} has the place of ${occupant.id}: two tasks of track ${task.track} cannot both be number ${task.sequence}.`;
+      const message = `${task.id} has the same sequence number as ${occupant.id}; choose another number in track ${task.track}.`;
       faults.add('DUPLICATE_SEQUENCE', [...path, 'id'], message);
     } else {
       placed.set(task.id, candidate);
@@ -112,7 +104,7 @@ function placeCandidates(
 function checkDependencies(
   { task, path, subtask_paths }: CandidateTask,
   lookup: PlanLookup,
-  faultyTaskIds: UnparsedTaskIds,
+  faultyTaskIds: ReadonlySet<string>,
   faults: PlanFaultList,
 ): PlannedTask {
   let faultCount = 0;
@@ -139,25 +131,26 @@ function checkDependencies(
   return faultCount === 0 ? task : { ...task, depends_on, subtasks };
 }
 
-function dependencyFault(owner: string, id: string, lookup: PlanLookup, faultyTaskIds: UnparsedTaskIds) {
+function dependencyFault(owner: string, id: string, lookup: PlanLookup, faultyTaskIds: ReadonlySet<string>) {
   const parsed = parseTaskId(id);
   if (!parsed.ok) return { code: 'BAD_ID' as const, message: parsed.message };
   if (id === owner) {
-    return { code: 'SELF_DEPENDENCY' as const, message: `${id} cannot wait for itself; take it out.` };
+    const message = `${id} cannot depend on itself; remove it from depends_on.`;
+    return { code: 'SELF_DEPENDENCY' as const, message };
   }
   if (parsed.id.parent === owner) {
-    const message = `${owner} cannot begin after its own subtask ${id}; it waits for its subtasks anyway.`;
+    const message = `${owner} cannot depend on its own subtask ${id}; remove it, a task always waits for its subtasks.`;
     return { code: 'SELF_DEPENDENCY' as const, message };
   }
   const { task_id, subtask_index } = splitSubject(id);
   const task = lookup.task(task_id);
   if (task === undefined) {
     if (faultyTaskIds.has(task_id)) return null;
-    const message = `${owner} waits for ${id}, which is not in the plan; add it or correct the id.`;
+    const message = `${owner} depends on ${id}, which is not in the plan; add it or correct the id.`;
     return { code: 'UNKNOWN_DEPENDENCY' as const, message };
   }
   if ((subtask_index ?? 0) <= subtaskCount(task)) return null;
-  const message = `${owner} waits for ${id}, but ${task_id} has ${subtaskCount(task)} subtasks.`;
+  const message = `${owner} depends on ${id}, but ${task_id} has ${subtaskCount(task)} subtasks; correct the id.`;
   return { code: 'UNKNOWN_DEPENDENCY' as const, message };
 }
 
@@ -173,7 +166,7 @@ function addCycleFaults(
     const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
     const candidate = placed.get(splitSubject(rotated[0] ?? '').task_id);
     if (candidate === undefined) continue;
-    const message = `These wait for each other: ${cycleText(rotated)}. Take one of these dependencies out (a task without depends_on waits for the task before it in its track).`;
+    const message = `Dependency cycle: ${cycleText(rotated)}. Remove one of these dependencies (a task without depends_on waits for the task before it in its track).`;
     faults.add('CYCLE', [...candidate.path, 'depends_on'], message);
   }
 }

@@ -1,17 +1,12 @@
+import type { PlanInput } from '../contract/plan.js';
 import { isJsonEqual } from '../json-equal.js';
 import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { Plan, PlanChange } from './plan.js';
 import { type PlannedTask, plannedTask, type TaskInput, taskInput } from './task.js';
 
-/** A plan in its written form. */
-export interface PlanInput {
-  readonly project?: string;
-  readonly tracks: Readonly<Record<string, readonly TaskInput[]>>;
-}
-
 /** Limits of one part of a change: it must fit into one event of every store. */
 export const TASKS_PER_EVENT_MAX = 500;
-export const TASKS_PER_EVENT_LENGTH_MAX = 200_000;
+const TASKS_PER_EVENT_LENGTH_MAX = 200_000;
 
 const TASKS_PER_STEP = 100;
 
@@ -57,11 +52,9 @@ export const splitChange = (change: PlanChange): PlanChange[] => runAllSteps(spl
 
 export function* splitChangeSteps(change: PlanChange): StepGenerator<PlanChange[]> {
   // Removals come first, so that no sequence number is ever used twice in between.
-  const items: ChangeItem[] = [
-    ...change.removed.map((task): ChangeItem => ({ kind: 'removed', task })),
-    ...change.changed.map((task): ChangeItem => ({ kind: 'changed', task })),
-    ...change.added.map((task): ChangeItem => ({ kind: 'added', task })),
-  ];
+  const items = (['removed', 'changed', 'added'] as const).flatMap((kind) =>
+    change[kind].map((task): ChangeItem => ({ kind, task })),
+  );
   const parts: ChangeItem[][] = [];
   let length = 0;
   for (const [index, item] of items.entries()) {
@@ -78,10 +71,11 @@ export function* splitChangeSteps(change: PlanChange): StepGenerator<PlanChange[
 }
 
 function changeOf(items: readonly ChangeItem[]): PlanChange {
-  const part = { added: [] as TaskInput[], changed: [] as TaskInput[], removed: [] as string[] };
-  for (const { kind, task } of items) {
-    if (kind === 'removed') part.removed.push(task as string);
-    else part[kind].push(task as TaskInput);
-  }
-  return part;
+  const tasksOf = (kind: keyof PlanChange) =>
+    items.filter((item) => item.kind === kind).map(({ task }) => task);
+  return {
+    added: tasksOf('added') as TaskInput[],
+    changed: tasksOf('changed') as TaskInput[],
+    removed: tasksOf('removed') as string[],
+  };
 }

@@ -1,18 +1,20 @@
 import { z } from 'zod';
+import type { PlanInput } from '../contract/plan.js';
 import { checkJsonShape, parseWithSchema } from '../yaml/check-shape.js';
+import { readYamlText } from '../yaml/read-yaml.js';
 import type { DocumentPath, LocatePath } from '../yaml/source-position.js';
 import { type CandidateTask, checkCandidates, PLAN_SUBJECTS_MAX } from './check-candidates.js';
-import { emptyPlan } from './plan.js';
-import type { PlanInput } from './plan-change.js';
+import { Plan } from './plan.js';
 import { type PlanFault, PlanFaultList } from './plan-faults.js';
-import { readPlanYaml } from './plan-yaml.js';
 import { plannedTask, type TaskInput } from './task.js';
 import { isTaskId, parseTaskId, TRACK_PATTERN } from './task-id.js';
 import { taskInputSchema } from './task-schema.js';
 
-const PROJECT_LENGTH_MAX = 128;
+/** In characters, which are never more than the bytes. */
+export const PLAN_TEXT_LENGTH_MAX = 5 * 1024 * 1024;
+
 const outlineSchema = z.strictObject({
-  project: z.string().min(1).max(PROJECT_LENGTH_MAX).optional(),
+  project: z.string().min(1).max(128).optional(),
   tracks: z.record(z.string(), z.array(z.unknown())),
 });
 
@@ -27,17 +29,31 @@ export type ParsedPlanDocument =
 export function readPlanDocument(source: PlanSource): ParsedPlanDocument {
   const { value, faults } =
     'yaml' in source ? readPlanYaml(source.yaml) : { value: source.json, faults: new PlanFaultList() };
-  if (value === undefined && !faults.isEmpty) return { ok: false, faults: faults.sorted() };
-  const outline = readOutline(value, faults);
+  const outline = value === undefined && !faults.isEmpty ? null : readOutline(value, faults);
   if (outline === null) return { ok: false, faults: faults.sorted() };
   const { candidates, inputs, faultyTaskIds } = readTasks(outline.tracks, faults);
-  checkCandidates(emptyPlan(), candidates, faultyTaskIds, faults);
+  checkCandidates(new Plan(), candidates, faultyTaskIds, faults);
   if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
   const input: PlanInput = {
     ...(outline.project === undefined ? {} : { project: outline.project }),
     tracks: Object.fromEntries(inputs),
   };
   return { ok: true, input, locate: faults.locate };
+}
+
+/** The value is undefined if the text is not YAML. */
+function readPlanYaml(text: string): { readonly value: unknown; readonly faults: PlanFaultList } {
+  if (text.length > PLAN_TEXT_LENGTH_MAX) {
+    const faults = new PlanFaultList();
+    const message = `The plan has ${text.length} characters; at most ${PLAN_TEXT_LENGTH_MAX} are allowed. Send it as JSON, or add tasks in parts.`;
+    faults.add('BAD_YAML', [], message);
+    return { value: undefined, faults };
+  }
+  const { value, problems, locate } = readYamlText(text, 'one');
+  const faults = new PlanFaultList(locate);
+  for (const { path, message, source_position } of problems)
+    faults.add('BAD_YAML', path, message, source_position);
+  return { value, faults };
 }
 
 interface PlanOutline {
@@ -57,11 +73,8 @@ function readOutline(value: unknown, faults: PlanFaultList): PlanOutline | null 
   );
   const count = lists.reduce((sum, [, items]) => sum + items.length, 0);
   if (count > PLAN_SUBJECTS_MAX) {
-    faults.add(
-      'TOO_MANY_TASKS',
-      ['tracks'],
-      `The plan has ${count} tasks; at most ${PLAN_SUBJECTS_MAX} fit.`,
-    );
+    const message = `The plan has ${count} tasks; at most ${PLAN_SUBJECTS_MAX} are allowed.`;
+    faults.add('TOO_MANY_TASKS', ['tracks'], message);
     return null;
   }
   return { ...(typeof project === 'string' ? { project } : {}), tracks: lists };
@@ -120,7 +133,7 @@ function readTask(item: unknown, track: string, path: DocumentPath, faults: Plan
     return null;
   }
   if (parsed.id.track !== track) {
-    const message = `${input.id} belongs to track ${parsed.id.track} but stands under ${track}; move it there or correct its id.`;
+    const message = `${input.id} belongs to track ${parsed.id.track} but is listed under ${track}; move it or correct its id.`;
     faults.add('WRONG_TRACK', [...path, 'id'], message);
   }
   return input;

@@ -1,3 +1,4 @@
+import type { FieldFault } from '../contract/problem.js';
 import type { ShapeFaultSink } from '../yaml/check-shape.js';
 import {
   type DocumentPath,
@@ -6,7 +7,6 @@ import {
   type SourcePosition,
 } from '../yaml/source-position.js';
 
-/** Stable codes of all faults a plan can have. */
 export const PLAN_FAULT_CODES = [
   'BAD_YAML',
   'UNKNOWN_FIELD',
@@ -25,14 +25,9 @@ export const PLAN_FAULT_CODES = [
 ] as const;
 export type PlanFaultCode = (typeof PLAN_FAULT_CODES)[number];
 
-export interface PlanFault {
+/** With line and column only if the plan was given as text. */
+export interface PlanFault extends Omit<FieldFault, 'file' | 'code'> {
   readonly code: PlanFaultCode;
-  readonly message: string;
-  /** As in `tracks.A[0].depends_on[1]`. */
-  readonly path: string;
-  /** Counted from 1; only if the plan was given as text. */
-  readonly line?: number;
-  readonly column?: number;
 }
 
 export const FAULTS_MAX = 100;
@@ -53,19 +48,7 @@ export class PlanFaultList implements ShapeFaultSink {
    */
   add(code: PlanFaultCode, path: DocumentPath, message: string, sourcePosition?: SourcePosition): void {
     if (this.isFull) return;
-    this.#faults.push({
-      code,
-      message,
-      path: pathText(path),
-      ...(sourcePosition ?? this.locate(path) ?? {}),
-    });
-  }
-
-  badValue(path: DocumentPath, message: string): void {
-    this.add('BAD_VALUE', path, message);
-  }
-  unknownField(path: DocumentPath, message: string): void {
-    this.add('UNKNOWN_FIELD', path, message);
+    this.#faults.push({ code, message, path: pathText(path), ...(sourcePosition ?? this.locate(path)) });
   }
 
   /** An independent copy, for adding further faults. */
@@ -89,7 +72,6 @@ export class PlanFaultList implements ShapeFaultSink {
     );
   }
 
-  /** Location for use in a message. */
   describeLocation(path: DocumentPath): string {
     const sourcePosition = this.locate(path);
     return sourcePosition === null ? pathText(path) : `line ${sourcePosition.line}`;

@@ -1,5 +1,5 @@
+import type { PlanInput } from '../contract/plan.js';
 import type { LocatePath, SourcePosition } from '../yaml/source-position.js';
-import type { PlanInput } from './plan-change.js';
 
 /** Source positions of a plan's tracks and tasks, as plain data for another thread. */
 export interface PlanSourceMap {

@@ -7,8 +7,9 @@ import { change, groupByTrack, planOfTasks } from './testing.js';
 
 const task = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
 
-describe('what waits for what', () => {
-  it('a task that says nothing waits for the one before it in its track, over gaps', () => {
+describe('dependencies', () => {
+  // req: PLN-009
+  it('a task without depends_on depends on the previous task in its track, across gaps', () => {
     const plan = planOfTasks([task('A-009-c'), task('A-001-a'), task('A-004-b'), task('B-002-x')]);
     expect(dependenciesOf(plan, 'A-001-a')).toEqual([]);
     expect(dependenciesOf(plan, 'A-004-b')).toEqual(['A-001-a']);
@@ -17,13 +18,14 @@ describe('what waits for what', () => {
     expect([...dependantsOf(plan, 'A-001-a')]).toEqual(['A-004-b']);
   });
 
-  it('an empty depends_on waits for nothing', () => {
+  it('a task with an empty depends_on depends on nothing', () => {
     const plan = planOfTasks([task('A-001-a'), task('A-002-b', { depends_on: [] })]);
     expect(dependenciesOf(plan, 'A-002-b')).toEqual([]);
     expect([...dependantsOf(plan, 'A-001-a')]).toEqual([]);
   });
 
-  it('a merge waits for its subtasks, and they for what the task and they themselves name', () => {
+  // req: PLN-013
+  it('a merge depends on its subtasks, which have the dependencies of the task and their own', () => {
     const plan = planOfTasks([
       task('A-001-a'),
       task('B-001-b'),
@@ -43,7 +45,7 @@ describe('what waits for what', () => {
 });
 
 describe('finding subjects', () => {
-  it('knows tasks and exactly the subtasks they have', () => {
+  it('finds tasks and exactly their own subtasks', () => {
     const plan = planOfTasks([task('A-001-a', { subtasks: 2 })]);
     expect([...plan.subjects()]).toEqual(['A-001-a::1', 'A-001-a::2', 'A-001-a']);
     expect(plan.get('A-001-a::2')).toMatchObject({
@@ -65,7 +67,7 @@ describe('finding subjects', () => {
 });
 
 describe('changing a plan', () => {
-  it('puts a task between two others, and the later one waits for it', () => {
+  it('inserts a task between two others, and the later one depends on it', () => {
     const plan = planOfTasks([task('A-001-a'), task('A-003-c')]);
     applyPlanChange(plan, change({ added: [task('A-002-b')] }));
     expect(dependenciesOf(plan, 'A-003-c')).toEqual(['A-002-b']);
@@ -73,7 +75,7 @@ describe('changing a plan', () => {
     expect(dependenciesOf(plan, 'A-003-c')).toEqual(['A-001-a']);
   });
 
-  it('tells only what differs, and nothing of the order of names', () => {
+  it('reports only differences and ignores the order of names', () => {
     const plan = planOfTasks([
       task('A-001-a', { metadata: { x: 1, y: [{ p: 1, q: 2 }] } }),
       task('A-002-b', { priority: 1 }),
@@ -91,12 +93,12 @@ describe('changing a plan', () => {
     });
   });
 
-  it('an empty depends_on is not the same as none', () => {
+  it('treats an empty depends_on as different from a missing one', () => {
     const plan = planOfTasks([task('A-001-a')]);
     expect(diffPlan(plan, groupByTrack([task('A-001-a', { depends_on: [] })])).changed).toHaveLength(1);
   });
 
-  it('splits a change into events of at most 500 tasks, what goes first', () => {
+  it('splits a change into events of at most 500 tasks, removals first', () => {
     const added = Array.from({ length: 700 }, (_, at) => task(`A-${String(at + 1).padStart(3, '0')}-x`));
     const parts = splitChange(change({ added, removed: ['B-001-x', 'B-002-x'] }));
     expect(parts.map((part) => [part.removed.length, part.added.length])).toEqual([
@@ -107,7 +109,7 @@ describe('changing a plan', () => {
     expect(splitChange(change({}))).toEqual([]);
   });
 
-  it('splits sooner where the tasks are long', () => {
+  it('splits earlier if the tasks are long', () => {
     const added = [1, 2, 3].map((at) => task(`A-00${at}-x`, { instructions: 'i'.repeat(90_000) }));
     expect(splitChange(change({ added })).map((part) => part.added.length)).toEqual([2, 1]);
   });

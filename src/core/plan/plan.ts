@@ -1,3 +1,4 @@
+import { insertionIndex } from '../insertion-index.js';
 import { DependantIndex } from './dependant-index.js';
 import {
   type PlannedTask,
@@ -72,18 +73,18 @@ export class Plan implements PlanLookup {
 
   taskAt(track: string, sequence: number): PlannedTask | undefined {
     const tasks = this.#tracks.get(track) ?? [];
-    const found = tasks[insertionIndex(tasks, sequence)];
+    const found = tasks[sequenceIndex(tasks, sequence)];
     return found?.sequence === sequence ? found : undefined;
   }
 
   taskBefore(track: string, sequence: number): PlannedTask | undefined {
     const tasks = this.#tracks.get(track) ?? [];
-    return tasks[insertionIndex(tasks, sequence) - 1];
+    return tasks[sequenceIndex(tasks, sequence) - 1];
   }
 
   taskAfter(track: string, sequence: number): PlannedTask | undefined {
     const tasks = this.#tracks.get(track) ?? [];
-    return tasks[insertionIndex(tasks, sequence + 1)];
+    return tasks[sequenceIndex(tasks, sequence + 1)];
   }
 
   /** Tasks and subtasks that name this id in their `depends_on`. */
@@ -117,7 +118,7 @@ export class Plan implements PlanLookup {
     this.remove(task.id);
     this.#tasks.set(task.id, task);
     const tasks = this.#tracks.get(task.track) ?? [];
-    tasks.splice(insertionIndex(tasks, task.sequence), 0, task);
+    tasks.splice(sequenceIndex(tasks, task.sequence), 0, task);
     this.#tracks.set(task.track, tasks);
     for (const [id, name] of explicitDependencies(task)) this.#dependantIndex.add(id, name);
     this.#subjectCount += 1 + subtaskCount(task);
@@ -137,8 +138,6 @@ export class Plan implements PlanLookup {
   }
 }
 
-export const emptyPlan = (): Plan => new Plan();
-
 /**
  * Folds `PLAN_CHANGED`: modifies the given plan, which the caller owns, and returns it. A change may come in several
  * parts, so a dependency may precede its task.
@@ -150,17 +149,8 @@ export function applyPlanChange(plan: Plan, change: PlanChange): Plan {
   return plan;
 }
 
-/** Index of the sequence, or where to insert it. */
-function insertionIndex(tasks: readonly PlannedTask[], sequence: number): number {
-  let low = 0;
-  let high = tasks.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((tasks[middle] as PlannedTask).sequence < sequence) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const sequenceIndex = (tasks: readonly PlannedTask[], sequence: number): number =>
+  insertionIndex(tasks, (task) => task.sequence < sequence);
 
 function* explicitDependencies(task: PlannedTask): Generator<[id: string, name: string]> {
   for (const id of task.depends_on ?? []) yield [id, task.id];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
-import { PLAN_TEXT_LENGTH_MAX } from './plan-yaml.js';
+import { PLAN_TEXT_LENGTH_MAX } from './plan-document.js';
 import { readPlan } from './read-plan.js';
 import { renderPlan } from './render.js';
 import { NOTHING_STARTED } from './started-tasks.js';
@@ -38,7 +38,7 @@ function faultsOf(yaml: string, current: Plan | null = null, startedTasks = NOTH
 }
 const codesAndLines = (yaml: string) => faultsOf(yaml).map(({ code, line }) => `${code} ${line}`);
 
-it('what is wrong with a field hides nothing else that is wrong', () => {
+it('reports all faults, even if some fields are invalid', () => {
   const yaml = `tracks:
   A:
     - {id: A-001-a, description: x, owner: me, depends_on: [A-002-b, A-009-none]}
@@ -63,8 +63,9 @@ it('what is wrong with a field hides nothing else that is wrong', () => {
   ]);
 });
 
-describe('the shop rebuilt', () => {
-  it('is read as it is written', () => {
+describe('the shop plan', () => {
+  // req: PLN-007, PLN-008, PLN-010
+  it('is read with its tasks and dependencies', () => {
     const reading = readPlan({ yaml: SHOP }, null, NOTHING_STARTED);
     expect(reading).toMatchObject({ ok: true, input: { project: 'ecommerce-rebuild' } });
     const plan = planOf({ yaml: SHOP });
@@ -73,7 +74,7 @@ describe('the shop rebuilt', () => {
     expect(dependenciesOf(plan, 'A-001-core-framework')).toEqual([]);
   });
 
-  it('is the same as JSON, and changes nothing when read again', () => {
+  it('is the same as JSON and gives no change when read again', () => {
     const plan = planOf({ yaml: SHOP });
     expect(readPlan({ json: renderPlan(plan, 'ecommerce-rebuild') }, plan, NOTHING_STARTED)).toMatchObject({
       ok: true,
@@ -82,7 +83,7 @@ describe('the shop rebuilt', () => {
     });
   });
 
-  it('may be given tasks, take them back and change them while nobody works on them', () => {
+  it('allows tasks to be added, removed and changed while none is started', () => {
     const plan = planOf({ yaml: SHOP });
     const yaml = SHOP.replace('A-003-event-bus', 'A-004-queue').replace(
       '"Design database schema"',
@@ -110,8 +111,8 @@ describe('a fault', () => {
     ['no plan at all', '', ['BAD_VALUE 1']],
     ['a plan that is a list', '- A\n', ['BAD_VALUE 1']],
     ['a plan without tracks', 'project: shop\n', ['BAD_VALUE 1']],
-    ['a track that is no list', 'project: x\ntracks:\n  A: []\n  B:\n', ['BAD_VALUE 4']],
-    ['a track in small letters', 'tracks:\n  a: []\n', ['BAD_VALUE 2']],
+    ['a track that is not a list', 'project: x\ntracks:\n  A: []\n  B:\n', ['BAD_VALUE 4']],
+    ['a track in lower case', 'tracks:\n  a: []\n', ['BAD_VALUE 2']],
     ['an unknown field of the plan', 'tracks: {}\nowner: me\n', ['UNKNOWN_FIELD 2']],
     [
       'an unknown field of a task',
@@ -119,49 +120,49 @@ describe('a fault', () => {
       ['UNKNOWN_FIELD 5'],
     ],
     [
-      'a field nobody may have',
+      'a forbidden field name',
       'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      metadata:\n        deep: [{__proto__: 1}]\n',
       ['UNKNOWN_FIELD 6'],
     ],
     ['a missing description', 'tracks:\n  A:\n    - id: A-001-a\n      depends_on: []\n', ['BAD_VALUE 3']],
     [
-      'values of the wrong kind, each of them',
+      'each value of the wrong type',
       'tracks:\n  A:\n    - id: A-001-a\n      description: 12\n      priority: 1.5\n      modules: [1]\n      metadata: {a: .inf}\n',
       ['BAD_VALUE 4', 'BAD_VALUE 5', 'BAD_VALUE 6', 'BAD_VALUE 7'],
     ],
     [
-      'values out of bounds, each of them',
+      'each value out of bounds',
       'tracks:\n  A:\n    - id: A-001-a\n      description: ""\n      priority: 1001\n      subtasks: 0\n      depends_on: [B-001-b, B-001-b]\n',
       ['BAD_VALUE 4', 'BAD_VALUE 5', 'BAD_VALUE 6', 'BAD_VALUE 7'],
     ],
     [
-      'a subtask that is wrong inside',
+      'an invalid subtask',
       'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      subtasks:\n        - description: b\n        - descr: c\n',
       ['BAD_VALUE 7', 'UNKNOWN_FIELD 7'],
     ],
     [
-      'subtasks of no kind',
+      'subtasks of the wrong type',
       'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      subtasks: many\n',
       ['BAD_VALUE 5'],
     ],
     ['a bad id', 'tracks:\n  A:\n    - {id: A-1-a, description: a}\n', ['BAD_ID 3']],
-    ['a subtask as a task', 'tracks:\n  A:\n    - {id: "A-001-a::1", description: a}\n', ['BAD_ID 3']],
+    ['a subtask id for a task', 'tracks:\n  A:\n    - {id: "A-001-a::1", description: a}\n', ['BAD_ID 3']],
     [
       'a bad id in depends_on',
       'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      depends_on:\n        - A-001-a::0\n',
       ['BAD_ID 6'],
     ],
     [
-      'an id twice',
+      'a duplicate id',
       'tracks:\n  A:\n    - {id: A-001-a, description: a}\n    - {id: A-001-a, description: b}\n',
       ['DUPLICATE_ID 4'],
     ],
     [
-      'a place twice',
+      'a duplicate sequence number',
       'tracks:\n  A:\n    - {id: A-001-a, description: a}\n    - {id: A-001-b, description: b}\n',
       ['DUPLICATE_SEQUENCE 4'],
     ],
-    ['another track', 'tracks:\n  A:\n    - {id: B-001-a, description: a}\n', ['WRONG_TRACK 3']],
+    ['a task of another track', 'tracks:\n  A:\n    - {id: B-001-a, description: a}\n', ['WRONG_TRACK 3']],
     [
       'an unknown dependency',
       'tracks:\n  A:\n    - {id: A-001-a, description: a, depends_on: [A-002-b]}\n',
@@ -173,34 +174,34 @@ describe('a fault', () => {
       ['UNKNOWN_DEPENDENCY 4'],
     ],
     [
-      'a task that waits for itself',
+      'a task that depends on itself',
       'tracks:\n  A:\n    - {id: A-001-a, description: a, depends_on: [A-001-a]}\n',
       ['SELF_DEPENDENCY 3'],
     ],
     [
-      'a task that waits for its own subtask',
+      'a task that depends on its own subtask',
       'tracks:\n  A:\n    - {id: A-001-a, description: a, subtasks: 2, depends_on: ["A-001-a::1"]}\n',
       ['SELF_DEPENDENCY 3'],
     ],
     [
-      'a subtask that waits for its own merge',
+      'a subtask that depends on its own merge',
       'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      subtasks: [{description: b, depends_on: [A-001-a]}]\n',
       ['CYCLE 3'],
     ],
     [
-      'a circle through a dependency left out',
+      'a cycle through an implicit dependency',
       'tracks:\n  A:\n    - id: A-001-a\n      description: a\n      depends_on: [A-002-b]\n    - {id: A-002-b, description: b}\n',
       ['CYCLE 5'],
     ],
-  ])('%s is told with its line', (_, yaml, faults) => {
+  ])('is reported with its line: %s', (_, yaml, faults) => {
     expect(codesAndLines(yaml)).toEqual(faults);
   });
 
-  it('has a path and a column too', () => {
+  it('also has a path and a column', () => {
     expect(faultsOf(SHOP.replace('[A-002-di-container]', '[A-001-core-framework, A-009-gone]'))).toEqual([
       {
         code: 'UNKNOWN_DEPENDENCY',
-        message: 'A-003-event-bus waits for A-009-gone, which is not in the plan; add it or correct the id.',
+        message: 'A-003-event-bus depends on A-009-gone, which is not in the plan; add it or correct the id.',
         path: 'tracks.A[2].depends_on[1]',
         line: 13,
         column: 42,
@@ -208,24 +209,27 @@ describe('a fault', () => {
     ]);
   });
 
-  it('names the circle, and each of them', () => {
+  // req: PLN-011
+  it('names each cycle', () => {
     const yaml = SHOP.replace('depends_on: []', 'depends_on: [B-003-repositories]');
     const [A1, A2] = ['A-001-core-framework', 'A-002-di-container'];
     const [B2, B3] = ['B-002-entity-models', 'B-003-repositories'];
-    const named = faultsOf(yaml).map(({ code, message }) => `${code} ${/: (.*?)\. Take/.exec(message)?.[1]}`);
+    const named = faultsOf(yaml).map(
+      ({ code, message }) => `${code} ${/: (.*?)\. Remove/.exec(message)?.[1]}`,
+    );
     expect(named).toEqual([`CYCLE ${A1} → ${B3} → ${B2} → ${A1}`, `CYCLE ${A1} → ${B3} → ${A2} → ${A1}`]);
   });
 
-  it('names no more of a long circle than a person reads', () => {
+  it('shortens a long cycle', () => {
     const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
     const tasks = ids.map((id, at) => ({ id, description: id, depends_on: [ids[(at + 1) % 30]] }));
     const reading = readPlan({ json: { tracks: { A: tasks } } }, null, NOTHING_STARTED);
     expect(reading.ok ? '' : reading.faults[0]?.message).toContain('A-012-x → … 18 more … → A-001-x.');
   });
 
-  it('says where the other one is', () => {
+  it('names the location of the duplicate', () => {
     const yaml = 'tracks:\n  A:\n    - {id: A-001-a, description: a}\n    - {id: A-001-a, description: b}\n';
-    expect(faultsOf(yaml)[0]?.message).toBe('A-001-a is also at line 3; an id names one task.');
+    expect(faultsOf(yaml)[0]?.message).toBe('A-001-a is also at line 3; ids must be unique.');
     const tracks = {
       A: [
         { id: 'A-001-a', description: 'a' },
@@ -236,13 +240,13 @@ describe('a fault', () => {
     expect(reading.ok ? [] : reading.faults).toEqual([
       {
         code: 'DUPLICATE_ID',
-        message: 'A-001-a is also at tracks.A[0]; an id names one task.',
+        message: 'A-001-a is also at tracks.A[0]; ids must be unique.',
         path: 'tracks.A[1].id',
       },
     ]);
   });
 
-  it('never hides another: all are told, in the order of the text', () => {
+  it('does not hide others: all are reported in the order of the text', () => {
     const yaml = `tracks:
   A:
     - {id: A-000-a, description: a}
@@ -265,7 +269,7 @@ owner: me
     ]);
   });
 
-  it('is one of a hundred at most', () => {
+  it('is one of at most a hundred', () => {
     const tasks = Array.from({ length: 300 }, () => ({ id: 'x', description: 'x' }));
     const reading = readPlan({ json: { tracks: { A: tasks } } }, null, NOTHING_STARTED);
     expect(reading.ok ? 0 : reading.faults.length).toBe(100);
@@ -278,13 +282,13 @@ owner: me
 
 describe('hostile input', () => {
   it.each<[string, string]>([
-    ['far too long', `#${'x'.repeat(PLAN_TEXT_LENGTH_MAX)}`],
-    ['nested without end', '['.repeat(5_000)],
-  ])('%s is refused as YAML', (_, yaml) => {
+    ['too long', `#${'x'.repeat(PLAN_TEXT_LENGTH_MAX)}`],
+    ['nested too deeply', '['.repeat(5_000)],
+  ])('that is %s is refused as YAML', (_, yaml) => {
     expect(faultsOf(yaml)[0]?.code).toBe('BAD_YAML');
   });
 
-  it('nested deeper than the stack goes is refused as JSON', () => {
+  it('nested deeper than the call stack allows is refused as JSON', () => {
     let metadata: unknown = 1;
     for (let depth = 0; depth < 20_000; depth++) metadata = { metadata };
     const json = { tracks: { A: [{ id: 'A-001-a', description: 'a', metadata }] } };
@@ -294,7 +298,7 @@ describe('hostile input', () => {
     });
   });
 
-  it.each(['__proto__', 'constructor', 'prototype'])('cannot bring in %s by JSON, at any depth', (name) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('cannot set %s through JSON at any depth', (name) => {
     const json = JSON.parse(
       `{"tracks":{"A":[{"id":"A-001-a","description":"a","metadata":{"x":[{"${name}":{}}]}}]}}`,
     );
@@ -304,7 +308,7 @@ describe('hostile input', () => {
     });
   });
 
-  it('with more tasks than a project holds is refused', () => {
+  it('with more tasks than the limit is refused', () => {
     const tasks = Array.from({ length: 101 }, (_, at) => ({
       id: `A-${String(at + 1).padStart(3, '0')}-x`,
       description: 'x',
@@ -320,19 +324,19 @@ describe('hostile input', () => {
   });
 });
 
-describe('work that was begun', () => {
+describe('started work', () => {
   const yaml = (tasks: string) => `tracks:\n  A:\n    - {id: A-001-a, description: a}\n${tasks}`;
   const current = planOf({ yaml: yaml('    - {id: A-002-b, description: b, subtasks: 3}\n') });
   const started = (id: string) => startedTasksOf({ isStarted: (one) => one === id });
 
-  it.each(['A-002-b', 'A-002-b::3'])('may not vanish with its task (%s)', (id) => {
+  it.each(['A-002-b', 'A-002-b::3'])('must not be removed with its task (%s)', (id) => {
     expect(faultsOf(yaml(''), current, started(id))).toMatchObject([
       { code: 'TASK_VANISHED', line: 2, message: expect.stringContaining(`${id} has a claim`) },
     ]);
     expect(faultsOf(yaml(''), current, started('A-001-a'))).toEqual([]);
   });
 
-  it('may not vanish with its place among the subtasks', () => {
+  it('must not be removed by a smaller number of subtasks', () => {
     const fewer = yaml('    - {id: A-002-b, description: b, subtasks: 2}\n');
     expect(faultsOf(fewer, current, started('A-002-b::3'))).toMatchObject([
       { code: 'TASK_VANISHED', line: 4 },
@@ -340,12 +344,12 @@ describe('work that was begun', () => {
     expect(faultsOf(fewer, current, started('A-002-b::2'))).toEqual([]);
   });
 
-  it('has not vanished where its task is only badly written', () => {
+  it('is not reported as removed if its task is only invalid', () => {
     const broken = yaml('    - {id: A-002-b, subtasks: 3}\n');
     expect(faultsOf(broken, current, started('A-002-b')).map((fault) => fault.code)).toEqual(['BAD_VALUE']);
   });
 
-  it('and completed is given no more subtasks', () => {
+  it('gets no more subtasks once it is completed', () => {
     const more = yaml('    - {id: A-002-b, description: b, subtasks: 4}\n');
     const done = startedTasksOf({ isCompleted: (id) => id === 'A-002-b' });
     expect(faultsOf(more, current, done)).toMatchObject([{ code: 'ALREADY_COMPLETED', line: 4 }]);
@@ -354,7 +358,7 @@ describe('work that was begun', () => {
 });
 
 describe('a plan of 100,000 tasks', () => {
-  it('is read, and changed by one task', () => {
+  it('is read, and then changed by one task', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
     const tracks: Record<string, object[]> = {};
     for (let at = 0; at < 100_000; at++) {

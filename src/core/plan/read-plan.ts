@@ -1,6 +1,7 @@
+import type { PlanInput } from '../contract/plan.js';
 import type { LocatePath } from '../yaml/source-position.js';
 import type { Plan, PlanChange } from './plan.js';
-import { diffPlan, type PlanInput } from './plan-change.js';
+import { diffPlan } from './plan-change.js';
 import { type PlanSource, readPlanDocument } from './plan-document.js';
 import { type PlanFault, PlanFaultList } from './plan-faults.js';
 import { checkStartedTasks, type StartedTasks } from './started-tasks.js';
@@ -31,12 +32,10 @@ export function startedTaskFaults(
   startedTasks: StartedTasks,
 ): PlanFault[] {
   const faults = new PlanFaultList(locate);
-  checkStartedTasks(current, change, (track, id) => taskPath(input, track, id), startedTasks, faults);
+  const pathOf = (track: string, id: string) => {
+    const tasks = input.tracks[track] ?? [];
+    return ['tracks', track, tasks.findIndex((task) => task.id === id)];
+  };
+  checkStartedTasks(current, change, pathOf, startedTasks, faults);
   return faults.sorted();
 }
-
-const taskPath = ({ tracks }: PlanInput, track: string, id: string): (string | number)[] => [
-  'tracks',
-  track,
-  (tracks[track] ?? []).findIndex((task) => task.id === id),
-];

@@ -12,17 +12,17 @@ const task = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, de
 
 const weigh = (plan: Plan, id: string): number => weightOf(plan, runAllSteps(weightSteps(plan)), id);
 
-describe('waiting', () => {
+describe('open dependencies', () => {
   const plan = planOfTasks([task('A-001-a'), task('A-002-b', { subtasks: 2 }), task('A-003-c')]);
   const waits = (id: string, ...done: string[]) => openDependenciesOf(plan, id, (one) => done.includes(one));
 
-  it('is for dependencies that are not complete', () => {
+  it('are the dependencies that are not completed', () => {
     expect(waits('A-001-a')).toEqual([]);
     expect(waits('A-002-b::1')).toEqual(['A-001-a']);
     expect(waits('A-002-b::1', 'A-001-a')).toEqual([]);
   });
 
-  it('is, for a merge, for each open subtask, and for whoever depends on it, for the merge', () => {
+  it('are the open subtasks for a merge, and the merge for its dependants', () => {
     expect(waits('A-002-b', 'A-001-a', 'A-002-b::1')).toEqual(['A-002-b::2']);
     expect(waits('A-003-c', 'A-002-b::1', 'A-002-b::2')).toEqual(['A-002-b']);
   });
@@ -46,7 +46,7 @@ describe('the order of ready work', () => {
       .sort(compare)
       .map((rank) => rank.id);
 
-  it('is by priority, then by what it unblocks, then by place', () => {
+  it('is by priority, then by weight, then by position', () => {
     expect(sort(ready, compareRank)).toEqual([
       'C-001-urgent',
       'B-002-hub',
@@ -61,7 +61,7 @@ describe('the order of ready work', () => {
     ]);
   });
 
-  it('has no place for what is not in the plan', () => {
+  it('has no rank for a subject that is not in the plan', () => {
     expect(rankOf(plan, runAllSteps(weightSteps(plan)), 'A-003-parts::12')).toBeUndefined();
   });
 });
@@ -74,13 +74,13 @@ describe('weights', () => {
     expect(weigh(plan, 'A-001-a')).toBe(2);
   });
 
-  it('count a subtask for what waits behind the merge too', () => {
+  it('count the dependants of the merge for a subtask too', () => {
     const plan = planOfTasks([task('A-001-a'), task('A-002-b', { subtasks: 2 }), task('A-003-c')]);
     expect(weigh(plan, 'A-002-b::1')).toBe(2);
     expect(weigh(plan, 'A-001-a')).toBe(6);
   });
 
-  it('stay finite where the paths are without number, over 100,000 subjects', () => {
+  it('stay finite for 100,000 subjects with exponentially many paths', () => {
     const tasks = Array.from({ length: 100 }, (_, at) =>
       task(`A-${String(at + 1).padStart(3, '0')}-x`, { subtasks: 1000 }),
     );
@@ -99,7 +99,7 @@ describe('agents in a track', () => {
     { subject: 'REQ-F-AUTH-001#design_code', agent_id: 'eve' },
   ]);
 
-  it('are counted once each, whatever they hold there', () => {
+  it('are counted once each, however many claims they hold', () => {
     expect([...agents].map(([track, names]) => [track, [...names]])).toEqual([['A', ['ada', 'bob']]]);
   });
 
@@ -110,8 +110,8 @@ describe('agents in a track', () => {
     ['A', 'eve', 2, 'full'],
     ['A', 'ada', 2, 'free'],
     ['A', 'eve', 3, 'free'],
-  ] as const)('track %s for %s with the limit %s is %s', (track, agentId, max, room) => {
-    expect(trackCapacity(agents.get(track), agentId, max)).toBe(room);
+  ] as const)('leave track %s for agent %s with limit %s %s', (track, agentId, max, capacity) => {
+    expect(trackCapacity(agents.get(track), agentId, max)).toBe(capacity);
   });
 });
 
@@ -128,19 +128,19 @@ describe('the inputs of a subject', () => {
       return generation === undefined || epoch === undefined ? null : { generation, epoch };
     });
 
-  it('are the results of its dependencies, whatever their order', () => {
+  it('are the results of its dependencies in a fixed order', () => {
     expect(inputs('C-001-c', { 'A-001-a': [1, 0], 'B-001-b': [12, 3] })).toBe('A-001-a@1.0,B-001-b@12.3');
     expect(inputs('C-001-c', { 'A-001-a': [1, 0] })).toBe('A-001-a@1.0,B-001-b@none');
   });
 
-  it('are for a merge those of its subtasks, and for a subtask those of its task', () => {
+  it('are the subtasks’ results for a merge, and the inputs of the task for a subtask', () => {
     expect(inputs('D-001-m', { 'D-001-m::1': [1, 0], 'D-001-m::2': [2, 0] })).toBe(
       'D-001-m::1@1.0,D-001-m::2@2.0',
     );
     expect(inputs('D-001-m::2', { 'A-001-a': [4, 1] })).toBe('A-001-a@4.1');
   });
 
-  it('are none where nothing goes before', () => {
+  it('are null without dependencies', () => {
     expect(inputs('A-001-a', {})).toBeNull();
   });
 });

@@ -11,7 +11,6 @@ export function openDependenciesOf(
   return dependenciesOf(plan, subject).filter((id) => !isComplete(id));
 }
 
-/** Sort key of a ready subject. */
 export interface Rank {
   readonly id: string;
   readonly priority: number;

@@ -1,7 +1,6 @@
-import { stringify } from 'yaml';
+import type { PlanInput } from '../contract/plan.js';
 import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { Plan } from './plan.js';
-import type { PlanInput } from './plan-change.js';
 import { type TaskInput, taskInput } from './task.js';
 
 /** Renders the plan in its written form, by track and sequence; it parses back to the same plan. */
@@ -17,6 +16,3 @@ export function* renderPlanSteps(plan: Plan, project?: string): StepGenerator<Pl
   }
   return { ...(project === undefined ? {} : { project }), tracks: Object.fromEntries(tracks) };
 }
-
-export const renderPlanYaml = (plan: Plan, project?: string): string =>
-  stringify(renderPlan(plan, project), { aliasDuplicateObjects: false, schema: 'core' });

@@ -10,7 +10,6 @@ export interface StartedTasks {
   isCompleted(subject: string): boolean;
 }
 
-/** For a plan without any started task. */
 export const NOTHING_STARTED: StartedTasks = { isStarted: () => false, isCompleted: () => false };
 
 /** Reports changes that remove started work or add subtasks to a completed task. `pathOf`: location of a task. */
@@ -45,7 +44,7 @@ export function checkSubtaskGrowth(
   faults: PlanFaultList,
 ): void {
   if (subtaskCount(after) <= subtaskCount(before) || !startedTasks.isCompleted(before.id)) return;
-  const message = `${before.id} is completed, so it can be given no more subtasks; reset it first, or add a task of its own.`;
+  const message = `${before.id} is completed and cannot get more subtasks; reset it first, or add a separate task.`;
   faults.add('ALREADY_COMPLETED', path, message);
 }
 
@@ -64,6 +63,6 @@ function firstStartedSubtask(
 
 function addVanishedFault(subject: string | null, path: DocumentPath, faults: PlanFaultList): void {
   if (subject === null) return;
-  const message = `${subject} has a claim or a result and may not leave the plan; put it back as it was.`;
+  const message = `${subject} has a claim or a result and cannot be removed from the plan; restore it.`;
   faults.add('TASK_VANISHED', path, message);
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { isTaskId, parseTaskId } from './task-id.js';
-import { taskIdSchema } from './task-schema.js';
 
 const d50 = 'd'.repeat(50);
 
-describe('a legal task id', () => {
+// req: PLN-001, PLN-002, PLN-003, PLN-004, PLN-005
+describe('a valid task id', () => {
   it.each([
     ['A-001-setup-authentication-module', 'A', 1, 'setup-authentication-module', null, null],
     ['B-003-repositories::2', 'B', 3, 'repositories', 2, 'B-003-repositories'],
@@ -12,16 +12,16 @@ describe('a legal task id', () => {
     [`A-010-${d50}::9999`, 'A', 10, d50, 9999, `A-010-${d50}`],
     ['A-001--_-', 'A', 1, '-_-', null, null],
     ['A-100-000', 'A', 100, '000', null, null],
-  ])('%s is read into its parts', (task_id, track, sequence, description, subtask_index, parent) => {
+  ])('is parsed into its parts: %s', (task_id, track, sequence, description, subtask_index, parent) => {
     expect(parseTaskId(task_id)).toEqual({
       ok: true,
       id: { task_id, track, sequence, description, subtask_index, parent },
     });
-    expect(taskIdSchema.safeParse(task_id).success).toBe(true);
   });
 });
 
-describe('an illegal task id', () => {
+// req: PLN-001, PLN-002, PLN-003, PLN-004, PLN-005
+describe('an invalid task id', () => {
   it.each([
     ['', 'track'],
     ['a-001-x', 'track'],
@@ -50,22 +50,17 @@ describe('an illegal task id', () => {
     ['A-001-x::1::2', 'subtask index'],
     ['A-001-x:1', 'description'],
     [`A-001-${'d'.repeat(75)}`, '80 characters'],
-  ])('%j is refused, and told what is wrong', (text, says) => {
+  ])('is refused with the reason: %j', (text, says) => {
     const reading = parseTaskId(text);
     expect(reading).toMatchObject({ ok: false, code: 'BAD_ID', message: expect.stringContaining(says) });
     expect(isTaskId(text)).toBe(false);
-    expect(taskIdSchema.safeParse(text).success).toBe(false);
   });
 
-  it('of a megabyte is refused by its length, and is not repeated in the answer', () => {
+  it('of a megabyte is refused by its length and not repeated in the message', () => {
     const text = 'A'.repeat(1024 * 1024);
     const reading = parseTaskId(text);
     expect(reading.ok ? '' : reading.message).toBe(
       'A task id has at most 80 characters; this one has 1048576.',
     );
-    const parsed = taskIdSchema.safeParse(text);
-    expect(parsed.error?.issues.map((issue) => issue.message)).toEqual([
-      'A task id has at most 80 characters.',
-    ]);
   });
 });

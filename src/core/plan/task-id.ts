@@ -1,9 +1,8 @@
 /** Checked before the pattern, which then never runs over long input. The longest valid id has 69 characters. */
-export const TASK_ID_LENGTH_MAX = 80;
+const TASK_ID_LENGTH_MAX = 80;
 export const SUBTASK_INDEX_MAX = 9999;
 export const TRACK_PATTERN = /^[A-Z]{1,8}$/;
-export const TASK_ID_PATTERN =
-  /^([A-Z]{1,8})-(?!000)([0-9]{3})-([A-Za-z0-9_-]{1,50})(?:::([1-9][0-9]{0,3}))?$/;
+const TASK_ID_PATTERN = /^([A-Z]{1,8})-(?!000)([0-9]{3})-([A-Za-z0-9_-]{1,50})(?:::([1-9][0-9]{0,3}))?$/;
 
 export interface TaskId {
   readonly task_id: string;
@@ -11,7 +10,6 @@ export interface TaskId {
   readonly sequence: number;
   readonly description: string;
   readonly subtask_index: number | null;
-  /** The task a subtask belongs to. */
   readonly parent: string | null;
 }
 
@@ -41,7 +39,7 @@ export const isTaskId = (text: string): boolean =>
 const badId = (message: string): TaskIdParseResult => ({ ok: false, code: 'BAD_ID', message });
 
 /** Names the first part, from left to right, that violates the grammar. */
-export function taskIdFault(text: string): string {
+function taskIdFault(text: string): string {
   const quoted = JSON.stringify(text);
   const cut = text.indexOf('::');
   const index = cut < 0 ? null : text.slice(cut + 2);

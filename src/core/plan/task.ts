@@ -1,4 +1,4 @@
-import { parseTaskId } from './task-id.js';
+import { parseTaskId, type TaskId } from './task-id.js';
 import type { SubtaskInput, TaskInput } from './task-schema.js';
 
 export type { SubtaskInput, TaskInput } from './task-schema.js';
@@ -22,14 +22,19 @@ export interface PlannedTask {
 
 const EMPTY: readonly string[] = [];
 
-/** Requires a valid task id: requests are validated, and the log contains only what was. */
+/** Requests are validated, and the log contains only what was. */
+export function validTaskId(id: string): TaskId {
+  const parsed = parseTaskId(id);
+  if (!parsed.ok) throw new Error(`A task with an invalid id passed validation. ${parsed.message}`);
+  return parsed.id;
+}
+
 export function plannedTask(input: TaskInput): PlannedTask {
-  const parsed = parseTaskId(input.id);
-  if (!parsed.ok) throw new Error(`A task without a legal id got past the border. ${parsed.message}`);
+  const { track, sequence } = validTaskId(input.id);
   return {
     id: input.id,
-    track: parsed.id.track,
-    sequence: parsed.id.sequence,
+    track,
+    sequence,
     description: input.description,
     instructions: input.instructions ?? null,
     depends_on: input.depends_on === undefined ? null : unique(input.depends_on),

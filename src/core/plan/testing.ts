@@ -1,4 +1,4 @@
-import { applyPlanChange, emptyPlan, type Plan, type PlanChange } from './plan.js';
+import { applyPlanChange, Plan, type PlanChange } from './plan.js';
 import type { PlanSource } from './plan-document.js';
 import { readPlan } from './read-plan.js';
 import { NOTHING_STARTED, type StartedTasks } from './started-tasks.js';
@@ -8,7 +8,7 @@ import type { TaskInput } from './task.js';
 export function planOf(source: PlanSource): Plan {
   const parsed = readPlan(source, null, NOTHING_STARTED);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults, null, 1));
-  return applyPlanChange(emptyPlan(), parsed.change);
+  return applyPlanChange(new Plan(), parsed.change);
 }
 
 export const planOfTasks = (tasks: readonly TaskInput[]): Plan => planOf({ json: groupByTrack(tasks) });

@@ -14,9 +14,8 @@ export function agentsByTrack(claims: Iterable<TrackClaim>): Map<string, Set<str
   for (const { subject, agent_id } of claims) {
     const parsed = parseTaskId(subject);
     if (!parsed.ok) continue;
-    const agents = tracks.get(parsed.id.track);
-    if (agents === undefined) tracks.set(parsed.id.track, new Set([agent_id]));
-    else agents.add(agent_id);
+    const { track } = parsed.id;
+    tracks.set(track, (tracks.get(track) ?? new Set()).add(agent_id));
   }
   return tracks;
 }

@@ -1,10 +1,5 @@
-export interface TrackInfo {
-  readonly purpose: string;
-  readonly typical_work: string;
-}
-
 /** Tracks with a conventional meaning. A plan may use any other letters too. */
-export const KNOWN_TRACKS: ReadonlyMap<string, TrackInfo> = new Map([
+export const KNOWN_TRACKS = new Map([
   ['A', { purpose: 'Core Architecture', typical_work: 'Foundation, framework, core modules' }],
   ['B', { purpose: 'Data Layer', typical_work: 'Database, storage, caching' }],
   ['C', { purpose: 'API Layer', typical_work: 'Endpoints, contracts, validation' }],

@@ -49,10 +49,13 @@ export function applyCommit(
   positions: readonly (number | null)[],
 ): boolean {
   const first = positions.find((position) => position !== null);
-  const isNext = first === undefined || first === null || first === state.position + 1;
+  const isNext = first == null || first === state.position + 1;
   let index = 0;
   for (const { head, events } of transaction.swaps) {
-    if (isNext && head.subject === PLAN_SUBJECT) evolvePlan(state, events, positions.slice(index));
+    if (isNext && head.subject === PLAN_SUBJECT) {
+      for (const [at, event] of events.entries())
+        evolveWork(state, { position: positions[index + at] as number, ...event });
+    }
     applyStoredHead(state, head);
     index += events.length;
   }
@@ -60,27 +63,14 @@ export function applyCommit(
   return !isNext;
 }
 
-function evolvePlan(
-  state: WorkState,
-  events: readonly NewEvent[],
-  positions: readonly (number | null)[],
-): void {
-  for (const [index, event] of events.entries()) {
-    evolveWork(state, { position: positions[index] as number, ...event });
-  }
-}
-
 function advancePosition(
   state: WorkState,
-  transaction: CommittedTransaction,
+  { swaps, loose_events }: CommittedTransaction,
   positions: readonly (number | null)[],
 ): void {
-  for (let index = positions.length - 1; index >= 0; index -= 1) {
-    const position = positions[index];
-    if (position == null) continue;
-    state.position = Math.max(state.position, position);
-    const lastSwapEvent = transaction.swaps.at(-1)?.events.at(-1);
-    state.last_updated = (transaction.loose_events.at(-1) ?? lastSwapEvent)?.timestamp ?? state.last_updated;
-    return;
-  }
+  const last = positions.findLast((position) => position !== null);
+  if (last == null) return;
+  state.position = Math.max(state.position, last);
+  const lastEvent = loose_events.at(-1) ?? swaps.at(-1)?.events.at(-1);
+  state.last_updated = lastEvent?.timestamp ?? state.last_updated;
 }

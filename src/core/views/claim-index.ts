@@ -3,29 +3,21 @@ import { subjectKindOf } from '../subject.js';
 import { planPositionOf } from './plan-position.js';
 
 /** Indexes over heads, so that queries need not scan a million of them. */
-export interface ClaimIndex {
+export const emptyClaimIndex = () => ({
   /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */
-  readonly live: Set<string>;
+  live: new Set<string>(),
   /** The same subjects, by the session that holds them. */
-  readonly bySession: Map<string, Set<string>>;
+  bySession: new Map<string, Set<string>>(),
   /** Sessions in which an agent may hold some of them; `claimedSubjectsOf` returns the exact ones. */
-  readonly sessionsByAgent: Map<string, Set<string>>;
+  sessionsByAgent: new Map<string, Set<string>>(),
   /** Subjects in backoff after an error, including those whose backoff has ended. */
-  readonly inBackoff: Set<string>;
+  inBackoff: new Set<string>(),
   /** Tracks in which an agent has been granted work. */
-  readonly tracksByAgent: Map<string, Set<string>>;
+  tracksByAgent: new Map<string, Set<string>>(),
   /** Number of COMPLETED tasks and subtasks. */
-  completed: number;
-}
-
-export const emptyClaimIndex = (): ClaimIndex => ({
-  live: new Set(),
-  bySession: new Map(),
-  sessionsByAgent: new Map(),
-  inBackoff: new Set(),
-  tracksByAgent: new Map(),
   completed: 0,
 });
+export type ClaimIndex = ReturnType<typeof emptyClaimIndex>;
 
 export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: Head): void {
   const { subject } = after;
@@ -49,20 +41,15 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
   else if (index.inBackoff.size > 0) index.inBackoff.delete(subject);
 }
 
-/** The data that `claimedSubjectsOf` needs. */
 export interface ClaimHoldings extends Pick<ClaimIndex, 'bySession' | 'sessionsByAgent'> {
   readonly heads: ReadonlyMap<string, Head>;
 }
 
 /** Subjects on which an agent has an ACTIVE or SUSPENDED claim. */
-export function claimedSubjectsOf(
-  { heads, bySession, sessionsByAgent: sessionsOf }: ClaimHoldings,
-  agentId: string,
-): string[] {
-  const sessionSubjects = [...(sessionsOf.get(agentId) ?? [])].flatMap((id) => [
-    ...(bySession.get(id) ?? []),
-  ]);
-  return sessionSubjects.filter((subject) => heads.get(subject)?.claim?.agent_id === agentId);
+export function claimedSubjectsOf(state: ClaimHoldings, agentId: string): string[] {
+  const sessions = [...(state.sessionsByAgent.get(agentId) ?? [])];
+  const subjects = sessions.flatMap((id) => [...(state.bySession.get(id) ?? [])]);
+  return subjects.filter((subject) => state.heads.get(subject)?.claim?.agent_id === agentId);
 }
 
 /** Records that an agent was granted work in the subject's track, now or earlier. */
@@ -75,9 +62,7 @@ const openClaim = ({ claim }: Head) =>
   claim !== null && (claim.state === 'ACTIVE' || claim.state === 'SUSPENDED') ? claim : null;
 
 function add(sets: Map<string, Set<string>>, key: string, item: string): void {
-  const set = sets.get(key);
-  if (set === undefined) sets.set(key, new Set([item]));
-  else set.add(item);
+  sets.set(key, (sets.get(key) ?? new Set()).add(item));
 }
 
 /** Removes empty sets too, or old sessions would accumulate. */

@@ -3,15 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import { decide } from '../claims/decide.js';
 import { emptyHead } from '../claims/head.js';
+import { CATALOGUE, checkNewEvent } from '../events/catalogue.js';
 import { type EventEnvelope, isoTime } from '../events/envelope.js';
-import { CATALOGUE, checkNewEvent } from '../events/index.js';
+import { runAllSteps } from '../steps.js';
 import { subjectKeys } from '../subject.js';
 import { agentViews } from './agents.js';
 import { applyCommit, applyStoredHead } from './apply-commit.js';
 import { claimedSubjectsOf } from './claim-index.js';
 import type { FoldContext } from './fold-context.js';
 import { lineageOf, lineageTable } from './lineage.js';
-import { planProgress } from './progress.js';
+import { progressSteps } from './progress.js';
 import { emptyProject, evolveProject, foldProject, type ProjectState } from './project-state.js';
 import { parkedResults, resultsOf } from './results.js';
 import { emptySession, evolveSession, type SessionFold, sessionMemory } from './session-memory.js';
@@ -48,7 +49,7 @@ function everyView(
   events: EventEnvelope[],
   at: FoldContext,
 ) {
-  const progress = planProgress(state, at);
+  const progress = runAllSteps(progressSteps(state, at));
   const ofSubject = (subject: string) => events.filter((event) => event.subject === subject);
   return {
     status: projectStatus(state, at),
@@ -75,8 +76,8 @@ const rebuilt = (events: EventEnvelope[], at: FoldContext) =>
     at,
   );
 
-describe('the histories tried here', () => {
-  it('hold every fact there is, in both vocabularies', () => {
+describe('the generated histories', () => {
+  it('contain every claim event type of tasks and edges', () => {
     const seen = new Set<string>();
     for (const taken of fc.sample(steps, { numRuns: 200, seed: 4 })) {
       for (const event of new ProjectHistory().run(taken).events) seen.add(event.event_type);
@@ -89,7 +90,8 @@ describe('the histories tried here', () => {
 });
 
 describe('every view', () => {
-  it('is at every position what a rebuild from zero gives', () => {
+  // req: EVT-001, PRJ-004
+  it('equals a rebuild from scratch at every position', () => {
     fc.assert(
       fc.property(steps, (taken) => {
         const history = new ProjectHistory().run(taken);
@@ -119,7 +121,7 @@ describe('every view', () => {
     );
   });
 
-  it('is unmoved by events that come twice', () => {
+  it('ignores repeated events', () => {
     fc.assert(
       fc.property(steps, fc.array(fc.nat(200), { maxLength: 20 }), (taken, again) => {
         const history = new ProjectHistory().run(taken);
@@ -135,7 +137,7 @@ describe('every view', () => {
     );
   });
 
-  it('comes out the same where heads were learned ahead of their events', () => {
+  it('is the same if heads are applied before their events', () => {
     fc.assert(
       fc.property(steps, fc.nat(100), (taken, cut) => {
         const history = new ProjectHistory().run(taken);
@@ -157,7 +159,7 @@ describe('every view', () => {
     );
   });
 
-  it('takes in a commit at once, and asks to be caught up when others came between', () => {
+  it('applies a commit at once, and requests a catch-up if other commits came between', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(WORKERS[0]));
     history.command('B-001-schema', claimBy(WORKERS[2]));
@@ -184,7 +186,7 @@ describe('every view', () => {
     expect(state.position).toBe(second.position);
   });
 
-  it('says ready exactly when a claim would be granted, and otherwise why not', () => {
+  it('reports ready exactly when a claim would be granted, and otherwise the reason', () => {
     const codes = {
       completed: 'DENIED_COMPLETED',
       held: 'DENIED_HELD',
@@ -214,7 +216,7 @@ describe('every view', () => {
 });
 
 describe('the catalogue', () => {
-  it('lets everything be written that the rules can say', () => {
+  it('accepts every event that the claim rules emit', () => {
     fc.assert(
       fc.property(steps, (taken) => {
         for (const { position: _, ...event } of new ProjectHistory().run(taken).events) {
@@ -225,7 +227,7 @@ describe('the catalogue', () => {
     );
   });
 
-  it('sees a change of the rules that a view does not know and only moves the seq', () => {
+  it('may grow: an unknown event of a later version only moves the seq of a head', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(WORKERS[0]));
     const last = history.events.at(-1)!;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { emptyHead, type Head } from '../claims/head.js';
-import { applyPlanChange, emptyPlan, NOTHING_STARTED, type Plan, readPlan } from '../plan/index.js';
+import { applyPlanChange, NOTHING_STARTED, Plan, readPlan } from '../plan/index.js';
 import { runAllSteps } from '../steps.js';
 import { Frontier, type FrontierInput } from './frontier.js';
 
@@ -22,9 +22,9 @@ const PLAN = {
 };
 
 function plan(): Plan {
-  const reading = readPlan({ json: PLAN }, emptyPlan(), NOTHING_STARTED);
+  const reading = readPlan({ json: PLAN }, new Plan(), NOTHING_STARTED);
   if (!reading.ok) throw new Error(JSON.stringify(reading));
-  return applyPlanChange(emptyPlan(), reading.change);
+  return applyPlanChange(new Plan(), reading.change);
 }
 
 class FrontierHarness implements FrontierInput {
@@ -55,11 +55,11 @@ class FrontierHarness implements FrontierInput {
 
 const nonEmpty = (tracks: string[][]) => tracks.filter((ids) => ids.length > 0);
 
-it('begins with what waits for nothing, the best of each track first', () => {
+it('starts with the subjects without open dependencies, the best of each track first', () => {
   expect(nonEmpty(new FrontierHarness().ids())).toEqual([['A-001-a'], ['B-001-a', 'B-002-b']]);
 });
 
-it('moves on with what is done, subtasks before their merge', () => {
+it('advances with completed work, subtasks before their merge', () => {
   const field = new FrontierHarness();
   field.ids();
   field.move('A-001-a', 'done');
@@ -76,7 +76,7 @@ it('moves on with what is done, subtasks before their merge', () => {
   ]);
 });
 
-it('is the same whether it was kept up or made anew', () => {
+it('gives the same frontier when updated as when rebuilt', () => {
   const subjects = [...plan().subjects()];
   const step = fc.tuple(fc.constantFrom(...subjects), fc.constantFrom('held', 'free', 'done'));
   fc.assert(
@@ -91,7 +91,7 @@ it('is the same whether it was kept up or made anew', () => {
   );
 });
 
-it('is the same whatever moves while it is made', () => {
+it('gives the same frontier if heads move during a rebuild', () => {
   const subjects = [...plan().subjects()];
   const step = fc.record({
     rest: fc.nat(6),
@@ -112,7 +112,7 @@ it('is the same whatever moves while it is made', () => {
   );
 });
 
-it('knows after a survey what the plan was when that began, and asks for another when it has changed since', () => {
+it('has the plan version of the start of its rebuild, and needs another after a plan change', () => {
   const field = new FrontierHarness();
   const survey = field.frontier.rebuildSteps(field);
   survey.next();
@@ -123,7 +123,7 @@ it('knows after a survey what the plan was when that began, and asks for another
   expect(nonEmpty(field.ids())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
 });
 
-it('asks for another survey where one head frees more than it follows', () => {
+it('needs a rebuild if one head frees more subjects than an update handles', () => {
   const field = new FrontierHarness();
   const waiting = Array.from({ length: 999 }, (_, at) => ({
     id: `C-${String(at + 1).padStart(3, '0')}-c`,

@@ -1,4 +1,5 @@
 import type { Head } from '../claims/head.js';
+import { insertionIndex } from '../insertion-index.js';
 import { dependantsOf, dependenciesOf } from '../plan/dependency-graph.js';
 import type { Plan } from '../plan/plan.js';
 import { compareRank, type Rank, rankOf } from '../plan/readiness.js';
@@ -112,14 +113,14 @@ export class Frontier {
 
   #insert(rank: Rank): void {
     const list = this.#lists.get(rank.track) ?? [];
-    list.splice(insertionIndex(list, rank), 0, rank);
+    list.splice(rankIndex(list, rank), 0, rank);
     this.#lists.set(rank.track, list);
     this.#ranks.set(rank.id, rank);
   }
 
   #remove(rank: Rank): void {
     const list = this.#lists.get(rank.track) ?? [];
-    list.splice(insertionIndex(list, rank), 1);
+    list.splice(rankIndex(list, rank), 1);
     this.#ranks.delete(rank.id);
   }
 }
@@ -147,14 +148,5 @@ function isOnFrontier({ plan, heads, live }: FrontierInput, subject: string): bo
   return !live.has(subject) && !isComplete(subject) && dependenciesOf(plan, subject).every(isComplete);
 }
 
-/** Index of the rank, or where to insert it. */
-function insertionIndex(ranks: readonly Rank[], rank: Rank): number {
-  let low = 0;
-  let high = ranks.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareRank(ranks[middle] as Rank, rank) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const rankIndex = (ranks: readonly Rank[], rank: Rank): number =>
+  insertionIndex(ranks, (other) => compareRank(other, rank) < 0);

@@ -34,7 +34,8 @@ function threeGenerations(): ProjectHistory {
 }
 
 describe('the lineage of a task', () => {
-  it('has a row for each generation and names what was refused', () => {
+  // req: QRY-004, QRY-005
+  it('has a row for each generation and lists refused results', () => {
     const table = lineageTable(lineageOf(TASK, threeGenerations().eventsOf(TASK)));
     const row = (generation: number, letter: string, acquired: number, released: number, result: string) => ({
       generation,
@@ -70,7 +71,8 @@ describe('the lineage of a task', () => {
     ]);
   });
 
-  it('carries the fields of the history in the spelling of the contract', () => {
+  // req: CLM-012, PLN-014
+  it('has the history fields with the names of the contract', () => {
     const history = threeGenerations();
     const { generations, rejected, task_id } = lineageOf(TASK, history.eventsOf(TASK));
     expect(task_id).toBe(TASK);
@@ -101,7 +103,7 @@ describe('the lineage of a task', () => {
     });
   });
 
-  it('shows a claim that stands as in progress and a stale one as still standing', () => {
+  it('shows a live claim as in progress, even if it is stale', () => {
     const edge = 'REQ-F-AUTH-001#design_code';
     const history = new ProjectHistory();
     history.command(edge, claimBy(worker('ada', 's-1')));
@@ -111,7 +113,7 @@ describe('the lineage of a task', () => {
     expect(rows).toMatchObject([{ generation: 1, released: null, result: 'IN_PROGRESS' }]);
   });
 
-  it('lets the late result have the last word over an expiry', () => {
+  it('lets an accepted late result override an expiry', () => {
     const history = new ProjectHistory();
     history.command(TASK, claimBy(worker('ada', 's-1')));
     history.now_ms += 120_000;
@@ -122,7 +124,8 @@ describe('the lineage of a task', () => {
     expect(generations).toMatchObject([{ release_reason: 'COMPLETED', result_accepted: true }]);
   });
 
-  it('keeps what each way out of a claim is called', () => {
+  // req: CLM-011
+  it('has the release reason of each ended claim', () => {
     const history = new ProjectHistory();
     const word = (expected_generation: number) => ({ expected_generation, reason: 'r', by: 'olga' });
     const handle = (generation: number) => ({ generation, session_id: 's-1', claim_id: null });
@@ -152,7 +155,8 @@ describe('the lineage of a task', () => {
 });
 
 describe('the results of a task', () => {
-  it('are all there, accepted and refused, with their data', () => {
+  // req: RES-007, RES-011
+  it('include accepted and refused ones with their data', () => {
     const results = resultsOf(threeGenerations().eventsOf(TASK));
     expect(results.map(({ generation, accepted }) => [generation, accepted])).toEqual([
       [3, true],
@@ -162,7 +166,7 @@ describe('the results of a task', () => {
     expect(results.every((result) => (result.result_data as { text: string }).text === 'done')).toBe(true);
   });
 
-  it('are parked when refused, until one of them is adopted', () => {
+  it('are parked when refused, until they are adopted', () => {
     const history = threeGenerations();
     const [kept, other] = parkedResults(history.eventsOf(TASK));
     history.command(TASK, { type: 'reset', expected_generation: 3, reason: 'r', by: 'olga' });
@@ -182,7 +186,7 @@ describe('the results of a task', () => {
     expect(generations.at(-1)?.adopted_from).toMatchObject({ generation: 2, agent_id: 'agent-B' });
   });
 
-  it('come under grants that the log names, and under no other', () => {
+  it('belong only to grants that are in the log', () => {
     const events = threeGenerations().eventsOf(TASK);
     expect(pastGrant(events, 2)).toEqual({
       generation: 2,

@@ -1,83 +1,29 @@
-import { claimEventKindOf } from '../claims/claim-event-kinds.js';
-import type { ReleaseReason, ReviewDecision } from '../claims/head.js';
-import type { ClaimEventPayloads } from '../claims/payloads.js';
+import type { ClaimHistory, Lineage, ReviewEntry } from '../contract/tasks.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { dedupeEvents } from './dedupe-events.js';
-import { type PlanPosition, planPositionOf } from './plan-position.js';
-import { resultsOf, type TaskResult } from './results.js';
-
-/** One generation of a subject, from grant to end (seed 004 §4.2.1). */
-export interface ClaimHistory extends PlanPosition {
-  /** Id of the event that granted it. */
-  readonly id: string;
-  readonly tenant_id: string;
-  readonly project_id: string;
-  readonly generation: number;
-  readonly session_id: string;
-  readonly agent_id: string;
-  readonly user_id: string | null;
-  readonly acquired_at: string;
-  /** Null while the claim is held. */
-  readonly released_at: string | null;
-  readonly release_reason: ReleaseReason | null;
-  /** Message of the release, if there was one. */
-  readonly release_message?: string;
-  readonly result_accepted: boolean;
-  readonly work_product_ref: string | null;
-  /** Set if a human adopted a parked result of an older generation. */
-  readonly adopted_from: ClaimEventPayloads['adopted']['adopted_from'] | null;
-}
-
-export interface Lineage {
-  readonly task_id: string;
-  readonly generations: readonly ClaimHistory[];
-  readonly rejected: readonly TaskResult[];
-  /** Human reviews of its candidates, in order. */
-  readonly reviews: readonly ReviewEntry[];
-  /** Number of older events that are left out; absent if none are. */
-  readonly omitted?: number;
-}
-
-export interface ReviewEntry {
-  readonly generation: number;
-  readonly iteration: number;
-  readonly decision: ReviewDecision;
-  readonly reviewer: string;
-  readonly comment: string | null;
-  readonly at: string;
-}
-
-type GenerationEnd = Pick<ClaimHistory, 'released_at' | 'release_reason'> & Partial<ClaimHistory>;
+import type { ClaimEvent } from '../events/known-event.js';
+import { claimEvents } from './claim-events.js';
+import { planPositionOf } from './plan-position.js';
+import { resultsOf } from './results.js';
 
 /** History of one subject, folded from its events in order of position. */
 export function lineageOf(task_id: string, events: readonly EventEnvelope[]): Lineage {
   const generations = new Map<number, ClaimHistory>();
-  for (const event of dedupeEvents(events)) {
-    const generation = event.generation ?? 0;
+  const reviews: ReviewEntry[] = [];
+  for (const claimEvent of claimEvents(events)) {
+    const { generation = 0, timestamp: at } = claimEvent.event;
     const existing = generations.get(generation);
-    const next = existing === undefined ? historyOfGrant(event) : { ...existing, ...endOf(event) };
-    if (next !== null) generations.set(generation, next);
+    if (existing !== undefined) generations.set(generation, { ...existing, ...endOf(claimEvent) });
+    else if (claimEvent.kind === 'granted') generations.set(generation, historyOfGrant(claimEvent));
+    if (claimEvent.kind === 'reviewed') {
+      const { iteration, decision, reviewer, comment = null } = claimEvent.payload;
+      reviews.push({ generation, iteration, decision, reviewer, comment, at });
+    }
   }
   const rejected = resultsOf(events).filter(({ accepted }) => !accepted);
-  return { task_id, generations: [...generations.values()], rejected, reviews: reviewsOf(events) };
+  return { task_id, generations: [...generations.values()], rejected, reviews };
 }
 
-function reviewsOf(events: readonly EventEnvelope[]): ReviewEntry[] {
-  return [...dedupeEvents(events)]
-    .filter(({ event_type }) => claimEventKindOf(event_type) === 'reviewed')
-    .map(({ payload, generation = 0, timestamp: at }) => {
-      const {
-        iteration,
-        decision,
-        reviewer,
-        comment = null,
-      } = payload as unknown as ClaimEventPayloads['reviewed'];
-      return { generation, iteration, decision, reviewer, comment, at };
-    });
-}
-
-function historyOfGrant(event: EventEnvelope): ClaimHistory | null {
-  if (claimEventKindOf(event.event_type) !== 'granted') return null;
+function historyOfGrant({ event, payload }: ClaimEvent<'granted'>): ClaimHistory {
   return {
     id: event.event_id,
     tenant_id: event.tenant_id,
@@ -86,7 +32,7 @@ function historyOfGrant(event: EventEnvelope): ClaimHistory | null {
     generation: event.generation ?? 0,
     session_id: event.session_id ?? '',
     agent_id: event.agent_id,
-    user_id: (event.payload as unknown as ClaimEventPayloads['granted']).user_id ?? null,
+    user_id: payload.user_id ?? null,
     acquired_at: event.timestamp,
     released_at: null,
     release_reason: null,
@@ -97,60 +43,32 @@ function historyOfGrant(event: EventEnvelope): ClaimHistory | null {
 }
 
 /** The last event of a generation wins: a late result still completes an expired claim. */
-function endOf(event: EventEnvelope): GenerationEnd | null {
+function endOf({ kind, event, payload }: ClaimEvent): Partial<ClaimHistory> | null {
   const released_at = event.timestamp;
-  switch (claimEventKindOf(event.event_type)) {
-    case 'lost': {
-      const { cause, disposition, expired_at } = event.payload as unknown as ClaimEventPayloads['lost'];
-      if (disposition === 'held') return null;
-      return { released_at: expired_at ?? released_at, release_reason: cause };
-    }
+  switch (kind) {
+    case 'lost':
+      if (payload.disposition === 'held') return null;
+      return { released_at: payload.expired_at ?? released_at, release_reason: payload.cause };
     case 'released': {
-      const { reason, message } = event.payload as unknown as ClaimEventPayloads['released'];
-      const messageField = message == null ? {} : { release_message: message };
-      return { released_at, release_reason: reason, ...messageField };
+      const { reason: release_reason, message } = payload;
+      return { released_at, release_reason, ...(message == null ? {} : { release_message: message }) };
     }
     case 'accepted':
-    case 'adopted': {
-      const { work_product_ref } = event.payload as unknown as ClaimEventPayloads['accepted'];
-      const { adopted_from } = event.payload as unknown as Partial<ClaimEventPayloads['adopted']>;
+    case 'adopted':
       return {
         released_at,
         release_reason: 'COMPLETED',
         result_accepted: true,
-        work_product_ref,
-        adopted_from: adopted_from ?? null,
+        work_product_ref: payload.work_product_ref,
+        adopted_from: 'adopted_from' in payload ? payload.adopted_from : null,
       };
-    }
     default:
       return null;
   }
 }
 
-export interface LineageTable {
-  readonly rows: readonly LineageRow[];
-  readonly rejected: readonly RejectedRow[];
-}
-export interface LineageRow {
-  readonly generation: number;
-  readonly session: string;
-  readonly agent: string;
-  readonly user: string | null;
-  readonly acquired: string;
-  readonly released: string | null;
-  readonly result: 'ACCEPTED' | 'IN_PROGRESS' | ReleaseReason;
-}
-export interface RejectedRow {
-  readonly session: string;
-  readonly agent: string;
-  readonly submitted: string;
-  readonly generation: number;
-  readonly current_generation: number | null;
-  readonly reason: string;
-}
-
 /** The table of seed 004 §9.2 as data: one row per generation, followed by the refused results. */
-export function lineageTable({ generations, rejected }: Lineage): LineageTable {
+export function lineageTable({ generations, rejected }: Lineage) {
   return {
     rows: generations.map((entry) => ({
       generation: entry.generation,
@@ -159,7 +77,7 @@ export function lineageTable({ generations, rejected }: Lineage): LineageTable {
       user: entry.user_id,
       acquired: entry.acquired_at,
       released: entry.released_at,
-      result: entry.result_accepted ? 'ACCEPTED' : (entry.release_reason ?? 'IN_PROGRESS'),
+      result: entry.result_accepted ? ('ACCEPTED' as const) : (entry.release_reason ?? 'IN_PROGRESS'),
     })),
     rejected: rejected.map((result) => ({
       session: result.session_id,
@@ -171,3 +89,6 @@ export function lineageTable({ generations, rejected }: Lineage): LineageTable {
     })),
   };
 }
+
+export type LineageTable = Readonly<ReturnType<typeof lineageTable>>;
+export type LineageRow = Readonly<LineageTable['rows'][number]>;

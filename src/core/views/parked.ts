@@ -1,6 +1,5 @@
-import { claimEventKindOf } from '../claims/claim-event-kinds.js';
-import type { ClaimEventPayloads } from '../claims/payloads.js';
 import type { EventEnvelope } from '../events/envelope.js';
+import { asClaimEvent } from '../events/known-event.js';
 
 /** Ids of parked results by subject; no entry if there are none. */
 export type ParkedIds = Map<string, Set<string>>;
@@ -9,15 +8,13 @@ export type ParkedIds = Map<string, Set<string>>;
 export function updateParked(parked: ParkedIds, event: EventEnvelope): void {
   const { subject } = event;
   if (subject === undefined) return;
-  const kind = claimEventKindOf(event.event_type);
-  if (kind === 'result_denied' && event.payload.parked === true) {
-    const { result_id } = event.payload as unknown as ClaimEventPayloads['result_denied'];
-    parked.set(subject, (parked.get(subject) ?? new Set()).add(result_id));
+  const claimEvent = asClaimEvent(event);
+  if (claimEvent?.kind === 'result_denied' && claimEvent.payload.parked) {
+    parked.set(subject, (parked.get(subject) ?? new Set()).add(claimEvent.payload.result_id));
   }
-  if (kind === 'adopted') {
-    const { adopted_from } = event.payload as unknown as ClaimEventPayloads['adopted'];
+  if (claimEvent?.kind === 'adopted') {
     const subjectIds = parked.get(subject);
-    subjectIds?.delete(adopted_from.result_id);
+    subjectIds?.delete(claimEvent.payload.adopted_from.result_id);
     if (subjectIds?.size === 0) parked.delete(subject);
   }
 }

@@ -1,32 +1,21 @@
 import { isLive } from '../claims/lease.js';
+import type { ProjectStatus } from '../contract/overview.js';
+import type { ProgressCounts } from '../contract/sessions.js';
 import { subtaskIds } from '../plan/task.js';
-import { runAllSteps, type StepGenerator } from '../steps.js';
+import type { StepGenerator } from '../steps.js';
 import type { FoldContext } from './fold-context.js';
 import type { WorkState } from './project-state.js';
-
-/** Tasks, subtasks and merges, each counted once. */
-export interface ProgressCounts {
-  readonly completed: number;
-  readonly in_progress: number;
-  readonly pending: number;
-}
-
-/** Progress of each track and of the whole plan. */
-export interface PlanProgress {
-  readonly tracks: Readonly<Record<string, ProgressCounts>>;
-  readonly total: ProgressCounts;
-}
 
 type MutableProgressCounts = { -readonly [Part in keyof ProgressCounts]: number };
 const zeroCounts = (): MutableProgressCounts => ({ completed: 0, in_progress: 0, pending: 0 });
 
 const SUBJECTS_PER_STEP = 100;
 
-export const planProgress = (state: WorkState, context: FoldContext): PlanProgress =>
-  runAllSteps(progressSteps(state, context));
-
-/** The same in steps. If work continues in between, each subject counts as it is when visited. */
-export function* progressSteps(state: WorkState, context: FoldContext): StepGenerator<PlanProgress> {
+/** Progress of each track and of the whole plan, in steps. If work continues in between, each subject counts as it is when visited. */
+export function* progressSteps(
+  state: WorkState,
+  context: FoldContext,
+): StepGenerator<Pick<ProjectStatus, 'tracks' | 'total'>> {
   let visited = 0;
   const tracks = new Map<string, MutableProgressCounts>();
   const total = zeroCounts();

@@ -2,25 +2,28 @@ import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import { evolve } from '../claims/evolve.js';
 import type { Head } from '../claims/head.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { applyPlanChange, emptyPlan, type Plan, type PlanChange } from '../plan/plan.js';
+import { asKnownEvent } from '../events/known-event.js';
+import { applyPlanChange, Plan } from '../plan/plan.js';
 import { evolveRecord, type RecordHead } from '../record.js';
-import { PLAN_SUBJECT, subjectKindOf } from '../subject.js';
+import { subjectKindOf } from '../subject.js';
 import { type AgentStats, updateAgentStats } from './agents.js';
-import { type ClaimIndex, emptyClaimIndex, recordTrackOfAgent, updateClaimIndex } from './claim-index.js';
+import { emptyClaimIndex, recordTrackOfAgent, updateClaimIndex } from './claim-index.js';
 import { Frontier } from './frontier.js';
 import { type ParkedIds, updateParked } from './parked.js';
 
 /** State of a project's work, folded from its events; decisions are based on it. Keeps heads, never events. */
-export interface WorkState extends ClaimIndex {
+export const emptyWork = () => ({
   /** Position of the last event folded. */
-  position: number;
+  position: 0,
   /** Time of that event; null before the first. */
-  last_updated: string | null;
-  readonly heads: Map<string, Head>;
-  readonly records: Map<string, RecordHead>;
-  readonly plan: Plan;
-  readonly frontier: Frontier;
-}
+  last_updated: null as string | null,
+  heads: new Map<string, Head>(),
+  records: new Map<string, RecordHead>(),
+  plan: new Plan(),
+  frontier: new Frontier(),
+  ...emptyClaimIndex(),
+});
+export type WorkState = ReturnType<typeof emptyWork>;
 
 /** The work state plus the parked results, which only the events contain. */
 export interface WorkWithParked extends WorkState {
@@ -32,19 +35,7 @@ export interface ProjectState extends WorkWithParked {
   readonly agents: Map<string, AgentStats>;
 }
 
-export const emptyWork = (): WorkState => ({
-  position: 0,
-  last_updated: null,
-  heads: new Map(),
-  records: new Map(),
-  plan: emptyPlan(),
-  frontier: new Frontier(),
-  ...emptyClaimIndex(),
-});
-
-export const emptyWorkWithParked = (): WorkWithParked => ({ ...emptyWork(), parked: new Map() });
-
-export const emptyProject = (): ProjectState => ({ ...emptyWorkWithParked(), agents: new Map() });
+export const emptyProject = (): ProjectState => ({ ...emptyWork(), parked: new Map(), agents: new Map() });
 
 /** Whether the whole plan is complete. A project without a plan is not done. */
 export const isDone = ({ plan, completed }: WorkState): boolean =>
@@ -54,12 +45,6 @@ export const isDone = ({ plan, completed }: WorkState): boolean =>
 export function evolveProject(state: ProjectState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
   updateAgentStats(state.agents, event);
-  evolveWorkWithParked(state, event);
-}
-
-/** The same without the agents. */
-export function evolveWorkWithParked(state: WorkWithParked, event: EventEnvelope): void {
-  if (event.position <= state.position) return;
   updateParked(state.parked, event);
   evolveWork(state, event);
 }
@@ -87,14 +72,14 @@ function foldRecordEvent(state: WorkState, subject: string, event: EventEnvelope
   const before = state.records.get(subject) ?? null;
   if (isFolded(before, event)) return;
   state.records.set(subject, evolveRecord(before, event));
-  if (subject === PLAN_SUBJECT) applyPlanChange(state.plan, event.payload as unknown as PlanChange);
+  const known = asKnownEvent(event);
+  if (known?.event_type === 'PLAN_CHANGED') applyPlanChange(state.plan, known.payload);
 }
 
 function foldHeadEvent(state: WorkState, subject: string, event: EventEnvelope): void {
   const before = state.heads.get(subject) ?? null;
   if (isFolded(before, event)) return;
-  const after = evolve(before, event);
-  setHead(state, before, after);
+  setHead(state, before, evolve(before, event));
 }
 
 /** Sets a head and updates everything derived from heads. */

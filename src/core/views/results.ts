@@ -1,47 +1,20 @@
 import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { PastGrant } from '../claims/commands.js';
-import type { ClaimEventPayloads } from '../claims/payloads.js';
+import { resultOf } from '../claims/evolve.js';
+import type { SubmittedResult } from '../claims/head.js';
+import type { TaskResult } from '../contract/tasks.js';
 import type { EventEnvelope } from '../events/envelope.js';
-import { dedupeEvents } from './dedupe-events.js';
-import { type PlanPosition, planPositionOf } from './plan-position.js';
-
-/** A submitted result and its outcome (seed 004 §4.2.1). */
-export interface TaskResult extends PlanPosition {
-  readonly id: string;
-  readonly tenant_id: string;
-  readonly project_id: string;
-  readonly generation: number;
-  readonly session_id: string;
-  readonly agent_id: string;
-  readonly work_product_ref: string;
-  /** Null if the result is in a blob, or was refused and not kept. */
-  readonly result_data: unknown;
-  readonly blob_sha256: string | null;
-  readonly submitted_at: string;
-  readonly accepted: boolean;
-  readonly rejection_reason: string | null;
-  /** Generation in force when the result was refused; null if it was accepted. */
-  readonly current_generation: number | null;
-  readonly parked: boolean;
-}
-
-type ResultPayload =
-  | ClaimEventPayloads['accepted']
-  | ClaimEventPayloads['adopted']
-  | ClaimEventPayloads['result_denied'];
+import type { ClaimEvent } from '../events/known-event.js';
+import { claimEvents } from './claim-events.js';
+import { planPositionOf } from './plan-position.js';
 
 /** All results of a subject, in the order in which they were decided. */
-export function resultsOf(events: readonly EventEnvelope[]): TaskResult[] {
-  return [...dedupeEvents(events)].filter(isResultEvent).map(taskResult);
-}
+export const resultsOf = (events: readonly EventEnvelope[]): TaskResult[] =>
+  [...claimEvents(events)].flatMap((one) =>
+    one.kind === 'accepted' || one.kind === 'adopted' || one.kind === 'result_denied' ? taskResult(one) : [],
+  );
 
-function isResultEvent(event: EventEnvelope): boolean {
-  const kind = claimEventKindOf(event.event_type);
-  return kind === 'accepted' || kind === 'adopted' || kind === 'result_denied';
-}
-
-function taskResult(event: EventEnvelope): TaskResult {
-  const payload = event.payload as unknown as ResultPayload;
+function taskResult({ event, payload }: ClaimEvent<'accepted' | 'adopted' | 'result_denied'>): TaskResult {
   const denied = 'rejection_reason' in payload ? payload : null;
   return {
     id: payload.result_id,
@@ -80,16 +53,18 @@ export function pastGrant(events: readonly EventEnvelope[], generation: number):
 /** Parked results that have not been adopted. */
 export function parkedResults(events: readonly EventEnvelope[]): TaskResult[] {
   const parked = new Map<string, TaskResult>();
-  for (const event of dedupeEvents(events)) {
-    const kind = claimEventKindOf(event.event_type);
-    if (kind === 'result_denied' && event.payload.parked === true) {
-      const result = taskResult(event);
-      parked.set(result.id, result);
-    }
-    if (kind === 'adopted') {
-      const { adopted_from } = event.payload as unknown as ClaimEventPayloads['adopted'];
-      parked.delete(adopted_from.result_id);
-    }
+  for (const one of claimEvents(events)) {
+    if (one.kind === 'result_denied' && one.payload.parked)
+      parked.set(one.payload.result_id, taskResult(one));
+    if (one.kind === 'adopted') parked.delete(one.payload.adopted_from.result_id);
   }
   return [...parked.values()];
+}
+
+/** A refused result as it was submitted; null if no refusal has this id. */
+export function refusedResult(events: readonly EventEnvelope[], resultId: string): SubmittedResult | null {
+  for (const { kind, payload } of claimEvents(events)) {
+    if (kind === 'result_denied' && payload.result_id === resultId) return resultOf(payload);
+  }
+  return null;
 }

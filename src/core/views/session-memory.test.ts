@@ -15,7 +15,8 @@ function memoryOf(sessionId: string, events: readonly EventEnvelope[]) {
 }
 
 describe('the memory of a session', () => {
-  it('tells what it did, holds and finished', () => {
+  // req: SES-002, SES-003, SES-004
+  it('lists what the session did, holds and completed', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 15_000;
@@ -53,7 +54,8 @@ describe('the memory of a session', () => {
     expect(memory.task_log[1]?.details).not.toHaveProperty('result_data');
   });
 
-  it('has the loss of its claim and the refusal of its work, which others brought about', () => {
+  // req: SES-007
+  it('includes the loss of its claim and the refusal of its result, caused by others', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 61_000;
@@ -71,7 +73,7 @@ describe('the memory of a session', () => {
     expect(theirs.task_log.map(({ event }) => event)).toEqual(['CLAIM_ACQUIRED']);
   });
 
-  it('takes a lost claim for no activity of its own', () => {
+  it('does not count a lost claim as activity', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 500_000;
@@ -79,7 +81,7 @@ describe('the memory of a session', () => {
     expect(memoryOf('s-1', history.events).last_activity).toBe(iso(0));
   });
 
-  it('forgets a finished task that was opened again', () => {
+  it('drops a completed task after a reset', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
@@ -87,7 +89,7 @@ describe('the memory of a session', () => {
     expect(memoryOf('s-1', history.events).completed_tasks).toEqual([]);
   });
 
-  it('shows the deadline of the gate while a human is asked', () => {
+  it('shows the deadline of the gate while the claim is suspended', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.command('A-001-core', { type: 'suspend', handle: handle('s-1'), gate: null });
@@ -103,7 +105,7 @@ describe('the memory of a session', () => {
     expect(active_claims.map(({ project_id }) => project_id)).toEqual(['shop', 'other']);
   });
 
-  it('keeps only the latest entries of a log without end', () => {
+  it('keeps only the latest entries of a long log', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     const last = history.events.at(-1)!;

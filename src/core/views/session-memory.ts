@@ -1,88 +1,34 @@
-import { claimEventKindOf, isLooseEvent } from '../claims/claim-event-kinds.js';
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
+import type { ClaimRef, ProgressCounts, SessionMemory, TaskLogEntry } from '../contract/sessions.js';
 import type { EventEnvelope } from '../events/envelope.js';
+import { asClaimEvent, asKnownEvent } from '../events/known-event.js';
 import { sessionSubject, subjectKindOf } from '../subject.js';
 import { isAgentAction } from './agent-action.js';
-import { type PlanPosition, planPositionOf } from './plan-position.js';
-import type { ProgressCounts } from './progress.js';
+import { planPositionOf } from './plan-position.js';
 
 /** Maximum number of entries kept, the latest ones; the log has the rest. */
 export const TASK_LOG_MAX = 1000;
 /** Maximum total length as JSON; a single entry may exceed it. */
 export const TASK_LOG_CHARS_MAX = 4 * 1024 * 1024;
 
-export interface TaskLogEntry extends PlanPosition {
-  readonly timestamp: string;
-  readonly event: string;
-  readonly generation: number | null;
-  readonly agent_id: string;
-  readonly outcome: 'ACCEPTED' | 'REJECTED' | null;
-  readonly work_product_ref: string | null;
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-export interface ClaimRef {
-  readonly project_id: string;
-  readonly task_id: string;
-  readonly generation: number;
-  readonly expires_at: string | null;
-}
-
-/** Actions of one session and events that affected it (seed 004 §3.5 and §4.2.1). */
-export interface SessionMemory {
-  readonly session_id: string;
-  readonly tenant_id: string | null;
-  readonly project_id: string | null;
-  readonly user_id: string | null;
-  readonly created_at: string | null;
-  readonly last_activity: string | null;
-  readonly task_log: readonly TaskLogEntry[];
-  readonly active_claims: readonly ClaimRef[];
-  readonly completed_tasks: readonly string[];
-  readonly track_assignments: Readonly<Record<string, string>>;
-  readonly track_progress: Readonly<Record<string, ProgressCounts>>;
-  /** Number of older items left out of each list; absent if none are. */
-  readonly omitted?: {
-    readonly task_log: number;
-    readonly active_claims: number;
-    readonly completed_tasks: number;
-  };
-}
-
 /** Fold of a session. It may span several projects, whose positions are independent. */
-export interface SessionFold {
-  readonly session_id: string;
-  readonly positions: Map<string, number>;
-  tenant_id: string | null;
-  project_id: string | null;
-  user_id: string | null;
-  created_at: string | null;
-  last_activity: string | null;
-  readonly task_log: { readonly entry: TaskLogEntry; readonly chars: number }[];
-  task_log_chars: number;
-  task_log_omitted: number;
-  readonly active_claims: Map<string, ClaimRef>;
+export const emptySession = (session_id: string) => ({
+  session_id,
+  positions: new Map<string, number>(),
+  tenant_id: null as string | null,
+  project_id: null as string | null,
+  user_id: null as string | null,
+  created_at: null as string | null,
+  last_activity: null as string | null,
+  task_log: [] as { readonly entry: TaskLogEntry; readonly chars: number }[],
+  task_log_chars: 0,
+  task_log_omitted: 0,
+  active_claims: new Map<string, ClaimRef>(),
   /** By project and task, so that the same id in two projects counts as two tasks. */
-  readonly completed_tasks: Map<string, string>;
-  readonly track_assignments: Map<string, string>;
-}
-
-export function emptySession(session_id: string): SessionFold {
-  return {
-    session_id,
-    positions: new Map(),
-    tenant_id: null,
-    project_id: null,
-    user_id: null,
-    created_at: null,
-    last_activity: null,
-    task_log: [],
-    task_log_chars: 0,
-    task_log_omitted: 0,
-    active_claims: new Map(),
-    completed_tasks: new Map(),
-    track_assignments: new Map(),
-  };
-}
+  completed_tasks: new Map<string, string>(),
+  track_assignments: new Map<string, string>(),
+});
+export type SessionFold = ReturnType<typeof emptySession>;
 
 /** Folds one event into the session; events of other sessions and repeated events change nothing. */
 export function evolveSession(session: SessionFold, event: EventEnvelope): void {
@@ -115,9 +61,13 @@ function appendLogEntry(session: SessionFold, entry: TaskLogEntry): void {
 }
 
 function evolveOwnRecord(session: SessionFold, event: EventEnvelope): void {
-  const record = event.payload.record as { user_id?: string | null; created_at?: string } | undefined;
-  session.user_id = record?.user_id ?? session.user_id;
-  session.created_at = record?.created_at ?? session.created_at ?? event.timestamp;
+  const known = asKnownEvent(event);
+  if (known?.event_type === 'SESSION_OPENED' || known?.event_type === 'SESSION_CLOSED') {
+    const { user_id, created_at } = known.payload.record;
+    session.user_id = user_id ?? session.user_id;
+    session.created_at = created_at;
+  }
+  session.created_at ??= event.timestamp;
   session.last_activity = event.timestamp;
 }
 
@@ -145,26 +95,31 @@ function outcomeOf(event: EventEnvelope): TaskLogEntry['outcome'] {
 /** Updates claims and completed tasks. A lapsed claim stays until its expiry is in the log. */
 function evolveClaims(session: SessionFold, event: EventEnvelope, subject: string): void {
   const key = `${event.project_id}/${subject}`;
-  const { payload } = event;
-  switch (claimEventKindOf(event.event_type)) {
+  const { project_id, generation = 0 } = event;
+  const holdUntil = (expires_at: string | null): void => {
+    session.active_claims.set(key, { project_id, task_id: subject, generation, expires_at });
+  };
+  const claimEvent = asClaimEvent(event);
+  switch (claimEvent?.kind) {
     case 'granted':
-      setActiveClaim(session, key, event, subject, payload.expires_at);
+      holdUntil(claimEvent.payload.expires_at);
       assignTrack(session, subject, event.agent_id);
-      session.user_id ??= typeof payload.user_id === 'string' ? payload.user_id : null;
+      session.user_id ??= claimEvent.payload.user_id ?? null;
       break;
     case 'renewed':
     case 'resumed':
-      setActiveClaim(session, key, event, subject, payload.expires_at);
+      holdUntil(claimEvent.payload.expires_at);
       break;
     case 'reviewed':
-      if (payload.expires_at !== undefined) setActiveClaim(session, key, event, subject, payload.expires_at);
+      if (claimEvent.payload.expires_at !== undefined) holdUntil(claimEvent.payload.expires_at);
       break;
     case 'suspended':
     case 'escalated':
-      if (!isLooseEvent(event)) setActiveClaim(session, key, event, subject, payload.until);
+    case 'warned':
+      if ('until' in claimEvent.payload) holdUntil(claimEvent.payload.until);
       break;
     case 'lost':
-      if (payload.disposition !== 'held') session.active_claims.delete(key);
+      if (claimEvent.payload.disposition !== 'held') session.active_claims.delete(key);
       break;
     case 'released':
       session.active_claims.delete(key);
@@ -178,18 +133,6 @@ function evolveClaims(session: SessionFold, event: EventEnvelope, subject: strin
       session.completed_tasks.delete(key);
       break;
   }
-}
-
-function setActiveClaim(
-  session: SessionFold,
-  key: string,
-  event: EventEnvelope,
-  task_id: string,
-  until: unknown,
-): void {
-  const expires_at = typeof until === 'string' ? until : null;
-  const { project_id, generation = 0 } = event;
-  session.active_claims.set(key, { project_id, task_id, generation, expires_at });
 }
 
 function assignTrack(session: SessionFold, subject: string, agentId: string): void {

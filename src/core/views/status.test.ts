@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { runAllSteps } from '../steps.js';
 import { agentViews, SESSIONS_PER_AGENT_MAX, updateAgentStats } from './agents.js';
-import { planProgress } from './progress.js';
+import { progressSteps } from './progress.js';
 import { foldProject } from './project-state.js';
 import { projectStatus } from './status.js';
 import { taskStateIn } from './task-state.js';
@@ -34,7 +35,7 @@ function busyProject(): ProjectHistory {
 describe('the progress of a plan', () => {
   it('counts every subject of a track once', () => {
     const history = busyProject();
-    expect(planProgress(foldProject(history.events), history.foldContext())).toEqual({
+    expect(runAllSteps(progressSteps(foldProject(history.events), history.foldContext()))).toEqual({
       tracks: {
         A: { completed: 1, in_progress: 1, pending: 2 },
         B: { completed: 0, in_progress: 0, pending: 1 },
@@ -43,17 +44,17 @@ describe('the progress of a plan', () => {
     });
   });
 
-  it('counts a lapsed claim as pending though nobody wrote the expiry down', () => {
+  it('counts a lapsed claim as pending even if its expiry is not recorded', () => {
     const history = busyProject();
     history.now_ms += 61_000;
-    const { tracks } = planProgress(foldProject(history.events), history.foldContext());
+    const { tracks } = runAllSteps(progressSteps(foldProject(history.events), history.foldContext()));
     expect(tracks.A).toEqual({ completed: 1, in_progress: 0, pending: 3 });
     expect(statusOf(history).claims.map(({ task_id }) => task_id)).toEqual([EDGE]);
   });
 });
 
 describe('the status of a project', () => {
-  it('says where the log stands, what is in hand, and what waits for whom', () => {
+  it('shows the log position, the live claims, and what waits for whom', () => {
     const history = busyProject();
     const status = statusOf(history);
     expect(status).toMatchObject({
@@ -90,12 +91,12 @@ describe('the status of a project', () => {
         task_id: EDGE,
         readiness: 'stale',
         waits_for: 'ada, or a human to release it',
-        reason: `ada holds it and has not been heard of since ${iso(0)}`,
+        reason: `ada holds it and has been inactive since ${iso(0)}`,
       },
     ]);
   });
 
-  it('names the gate that is open and the task that has no generation left', () => {
+  it('lists an open gate and a task without generations left', () => {
     const history = new ProjectHistory();
     for (let generation = 1; generation <= 6; generation++) {
       history.command('A-001-core', claimBy(ada));
@@ -112,7 +113,7 @@ describe('the status of a project', () => {
     expect(waiting[0]?.reason).toBe('generation 6 is the last of the 6 allowed');
   });
 
-  it('answers for the past by folding up to it', () => {
+  it('shows the past by folding up to a position', () => {
     const history = busyProject();
     const grant = history.events.find((event) => event.event_type === 'CLAIM_ACQUIRED')!;
     const then = projectStatus(foldProject(history.events.slice(0, grant.position)), history.foldContext());
@@ -120,7 +121,7 @@ describe('the status of a project', () => {
     expect(then.total).toEqual({ completed: 0, in_progress: 1, pending: 4 });
   });
 
-  it('counts refused work that is kept, and only that', () => {
+  it('counts only refused results that are parked', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 61_000;
@@ -137,7 +138,7 @@ describe('the state of a task', () => {
   const stateOf = (history: ProjectHistory, subject: string) =>
     taskStateIn(foldProject(history.events), subject, history.foldContext());
 
-  it('is ready and empty before anybody came', () => {
+  it('is ready and empty before the first claim', () => {
     expect(stateOf(new ProjectHistory(), 'A-001-core')).toEqual({
       task_id: 'A-001-core',
       phase: 'OPEN',
@@ -150,7 +151,7 @@ describe('the state of a task', () => {
     });
   });
 
-  it('shows the claim without the id that only its holder knows', () => {
+  it('shows the claim without its claim id, which only its holder knows', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     expect(stateOf(history, 'A-001-core').claim).toEqual({
@@ -171,7 +172,7 @@ describe('the state of a task', () => {
     });
   });
 
-  it('calls a claim expired from the moment anybody may take it', () => {
+  it('shows a claim as expired from the moment it can be taken over', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 60_000;
@@ -179,7 +180,7 @@ describe('the state of a task', () => {
     expect([readiness, claim?.state]).toEqual(['ready', 'EXPIRED']);
   });
 
-  it('names the product of the claim that completed it, and forgets it with a reset', () => {
+  it('has the work product of the accepted claim until a reset', () => {
     const history = busyProject();
     const done = stateOf(history, 'A-001-core');
     expect(done.claim).toMatchObject({ state: 'RELEASED', work_product_ref: done.result?.work_product_ref });
@@ -189,14 +190,14 @@ describe('the state of a task', () => {
     expect([again.phase, again.result, again.claim?.work_product_ref]).toEqual(['OPEN', null, null]);
   });
 
-  it('says what it waits for', () => {
+  it('lists its open dependencies', () => {
     const { readiness, waiting_for } = stateOf(new ProjectHistory(), 'A-002-shell');
     expect([readiness, waiting_for]).toEqual(['blocked', ['A-002-shell::1', 'A-002-shell::2']]);
   });
 });
 
 describe('the agents of a project', () => {
-  it('are told by what they did themselves', () => {
+  it('are summarised from their own actions', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.command('A-001-core', claimBy(bob));
@@ -234,7 +235,7 @@ describe('the agents of a project', () => {
     ]);
   });
 
-  it('are shown with the claims they hold and the sessions they were last seen in', () => {
+  it('are shown with their claims and their latest sessions', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     const state = foldProject(history.events);

@@ -1,34 +1,18 @@
 import { emptyHead, type Head } from '../claims/head.js';
 import { holdReason } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
+import type { TaskClaim } from '../contract/claims.js';
+import type { ProjectStatus, WaitingSubject } from '../contract/overview.js';
+import { READINESS, type Readiness } from '../contract/values.js';
 import { isoTime } from '../events/envelope.js';
 import { runAllSteps, type StepGenerator } from '../steps.js';
 import type { FoldContext } from './fold-context.js';
-import { type PlanProgress, progressSteps } from './progress.js';
+import { progressSteps } from './progress.js';
 import type { WorkWithParked } from './project-state.js';
-import { READINESS, type Readiness, type TaskClaim, taskStateIn } from './task-state.js';
+import { taskStateIn } from './task-state.js';
 
 /** Maximum length of the lists; the counts include everything. */
 export const STATUS_LIST_MAX = 1000;
-
-/** A subject that agents alone cannot advance, why, and who must act. */
-export interface WaitingSubject {
-  readonly task_id: string;
-  readonly readiness: Readiness;
-  readonly waits_for: string;
-  readonly reason: string;
-}
-
-export interface ProjectStatus extends PlanProgress {
-  readonly tenant_id: string;
-  readonly project_id: string;
-  readonly position: number;
-  readonly last_updated: string | null;
-  readonly counts: Readonly<Record<Readiness, number>>;
-  readonly claims: readonly TaskClaim[];
-  readonly waiting: readonly WaitingSubject[];
-  readonly parked: readonly { readonly task_id: string; readonly parked: number }[];
-}
 
 export const projectStatus = (state: WorkWithParked, context: FoldContext): ProjectStatus =>
   runAllSteps(statusSteps(state, context));
@@ -70,8 +54,8 @@ function* countsAndWaiting(
     const { readiness } = taskStateIn(state, subject, context);
     counts[readiness] += 1;
     const head = state.heads.get(subject) ?? emptyHead(subject);
-    const waitingSubject = waitingSubjectOf(head, readiness, context.rulesOf(subject), context.now_ms);
-    if (waitingSubject !== null) waiting.push(waitingSubject);
+    const wait = waitOf(head, readiness, context.rulesOf(subject), context.now_ms);
+    if (wait !== null) waiting.push({ task_id: subject, readiness, ...wait });
   }
   return { counts, waiting: waiting.sort(byTaskId).slice(0, STATUS_LIST_MAX) };
 }
@@ -82,32 +66,29 @@ function* allSubjectsOf(state: WorkWithParked): Generator<string> {
   for (const subject of state.heads.keys()) if (!state.plan.has(subject)) yield subject;
 }
 
-function waitingSubjectOf(
+/** Who must act on a subject that agents alone cannot advance, and why; null if they can. */
+function waitOf(
   head: Head,
   readiness: Readiness,
   rules: Rules,
   nowMs: number,
-): WaitingSubject | null {
-  const task_id = head.subject;
+): Pick<WaitingSubject, 'waits_for' | 'reason'> | null {
   const { claim, generation } = head;
   switch (readiness) {
-    case 'held': {
-      const reason = holdReason(head, nowMs, rules) ?? '';
-      return { task_id, readiness, waits_for: 'a human to unhold it', reason };
-    }
+    case 'held':
+      return { waits_for: 'a human to unhold it', reason: holdReason(head, nowMs, rules) ?? '' };
     case 'stale': {
-      const since = isoTime(claim?.active_at_ms ?? 0);
-      const reason = `${claim?.agent_id} holds it and has not been heard of since ${since}`;
-      return { task_id, readiness, waits_for: `${claim?.agent_id}, or a human to release it`, reason };
+      const reason = `${claim?.agent_id} holds it and has been inactive since ${isoTime(claim?.active_at_ms ?? 0)}`;
+      return { waits_for: `${claim?.agent_id}, or a human to release it`, reason };
     }
     case 'suspended': {
       const until = isoTime(claim?.suspended_until_ms ?? 0);
-      const reason = `${claim?.agent_id} asked for a decision and waits until ${until}`;
-      return { task_id, readiness, waits_for: 'a human to review it', reason };
+      const reason = `${claim?.agent_id} holds it and waits for a decision until ${until}`;
+      return { waits_for: 'a human to review it', reason };
     }
     case 'exhausted': {
       const reason = `generation ${generation} is the last of the ${rules.max_generations_per_task} allowed`;
-      return { task_id, readiness, waits_for: 'an admin to raise max_generations_per_task', reason };
+      return { waits_for: 'an admin to raise max_generations_per_task', reason };
     }
     default:
       return null;

@@ -1,67 +1,14 @@
-import { type ClaimState, emptyHead, type Head, type HeldClaim } from '../claims/head.js';
+import { emptyHead, type Head, type HeldClaim } from '../claims/head.js';
 import { canTakeOver, holdReason, isLive, isStale } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
+import type { TaskClaim } from '../contract/claims.js';
+import type { TaskState, TaskStateResult } from '../contract/tasks.js';
+import type { Readiness } from '../contract/values.js';
 import { isoTime } from '../events/envelope.js';
-import type { EffectiveCheck } from '../methodology/definition/checklist.js';
 import { openDependenciesOf } from '../plan/readiness.js';
 import type { FoldContext } from './fold-context.js';
-import { type PlanPosition, planPositionOf } from './plan-position.js';
+import { planPositionOf } from './plan-position.js';
 import type { WorkWithParked } from './project-state.js';
-
-/** Why a subject can or cannot be claimed, in the order in which a claim is refused. */
-export const READINESS = [
-  'completed',
-  'held',
-  'suspended',
-  'stale',
-  'claimed',
-  'blocked',
-  'backoff',
-  'exhausted',
-  'ready',
-] as const;
-export type Readiness = (typeof READINESS)[number];
-
-/** The last claim of a subject, without its claim id: only the holder gets that. */
-export interface TaskClaim extends PlanPosition {
-  readonly tenant_id: string;
-  readonly project_id: string;
-  readonly agent_id: string;
-  readonly session_id: string;
-  readonly generation: number;
-  readonly state: ClaimState;
-  readonly claimed_at: string;
-  readonly lease_duration_seconds: number | null;
-  readonly expires_at: string | null;
-  readonly work_product_ref: string | null;
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
-
-export interface TaskState {
-  readonly task_id: string;
-  readonly phase: 'OPEN' | 'COMPLETED';
-  readonly readiness: Readiness;
-  readonly generation: number;
-  readonly claim: TaskClaim | null;
-  readonly result: TaskStateResult | null;
-  readonly waiting_for: readonly string[];
-  /** Number of parked results. */
-  readonly parked: number;
-  /** Edges only: title of the feature. */
-  readonly title?: string;
-  /** Edges only: checks that a result must pass, if the project requires any. */
-  readonly checks?: readonly EffectiveCheck[];
-}
-
-export interface TaskStateResult {
-  readonly result_id: string;
-  readonly generation: number;
-  readonly agent_id: string;
-  readonly session_id: string;
-  readonly sha256: string;
-  readonly work_product_ref: string;
-  readonly submitted_at: string;
-}
 
 /** Input of a task state, from a view or from a head read from the store. */
 export interface TaskStateInput {

@@ -8,16 +8,13 @@ const ALIASES_MAX = 100;
 const DIRECTIVES_MAX = 10;
 const STRAY_MAX = 10;
 
-export interface AliasGuardFault {
-  readonly source_position: SourcePosition;
-  readonly message: string;
-}
-
 /**
  * Scans the tokens of a text before it is parsed, and stops at the first limit exceeded: a parser needs minutes for a
  * megabyte of brackets or a hundred thousand aliases. Null: the text may be parsed.
  */
-export function findAliasGuardFault(text: string): AliasGuardFault | null {
+export function findAliasGuardFault(
+  text: string,
+): { readonly source_position: SourcePosition; readonly message: string } | null {
   const counts = { nested: 0, marks: 0, aliases: 0, directives: 0, stray: 0 };
   let offset = 0;
   for (const source of new Lexer().lex(text)) {
@@ -61,7 +58,7 @@ function faultMessage(
   counts: Record<'nested' | 'marks' | 'aliases' | 'directives' | 'stray', number>,
 ): string | null {
   if (counts.nested > NESTED_MAX || counts.marks > MARKS_IN_LINE_MAX) return 'The text is nested too deeply.';
-  if (counts.aliases > ALIASES_MAX) return 'There may be no anchors and aliases here; write the values out.';
-  if (counts.directives > DIRECTIVES_MAX) return 'There may be no directives here.';
-  return counts.stray > STRAY_MAX ? 'There are brackets that close nothing.' : null;
+  if (counts.aliases > ALIASES_MAX) return 'Anchors and aliases are not supported; write the values out.';
+  if (counts.directives > DIRECTIVES_MAX) return 'Directives are not supported; remove them.';
+  return counts.stray > STRAY_MAX ? 'Unmatched closing brackets; remove them.' : null;
 }

@@ -8,25 +8,25 @@ export interface ShapeFaultSink {
   readonly documentName: string;
   /** Names that are properties of every object: not needed in a document, and dangerous to code that reads it. */
   readonly forbiddenNames: ReadonlySet<string>;
-  badValue(path: DocumentPath, message: string): void;
-  unknownField(path: DocumentPath, message: string): void;
+  add(code: 'BAD_VALUE' | 'UNKNOWN_FIELD', path: DocumentPath, message: string): void;
 }
 
 /** Reports values that JSON cannot hold and forbidden names. False: nested too deeply to be read further. */
 export function checkJsonShape(value: unknown, path: (string | number)[], faults: ShapeFaultSink): boolean {
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    faults.badValue(path, `${value} is not a number that JSON can hold.`);
+    faults.add('BAD_VALUE', path, `${value} is not a valid JSON number.`);
   }
   if (typeof value !== 'object' || value === null) return true;
   if (path.length >= DEPTH_MAX) {
-    faults.badValue(path, `${faults.documentName} is nested at most ${DEPTH_MAX} deep.`);
+    const message = `${faults.documentName} is nested too deeply; at most ${DEPTH_MAX} levels are allowed.`;
+    faults.add('BAD_VALUE', path, message);
     return false;
   }
   let isShallow = true;
   for (const [step, item] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
     path.push(step);
     if (typeof step === 'string' && faults.forbiddenNames.has(step)) {
-      faults.unknownField(path, `The name ${step} is not allowed here; choose another.`);
+      faults.add('UNKNOWN_FIELD', path, `The name ${step} is not allowed here; choose another.`);
     }
     if (!checkJsonShape(item, path, faults)) isShallow = false;
     path.pop();
@@ -54,16 +54,17 @@ function reportIssue(issue: SchemaIssue, value: unknown, path: DocumentPath, fau
   const fullPath = [...path, ...issuePath];
   if (issue.code === 'unrecognized_keys') {
     for (const name of issue.keys) {
-      faults.unknownField(
-        [...fullPath, name],
-        `There is no field ${JSON.stringify(name)} here; check its spelling.`,
-      );
+      const message = `Unknown field ${JSON.stringify(name)}; check its spelling.`;
+      faults.add('UNKNOWN_FIELD', [...fullPath, name], message);
     }
   } else if (issue.code === 'invalid_union') {
     reportUnionIssue(issue, valueAt(value, issuePath), fullPath, faults);
   } else {
-    const label = pathLabel(fullPath, faults.documentName);
-    faults.badValue(fullPath, `${label} ${issueText(issue, valueAt(value, issuePath))}`);
+    const isMissing = valueAt(value, issuePath) === undefined;
+    const problem = isMissing
+      ? 'is missing'
+      : `is not valid: ${issue.message.replace(/^Invalid input: /, '')}`;
+    faults.add('BAD_VALUE', fullPath, `${pathLabel(fullPath, faults.documentName)} ${problem}.`);
   }
 }
 
@@ -78,22 +79,14 @@ function reportUnionIssue(
     (issues) => !issues.some((one) => one.code === 'invalid_type' && one.path.length === 0),
   );
   if (closestBranch === undefined)
-    faults.badValue(at, `${pathLabel(at, faults.documentName)} has the wrong type.`);
+    faults.add('BAD_VALUE', at, `${pathLabel(at, faults.documentName)} has the wrong type.`);
   else for (const inner of closestBranch) reportIssue(inner, value, at, faults);
-}
-
-function issueText(issue: SchemaIssue, value: unknown): string {
-  if (value === undefined) return 'is missing.';
-  return `is not as it should be: ${issue.message.replace(/^Invalid input: /, '')}.`;
 }
 
 function pathLabel(path: DocumentPath, documentName: string): string {
   const last = path.at(-1);
-  return typeof last === 'string'
-    ? JSON.stringify(last)
-    : last === undefined
-      ? documentName
-      : `Item ${last + 1}`;
+  if (last === undefined) return documentName;
+  return typeof last === 'string' ? JSON.stringify(last) : `Item ${last + 1}`;
 }
 
 function valueAt(value: unknown, path: DocumentPath): unknown {

@@ -4,7 +4,7 @@ import { readYamlText } from './read-yaml.js';
 describe('several documents in one text', () => {
   const text = '# head\n---\na: 1\n---\nb:\n  c: 2\n---\n# nothing\n';
 
-  it('are one by their top-level keys, and every path keeps its place', () => {
+  it('are merged by their top-level keys, and every path keeps its source position', () => {
     const { value, problems, locate } = readYamlText(text, 'merged');
     expect(value).toEqual({ a: 1, b: { c: 2 } });
     expect(problems).toEqual([]);
@@ -12,11 +12,11 @@ describe('several documents in one text', () => {
     expect(locate(['b', 'c'])).toEqual({ line: 6, column: 3 });
   });
 
-  it('are a problem where one is asked for', () => {
+  it('are a problem if a single document is expected', () => {
     expect(readYamlText(text, 'one').problems[0]?.message).toContain('multiple documents');
   });
 
-  it('may not say the same key twice', () => {
+  it('must not repeat a key', () => {
     const { problems } = readYamlText('a: 1\n---\na: 2\n', 'merged');
     expect(problems).toEqual([
       {
@@ -27,14 +27,14 @@ describe('several documents in one text', () => {
     ]);
   });
 
-  it('that are not all maps cannot be one', () => {
+  it('are not merged unless all of them are maps', () => {
     const { value, problems } = readYamlText('a: 1\n---\n- b\n', 'merged');
     expect(value).toBeUndefined();
     expect(problems[0]).toMatchObject({ source_position: { line: 3, column: 1 } });
   });
 });
 
-it('reads an empty text as nothing', () => {
+it('reads an empty text as null', () => {
   expect(readYamlText('', 'merged')).toMatchObject({ value: null, problems: [] });
   expect(readYamlText('# only a remark\n', 'merged')).toMatchObject({ value: null, problems: [] });
 });
@@ -51,15 +51,15 @@ describe('a text with a problem in every line', () => {
     Array.from({ length: 1000 }, (_, at) => line(at)).join('\n');
 
   it.each([
-    ['a name twice', lines(() => 'a: 1')],
-    ['a name that is no text', lines((at) => `k${at}: {[a]: 1}`)],
-    ['a tag that nobody knows', lines((at) => `k${at}: !t a`)],
-    ['a bracket too many', `a: [${','.repeat(1000)}]`],
-  ])('tells of %s a hundred times, and no more', (_, text) => {
+    ['a duplicate name', lines(() => 'a: 1')],
+    ['a name that is not text', lines((at) => `k${at}: {[a]: 1}`)],
+    ['an unknown tag', lines((at) => `k${at}: !t a`)],
+    ['an extra comma', `a: [${','.repeat(1000)}]`],
+  ])('reports %s at most a hundred times', (_, text) => {
     expect(readYamlText(text, 'one').problems).toHaveLength(100);
   });
 
-  it('still has a place for each of its names', () => {
+  it('still has a source position for each of its names', () => {
     const { locate } = readYamlText(`${lines((at) => `k${at}: 1`)}\n`, 'one');
     expect(locate(['k0'])).toEqual({ line: 1, column: 1 });
     expect(locate(['k999'])).toEqual({ line: 1000, column: 1 });

@@ -40,8 +40,7 @@ const PROBLEMS_MAX = 100;
 export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedYaml {
   const guardFault = findAliasGuardFault(text);
   if (guardFault !== null) {
-    const problems = [{ path: [], message: guardFault.message, source_position: guardFault.source_position }];
-    return { value: undefined, problems, locate: () => null };
+    return { value: undefined, problems: [{ path: [], ...guardFault }], locate: () => null };
   }
   const lineCounter = new LineCounter();
   const sourcePositionAt = (offset: number): SourcePosition => {
@@ -59,7 +58,7 @@ export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedY
   }
   const nonMapOffset = nonMapDocumentOffset(parsed);
   if (nonMapOffset !== null) {
-    const message = 'Of several documents in one text, each is a map of names to values.';
+    const message = 'Each of several documents in one text must be a map.';
     problems.push({ path: [], message, source_position: sourcePositionAt(nonMapOffset) });
   }
   if (problems.length > 0) return { value: undefined, problems, locate };
@@ -72,16 +71,12 @@ function parse(text: string, documents: 'one' | 'merged', lineCounter: LineCount
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return parseDocuments(text, documents, lineCounter);
+    if (documents === 'one') return [parseDocument(text, { ...PARSE_OPTIONS, lineCounter })];
+    const all = parseAllDocuments(text, { ...PARSE_OPTIONS, lineCounter });
+    return 'empty' in all ? [] : all;
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-}
-
-function parseDocuments(text: string, documents: 'one' | 'merged', lineCounter: LineCounter): Document[] {
-  if (documents === 'one') return [parseDocument(text, { ...PARSE_OPTIONS, lineCounter })];
-  const all = parseAllDocuments(text, { ...PARSE_OPTIONS, lineCounter });
-  return 'empty' in all ? [] : all;
 }
 
 const nonEmptyRoots = (documents: readonly Document[]): unknown[] =>
@@ -125,7 +120,7 @@ class YamlNodeReader {
     if (isSeq(node)) return node.items.map((item, index) => this.#readChild(index, item));
     if (isMap(node)) return this.#readMap(node.items);
     if (isAlias(node)) {
-      const message = `The alias *${node.source} is not read here; write the value out.`;
+      const message = `The alias *${node.source} is not supported; write the value out.`;
       this.#addProblem(this.#path, message, node.range?.[0] ?? 0);
     }
     return null;
@@ -143,7 +138,7 @@ class YamlNodeReader {
     for (const pair of pairs) {
       const name = keyText(pair);
       if (name === null) {
-        this.#addProblem(this.#path, 'A name is plain text.', this.offsets.offsetOf(this.#path));
+        this.#addProblem(this.#path, 'A name must be plain text.', this.offsets.offsetOf(this.#path));
       } else if (fields.has(name)) {
         const message = `${JSON.stringify(name)} is written twice here; keep one of them.`;
         this.#addProblem([...this.#path, name], message, offsetOfKey(pair));

@@ -27,7 +27,7 @@ const LINE = {
   duration_ms: 1.235,
 };
 
-test('a request is one line of JSON, in these fields and no other', () => {
+test('writes a request as one line of JSON with exactly these fields', () => {
   const written: string[] = [];
   const sink = jsonLineSink(
     new Writable({ write: (chunk, _, done) => done(void written.push(String(chunk))) }),
@@ -36,14 +36,14 @@ test('a request is one line of JSON, in these fields and no other', () => {
   expect(written).toEqual([`${JSON.stringify(LINE)}\n`]);
 });
 
-test('a line has one level, which is its own', () => {
+test('writes the level of a line once', () => {
   const written: string[] = [];
   const sink = jsonLineSink({ write: (line) => written.push(line) });
   sink({ level: 'error', error_id: 'e1' });
   expect(written).toEqual(['{"level":"error","error_id":"e1"}\n']);
 });
 
-test('whoever is unknown has no key and no user', () => {
+test('an unauthenticated caller has no key and no user', () => {
   expect(accessLogLine({ ...ACCESS, principal: null })).toEqual({ ...LINE, key: null, user: null });
 });
 
@@ -52,11 +52,11 @@ test.each([
   ['a claim id', `clm_${'a'.repeat(22)}`],
   ['a token', 'eyJhbGciOiJFZERTQSJ9.e30.abc'],
   ['a signature', `v1;2026-01-04T06:00:00.000Z;${'a'.repeat(86)}`],
-])('%s put where another word belongs is not told', (_, secret) => {
+])('redacts %s in a field for something else', (_, secret) => {
   const line = accessLogLine({ ...ACCESS, tenant_id: secret, subject: secret, request_id: secret });
   expect(line).toEqual({ ...LINE, tenant: '[secret]', subject: '[secret]', request_id: '[secret]' });
 });
 
-test('a text without end is cut', () => {
+test('truncates a long text', () => {
   expect(accessLogLine({ ...ACCESS, subject: 'x'.repeat(10_000) }).subject).toBe('x'.repeat(200));
 });

@@ -22,7 +22,7 @@ export function authenticateKey(keys: KeyRing, token: string): Principal | AuthR
   const isSecretEqual = timingSafeEqual(createHash('sha256').update(secret).digest(), expected);
   if (!isActive || !isSecretEqual) {
     return unauthenticated(
-      'The key is not known here, has expired, was revoked, or was made in another store. Create a new one: gen key create.',
+      'The key is unknown, expired, revoked, or from another store. Create a new one: gen key create.',
     );
   }
   const { tenant_id, role, user_id } = found.key;

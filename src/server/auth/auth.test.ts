@@ -17,7 +17,7 @@ async function guarded(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   return { served, lines, key: body as { key_id: string; token: string }, mine: bearer(body.token) };
 }
 
-test('a key that asks too often waits, and its renewals do not', async () => {
+test('limits the requests of a key, but not its renewals', async () => {
   FrozenTime.begin();
   const rate_limits = { requests_per_second: 0.001, requests_burst: 2 };
   const { served, mine } = await guarded({ auth: { rate_limits } });
@@ -32,7 +32,8 @@ test('a key that asks too often waits, and its renewals do not', async () => {
   expect(renewed.body.reason).toBe('RENEWED');
 });
 
-test('each request is one line, and no line has a secret in it', async () => {
+// req: AUD-008
+test('logs each request as one line, without secrets', async () => {
   const { served, lines, key, mine } = await guarded();
   lines.length = 0;
   const who = { agent_id: 'alpha', session_id: 's1' };
@@ -74,7 +75,7 @@ test('each request is one line, and no line has a secret in it', async () => {
   expect(JSON.stringify(lines)).not.toMatch(/gck_|clm_|private/);
 });
 
-test('where the tenant asks for it, an unsigned command is forbidden, and a signed one is not', async () => {
+test('forbids unsigned commands, and accepts signed ones, when the tenant requires signatures', async () => {
   const { served, mine } = await guarded();
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const limits = await served.request('PUT', `${TENANT_URL}/limits`, { require_signatures: true }, mine);
@@ -102,11 +103,11 @@ test('where the tenant asks for it, an unsigned command is forbidden, and a sign
   expect(signed.body.reason).toBe('GRANTED');
 });
 
-test('the first key closes the door behind whoever made it, and says so when it cannot open it again', async () => {
+test('the first key ends open mode, and its reply warns if it cannot create further keys', async () => {
   const served = await TestServer.forTest();
   const made = await served.post(`${TENANT_URL}/keys`, { role: 'agent' });
   expect(made.status).toBe(201);
-  expect(made.body.next).toMatch(/can make no other/);
+  expect(made.body.next).toMatch(/cannot create keys/);
   expect(served.running.isOpen).toBe(false);
   await served.restart();
   expect(served.running.isOpen).toBe(false);
@@ -116,7 +117,7 @@ test('the first key closes the door behind whoever made it, and says so when it 
   ).toBe(200);
 });
 
-test('beyond this machine it does not start without authentication', async () => {
+test('does not start on a network address without authentication', async () => {
   const opened = await openStoreUrl('memory:', () => {});
   const started = startServer({ ...opened, host: '0.0.0.0', port: 0 });
   await expect(started).rejects.toThrow(/without authentication/);

@@ -31,7 +31,7 @@ describe('an open server', () => {
     },
   );
 
-  test('is open no more from the first key on, even when that key is gone again', async () => {
+  test('requires a credential after the first key, even if that key is revoked', async () => {
     const { house: harness, door, make } = await begin();
     const { key_id } = await make({ role: 'admin' });
     expect(door.isOpen).toBe(false);
@@ -42,7 +42,7 @@ describe('an open server', () => {
 });
 
 describe('a key', () => {
-  test('says whose it is, in its tenant, with its role', async () => {
+  test('identifies its user, tenant and role', async () => {
     const { door, make } = await begin();
     const { token, key_id } = await make({ role: 'agent', user_id: 'alice' });
     expect(await door.authenticate(bearer(token))).toEqual({
@@ -54,13 +54,13 @@ describe('a key', () => {
     });
   });
 
-  test('of an operator is good in every tenant', async () => {
+  test('of an operator is valid in every tenant', async () => {
     const { door, make } = await begin();
     const { token } = await make({ role: 'operator' });
     expect(await door.authenticate(bearer(token))).toMatchObject({ tenant_id: null, role: 'operator' });
   });
 
-  test('works on any address, and stops with its time and its revocation', async () => {
+  test('works on any address until it expires or is revoked', async () => {
     const { house: harness, keys, make } = await begin();
     const short = await make({ role: 'agent', expires_in_seconds: 60 });
     const long = await make({ role: 'agent' });
@@ -73,7 +73,7 @@ describe('a key', () => {
     expect(await works(long.token)).toBe(false);
   });
 
-  test('that is wrong in any way is refused in the same words', async () => {
+  test('that is invalid for any reason gets the same refusal', async () => {
     const { house: harness, door, make } = await begin();
     const { token, key_id } = await make({ role: 'agent' });
     const gone = await make({ role: 'agent' });
@@ -92,9 +92,12 @@ describe('a key', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
-  test.each(['Basic abc', 'Bearer', 'Bearer a b', 'Bearer x.y.z'])('is not %j', async (authorization) => {
-    const { door, make } = await begin();
-    await make({ role: 'agent' });
-    expect(await door.authenticate({ authorization })).toMatchObject({ status: 401 });
-  });
+  test.each(['Basic abc', 'Bearer', 'Bearer a b', 'Bearer x.y.z'])(
+    'is not accepted in the form %j',
+    async (authorization) => {
+      const { door, make } = await begin();
+      await make({ role: 'agent' });
+      expect(await door.authenticate({ authorization })).toMatchObject({ status: 401 });
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import type { KeyRing } from '../../coordinator/index.js';
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
-import { isLoopback } from '../origin-guard.js';
+import { isLoopback } from '../loopback.js';
 import { authenticateKey, isKeyToken, keyIdOf } from './api-keys.js';
 import { bearerToken } from './bearer.js';
 import { CredentialWatch } from './credential-watch.js';
@@ -25,7 +25,7 @@ export interface Authenticator {
   watch(principal: Principal, onInvalid: () => void): () => void;
 }
 
-const NO_CREDENTIAL = 'Send a key or a token, as: Authorization: Bearer <token>.';
+const NO_CREDENTIAL = 'Authentication required. Send a key or a token: Authorization: Bearer <token>.';
 const authenticationRequiredMessage = (host: string): string =>
   `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`;
 

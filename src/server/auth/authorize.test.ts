@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { ACTIONS, type Action } from '../../core/contract/operation.js';
 import { authorize } from './authorize.js';
 import { callerOf } from './caller-of.js';
-import { ACTIONS, type Action, OPEN_PRINCIPAL, type Principal, ROLES, type Role } from './principal.js';
+import { OPEN_PRINCIPAL, type Principal, ROLES, type Role } from './principal.js';
 
 const EXPECTED: Record<Role, readonly Action[]> = {
   viewer: ['public', 'read'],
@@ -18,15 +19,15 @@ const of = (role: Role, tenant_id: string | null = 'acme'): Principal => ({
   user_id: null,
 });
 
-describe('who may do what', () => {
-  it.each(ROLES)('%s, in its own tenant', (role) => {
+describe('authorization', () => {
+  it.each(ROLES)('allows %s the actions of its role in its own tenant', (role) => {
     const allowed = ACTIONS.filter((action) => authorize(of(role), action, 'acme') === 'allowed');
     expect(allowed).toEqual(EXPECTED[role]);
     const rest = ACTIONS.filter((action) => !allowed.includes(action));
     for (const action of rest) expect(authorize(of(role), action, 'acme')).toBe('forbidden');
   });
 
-  it.each(ROLES)('%s sees nothing of another tenant, whatever it asks', (role) => {
+  it.each(ROLES)('hides other tenants from %s for every action', (role) => {
     for (const action of ACTIONS.filter((each) => each !== 'public')) {
       expect(authorize(of(role), action, 'other')).toBe('hidden');
     }
@@ -39,19 +40,20 @@ describe('who may do what', () => {
     }
   });
 
-  it('gives a credential without a tenant that is no operator nothing in any tenant', () => {
+  // req: TEN-006
+  it('hides every tenant from a credential that has no tenant and is not an operator', () => {
     for (const role of ROLES.filter((each) => each !== 'operator')) {
       expect(authorize(of(role, null), 'read', 'acme')).toBe('hidden');
     }
   });
 
-  it('lets an operator of the platform, and whoever comes to an open server, into every tenant', () => {
+  it('allows a platform operator, and any caller of an open server, every action in every tenant', () => {
     for (const principal of [of('operator', null), OPEN_PRINCIPAL]) {
       for (const action of ACTIONS) expect(authorize(principal, action, 'any')).toBe('allowed');
     }
   });
 
-  it('leaves the claim id out in open mode alone', () => {
+  it('makes the claim id optional in open mode only', () => {
     expect(callerOf(OPEN_PRINCIPAL, null).claim_id_optional).toBe(true);
     expect(callerOf(of('agent'), '10.0.0.7')).toEqual({
       principal: 'key-1',
@@ -61,10 +63,11 @@ describe('who may do what', () => {
       may_work: true,
       may_review: false,
       may_administer: false,
+      may_create_project: false,
     });
   });
 
-  it('speaks as a human only for whoever may review', () => {
+  it('lets only reviewers, admins and operators review', () => {
     expect(ROLES.filter((role) => callerOf(of(role), null).may_review)).toEqual([
       'reviewer',
       'admin',

@@ -1,4 +1,5 @@
-import type { Action, Principal, Role } from './principal.js';
+import type { Action } from '../../core/contract/operation.js';
+import type { Principal, Role } from './principal.js';
 
 const ROLE_ACTIONS: Readonly<Record<Role, ReadonlySet<Action>>> = {
   viewer: new Set<Action>(['read']),

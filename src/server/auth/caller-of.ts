@@ -11,5 +11,6 @@ export function callerOf(principal: Principal, client_ip: string | null): Caller
     may_work: roleAllows(principal.role, 'work'),
     may_review: roleAllows(principal.role, 'review'),
     may_administer: roleAllows(principal.role, 'administer'),
+    may_create_project: roleAllows(principal.role, 'administer'),
   };
 }

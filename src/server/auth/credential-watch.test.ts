@@ -35,7 +35,7 @@ function begin(expiresAtMs: number | null = null) {
   return { keys, credential, watch, gatekeeper: authenticator };
 }
 
-test('a change of the keys tells whoever watches a credential that is no longer valid, once', () => {
+test('notifies a watcher once when a change of the keys makes its credential invalid', () => {
   const { keys, credential, watch } = begin();
   const onInvalid = vi.fn();
   watch.watch(ALICE, onInvalid);
@@ -47,7 +47,7 @@ test('a change of the keys tells whoever watches a credential that is no longer 
   expect(onInvalid).toHaveBeenCalledTimes(1);
 });
 
-test('who stopped watching is not told', () => {
+test('does not notify a watcher that has stopped watching', () => {
   const { keys, credential, watch } = begin(1000);
   const onInvalid = vi.fn();
   watch.watch(ALICE, onInvalid)();
@@ -61,7 +61,7 @@ test('who stopped watching is not told', () => {
 test.each([
   ['a second', 1000],
   ['a year', 365 * 24 * 3600 * 1000],
-])('a credential that expires after %s is told of then, and not before', (_, expiresMs) => {
+])('notifies when a credential expires after %s, and not before', (_, expiresMs) => {
   const { watch } = begin(expiresMs);
   const onInvalid = vi.fn();
   watch.watch(ALICE, onInvalid);
@@ -71,7 +71,7 @@ test.each([
   expect(onInvalid).toHaveBeenCalledTimes(1);
 });
 
-test('an expiry by a clock that is behind this machine is waited for', () => {
+test('waits for the expiry by a clock that is behind this machine', () => {
   const { watch, credential } = begin(1000);
   const onInvalid = vi.fn();
   watch.watch(ALICE, onInvalid);
@@ -96,7 +96,7 @@ test('an authorization ends when a recheck is refused, although the credential i
   expect([authorization.isStillAuthorized(), end.mock.calls.length]).toEqual([false, 1]);
 });
 
-test('an authorization goes on when a recheck cannot find out', async () => {
+test('an authorization stays valid when a recheck fails', async () => {
   const { gatekeeper: authenticator } = begin();
   const authorization = new Authorization(authenticator, ALICE, () =>
     Promise.reject(new Error('no network')),

@@ -37,7 +37,7 @@ async function reader(jwk: object, options: Partial<JwtOptions> = {}, now?: () =
   return openTokenVerifier({ jwks, issuer: CLAIMS.iss, audience: CLAIMS.aud, ...options }, now);
 }
 
-test.each(['EdDSA', 'ES256', 'RS256'])('a token signed by %s says who asks', async (alg) => {
+test.each(['EdDSA', 'ES256', 'RS256'])('a token signed with %s identifies the caller', async (alg) => {
   const { jwk, sign } = await issuer(alg);
   expect(await (await reader(jwk)).verify(await sign())).toEqual({
     id: 'jwt/acme/alice',
@@ -50,19 +50,19 @@ test.each(['EdDSA', 'ES256', 'RS256'])('a token signed by %s says who asks', asy
 });
 
 test.each([
-  ['has run out', { exp: NOW - 60 }],
-  ['has not begun', { nbf: NOW + 600 }],
-  ['comes from another issuer', { iss: 'https://other' }],
-  ['is meant for another', { aud: 'another' }],
-  ['never runs out', { exp: undefined }],
-  ['does not say when it was made', { iat: undefined }],
-  ['lives too long', { exp: NOW + 901 }],
+  ['has expired', { exp: NOW - 60 }],
+  ['is not valid yet', { nbf: NOW + 600 }],
+  ['has another issuer', { iss: 'https://other' }],
+  ['has another audience', { aud: 'another' }],
+  ['has no expiry', { exp: undefined }],
+  ['has no issue time', { iat: undefined }],
+  ['exceeds the maximum lifetime', { exp: NOW + 901 }],
   ['is issued in the future', { iat: NOW + 3600, exp: NOW + 3700 }],
   ['names no tenant', { tenant_id: undefined }],
   ['names the reserved tenant', { tenant_id: '_genesis' }],
-  ['names a tenant by a number', { tenant_id: 7 }],
+  ['has a number as tenant', { tenant_id: 7 }],
   ['has no role', { role: undefined }],
-  ['has a role nobody knows', { role: 'root' }],
+  ['has an unknown role', { role: 'root' }],
   ['names no user', { sub: undefined }],
 ])('a token that %s is refused', async (_, claims) => {
   const { jwk, sign } = await issuer();
@@ -80,7 +80,7 @@ test('accepts an issuer whose clock is at most five seconds ahead, also at the f
   expect(await read(NOW, NOW + 901)).toBe(true);
 });
 
-test('a token by another key, by a shared secret or by nobody is refused', async () => {
+test('refuses a token signed with another key, with a shared secret, or not at all', async () => {
   const ours = await issuer();
   const other = await issuer();
   const read = async (token: string) => (await reader(ours.jwk)).verify(token);
@@ -100,12 +100,12 @@ test('a token by another key, by a shared secret or by nobody is refused', async
   }
 });
 
-test('an algorithm that is not pinned is refused, though its key is in the set', async () => {
+test('refuses an algorithm that is not allowed, even if its key is in the set', async () => {
   const { jwk, sign } = await issuer('ES384');
   expect(await (await reader(jwk)).verify(await sign())).toMatchObject({ status: 401 });
 });
 
-test('tenant, role and user may be claimed under other names', async () => {
+test('reads tenant, role and user from the configured claims', async () => {
   const { jwk, sign } = await issuer();
   const names = { tenant_claim: 'org', role_claim: 'grp', user_claim: 'email', max_lifetime_seconds: 60 };
   const token = await sign({ org: 'other', grp: 'viewer', email: 'a@b.c', exp: NOW + 60 });
@@ -116,7 +116,7 @@ test('tenant, role and user may be claimed under other names', async () => {
   });
 });
 
-test('an operator without a tenant is one of the platform; a user’s odd name is written so that the log can keep it', async () => {
+test('an operator without a tenant belongs to the platform, and a user name is escaped', async () => {
   const { jwk, sign } = await issuer();
   const token = await sign({ role: 'operator', tenant_id: undefined, sub: 'auth0|7~' });
   expect(await (await reader(jwk)).verify(token)).toMatchObject({
@@ -125,7 +125,7 @@ test('an operator without a tenant is one of the platform; a user’s odd name i
   });
 });
 
-test('a key set at a URL is fetched, and one that cannot be reached is no fault of the token', async () => {
+test('fetches a key set from a URL, and is unavailable while it cannot be reached', async () => {
   const { jwk, sign } = await issuer();
   const server = createServer((_, response) => response.end(JSON.stringify({ keys: [jwk] })));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -139,7 +139,7 @@ test('a key set at a URL is fetched, and one that cannot be reached is no fault 
   expect(await unreached.verify(token)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
 });
 
-test('a key set over plain http from elsewhere, or one that is not there, keeps the server from starting', async () => {
+test('refuses to start with a missing key set, or with one over plain http from another host', async () => {
   const options = { issuer: CLAIMS.iss, audience: CLAIMS.aud };
   await expect(openTokenVerifier({ ...options, jwks: 'http://login.example/jwks' })).rejects.toThrow(/https/);
   await expect(openTokenVerifier({ ...options, jwks: join(await folder(), 'none.json') })).rejects.toThrow();

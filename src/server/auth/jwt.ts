@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import { isCanonicalBase64url } from '../../core/base64url.js';
 import { agentIdSchema, tenantIdSchema } from '../../core/ids.js';
-import { isLoopback } from '../origin-guard.js';
+import { readStrictJson } from '../../core/strict-json.js';
+import { isLoopback } from '../loopback.js';
 import { JWT_DEFAULTS, type JwtOptions } from './options.js';
 import { type Principal, ROLES, type Role } from './principal.js';
 import { type AuthRefusal, unauthenticated } from './refusal.js';
@@ -34,6 +35,10 @@ export async function openTokenVerifier(
       if (!token.split('.').every(isCanonicalBase64url)) {
         return unauthenticated('The token is not valid: its parts are not canonical base64url.');
       }
+      for (const part of token.split('.', 2)) {
+        const read = readStrictJson(Buffer.from(part, 'base64url').toString());
+        if ('fault' in read) return unauthenticated(`The token is not valid: ${read.fault}.`);
+      }
       try {
         const nowMs = now();
         const { payload } = await jwtVerify(token, keys, { ...checks, currentDate: new Date(nowMs) });
@@ -64,19 +69,19 @@ function lifetimeFault({ iat = 0, exp = 0 }: JWTPayload, now: number, maxSeconds
     return `The token is issued in the future (iat ${iat}, now ${now}). Check the clock of its issuer.`;
   }
   if (exp - iat <= maxSeconds && exp - now <= maxSeconds + CLOCK_SKEW_SECONDS) return null;
-  return `The token lives longer than ${maxSeconds} seconds. Ask its issuer for a shorter exp, or set max_lifetime_seconds.`;
+  return `The token's lifetime exceeds ${maxSeconds} seconds. Issue it with an earlier exp, or raise max_lifetime_seconds.`;
 }
 
 function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Principal | AuthRefusal {
   const { tenant_claim, role_claim, user_claim } = settings;
   const role = payload[role_claim];
-  if (!ROLES.includes(role as Role)) return unauthenticated(`The token has no known role in ${role_claim}.`);
+  if (!ROLES.includes(role as Role)) return unauthenticated(`The token has no valid role in ${role_claim}.`);
   const user_id = escapeUserId(payload[user_claim]);
-  if (user_id === null) return unauthenticated(`The token names no user in ${user_claim}.`);
+  if (user_id === null) return unauthenticated(`The token has no valid user in ${user_claim}.`);
   const tenantId = payload[tenant_claim] ?? null;
   const isPlatform = tenantId === null && role === 'operator';
   if (!isPlatform && !tenantIdSchema.safeParse(tenantId).success) {
-    return unauthenticated(`The token names no tenant in ${tenant_claim}.`);
+    return unauthenticated(`The token has no valid tenant in ${tenant_claim}.`);
   }
   return {
     // The same user name in two tenants is two principals, each with its own requests and rate limit.
@@ -106,7 +111,7 @@ function refusalOf(error: unknown): AuthRefusal {
     return {
       status: 503,
       code: 'UNAVAILABLE',
-      detail: 'The keys of the issuer cannot be reached. Try again.',
+      detail: 'The key set of the issuer cannot be fetched. Try again.',
     };
   }
   return unauthenticated(`The token is not valid: ${fault.message}.`);

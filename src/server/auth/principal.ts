@@ -2,10 +2,6 @@ import { ROLES, type Role } from '../../core/roles.js';
 
 export { ROLES, type Role };
 
-/** What a route requires. Each route names one action; authorize.ts maps roles to actions. */
-export const ACTIONS = ['public', 'read', 'work', 'tell', 'review', 'operate', 'administer'] as const;
-export type Action = (typeof ACTIONS)[number];
-
 /** The authenticated caller. */
 export interface Principal {
   readonly id: string;

@@ -5,7 +5,7 @@ import { unauthenticated } from './refusal.js';
 
 const PRIVATE_TOKEN_PATTERN = /^gcw_[\w-]{43}$/;
 const REFUSAL_DETAIL =
-  'This listener serves one user of this machine, and demands its token. Use gen in the workspace, or run gen up for a server that takes keys.';
+  'This listener accepts only the token of the user who started it. Run gen in the workspace, or start a server that accepts keys: gen up.';
 
 /** 256 random bits, kept only in memory: the token ends with the process. */
 export const newPrivateToken = (): string => `gcw_${randomBytes(32).toString('base64url')}`;
@@ -15,7 +15,7 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 /** Accepts one token and nothing else. Throws if the token is not one of `newPrivateToken()`, since it could be guessed. */
 export function privateTokenAuthenticator(privateToken: string) {
   if (!PRIVATE_TOKEN_PATTERN.test(privateToken))
-    throw new Error('A private token is one that newPrivateToken() made.');
+    throw new Error('Invalid private token. Create one with newPrivateToken().');
   const expected = digestOf(privateToken);
   return {
     isOpen: false,

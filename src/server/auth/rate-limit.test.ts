@@ -12,7 +12,7 @@ function begin(limits = {}) {
   return { limiter, pass: (seconds: number) => (nowMs += seconds * 1000) };
 }
 
-test('a key may ask as often as its bucket holds, then as often as time fills it', () => {
+test('allows a burst up to the size of the bucket, then requests at its refill rate', () => {
   const { limiter, pass } = begin();
   const take = () => limiter.take(ONE, 'requests');
   expect([take(), take(), take()]).toEqual([null, null, 2]);
@@ -24,24 +24,24 @@ test('a key may ask as often as its bucket holds, then as often as time fills it
   expect([take(), take(), take()]).toEqual([null, null, 2]);
 });
 
-test('renewals go on when everything else has to wait', () => {
+test('allows renewals while other requests are limited', () => {
   const { limiter } = begin();
   while (limiter.take(ONE, 'requests') === null);
   expect(limiter.take(ONE, 'renewals')).toBeNull();
 });
 
-test('one key does not wait for another', () => {
+test('limits each key independently', () => {
   const { limiter } = begin();
   while (limiter.take(ONE, 'requests') === null);
   expect(limiter.take(TWO, 'requests')).toBeNull();
 });
 
-test('whoever comes to an open server is not counted', () => {
+test('does not limit callers of an open server', () => {
   const { limiter } = begin({ requests_burst: 0 });
   expect(limiter.take(OPEN_PRINCIPAL, 'requests')).toBeNull();
 });
 
-test('however many keys come, it remembers a bounded number: the busy ones', () => {
+test('keeps a bounded number of buckets: the most recently used', () => {
   const { limiter } = begin();
   while (limiter.take(ONE, 'requests') === null);
   for (let n = 0; n < 20_000; n += 1) {

@@ -170,13 +170,14 @@ async function ask(route: Route, ids: Ids, token: string | null) {
 }
 const codeOf = ({ text }: { text: string }): string => (JSON.parse(text) as AnyJson).code;
 
-test('every route says who may ask it, and the test knows each', () => {
+test('the table of permissions covers every guarded route', () => {
   expect(GUARDED.map(({ id }) => id).sort()).toEqual(Object.keys(MAY).sort());
 });
 
+// req: TEN-006
 describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tenant', (role) => {
   test.each(OF_TENANT.map((route) => [route.id, route] as const))(
-    'learns nothing by %s: what is there and what is not are one answer, byte for byte',
+    'gets the same response from %s for existing and missing resources, byte for byte',
     async (_, route) => {
       const answers = await Promise.all([ask(route, there, keyOf[role]), ask(route, ABSENT, keyOf[role])]);
       expect(answers[0].status).toBe(404);
@@ -186,7 +187,7 @@ describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tena
 });
 
 test.each(OF_TENANT.map((route) => [route.id, route] as const))(
-  'asked of the own tenant, %s knows another’s ids no better than ids of nothing',
+  'in its own tenant, %s treats the ids of another tenant as unknown ids',
   async (_, route) => {
     // The same project in both requests, so that only the ids within it differ.
     const own = { tenant_id: 'else', project_id: 'mine' };
@@ -199,10 +200,10 @@ test.each(OF_TENANT.map((route) => [route.id, route] as const))(
   },
 );
 
-describe.each(ROLES)('a %s, of its own tenant,', (role) => {
+describe.each(ROLES)('a %s in its own tenant', (role) => {
   const ids: Ids = { ...ABSENT, tenant_id: 'else' };
   test.each(GUARDED.map((route) => [route.id, route] as const))(
-    'is let in to %s as the table says',
+    'may call %s only if the table allows it',
     async (_, route) => {
       const reply = await ask(route, ids, keyOf[role]);
       const isForbidden = reply.status === 403 && codeOf(reply) === 'FORBIDDEN';
@@ -212,13 +213,13 @@ describe.each(ROLES)('a %s, of its own tenant,', (role) => {
       expect(reply.status).not.toBe(401);
       if (isForbidden) return;
       // An allowed request got past authorization, so it must not get the reply for a hidden tenant.
-      expect(reply.text).not.toContain('nothing of yours');
+      expect(reply.text).not.toContain('not visible to your credential');
     },
   );
 });
 
 test.each(ROUTES.map((route) => [route.id, route] as const))(
-  'nobody is let in to %s unless it is public',
+  'a caller without a credential may call %s only if it is public',
   async (_, route) => {
     const reply = await ask(route, there, null);
     if (isPublic(route)) expect(reply.status).toBe(200);
@@ -226,10 +227,11 @@ test.each(ROUTES.map((route) => [route.id, route] as const))(
   },
 );
 
-test('a key must show the claim id, and its user and address are in the log', async () => {
+// req: AUD-002
+test('a caller with a key must send the claim id, and the log has its address', async () => {
   const mine = { authorization: `Bearer ${agentOfAcme}` };
   const who = { agent_id: 'beta', session_id: 's2' };
-  const granted = await served.request(
+  const granted = await served.requestOverSocket(
     'POST',
     `${PROJECT_URL}/claims`,
     { task_id: 'B-001-data', ...who },
@@ -250,7 +252,7 @@ test('a key must show the claim id, and its user and address are in the log', as
   expect(body.events[0].payload.metadata).toEqual({ client_ip: '127.0.0.1' });
 });
 
-test('an admin makes no operator, and sees none', async () => {
+test('an admin can neither create nor list keys of operators', async () => {
   const mine = { authorization: `Bearer ${keyOf.admin}` };
   const made = await served.request('POST', '/api/tenants/else/keys', { role: 'operator' }, mine);
   expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
@@ -261,7 +263,7 @@ test('an admin makes no operator, and sees none', async () => {
   expect(JSON.stringify(body)).not.toContain('secret');
 });
 
-test('an operator asks of every tenant', async () => {
+test('an operator may read every tenant', async () => {
   const mine = { authorization: `Bearer ${keyOf.operator}` };
   expect((await served.request('GET', `${TENANT_URL}/limits`, undefined, mine)).status).toBe(200);
   expect((await served.request('GET', '/api/tenants/else/limits', undefined, mine)).status).toBe(200);

@@ -30,13 +30,13 @@ function begin(...script: (number | 'all' | string)[]) {
   return { writer, write, failures, text: log.text };
 }
 
-test('writes lines in their order, also when a write takes only a part', async () => {
+test('writes lines in order, also after partial writes', async () => {
   const { writer, write, text } = begin(3, 1);
   await write('one\n', 'two\n');
   expect([text(), writer.lost_lines]).toEqual(['one\ntwo\n', 0]);
 });
 
-test('loses and counts what a full disk does not take, and starts a new line when it takes more', async () => {
+test('drops and counts lines while the disk is full, and starts a new line when writes succeed again', async () => {
   const { writer, write, text } = begin('all', 2, 'ENOSPC');
   await write('one\n', 'two\n', 'six\n');
   expect([text(), writer.lost_lines]).toEqual(['one\ntw', 2]);
@@ -44,7 +44,7 @@ test('loses and counts what a full disk does not take, and starts a new line whe
   expect([text(), writer.lost_lines]).toEqual(['one\ntw\nten\n', 2]);
 });
 
-test('reports the first failure, and the first one after it could write again', async () => {
+test('reports the first failure, and the first failure after a successful write', async () => {
   const { writer, write, failures } = begin('ENOSPC', 'EPIPE', 'all', 'EIO');
   for (const line of ['1\n', '2\n', '3\n', '4\n']) await write(line);
   expect([failures, writer.lost_lines]).toEqual([['ENOSPC', 'EIO'], 3]);
@@ -58,13 +58,13 @@ test('waits for a full pipe to be read', async () => {
   expect([log.text(), writer.lost_lines]).toEqual(['one\n', 0]);
 });
 
-test('does not wait for a full pipe when it closes', async () => {
+test('does not wait for a full pipe on close', async () => {
   const { writer, write } = begin(...Array(100).fill('EAGAIN'));
   await write('one\n', 'two\n');
   expect(writer.lost_lines).toBe(2);
 });
 
-test('does not wait for a write that never ends when it closes', async () => {
+test('does not wait on close for a write that never ends', async () => {
   const writer = new LogLineWriter(() => new Promise(() => {}), undefined, {
     ...SETTINGS,
     close_within_ms: 0,
@@ -73,7 +73,7 @@ test('does not wait for a write that never ends when it closes', async () => {
   await writer.close();
 });
 
-test('loses and counts lines beyond what may wait', async () => {
+test('drops and counts lines beyond the buffer limit', async () => {
   let release = (): void => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;

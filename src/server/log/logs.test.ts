@@ -4,7 +4,7 @@ import { ServerLogs } from './logs.js';
 
 const LINE: LogLine = { level: 'info', route: 'next' };
 
-test('a log that throws does not reach its caller, and its lines are counted as lost', () => {
+test('an error of a sink does not reach the caller, and its lines are counted as lost', () => {
   const fail = (): void => {
     throw new Error('the log is broken');
   };
@@ -14,7 +14,7 @@ test('a log that throws does not reach its caller, and its lines are counted as 
   expect(logs.lost_lines).toBe(7);
 });
 
-test('one sink for requests and errors stays one, so that an error is written once', () => {
+test('a sink that is used for requests and errors gets each error once', () => {
   const sink = (): void => {};
   const { log, errorLog } = new ServerLogs({ log: sink, errorLog: sink });
   expect(log).toBe(errorLog);

@@ -33,16 +33,16 @@ describe('over MCP', () => {
   test.each([
     ['a result', calling('submit', `{"handle":${HANDLE},"result_data":${nested(100_000)}}`)],
     ['a handle', calling('renew', `{"handle":${nested(100_000)}}`)],
-    ['a name that nobody asked for', calling('status', `{"x":${nested(100_000)}}`)],
+    ['an unknown argument', calling('status', `{"x":${nested(100_000)}}`)],
     ['parameters', `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${nested(100_000)}}`],
     ['a whole message', nested(100_000)],
-  ])('%s nested without measure is refused', async (_, body) => {
+  ])('too deeply nested JSON is refused as %s', async (_, body) => {
     const { status, text } = await post(body);
     expect(status).toBeLessThan(500);
     expect(text).toMatch(/"isError":true|"error":|"code":"INVALID_REQUEST"/);
   });
 
-  test('a batch is refused, and nothing in it happens', async () => {
+  test('a batch is refused, and none of its calls runs', async () => {
     const claim = calling('claim', '{"task_id":"A-002-x","session_id":"s"}');
     for (const body of [`[${claim}]`, `[${Array(5000).fill(claim).join()}]`, '[]']) {
       const { status, text } = await post(body);
@@ -54,17 +54,17 @@ describe('over MCP', () => {
   });
 
   test.each([
-    ['prototypes', calling('submit', `{"handle":${HANDLE},"result_data":{"__proto__":{"a":1}}}`)],
-    ['a constructor', calling('submit', `{"handle":${HANDLE},"result_data":{"constructor":1}}`)],
-    ['a tool by the name of a method', calling('constructor', '{}')],
-    ['__proto__ for a tool', calling('__proto__', '{}')],
-  ])('%s are no way in', async (_, body) => {
+    ['a prototype key', calling('submit', `{"handle":${HANDLE},"result_data":{"__proto__":{"a":1}}}`)],
+    ['a constructor key', calling('submit', `{"handle":${HANDLE},"result_data":{"constructor":1}}`)],
+    ['a tool with the name of a method', calling('constructor', '{}')],
+    ['a tool with the name __proto__', calling('__proto__', '{}')],
+  ])('%s is refused', async (_, body) => {
     const { status, text } = await post(body);
     expect(status).toBeLessThan(500);
     expect(text).toMatch(/"isError":true|"error":|"code":"INVALID_REQUEST"/);
   });
 
-  test('the log of accesses tells which task a call was about, and no more of it', async () => {
+  test('the access log has the task of a call, and nothing else of it', async () => {
     logged.length = 0;
     await post(calling('explain', '{"task_id":"A-001-x"}'));
     await post(calling('renew', `{"handle":${HANDLE}}`));

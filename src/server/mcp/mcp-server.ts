@@ -1,11 +1,12 @@
 import { McpServer } from '@modelcontextprotocol/server';
-import type { Action } from '../auth/principal.js';
-import { isMcpProblem, type McpBackend, type McpProblem } from './backend.js';
+import { type ApiProblem, isProblem } from '../../client/replies.js';
+import type { Action } from '../../core/contract/operation.js';
+import type { McpClient } from './client.js';
 import { type McpIdentity, problemToolReply, TOOLS, type ToolReply } from './tools.js';
 
-const INSTRUCTIONS = `Genesis Fleet hands out the tasks of a shared plan; each has one holder at a time.
-Loop: next, do what its briefing says, submit with the handle it gave. Keep the handle: every call about the work needs it.
-Renew when the work is long; leave notes; release what you cannot do. A refusal tells what to do in "next". If you lost a claim, stop that work.`;
+const INSTRUCTIONS = `Genesis Fleet assigns the tasks of a shared plan; each task has one holder at a time.
+Loop: call next, follow its briefing, submit with the handle it returned. Keep the handle: every call about the task needs it.
+Renew the lease of long work; leave notes; release what you cannot do. "next" in a refusal is the next step. If you lose a claim, stop that work.`;
 
 /** The tool list never changes while a server runs, so clients may cache it for a day. */
 const LISTS_TTL_MS = 24 * 3600 * 1000;
@@ -14,15 +15,15 @@ const LISTS_TTL_MS = 24 * 3600 * 1000;
 const TOOLS_VERSION = '1';
 
 export interface McpServerOptions {
-  /** Or why there is no backend: the tools are listed, and each call returns this problem. */
-  readonly backend: McpBackend | McpProblem;
+  /** Or why there is none: the tools are listed, and each call returns this problem. */
+  readonly client: McpClient | ApiProblem;
   readonly identity: McpIdentity;
   /** Tools that the caller may not use are not listed. */
   readonly isAllowed: (action: Action) => boolean;
 }
 
 /** An MCP server for one connection or request, without state between calls. */
-export function createMcpServer({ backend, identity, isAllowed }: McpServerOptions): McpServer {
+export function createMcpServer({ client, identity, isAllowed }: McpServerOptions): McpServer {
   const cacheHint = { ttlMs: LISTS_TTL_MS, cacheScope: 'private' } as const;
   const server = new McpServer(
     { name: 'genesis-fleet', version: TOOLS_VERSION },
@@ -36,7 +37,7 @@ export function createMcpServer({ backend, identity, isAllowed }: McpServerOptio
     if (!isAllowed(action)) continue;
     const annotations = { readOnlyHint: action === 'read' };
     server.registerTool(name, { description, inputSchema: input, annotations }, async (args) =>
-      toCallResult(isMcpProblem(backend) ? problemToolReply(backend) : await run(backend, args, identity)),
+      toCallResult(isProblem(client) ? problemToolReply(client) : await run(client, args, identity)),
     );
   }
   return server;

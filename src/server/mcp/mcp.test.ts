@@ -13,6 +13,7 @@ import { createApp } from '../app.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
 import { RateLimiter } from '../auth/rate-limit.js';
+import { BodyMemory } from '../body-memory.js';
 import { listen } from '../listen.js';
 import { ReadinessProbe } from '../readiness.js';
 import { ROUTES } from '../routes.js';
@@ -62,6 +63,7 @@ async function begin() {
     routes: ROUTES,
     authenticator: authenticator,
     rateLimiter: new RateLimiter(),
+    bodyMemory: new BodyMemory(),
     log: () => {},
     errorLog: () => {},
   });
@@ -80,7 +82,7 @@ async function begin() {
   return { house: harness, visit };
 }
 
-test.each(REVISIONS)('revision %s is spoken, and lists eight tools in less than 6 KB', async (revision) => {
+test.each(REVISIONS)('supports revision %s, and lists eight tools in less than 6 KB', async (revision) => {
   const { visit } = await begin();
   const client = await visit({ revision });
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
@@ -101,7 +103,7 @@ test.each(REVISIONS)('revision %s is spoken, and lists eight tools in less than 
 });
 
 test.each(REVISIONS)(
-  'an agent that remembers only the last reply does a whole plan over %s',
+  'an agent that remembers only the last reply completes a plan over %s',
   async (revision) => {
     const { house: harness, visit } = await begin();
     const heard = await forgetfulAgent(await visit({ revision }));
@@ -118,14 +120,14 @@ test.each(REVISIONS)(
   },
 );
 
-test('a refusal is an answer with its code and the next step; a broken call is an error', async () => {
+test('a refusal is a result with its code and the next step, and a malformed call is an error', async () => {
   const { visit } = await begin();
   const client = await visit();
   await callTool(client, 'claim', { task_id: A, session_id: 's1', agent_id: 'alpha' });
   expect(await callTool(client, 'claim', { task_id: A, session_id: 's2' })).toEqual({
     success: false,
     reason: 'DENIED_ACTIVE_CLAIM',
-    next: expect.stringContaining('Take other work'),
+    next: expect.stringContaining('Claim another task'),
     expires_at: expect.any(String),
     current_holder: 'alpha',
     agent_id: 's2',
@@ -142,6 +144,7 @@ test('a refusal is an answer with its code and the next step; a broken call is a
     reason: 'SESSION_MISMATCH',
   });
   expect(await callTool(client, 'explain', { task_id: 'no such thing' })).toMatchObject({ is_error: true });
+  expect(await callTool(client, 'next', { wait_seconds: 1e9 })).toMatchObject({ is_error: true });
 });
 
 const F = 'REQ-F-AUTH-001';
@@ -155,7 +158,7 @@ const EDGE_FILES = {
 };
 
 test.each(REVISIONS)(
-  'an edge is claimed, its checks reported, and a human asked, over %s',
+  'claims an edge, reports its checks and escalates it to a human over %s',
   async (revision) => {
     const { house: harness, visit } = await begin();
     await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
@@ -174,7 +177,7 @@ test.each(REVISIONS)(
     });
     expect(await callTool(client, 'submit', { handle, result_data: 'text' })).toMatchObject({
       reason: 'NOT_CONVERGED',
-      failing: [{ name: 'reads_well', says: 'Nobody reported it.' }],
+      failing: [{ name: 'reads_well', says: 'It was not reported.' }],
     });
     const evaluators = [{ name: 'reads_well', result: 'pass' }];
     const submitted = { handle, result_data: 'text', evaluators, iteration: 3 };
@@ -188,7 +191,7 @@ test.each(REVISIONS)(
   },
 );
 
-test('an edge has an id like a task, and one of the two is named', async () => {
+test('claims an edge by its id or its fields, and refuses both or neither', async () => {
   const { house: harness, visit } = await begin();
   await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
   const client = await visit();
@@ -217,7 +220,7 @@ test('a call with a handle renews the claim', async () => {
   expect(submitted).not.toMatchObject({ late: true });
 });
 
-test('a refused result leaves time to mend it', async () => {
+test('a refused submission renews the lease too', async () => {
   const { house: harness, visit } = await begin();
   await harness.coordinator.settings.putLimits('acme', { max_result_size_bytes: 10 });
   const client = await visit();
@@ -229,7 +232,7 @@ test('a refused result leaves time to mend it', async () => {
   expect(await callTool(client, 'renew', { handle })).toMatchObject({ reason: 'RENEWED', handle });
 });
 
-test('work that failed is given back with what happened', async () => {
+test('releases failed work with its error message', async () => {
   const { house: harness, visit } = await begin();
   const client = await visit();
   const { handle } = await callTool(client, 'next');
@@ -241,7 +244,7 @@ test('work that failed is given back with what happened', async () => {
   expect(events[0]?.payload).toMatchObject({ message: 'no compiler' });
 });
 
-test('the project comes from the path, from a header, or is the only one', async () => {
+test('the project comes from the path or a header, or is the only one of the tenant', async () => {
   const { house: harness, visit } = await begin();
   const tenant = { 'x-genesis-tenant': 'acme' };
   expect(await callTool(await visit({ path: '/mcp', headers: tenant }), 'status')).toMatchObject({
@@ -254,13 +257,13 @@ test('the project comes from the path, from a header, or is the only one', async
   expect(await callTool(named, 'status')).toMatchObject({ project_id: 'other' });
 });
 
-test('agent and session come from the headers where the call names none', async () => {
+test('agent and session come from the headers if the call names none', async () => {
   const { visit } = await begin();
   const client = await visit({ headers: { 'x-genesis-agent': 'alpha', 'x-genesis-session': 's1' } });
   expect(await callTool(client, 'next')).toMatchObject({ agent_id: 'alpha', handle: { session_id: 's1' } });
 });
 
-test('a key sees its own tenant alone, and the tools that its role may use', async () => {
+test('a key sees only its own tenant, and only the tools that its role may use', async () => {
   const { visit } = await begin();
   await expect(visit({ token: 'globex:agent', revision: '2025-11-25' })).rejects.toThrow('NOT_FOUND');
   const viewer = await visit({ token: 'acme:viewer' });
@@ -276,7 +279,7 @@ test('a key sees its own tenant alone, and the tools that its role may use', asy
   expect(await callTool(agent, 'next')).toMatchObject({ reason: 'GRANTED' });
 });
 
-test('an open server answers no page of another origin', async () => {
+test('an open server refuses requests from pages of another origin', async () => {
   const { visit } = await begin();
   await expect(
     visit({ headers: { origin: 'https://evil.example' }, revision: '2025-11-25' }),

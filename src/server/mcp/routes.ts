@@ -1,11 +1,10 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import { ApiClient } from '../../client/api-client.js';
+import type { ApiProblem } from '../../client/replies.js';
 import { authorize } from '../auth/authorize.js';
 import { type HttpResponse, textResponse } from '../response.js';
-import { defineRoute, type RequestContext, type Route } from '../route.js';
+import type { Handlers, RequestContext } from '../route.js';
 import { whileAuthorized } from '../while-authorized.js';
-import type { McpBackend, McpProblem } from './backend.js';
-import { CoordinatorBackend } from './coordinator-backend.js';
 import { createMcpServer, type McpServerOptions } from './mcp-server.js';
 
 /**
@@ -20,7 +19,7 @@ const handler = createMcpHandler(
 );
 
 /** The subject of a tool call for the access log, by its names or from the handle. */
-function loggedSubject(body: unknown): unknown {
+export function loggedToolSubject(body: unknown): unknown {
   const toolArguments = fieldOf(fieldOf(body, 'params'), 'arguments');
   const task_id = fieldOf(fieldOf(toolArguments, 'handle'), 'task_id') ?? fieldOf(toolArguments, 'task_id');
   return { task_id, feature_id: fieldOf(toolArguments, 'feature_id'), edge: fieldOf(toolArguments, 'edge') };
@@ -29,30 +28,10 @@ function loggedSubject(body: unknown): unknown {
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-const commonRoute = {
-  method: 'POST',
-  action: 'read',
-  body: { kind: 'json', schema: z.unknown() },
-  reply: { content_type: 'application/json' },
-  about: loggedSubject,
-  run: (request: RequestContext) => whileAuthorized(request, (ended) => handleMcpMessage(request, ended)),
-} as const;
+const handleMcp = (request: RequestContext): Promise<HttpResponse> =>
+  whileAuthorized(request, (ended) => handleMcpMessage(request, ended));
 
-export const mcpRoutes: readonly Route[] = [
-  defineRoute({
-    ...commonRoute,
-    id: 'mcp',
-    path: '/mcp',
-    tenant: 'own',
-    summary: 'The Model Context Protocol',
-  }),
-  defineRoute({
-    ...commonRoute,
-    id: 'mcp_project',
-    path: '/mcp/{tenant_id}/{project_id}',
-    summary: 'The same, for clients that can be given an address and nothing else',
-  }),
-];
+export const mcpHandlers = { mcp: handleMcp, mcp_project: handleMcp } satisfies Partial<Handlers>;
 
 /** The protocol has had no batches since 2025-06-18, and one would evade the rate limit with thousands of calls. */
 const BATCH_REJECTED: HttpResponse = {
@@ -60,7 +39,7 @@ const BATCH_REJECTED: HttpResponse = {
     JSON.stringify({
       jsonrpc: '2.0',
       id: null,
-      error: { code: -32600, message: 'A batch is not taken: send one message.' },
+      error: { code: -32600, message: 'Batches are not supported: send one message.' },
     }),
     'application/json',
   ),
@@ -69,19 +48,17 @@ const BATCH_REJECTED: HttpResponse = {
 };
 
 async function handleMcpMessage(request: RequestContext, clientSignal: AbortSignal): Promise<HttpResponse> {
-  const { principal, tenant_id, incoming, body } = request;
+  const { principal, tenant_id, body } = request;
   if (Array.isArray(body)) return BATCH_REJECTED;
   const serverOptions: McpServerOptions = {
-    backend: await backendFor(request, clientSignal),
+    client: await clientFor(request),
     identity: {
       agent_id: headerOf(request, 'x-genesis-agent'),
       session_id: headerOf(request, 'x-genesis-session'),
     },
     isAllowed: (action) => authorize(principal, action, tenant_id) === 'allowed',
   };
-  const headers = Object.entries(incoming.headers).flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name, value] as [string, string]] : [],
-  );
+  const { headers } = request.request;
   const webRequest = new Request('http://localhost/mcp', { method: 'POST', headers, signal: clientSignal });
   const authInfo = { token: '', clientId: principal.id, scopes: [], extra: { visit: serverOptions } };
   const response = await handler.fetch(webRequest, { authInfo, parsedBody: body });
@@ -91,27 +68,26 @@ async function handleMcpMessage(request: RequestContext, clientSignal: AbortSign
 }
 
 /** The project of the path, of the header, or the tenant's only one. */
-async function backendFor(
-  request: RequestContext,
-  clientSignal: AbortSignal,
-): Promise<McpBackend | McpProblem> {
-  const { tenant_id, params, context, caller } = request;
-  const { coordinator } = context;
-  const project_id =
+async function clientFor(request: RequestContext): Promise<ApiClient | ApiProblem> {
+  const { tenant_id, params, context, fetch } = request;
+  const project =
     params.project_id ??
     headerOf(request, 'x-genesis-project') ??
-    onlyOne(await coordinator.queries.projectsOf(tenant_id));
-  if (project_id !== undefined) {
-    return new CoordinatorBackend(coordinator, { tenant_id, project_id }, caller, clientSignal);
+    onlyOne(await context.coordinator.queries.projectsOf(tenant_id));
+  if (project !== undefined) {
+    return new ApiClient({ fetch, url: APP_URL, tenant: tenant_id, project, retry: ONE_TRY });
   }
   const detail =
-    'Which project? Use the address /mcp/{tenant_id}/{project_id}, or send the header X-Genesis-Project.';
-  return { problem: 'INVALID_REQUEST', detail };
+    'No project is given. Use the URL /mcp/{tenant_id}/{project_id}, or send the header X-Genesis-Project.';
+  return { code: 'INVALID_REQUEST', detail, status: 400 };
 }
+
+/** Not resolved: the app in this process answers. */
+const APP_URL = 'http://localhost';
+/** The client of the outer call decides whether to retry. */
+const ONE_TRY = { tries: 1 };
 
 const onlyOne = (names: readonly string[]): string | undefined => (names.length === 1 ? names[0] : undefined);
 
-function headerOf({ incoming }: RequestContext, name: string): string | undefined {
-  const value = incoming.headers[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
+const headerOf = ({ request }: RequestContext, name: string): string | undefined =>
+  request.headers.get(name) || undefined;

@@ -1,13 +1,14 @@
-import type { Explanation } from '../../coordinator/queries/explain.js';
+import type { ApiProblem } from '../../client/replies.js';
 import type {
   ClaimResult,
+  NoteResult,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../coordinator/wire/index.js';
-import type { EffectiveCheck } from '../../core/methodology/definition/checklist.js';
-import type { ProjectStatus } from '../../core/views/index.js';
-import type { Claimant, McpHandle, McpProblem } from './backend.js';
+} from '../../core/contract/claims.js';
+import type { ProjectStatus } from '../../core/contract/overview.js';
+import type { EffectiveCheck, Explanation } from '../../core/contract/tasks.js';
+import type { McpHandle } from './client.js';
 
 /**
  * What a tool returns to the model: small but sufficient, because it may remember only the last reply. Each names the
@@ -15,18 +16,23 @@ import type { Claimant, McpHandle, McpProblem } from './backend.js';
  */
 export type ToolContent = Record<string, unknown>;
 
+export interface Claimant {
+  readonly agent_id: string;
+  readonly session_id: string;
+}
+
 const LIST_ITEMS_MAX = 5;
 const TRACKS_MAX = 20;
 const FAULTS_MAX = 5;
 
 const NEXT_STEP = {
   GRANTED:
-    'Do the work and call submit with this handle. Call renew before expires_at if it takes longer; note what whoever comes after you should know.',
-  CHECKED: 'Submit reports each of the checks under evaluators; those of type human are settled by a review.',
-  RENEWED: 'Go on with the work, then call submit with this handle.',
-  NOTED: 'Go on with the work, then call submit with this handle.',
+    'Do the work and call submit with this handle. Call renew before expires_at if it takes longer; add a note for the next agent.',
+  CHECKED: 'Submit with the result of each check under evaluators; a review decides checks of type human.',
+  RENEWED: 'Continue the work, then call submit with this handle.',
+  NOTED: 'Continue the work, then call submit with this handle.',
   ACCEPTED: 'Done. Call next with this session_id for more work.',
-  RELEASED: 'It is free for others. Call next with this session_id for other work.',
+  RELEASED: 'Released. Call next with this session_id for other work.',
 } as const;
 
 export function renderClaim(
@@ -34,10 +40,11 @@ export function renderClaim(
   { agent_id, session_id }: Claimant,
   checks: readonly EffectiveCheck[] = [],
 ): ToolContent {
-  const { success, reason, claim, current_holder, briefing, ...rest } = result;
-  if (!success || claim === null) {
+  if (!result.success) {
+    const { success, reason, current_holder, ...rest } = result;
     return omitEmpty({ success, reason, ...rest, current_holder, agent_id, session_id });
   }
+  const { success, reason, claim, briefing, warnings } = result;
   const handle = {
     task_id: claim.task_id,
     generation: claim.generation,
@@ -53,7 +60,7 @@ export function renderClaim(
     agent_id: claim.agent_id,
     expires_at,
     briefing: briefing === undefined ? undefined : omitEmpty(brief),
-    warnings: result.warnings,
+    warnings,
     checks: checks.filter(({ required }) => required).map(renderCheck),
     next: checks.length === 0 ? NEXT_STEP.GRANTED : `${NEXT_STEP.GRANTED} ${NEXT_STEP.CHECKED}`,
   });
@@ -86,7 +93,7 @@ export function renderRelease(result: ReleaseResult, { task_id, session_id }: Mc
   });
 }
 
-export function renderNote(result: ReleaseResult, handle: McpHandle): ToolContent {
+export function renderNote(result: NoteResult, handle: McpHandle): ToolContent {
   return result.success
     ? omitEmpty({ ...result, handle, next: NEXT_STEP.NOTED })
     : omitEmpty({ ...result, session_id: handle.session_id });
@@ -113,8 +120,8 @@ export function renderStatus(status: ProjectStatus): ToolContent {
 
 export const renderExplanation = (explanation: Explanation): ToolContent => omitEmpty({ ...explanation });
 
-export const renderProblem = ({ problem, detail, faults }: McpProblem): ToolContent =>
-  omitEmpty({ success: false, code: problem, next: detail, faults: faults?.slice(0, FAULTS_MAX) });
+export const renderProblem = ({ code, detail, faults }: ApiProblem): ToolContent =>
+  omitEmpty({ success: false, code, next: detail, faults: faults?.slice(0, FAULTS_MAX) });
 
 /** Omits empty fields, since every byte takes space in a model's context. */
 function omitEmpty(fields: Record<string, unknown>): ToolContent {

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { ClaimResult } from '../../coordinator/wire/index.js';
-import type { EffectiveCheck } from '../../core/methodology/definition/checklist.js';
-import { CHECK_RESULTS, withResultCounts } from '../../core/methodology/definition/convergence.js';
+import { type ApiProblem, type ClaimReply, isProblem } from '../../client/replies.js';
+import { releaseBody } from '../../core/contract/claims.js';
+import type { Action } from '../../core/contract/operation.js';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import { CHECK_RESULTS } from '../../core/contract/values.js';
+import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { subjectKindOf } from '../../core/subject.js';
-import type { Action } from '../auth/principal.js';
-import { type Claimant, isMcpProblem, type McpBackend, type McpProblem } from './backend.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { handleSchema, type McpClient, withExpectedGeneration } from './client.js';
 import {
+  type Claimant,
   renderClaim,
   renderExplanation,
   renderNote,
@@ -35,16 +39,14 @@ export interface McpTool {
   readonly description: string;
   readonly input: z.ZodType;
   readonly action: Action;
-  readonly run: (fleet: McpBackend, args: unknown, identity: McpIdentity) => Promise<ToolReply>;
+  readonly run: (client: McpClient, args: unknown, identity: McpIdentity) => Promise<ToolReply>;
 }
 
 /**
  * The schemas contain only what a model needs for a call, because they stay in its context. The coordinator validates
  * the values, as for every other interface.
  */
-const handleSchema = z
-  .strictObject({ task_id: z.string(), generation: z.number(), claim_id: z.string(), session_id: z.string() })
-  .describe('As the grant gave it');
+const handle = handleSchema.describe('As returned by the grant');
 const optionalSeconds = z.number().optional();
 /** Names all types, because some clients mistrust a schema without a type. */
 const anyJson = z.unknown().meta({
@@ -54,33 +56,33 @@ const anyJson = z.unknown().meta({
 const evaluators = z
   .array(z.strictObject({ name: z.string(), type: z.string().optional(), result: z.enum(CHECK_RESULTS) }))
   .optional()
-  .describe('How the checks of an edge came out');
+  .describe('Results of the checks of an edge');
 const claimantFields = {
   agent_id: z.string().optional(),
-  session_id: z.string().optional().describe('Of your last reply'),
+  session_id: z.string().optional().describe('From your last reply'),
 };
 
 export const TOOLS: readonly McpTool[] = [
   defineTool(
     'next',
-    'Take the best ready work of the project. Returns its briefing and the handle that every later call about it needs.',
+    'Claim the best ready task of the project. Returns its briefing and the handle that every later call about it needs.',
     'work',
     z.strictObject({
       track: z.string().optional(),
-      wait_seconds: z.number().optional().describe('0-30, until something is ready'),
+      wait_seconds: z.number().optional().describe('0-30: how long to wait for ready work'),
       lease_duration_seconds: optionalSeconds,
       ...claimantFields,
     }),
-    async (backend, { agent_id, session_id, ...request }, identity) => {
+    async (client, { agent_id, session_id, ...request }, identity) => {
       const claimant = claimantOf({ agent_id, session_id }, identity);
-      return toToolReply(await backend.next({ ...request, ...claimant }), (result) =>
+      return toToolReply(await client.next(withoutUndefined({ ...request, ...claimant })), (result) =>
         renderClaim(result, claimant),
       );
     },
   ),
   defineTool(
     'claim',
-    'Take one task by its id, or an edge of a feature: as task_id FEATURE#EDGE, or by feature_id and edge.',
+    'Claim one task by its id, or an edge of a feature: as task_id FEATURE#EDGE, or by feature_id and edge.',
     'work',
     z.strictObject({
       task_id: z.string().optional(),
@@ -90,76 +92,81 @@ export const TOOLS: readonly McpTool[] = [
       lease_duration_seconds: optionalSeconds,
       ...claimantFields,
     }),
-    async (backend, { agent_id, session_id, lease_duration_seconds, agent_role, ...selector }, identity) => {
-      const claimant = {
-        ...claimantOf({ agent_id, session_id }, identity),
-        lease_duration_seconds,
-        agent_role,
-      };
-      const reply = await backend.claim(selector, claimant);
-      const checks = await requiredChecks(backend, reply);
+    async (client, { agent_id, session_id, ...request }, identity) => {
+      const claimant = claimantOf({ agent_id, session_id }, identity);
+      const reply = await client.claimTask({ ...request, ...claimant });
+      const checks = await requiredChecks(client, reply);
       return toToolReply(reply, (result) => renderClaim(result, claimant, checks));
     },
   ),
   defineTool(
     'renew',
-    'Keep work you hold: its lease starts again. A refusal means that you lost it: stop.',
+    'Renew the lease of work you hold. A refusal means that you lost it: stop.',
     'work',
-    z.strictObject({ handle: handleSchema, lease_duration_seconds: optionalSeconds }),
-    async (backend, { handle, lease_duration_seconds }) =>
-      toToolReply(await backend.renew(handle, lease_duration_seconds), (result) =>
-        renderRenewal(result, handle),
+    z.strictObject({ handle, lease_duration_seconds: optionalSeconds }),
+    async (client, { handle, lease_duration_seconds }) =>
+      toToolReply(
+        await client.renewLease({ ...withExpectedGeneration(handle), lease_duration_seconds }),
+        (result) => renderRenewal(result, handle),
       ),
   ),
   defineTool(
     'submit',
-    'Hand in the result of work you hold; of an edge, with how its checks came out. A refused result is kept where its reply says parked.',
+    'Submit the result of work you hold; for an edge, with the results of its checks. A refused result is kept if the reply contains parked.',
     'work',
     z.strictObject({
-      handle: handleSchema,
+      handle,
       result_data: anyJson,
       evaluators,
       iteration: z.number().optional(),
     }),
-    async (backend, { handle, evaluators, ...submission }) => {
+    async (client, { handle, evaluators, ...submission }) => {
       const evaluatorFields = evaluators === undefined ? {} : { evaluators: withResultCounts(evaluators) };
-      const reply = await backend.submit(handle, { ...submission, ...evaluatorFields });
+      // A result refused for its form or size leaves the claim: there is a lease's time for a correction.
+      await client.renewLease(withExpectedGeneration(handle));
+      const reply = await client.submitResult({ ...handle, ...submission, ...evaluatorFields });
       return toToolReply(reply, (result) => renderSubmission(result, handle));
     },
   ),
   defineTool(
     'release',
-    'Give work back unfinished: VOLUNTARY, or ERROR with a message when it failed.',
+    'Release unfinished work: VOLUNTARY, or ERROR with a message if it failed.',
     'work',
     z.strictObject({
-      handle: handleSchema,
-      reason: z.enum(['VOLUNTARY', 'ERROR']).optional(),
+      handle,
+      reason: releaseBody.shape.reason.unwrap().optional(),
       message: z.string().optional(),
     }),
-    async (backend, { handle, ...request }) =>
-      toToolReply(await backend.release(handle, request), (result) => renderRelease(result, handle)),
+    async (client, { handle, ...request }) =>
+      toToolReply(
+        await client.releaseClaim(withoutUndefined({ ...withExpectedGeneration(handle), ...request })),
+        (result) => renderRelease(result, handle),
+      ),
   ),
   defineTool(
     'note',
-    'Leave a note on work you hold for whoever takes it after you (at most 4 KiB).',
+    'Leave a note on work you hold for its next holder (at most 4 KiB).',
     'work',
-    z.strictObject({ handle: handleSchema, text: z.string() }),
-    async (backend, { handle, text }) =>
-      toToolReply(await backend.note(handle, text), (result) => renderNote(result, handle)),
+    z.strictObject({ handle, text: z.string() }),
+    async (client, { handle, text }) => {
+      // Nothing outlives a call, so no timer renews the claim: its holder's calls do.
+      await client.renewLease(withExpectedGeneration(handle));
+      return toToolReply(await client.note({ ...handle, text }), (result) => renderNote(result, handle));
+    },
   ),
   defineTool(
     'status',
-    'How the project stands: progress, who holds what, what waits for a human.',
+    'Get the project status: progress, claims, and what waits for a human.',
     'read',
     z.strictObject({}),
-    async (backend) => toToolReply(await backend.status(), renderStatus),
+    async (client) => toToolReply(await client.status(), renderStatus),
   ),
   defineTool(
     'explain',
-    'Why a task can or cannot be claimed now, and what to do about it.',
+    'Explain why a task can or cannot be claimed now, and what to do next.',
     'read',
     z.strictObject({ task_id: z.string() }),
-    async (backend, { task_id }) => toToolReply(await backend.explain(task_id), renderExplanation),
+    async (client, { task_id }) => toToolReply(await client.explain(task_id), renderExplanation),
   ),
 ];
 
@@ -168,7 +175,7 @@ function defineTool<Input extends z.ZodType>(
   description: string,
   action: Action,
   input: Input,
-  run: (backend: McpBackend, args: z.infer<Input>, identity: McpIdentity) => Promise<ToolReply>,
+  run: (client: McpClient, args: z.infer<Input>, identity: McpIdentity) => Promise<ToolReply>,
 ): McpTool {
   // `input` has validated the arguments before `run` gets them.
   return { name, description, action, input, run: run as McpTool['run'] };
@@ -176,19 +183,19 @@ function defineTool<Input extends z.ZodType>(
 
 /** The checks that a granted edge requires. If they cannot be read, nothing is lost: a submission reports what is missing. */
 async function requiredChecks(
-  backend: McpBackend,
-  reply: ClaimResult | McpProblem,
+  client: McpClient,
+  reply: ClaimReply | ApiProblem,
 ): Promise<readonly EffectiveCheck[]> {
-  if (isMcpProblem(reply) || reply.claim === null || subjectKindOf(reply.claim.task_id) !== 'edge') return [];
-  const state = await backend.task(reply.claim.task_id);
-  return isMcpProblem(state) ? [] : (state.checks ?? []);
+  if (isProblem(reply) || reply.claim === null || subjectKindOf(reply.claim.task_id) !== 'edge') return [];
+  const state = await client.task(reply.claim.task_id);
+  return isProblem(state) ? [] : (state.checks ?? []);
 }
 
-function toToolReply<T extends object>(reply: T | McpProblem, render: (result: T) => ToolContent): ToolReply {
-  return isMcpProblem(reply) ? problemToolReply(reply) : { content: render(reply), is_error: false };
+function toToolReply<T extends object>(reply: T | ApiProblem, render: (result: T) => ToolContent): ToolReply {
+  return isProblem(reply) ? problemToolReply(reply) : { content: render(reply), is_error: false };
 }
 
-export const problemToolReply = (problem: McpProblem): ToolReply => ({
+export const problemToolReply = (problem: ApiProblem): ToolReply => ({
   content: renderProblem(problem),
   is_error: true,
 });

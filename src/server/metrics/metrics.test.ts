@@ -37,7 +37,8 @@ async function begin() {
   };
 }
 
-test('counts every answer, also the refusals that the log keeps once', async () => {
+// req: MET-001, MET-002, MET-003, MET-005, MET-010
+test('counts every reply, including the refusals that the log keeps only once', async () => {
   const { metrics, alpha, beta } = await begin();
   await alpha.claims(A);
   await beta.claims(A);
@@ -58,7 +59,8 @@ test('counts every answer, also the refusals that the log keeps once', async () 
   expect(reply.get(`coditect_generation_increments_total{${OWN}}`)).toBe('1');
 });
 
-test('shows how work stands: what is live, what is left, what is done', async () => {
+// req: MET-006
+test('reports live claims, pending tasks and completed tasks', async () => {
   const { metrics, house: harness, alpha } = await begin();
   await alpha.claims(A, { lease_duration_seconds: 5 });
   let reply = await samples(metrics);
@@ -75,7 +77,8 @@ test('shows how work stands: what is live, what is left, what is done', async ()
   expect(reply.get('coditect_feed_listeners')).toBe('2');
 });
 
-test('measures claims, tasks from their first grant, and the generations they took', async () => {
+// req: MET-004, MET-007, MET-008, MET-009
+test('measures claims, tasks from their first grant, and the generations per task', async () => {
   const { metrics, house: harness, alpha, beta } = await begin();
   await alpha.claims(A, { lease_duration_seconds: 5 });
   harness.advance(20);
@@ -95,7 +98,7 @@ test('measures claims, tasks from their first grant, and the generations they to
   expect(Number(reply.get('coditect_batch_units_count'))).toBeGreaterThan(0);
 });
 
-test('has labels of their own for a hundred projects, and one for all others', async () => {
+test('labels a hundred projects individually, and all others together', async () => {
   const metrics = new Metrics('x_');
   for (let number = 0; number < 150; number += 1) {
     metrics.answered({ tenant_id: 't', project_id: `p${number}` }, 'claim', { reason: 'GRANTED' });

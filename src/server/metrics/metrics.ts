@@ -44,12 +44,12 @@ export class Metrics implements Observer {
   constructor(private readonly prefix = DEFAULT_PREFIX) {
     this.commitSeconds = this.histogram(
       'store_commit_seconds',
-      'What one commit of a batch took.',
+      'Duration of a batch commit.',
       [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     );
     this.batchTransactions = this.histogram(
       'batch_units',
-      'Commands committed together.',
+      'Number of commands per commit.',
       [1, 4, 16, 64, 256, 1024],
     );
     this.projectCounters = this.createProjectCounters();
@@ -60,7 +60,7 @@ export class Metrics implements Observer {
     this.registerConnectionMetrics();
     this.registerCounter(
       'log_lines_lost_total',
-      'Lines of the access log and of the error log that could not be written.',
+      'Lines of the access log and the error log that could not be written.',
       [],
       (set) => set({}, this.gaugeSources?.lostLogLines() ?? 0),
     );
@@ -97,7 +97,7 @@ export class Metrics implements Observer {
     this.registerGauge('open_connections', 'Open connections.', (gauges) => gauges.connections());
     this.registerCounter(
       'connections_dropped_total',
-      'Connections closed without an answer, by why.',
+      'Connections closed without a response, by reason.',
       ['reason'],
       (set) => {
         for (const [reason, count] of this.droppedConnections) set({ reason }, count);
@@ -108,19 +108,19 @@ export class Metrics implements Observer {
   private createProjectCounters(): BoundedLabelSet<ProjectCounters> {
     const claim = this.histogram(
       'claim_duration_seconds',
-      'From a grant to its end, by result, release or expiry.',
+      'Time from the grant of a claim to its end by result, release or expiry.',
       [1, 5, 15, 60, 300, 900, 3600],
       PROJECT_LABELS,
     );
     const completion = this.histogram(
       'task_completion_time_seconds',
-      'From the first grant of a task to its accepted result.',
+      'Time from the first grant of a task to its accepted result.',
       [10, 60, 300, 900, 3600, 7200],
       PROJECT_LABELS,
     );
     const generations = this.histogram(
       'generations_per_task',
-      'Generations that a task had taken when it was complete.',
+      'Generations of a task at its completion.',
       [1, 2, 3, 5, 10, 20, 50],
       PROJECT_LABELS,
     );
@@ -143,19 +143,19 @@ export class Metrics implements Observer {
       this.forEachProject((counters, set) => set({ ...counters.labels }, of(counters)));
     this.registerCounter(
       'claims_total',
-      'Claims by what was answered.',
+      'Claim requests by result.',
       RESULT_LABELS,
       byResult((t) => t.claims),
     );
     this.registerCounter(
       'results_total',
-      'Results by what was answered.',
+      'Submitted results by outcome.',
       RESULT_LABELS,
       byResult((t) => t.results),
     );
     this.registerCounter(
       'lease_renewals_total',
-      'Renewals by what was answered.',
+      'Lease renewals by result.',
       RESULT_LABELS,
       byResult((t) => [
         ['renewed', t.renewed],
@@ -164,34 +164,34 @@ export class Metrics implements Observer {
     );
     this.registerCounter(
       'lease_expirations_total',
-      'Leases that ran out.',
+      'Expired leases.',
       PROJECT_LABELS,
       total((t) => t.expirations),
     );
     this.registerCounter(
       'generation_increments_total',
-      'Grants: each adds 1 to a generation.',
+      'Granted claims: each increments a generation.',
       PROJECT_LABELS,
       total((t) => t.generations),
     );
   }
 
   private registerTaskGauges(): void {
-    this.registerProjectGauge('active_claims', 'Claims that are live.', ({ active_claims }) => active_claims);
+    this.registerProjectGauge('active_claims', 'Live claims.', ({ active_claims }) => active_claims);
     this.registerProjectGauge(
       'pending_tasks',
-      'Tasks and subtasks not complete.',
+      'Tasks and subtasks that are not completed.',
       ({ pending_tasks }) => pending_tasks,
     );
     this.registerProjectGauge(
       'completed_tasks',
-      'Tasks and subtasks complete.',
+      'Completed tasks and subtasks.',
       ({ completed_tasks }) => completed_tasks,
     );
   }
 
   private registerFeedGauges(): void {
-    this.registerGauge('feed_lag_events', 'Events the slowest listener is behind.', (gauges) =>
+    this.registerGauge('feed_lag_events', 'Events not yet sent to the slowest listener.', (gauges) =>
       gauges.feedLag(),
     );
     this.registerGauge('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
@@ -201,7 +201,7 @@ export class Metrics implements Observer {
     const labels = new BoundedLabelSet(PROJECTS_LABELLED_MAX, (own) => own);
     const gauge: Gauge = new Gauge({
       name: `${this.prefix}log_damaged`,
-      help: 'Places where a log is not what was written, found so far.',
+      help: 'Damaged logs found so far.',
       labelNames: [...PROJECT_LABELS],
       registers: [this.registry],
       collect: () => {

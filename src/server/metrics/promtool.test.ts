@@ -8,7 +8,8 @@ import { PROJECT_URL, TestServer } from '../testing/test-server.js';
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 const promtool = (args: string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8' });
-const MISSING = findProgram('promtool') === null ? 'it is not installed (npm run engines:install)' : null;
+const MISSING =
+  findProgram('promtool') === null ? 'promtool is not installed (npm run engines:install)' : null;
 
 /** A server with activity: grants, refusals, renewals, an expiry, accepted and refused results, and a stream. */
 async function served(): Promise<TestServer> {
@@ -36,7 +37,7 @@ async function served(): Promise<TestServer> {
 }
 
 await onProgram('promtool', MISSING, () => {
-  test('promtool finds nothing to complain about', async () => {
+  test('promtool reports no problems', async () => {
     const { body: text } = await (await served()).get('/metrics');
     const own = 'tenant="acme",project="shop"';
     for (const sample of [

@@ -13,7 +13,7 @@ import { PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
 const BROWSER = findProgram('chromium', 'chromium-browser', 'google-chrome');
 const MISSING = BROWSER === null ? 'chromium is not installed (npm run engines:install)' : null;
 
-if (process.platform !== 'linux') skipGroup('a browser', 'it is looked for on Linux only');
+if (process.platform !== 'linux') skipGroup('a browser', 'browser tests run on Linux only');
 else await onProgram('a browser', MISSING, () => void describe('in a browser the page', describePage));
 
 /** The page's DOM after three seconds of virtual browser time. */
@@ -23,6 +23,14 @@ async function seen(url: string): Promise<string> {
   const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`];
   const args = [...flags, '--virtual-time-budget=3000', '--dump-dom', url];
   return (await promisify(execFile)(BROWSER as string, args)).stdout;
+}
+
+/** The page once an element has text: virtual time does not wait for events of a stream. */
+async function seenWith(url: string, id: string): Promise<string> {
+  for (;;) {
+    const page = await seen(url);
+    if (part(page, id)) return page;
+  }
 }
 
 /** The text of an element; null if it is hidden. */
@@ -38,7 +46,7 @@ function part(page: string, id: string): string | null {
 }
 
 function describePage(): void {
-  test('says what to do where there is nothing, and of which project', async () => {
+  test('shows how to import a plan when the project has none', async () => {
     const served = await TestServer.forTest();
     const page = await seen(served.url);
     expect(part(page, 'link')).toBe('live');
@@ -47,7 +55,7 @@ function describePage(): void {
     expect(part(await seen(`${served.url}/?project=shop`), 'nothing')).toBe('shop has no plan yet');
   });
 
-  test('shows how the work stands, who is at it, and the last events of a long log', async () => {
+  test('shows progress, agents and the latest events of a long log', async () => {
     const served = await TestServer.forTest();
     const tasks = Array.from({ length: 60 }, (_, at) => ({
       id: `A-${String(at + 1).padStart(3, '0')}-x`,
@@ -62,24 +70,26 @@ function describePage(): void {
       await served.request('POST', `${PROJECT_URL}/results`, result);
     }
     await served.request('POST', `${PROJECT_URL}/claims`, { task_id: 'A-060-x', ...who });
-    const page = await seen(`${served.url}/?tenant=acme&project=shop`);
+    const page = await seenWith(`${served.url}/?tenant=acme&project=shop`, 'events');
     expect(part(page, 'link')).toBe('live');
-    expect(part(page, 'total')).toBe('55 of 60 done · 1 at work · 4 ready');
+    expect(part(page, 'total')).toBe('55 of 60 done · 1 in progress · 4 ready');
     expect(part(page, 'agents')).toMatch(/ada A-060-x 55 0/);
-    expect(part(page, 'events')).toMatch(/^Time What Task Agent Generation \S+ claim acquired A-060-x ada 1/);
+    expect(part(page, 'events')).toMatch(
+      /^Time Event Task Agent Generation \S+ claim acquired A-060-x ada 1/,
+    );
     expect(part(page, 'events')?.match(/result submitted/g)?.length).toBeGreaterThan(40);
     expect(part(page, 'needed')).toBeNull();
   });
 
-  test('asks for a key where one is needed', async () => {
+  test('asks for a key when the server requires one', async () => {
     const served = await TestServer.forTest();
     await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
     const page = await seen(`${served.url}/?tenant=acme&project=shop`);
-    expect(part(page, 'link')).toBe('a key is needed');
-    expect(part(page, 'door')).toContain('This server asks who you are');
+    expect(part(page, 'link')).toBe('key required');
+    expect(part(page, 'door')).toContain('This server requires a key');
   });
 
-  test('says since when it hears nothing, and goes on trying', async () => {
+  test('shows when the connection was lost, and keeps reconnecting', async () => {
     const served = await TestServer.forTest();
     await served.request('PUT', `${PROJECT_URL}/plan`, {
       tracks: { A: [{ id: 'A-001-x', description: 'x' }] },
@@ -100,7 +110,7 @@ function describePage(): void {
     await new Promise((listening) => between.once('listening', listening));
     const { port } = between.address() as AddressInfo;
     const page = await seen(`http://127.0.0.1:${port}/?tenant=acme&project=shop`);
-    expect(part(page, 'link')).toMatch(/^connection lost at \d\d:\d\d:\d\d, trying again$/);
+    expect(part(page, 'link')).toMatch(/^connection lost at \d\d:\d\d:\d\d, retrying$/);
     expect(streams).toBeGreaterThan(1);
     expect(part(page, 'total')).toBe('0 of 1 done · 1 ready');
   });

@@ -1,18 +1,9 @@
-import { z } from 'zod';
 import { JsonText } from '../../coordinator/documents/json-text.js';
 import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, type Problem, problem } from '../../coordinator/wire/problem.js';
-import { requestIdSchema } from '../../core/ids.js';
+import { planEnvelope, tasksEnvelope } from '../../core/contract/plan.js';
 import { toResponse } from '../response.js';
-import { defineRoute, PROJECT_PATH, projectKeyOf, type RequestContext, type Route } from '../route.js';
-import {
-  addTasksBody,
-  planEnvelope,
-  planResult,
-  planView,
-  putPlanBody,
-  tasksEnvelope,
-} from '../schemas/plan.js';
+import { type Handlers, projectKeyOf } from '../route.js';
 
 const etagOf = (version: number) => ({ etag: `"${version}"` });
 
@@ -40,53 +31,28 @@ function splitRequestId(body: unknown): { plan: unknown; request_id?: string } |
   return { plan, ...(request_id === undefined ? {} : { request_id }) };
 }
 
-export const planRoutes: readonly Route[] = [
-  defineRoute({
-    id: 'get_plan',
-    method: 'GET',
-    path: `${PROJECT_PATH}/plan`,
-    action: 'read',
-    summary: 'The plan, with its version as ETag',
-    reply: planView,
-    run: async ({ context, params }: RequestContext) =>
-      withEtag(await context.coordinator.plans.get(projectKeyOf({ params }))),
-  }),
-  defineRoute({
-    id: 'put_plan',
-    method: 'PUT',
-    path: `${PROJECT_PATH}/plan`,
-    action: 'operate',
-    summary: 'Replace the plan, in JSON or YAML; If-Match guards against a change in between',
-    query: z.strictObject({ request_id: requestIdSchema.exactOptional() }),
-    body: { kind: 'plan', schema: putPlanBody },
-    reply: planResult,
-    run: async ({ context, params, query, body, caller, incoming }) => {
-      const parsed = splitRequestId(body);
-      if (isProblem(parsed)) return toResponse(parsed);
-      const if_match = parseIfMatch(incoming.headers['if-match']);
-      if (isProblem(if_match)) return toResponse(if_match);
-      const { plan, ...requestFields } = parsed;
-      const options = { ...query, ...requestFields, ...(if_match === null ? {} : { if_match }) };
-      return withEtag(await context.coordinator.plans.put(projectKeyOf({ params }), plan, options, caller));
-    },
-  }),
-  defineRoute({
-    id: 'add_tasks',
-    method: 'POST',
-    path: `${PROJECT_PATH}/tasks`,
-    action: 'operate',
-    summary: 'Add tasks and subtasks to the plan',
-    body: { kind: 'json', schema: addTasksBody, is_document: true },
-    reply: planResult,
-    run: async ({ context, params, body, caller }: RequestContext) => {
-      const { plans } = context.coordinator;
-      if (body instanceof JsonText)
-        return withEtag(await plans.add(projectKeyOf({ params }), body, {}, caller));
-      const read = parseBody(tasksEnvelope, body);
-      if (isProblem(read)) return toResponse(read);
-      const { tasks, request_id } = read;
-      const options = request_id === undefined ? {} : { request_id };
-      return withEtag(await plans.add(projectKeyOf({ params }), tasks, options, caller));
-    },
-  }),
-];
+export const planHandlers = {
+  get_plan: async ({ context, params }) =>
+    withEtag(await context.coordinator.plans.get(projectKeyOf({ params }))),
+
+  put_plan: async ({ context, params, query, body, caller, request }) => {
+    const parsed = splitRequestId(body);
+    if (isProblem(parsed)) return toResponse(parsed);
+    const if_match = parseIfMatch(request.headers.get('if-match') ?? undefined);
+    if (isProblem(if_match)) return toResponse(if_match);
+    const { plan, ...requestFields } = parsed;
+    const options = { ...query, ...requestFields, ...(if_match === null ? {} : { if_match }) };
+    return withEtag(await context.coordinator.plans.put(projectKeyOf({ params }), plan, options, caller));
+  },
+
+  add_tasks: async ({ context, params, body, caller }) => {
+    const { plans } = context.coordinator;
+    if (body instanceof JsonText)
+      return withEtag(await plans.add(projectKeyOf({ params }), body, {}, caller));
+    const read = parseBody(tasksEnvelope, body);
+    if (isProblem(read)) return toResponse(read);
+    const { tasks, request_id } = read;
+    const options = request_id === undefined ? {} : { request_id };
+    return withEtag(await plans.add(projectKeyOf({ params }), tasks, options, caller));
+  },
+} satisfies Partial<Handlers>;

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { z } from 'zod';
+import { problemDocument } from '../../core/contract/problem.js';
 import type { Route } from '../route.js';
 import { ROUTES } from '../routes.js';
-import { problemSchema } from '../schemas/problem.js';
 import { type RunningServer, type ServerOptions, startServer } from '../server.js';
 import { openStoreUrl } from '../store-url.js';
 
@@ -20,6 +20,11 @@ export type AnyJson = any;
 
 export const PROJECT_URL = '/api/tenants/acme/projects/shop';
 export const TENANT_URL = '/api/tenants/acme';
+
+type SendRequest = (
+  path: string,
+  init: { method: string; headers: Record<string, string>; body?: string },
+) => Response | Promise<Response>;
 
 /** A server on its own file store, recording the routes that were called. */
 export class TestServer {
@@ -59,15 +64,27 @@ export class TestServer {
     return this.running.url;
   }
 
-  /** Sends a request and validates the reply against its route's schema. */
-  async request(
+  /** Sends a request, without the socket, and validates the reply against its route's schema. */
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
+    const send: SendRequest = (to, init) =>
+      this.running.app.request(to, { ...init, headers: { host: '127.0.0.1', ...init.headers } });
+    return this.sendAndValidate(send, method, path, body, headers);
+  }
+
+  /** Sends a request over the socket, for what only a socket knows. */
+  requestOverSocket(method: string, path: string, body?: unknown, headers?: Record<string, string>) {
+    return this.sendAndValidate((to, init) => fetch(this.url + to, init), method, path, body, headers);
+  }
+
+  private async sendAndValidate(
+    send: SendRequest,
     method: string,
     path: string,
-    body?: unknown,
+    body: unknown,
     headers: Record<string, string> = {},
   ): Promise<TestResponse> {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(this.url + path, {
+    const response = await send(path, {
       method,
       headers: { ...(isRaw ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
@@ -127,7 +144,7 @@ export class TestServer {
     this.calledRouteIds.add(found.id);
     const type = response.headers.get('content-type') ?? '';
     if (type.includes('problem+json')) {
-      expectMatchesSchema(problemSchema, response.body);
+      expectMatchesSchema(problemDocument, response.body);
       expect(response.body.status).toBe(response.status);
     } else if ('content_type' in found.reply) expect(type).toContain(found.reply.content_type);
     else expectMatchesSchema(found.reply, response.body);

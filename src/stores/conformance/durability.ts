@@ -5,7 +5,7 @@ const FOREVER = Number.POSITIVE_INFINITY;
 
 export function describeDurability(fixture: () => StoreFixture): void {
   describe('opening and closing', () => {
-    it('has an incarnation and a secret of 32 bytes that stay what they are', async () => {
+    it('keeps its incarnation and its secret of 32 bytes', async () => {
       const meta = await fixture().store.meta();
       expect(meta.incarnation).toBeGreaterThanOrEqual(1);
       expect(meta.secret).toMatch(/^[0-9a-f]{64}$/);
@@ -14,24 +14,24 @@ export function describeDurability(fixture: () => StoreFixture): void {
       expect(await fixture().store.meta()).toEqual(meta);
     });
 
-    it('declares itself durable exactly when it can be opened again', () => {
+    it('declares itself durable exactly if it can be reopened', () => {
       expect(fixture().store.capabilities.durable).toBe(fixture().canReopen);
     });
 
-    it('may be closed twice', async () => {
+    it('allows closing twice', async () => {
       await fixture().committed({ swaps: [fixture().swap('~a')] });
       await fixture().store.close();
       await fixture().store.close();
     });
 
-    it('shows the same after it is opened again', async () => {
+    it('returns the same data after it is reopened', async () => {
       await fill(fixture());
       const before = await everythingOf(fixture());
       await fixture().reopen();
       expect(await everythingOf(fixture())).toEqual(before);
     });
 
-    it('goes on where it was after it is opened again, and again', async () => {
+    it('continues where it stopped each time it is reopened', async () => {
       await fill(fixture());
       for (const seq of [2, 3]) {
         await fixture().reopen();
@@ -45,7 +45,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
       }
     });
 
-    it('remembers what a unit without events did: its place, its request, its change of rules', async () => {
+    it('remembers the permit, the request and the rules change of a transaction without events', async () => {
       const looseEvent = eventOf(fixture().project, {});
       await fixture().committed({ loose_events: [looseEvent] });
       const permits = [{ scope: 'work', member: 'm', until_ms: FOREVER }];
@@ -66,7 +66,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
       });
     });
 
-    it('lets go of places by time also while it is closed', async () => {
+    it('lets permits expire while it is closed', async () => {
       const until_ms = (await fixture().store.now()) + 20;
       const permits = [
         { scope: 'work', member: 'short', until_ms },
@@ -78,7 +78,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
       expect(await fixture().store.countPermits(fixture().tenant_id, 'work')).toBe(1);
     });
 
-    it('does not run its time back when it is opened again', async () => {
+    it('does not move its time back when it is reopened', async () => {
       const { now_ms } = await fixture().committed({ swaps: [fixture().swap('~a')] });
       await fixture().reopen();
       expect(await fixture().store.now()).toBeGreaterThanOrEqual(now_ms);

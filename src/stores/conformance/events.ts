@@ -69,7 +69,8 @@ const FILTERS: [Partial<EventQuery>, number[]][] = [
 ];
 
 function describeFilters(fixture: () => StoreFixture): void {
-  it('are found by every filter, alone and together', async () => {
+  // req: EVT-007, EVT-008
+  it('are found by every filter, alone and combined', async () => {
     const looseEvents = SAMPLES.map((fields, index) =>
       eventOf(fixture().project, { timestamp: isoTime(START_MS + 1000 * (index + 1)), ...fields }),
     );
@@ -83,11 +84,11 @@ function describeFilters(fixture: () => StoreFixture): void {
 
 function describePaging(fixture: () => StoreFixture): void {
   it.each<[string, Partial<EventQuery>]>([
-    ['all', {}],
-    ['those of a subject', { subject: '~even' }],
-    ['those of a session', { session_id: 'even' }],
-    ['those of a type', { types: ['even'] }],
-  ])('are paged through without loss or repetition: %s', async (_, query) => {
+    ['all events', {}],
+    ['events of a subject', { subject: '~even' }],
+    ['events of a session', { session_id: 'even' }],
+    ['events of a type', { types: ['even'] }],
+  ])('are paged without loss or repetition: %s', async (_, query) => {
     const looseEvents = range(1, 60).map((n) => {
       const name = n % 2 === 0 ? 'even' : 'odd';
       return eventOf(fixture().project, { event_type: name, subject: `~${name}`, session_id: name });
@@ -112,17 +113,17 @@ const PAYLOADS: [string, Record<string, unknown>][] = [
     { text: 'Grüße, 世界, שלום, 👩‍👩‍👧, e\u0301, \u2028 \ufeff', 'ключ ☃': 'значение' },
   ],
   ['quotes, backslashes and line ends', { text: '"\\"\n\r\t\u0001 \\u0041 ,"payload":{"a":1}}\n{"hash":"' }],
-  ['names that mean something to somebody', { payload: { log: { prev: 'x' } }, hash: 'y', position: 0 }],
+  ['names that have a meaning in a log line', { payload: { log: { prev: 'x' } }, hash: 'y', position: 0 }],
   [
     'numbers of every size',
     { n: [0, -1, 0.1, 1e21, 5e-324, Number.MAX_SAFE_INTEGER, 1.7976931348623157e308] },
   ],
   ['nested values', { list: [[], {}, null, true, false, [[['deep']]]], empty: '' }],
-  ['the prototype’s name', JSON.parse('{"__proto__":{"polluted":true},"constructor":"c"}')],
+  ['the name __proto__', JSON.parse('{"__proto__":{"polluted":true},"constructor":"c"}')],
 ];
 
 function describeContent(fixture: () => StoreFixture): void {
-  it.each(PAYLOADS)('come back as they went in, and so do heads: %s', async (_, record) => {
+  it.each(PAYLOADS)('are returned unchanged, as are heads: %s', async (_, record) => {
     const event = eventOf(fixture().project, { subject: '~a', seq: 1, payload: { record } });
     const swap = swapWith('~a', 0, [event]);
     await fixture().committed({ swaps: [swap] });
@@ -133,7 +134,8 @@ function describeContent(fixture: () => StoreFixture): void {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
-  it('come back with every field of the envelope, and with none that they did not have', async () => {
+  // req: EVT-003, EVT-010
+  it('are returned with exactly the envelope fields that they had', async () => {
     const full = eventOf(fixture().project, {
       subject: '~a',
       seq: 1,

@@ -74,7 +74,7 @@ export class StoreFixture {
     const untilMs = (await this.store.now()) + byMs;
     this.storeUnderTest.clock?.advance(byMs);
     for (let round = 0; (await this.store.now()) < untilMs; round += 1) {
-      if (round === WAIT_ROUNDS_MAX) throw new Error('The clock of the store stands still.');
+      if (round === WAIT_ROUNDS_MAX) throw new Error('The clock of the store does not advance.');
     }
   }
 }

@@ -11,21 +11,22 @@ export function describeHeads(fixture: () => StoreFixture): void {
 }
 
 function describeSwaps(fixture: () => StoreFixture): void {
-  it('makes a head where there was none, and shows it whole', async () => {
+  // req: STO-008
+  it('creates a head that did not exist, and returns it unchanged', async () => {
     const swap = fixture().swap('~a');
     const outcome = await fixture().committed({ swaps: [swap] });
     expect(outcome.positions).toEqual([1]);
     expect(await fixture().head('~a')).toEqual(swap.head);
   });
 
-  it('moves a head on by as many events as the swap has', async () => {
+  it('advances a head by the number of events in the swap', async () => {
     await fixture().committed({ swaps: [fixture().swap('~a', 0, 3)] });
     const second = fixture().swap('~a', 3, 2);
     expect((await fixture().committed({ swaps: [second] })).positions).toEqual([4, 5]);
     expect(await fixture().head('~a')).toEqual(second.head);
   });
 
-  it('shows heads in the order asked, with null where there is none', async () => {
+  it('returns heads in the requested order, with null for a missing one', async () => {
     const swaps = [fixture().swap('~a'), fixture().swap('~b')];
     await fixture().committed({ swaps });
     const heads = await fixture().store.heads(fixture().project, ['~b', '~none', '~a', '~b']);
@@ -33,25 +34,26 @@ function describeSwaps(fixture: () => StoreFixture): void {
     expect(await fixture().store.heads(fixture().project, [])).toEqual([]);
   });
 
-  it('swaps several heads in one unit, with positions in the order of the swaps', async () => {
+  it('swaps several heads in one transaction, with positions in the order of the swaps', async () => {
     const swaps = [fixture().swap('~b', 0, 2), fixture().swap('~a')];
     expect((await fixture().committed({ swaps })).positions).toEqual([1, 2, 3]);
     const events = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
     expect(events.map((event) => event.subject)).toEqual(['~b', '~b', '~a']);
   });
 
-  it('takes a unit of sixty swaps', async () => {
+  it('commits a transaction of sixty swaps', async () => {
     const swaps = range(1, 60).map((n) => fixture().swap(`~s${n}`));
     expect((await fixture().committed({ swaps })).positions).toEqual(range(1, 60));
   });
 }
 
 function describeConflicts(fixture: () => StoreFixture): void {
+  // req: STO-009
   it.each([
-    ['none where there is one', 0],
-    ['an older one', 1],
-    ['a newer one', 3],
-  ])('refuses a swap that expects %s, and shows the head that is there', async (_, expectedSeq) => {
+    ['no head', 0],
+    ['an older head', 1],
+    ['a newer head', 3],
+  ])('refuses a swap that expects %s, and returns the current head', async (_, expectedSeq) => {
     const there = fixture().swap('~a', 0, 2);
     await fixture().committed({ swaps: [there] });
     const outcome = await fixture().commit({ swaps: [fixture().swap('~a', expectedSeq)] });
@@ -60,12 +62,12 @@ function describeConflicts(fixture: () => StoreFixture): void {
     expect(await fixture().store.project(fixture().project)).toMatchObject({ position: 2 });
   });
 
-  it('shows null where a head is expected and there is none', async () => {
+  it('returns null in the conflict if the expected head does not exist', async () => {
     const outcome = await fixture().commit({ swaps: [fixture().swap('~a', 1)] });
     expect(outcome).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: null }], rules_seq: 0 });
   });
 
-  it('shows the heads of every swap and then of every check, also of those that hold', async () => {
+  it('returns in a conflict the heads of all swaps and then of all checks, also of those that match', async () => {
     const [a, b] = [fixture().swap('~a'), fixture().swap('~b')];
     await fixture().committed({ swaps: [a, b] });
     const outcome = await fixture().commit({
@@ -83,7 +85,7 @@ function describeConflicts(fixture: () => StoreFixture): void {
     ]);
   });
 
-  it('lets checks that hold pass without moving their heads', async () => {
+  it('accepts checks that match, and does not change their heads', async () => {
     const there = fixture().swap('~a');
     await fixture().committed({ swaps: [there] });
     const checks = [
@@ -96,10 +98,10 @@ function describeConflicts(fixture: () => StoreFixture): void {
   });
 
   it.each([
-    ['an absent head', { subject: '~none', expected_seq: 1 }],
-    ['a moved head', { subject: '~a', expected_seq: 2 }],
-    ['a head expected absent', { subject: '~a', expected_seq: 0 }],
-  ])('refuses a unit whose check fails on %s', async (_, check) => {
+    ['a missing head', { subject: '~none', expected_seq: 1 }],
+    ['a head with another seq', { subject: '~a', expected_seq: 2 }],
+    ['a head that should not exist', { subject: '~a', expected_seq: 0 }],
+  ])('refuses a transaction whose check fails on %s', async (_, check) => {
     await fixture().committed({ swaps: [fixture().swap('~a')] });
     expect(await fixture().commit({ swaps: [fixture().swap('~b')], checks: [check] })).toMatchObject({
       kind: 'conflict',
@@ -109,7 +111,8 @@ function describeConflicts(fixture: () => StoreFixture): void {
 }
 
 function describeUnits(fixture: () => StoreFixture): void {
-  it('applies nothing of a unit of which one swap fails', async () => {
+  // req: STO-010
+  it('applies nothing of a transaction if one of its swaps fails', async () => {
     await fixture().committed({ swaps: [fixture().swap('~taken')] });
     const outcome = await fixture().commit({
       swaps: [fixture().swap('~a'), fixture().swap('~taken'), fixture().swap('~b')],
@@ -122,7 +125,8 @@ function describeUnits(fixture: () => StoreFixture): void {
     expect(await fixture().store.countPermits(fixture().tenant_id, 'work')).toBe(0);
   });
 
-  it('applies units in order, each seeing those before it, and one outcome for each', async () => {
+  // req: STO-021
+  it('applies transactions in order, each seeing those before it, and returns one outcome each', async () => {
     const { project, store } = fixture();
     const outcomes = await store.commit([
       transactionOf(project, { swaps: [fixture().swap('~a')] }),
@@ -137,7 +141,7 @@ function describeUnits(fixture: () => StoreFixture): void {
     expect(outcomes[3]).toMatchObject({ positions: [3] });
   });
 
-  it('shows in a conflict what a unit before it in the same commit did', async () => {
+  it('returns in a conflict the head that an earlier transaction of the same commit wrote', async () => {
     const { project, store } = fixture();
     const first = fixture().swap('~a');
     const [, second] = await store.commit([
@@ -147,7 +151,7 @@ function describeUnits(fixture: () => StoreFixture): void {
     expect(second).toMatchObject({ kind: 'conflict', heads: [{ subject: '~a', head: first.head }] });
   });
 
-  it('answers in the order of the units when they are of several projects and tenants', async () => {
+  it('returns outcomes in the order of the transactions across projects and tenants', async () => {
     const places = [
       fixture().key('x'),
       fixture().key('y'),
@@ -160,12 +164,13 @@ function describeUnits(fixture: () => StoreFixture): void {
     expect(kindsOf(outcomes)).toEqual(['committed', 'committed', 'conflict', 'committed']);
   });
 
-  it('has an outcome for a unit of which every part is empty, and none for no unit', async () => {
+  it('returns an outcome for an empty transaction, and none for an empty commit', async () => {
     expect(await fixture().commit({})).toMatchObject({ kind: 'committed', positions: [], rules_seq: 0 });
     expect(await fixture().store.commit([])).toEqual([]);
   });
 
-  it('grants one of twenty racing first swaps, and shows the winner to the rest', async () => {
+  // req: CLM-004, STO-008
+  it('grants one of twenty concurrent first swaps, and returns the winner to the others', async () => {
     const swaps = range(1, 20).map(() => fixture().swap('~contested'));
     const outcomes = await Promise.all(swaps.map((swap) => fixture().commit({ swaps: [swap] })));
     expect(kindsOf(outcomes).filter((kind) => kind === 'committed')).toHaveLength(1);
@@ -179,7 +184,7 @@ function describeUnits(fixture: () => StoreFixture): void {
 }
 
 function describeScan(fixture: () => StoreFixture): void {
-  it('scans heads in the order of their subjects, a page at a time', async () => {
+  it('scans heads in the order of their subjects, page by page', async () => {
     // Byte order: a collation that folds case or punctuation would page differently.
     const subjects = ['~B', '~Z', '~a', '~a#1', '~a/2', '~a::1', '~aa', '~b', '~é'];
     const swaps = [...subjects].reverse().map((subject) => fixture().swap(subject));
@@ -196,7 +201,7 @@ function describeScan(fixture: () => StoreFixture): void {
     expect(await fixture().store.scanHeads(fixture().project, { after, limit: 2 })).toEqual([]);
   });
 
-  it('scans whole heads as they are now, and starts after a subject that need not be there', async () => {
+  it('scans the current heads, starting after a subject that need not exist', async () => {
     await fixture().committed({ swaps: [fixture().swap('~a'), fixture().swap('~c')] });
     const moved = fixture().swap('~c', 1);
     await fixture().committed({ swaps: [moved] });

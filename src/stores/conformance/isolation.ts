@@ -3,7 +3,7 @@ import { eventOf, type StoreFixture, swapOf, swapWith, transactionOf } from './f
 
 export function describeIsolation(fixture: () => StoreFixture): void {
   describe('tenants and projects', () => {
-    it('do not exist before something is written: reading and being refused make none', async () => {
+    it('do not exist before the first write: reads and refused commits create none', async () => {
       const { project, store, tenant_id } = fixture();
       await store.events(project, { after: 0, limit: 10 });
       await store.heads(project, ['~a']);
@@ -15,7 +15,7 @@ export function describeIsolation(fixture: () => StoreFixture): void {
       expect(await store.projects(tenant_id)).toEqual([]);
     });
 
-    it('are listed by name', async () => {
+    it('are listed in the order of their names', async () => {
       for (const name of ['b', 'a', 'C', 'c', 'a-1', '_tenant']) {
         const key = fixture().key(name);
         await fixture().committed({ swaps: [swapOf(key, '~a', 0)] }, key);
@@ -31,11 +31,12 @@ export function describeIsolation(fixture: () => StoreFixture): void {
       expect(await fixture().store.projects(`${fixture().tenant_id}-2`)).toEqual([]);
     });
 
+    // req: TEN-002
     it.each([
       ['another tenant', (here: StoreFixture) => here.key('p', `${here.tenant_id}-2`)],
       ['another project', (here: StoreFixture) => here.key('q')],
       ['a project whose name differs in case', (here: StoreFixture) => here.key('P')],
-    ])('keep what has the same ids in %s apart', async (_, projectFor) => {
+    ])('are isolated from the same ids in %s', async (_, projectFor) => {
       const here = fixture().project;
       const there = projectFor(fixture());
       const [mine, theirs] = [swapOf(here, '~a', 0, 2), swapOf(there, '~a', 0)];
@@ -58,14 +59,14 @@ export function describeIsolation(fixture: () => StoreFixture): void {
       expect(await fixture().store.project(here)).toEqual({ position: 3, rules_seq: 1 });
     });
 
-    it('of other tenants do not know a request', async () => {
+    it('do not share requests between tenants', async () => {
       const there = fixture().key('p', `${fixture().tenant_id}-2`);
       const requests = [{ key: 'k', digest: 'd', keep: true }];
       await fixture().committed({ swaps: [fixture().swap('~a')], requests });
       await fixture().committed({ swaps: [swapOf(there, '~a', 0)], requests }, there);
     });
 
-    it('come to no harm from names that objects have', async () => {
+    it('accept the names of object members, such as __proto__', async () => {
       for (const name of ['__proto__', 'constructor', 'toString']) await expectOrdinary(fixture(), name);
       expect(({} as { seq?: number }).seq).toBeUndefined();
     });

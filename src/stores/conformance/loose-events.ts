@@ -4,15 +4,16 @@ import { eventOf, range, type StoreFixture, transactionOf } from './fixture.js';
 export function describeLooseEvents(fixture: () => StoreFixture): void {
   const looseEvent = (event_id: string, subject = '~a') => eventOf(fixture().project, { event_id, subject });
 
-  describe('notes', () => {
-    it('take a position and move no head', async () => {
+  describe('loose events', () => {
+    it('get a position and change no head', async () => {
       expect((await fixture().committed({ loose_events: [looseEvent('n1')] })).positions).toEqual([1]);
       expect(await fixture().head('~a')).toBeNull();
       const [event] = await fixture().store.events(fixture().project, { after: 0, limit: 10 });
       expect(event).toEqual({ ...looseEvent('n1'), position: 1 });
     });
 
-    it('are put once: the same id again is left out, and that is no conflict', async () => {
+    // req: EVT-011
+    it('are stored once: a repeated id is skipped without a conflict', async () => {
       await fixture().committed({ loose_events: [looseEvent('n1')] });
       const outcome = await fixture().committed({
         loose_events: [looseEvent('n1', '~other'), looseEvent('n2')],
@@ -23,7 +24,7 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
       expect(events[0]?.subject).toBe('~a');
     });
 
-    it('are put once where one unit, or one commit, brings them twice', async () => {
+    it('are stored once if a transaction or a commit contains them twice', async () => {
       const { project, store } = fixture();
       const outcomes = await store.commit([
         transactionOf(project, { loose_events: [looseEvent('n1'), looseEvent('n1')] }),
@@ -32,7 +33,7 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
       expect(outcomes).toMatchObject([{ positions: [1, null] }, { positions: [null] }]);
     });
 
-    it('come after the events of the swaps', async () => {
+    it('follow the events of the swaps', async () => {
       const outcome = await fixture().committed({
         swaps: [fixture().swap('~a', 0, 2)],
         loose_events: [looseEvent('n1')],
@@ -42,13 +43,13 @@ export function describeLooseEvents(fixture: () => StoreFixture): void {
       expect(events.map((event) => event.event_id)).toEqual(['n1']);
     });
 
-    it('of a refused unit are not put, and may come again', async () => {
+    it('of a refused transaction are not stored, and can be committed later', async () => {
       const checks = [{ subject: '~none', expected_seq: 1 }];
       expect((await fixture().commit({ loose_events: [looseEvent('n1')], checks })).kind).toBe('conflict');
       expect((await fixture().committed({ loose_events: [looseEvent('n1')] })).positions).toEqual([1]);
     });
 
-    it('that race twenty times are put once', async () => {
+    it('committed twenty times concurrently are stored once', async () => {
       const outcomes = await Promise.all(
         range(1, 20).map(() => fixture().committed({ loose_events: [looseEvent('n1')] })),
       );

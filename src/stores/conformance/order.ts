@@ -7,7 +7,8 @@ const COMMITS = 200;
 
 export function describeOrder(fixture: () => StoreFixture): void {
   describe('the order of events', () => {
-    it('has no gaps and is the order of the commits, under 200 concurrent commits', async () => {
+    // req: EVT-009, EVT-012
+    it('has no gaps and matches the order of 200 concurrent commits', async () => {
       const wanted = await commitConcurrently(fixture());
       const events = await fixture().store.events(fixture().project, { after: 0, limit: 10_000 });
       expect(events.map((event) => event.position)).toEqual(range(1, events.length));
@@ -17,7 +18,7 @@ export function describeOrder(fixture: () => StoreFixture): void {
       expectSeqsInOrder(events);
     });
 
-    it('keeps the events of a unit together', async () => {
+    it('keeps the events of a transaction together', async () => {
       await Promise.all(
         range(1, 40).map((n) =>
           fixture().committed({ swaps: [fixture().swap(`~x${n}`, 0, 2), fixture().swap(`~y${n}`, 0, 2)] }),

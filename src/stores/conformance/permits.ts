@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 
 /** Every transaction here has a loose event, as every real transaction that takes a permit has an event. */
 export function describePermits(fixture: () => StoreFixture): void {
-  describe('places', () => {
+  describe('permits', () => {
     const permitFixture = new PermitFixture(fixture);
     describeLimits(fixture, permitFixture);
     describeExpiry(fixture, permitFixture);
@@ -41,7 +41,7 @@ class PermitFixture {
 }
 
 function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixture): void {
-  it('are given until the room is full; the scope is named, and nothing of that unit happens', async () => {
+  it('are granted up to the limit; beyond it, the transaction is refused and the scope is named', async () => {
     for (const member of ['m1', 'm2']) {
       expect((await permitFixture.take([permitFixture.permit(member, FOREVER)], 2)).kind).toBe('committed');
     }
@@ -55,7 +55,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect(await permitFixture.count()).toBe(2);
   });
 
-  it('are free again once freed, and freeing one that is free does nothing', async () => {
+  it('are available again after a release, and releasing a free one does nothing', async () => {
     await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
     expect(
       (await permitFixture.take([permitFixture.permit('m1', null), permitFixture.permit('nobody', null)], 1))
@@ -65,13 +65,13 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect((await permitFixture.take([permitFixture.permit('m2', FOREVER)], 1)).kind).toBe('committed');
   });
 
-  it('need no room for a member that is live already', async () => {
+  it('are renewed at the limit for a member that holds one', async () => {
     await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
     expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1)).kind).toBe('committed');
     expect(await permitFixture.count()).toBe(1);
   });
 
-  it('stay with those who have them when the room gets smaller, and nobody new comes in', async () => {
+  it('stay with their members when the limit is lowered, and no new member gets one', async () => {
     await permitFixture.take(
       [
         permitFixture.permit('m1', FOREVER),
@@ -86,7 +86,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect(await permitFixture.count()).toBe(2);
   });
 
-  it('are taken all together or not at all', async () => {
+  it('of one transaction are granted all or none', async () => {
     await permitFixture.take([permitFixture.permit('m1', FOREVER)], 2);
     expect(
       (
@@ -99,7 +99,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect(await permitFixture.count()).toBe(1);
   });
 
-  it('that a unit frees make room for those it takes', async () => {
+  it('that a transaction releases are available to the same transaction', async () => {
     await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
     expect(
       (await permitFixture.take([permitFixture.permit('m2', FOREVER), permitFixture.permit('m1', null)], 1))
@@ -108,7 +108,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect(await permitFixture.count()).toBe(1);
   });
 
-  it('need no room to be named, and a full room stops nobody who takes no place in it', async () => {
+  it('need no limit, and a full scope does not affect transactions that take no permit in it', async () => {
     const looseEvents = [eventOf(fixture().project, {})];
     await fixture().committed({
       loose_events: looseEvents,
@@ -121,7 +121,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect((await permitFixture.take([permitFixture.permit('m3', FOREVER)], 0)).kind).toBe('full');
   });
 
-  it('are seen by the units after them in the same commit', async () => {
+  it('are visible to later transactions of the same commit', async () => {
     const { project, store } = fixture();
     const outcomes = await store.commit(
       range(1, 3).map((n) =>
@@ -135,7 +135,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect(kindsOf(outcomes)).toEqual(['committed', 'committed', 'full']);
   });
 
-  it('are never more than the room, whoever races for them from several projects', async () => {
+  it('never exceed the limit under concurrent requests from several projects', async () => {
     const outcomes = await Promise.all(
       range(1, 30).map((n) =>
         permitFixture.take([permitFixture.permit(`m${n}`, FOREVER)], 5, fixture().key(`p${n % 3}`)),
@@ -148,7 +148,7 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
 }
 
 function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixture): void {
-  it('are freed by time alone, and a member that ran out needs room again', async () => {
+  it('expire with time alone, and an expired member counts against the limit again', async () => {
     const untilMs = (await fixture().store.now()) + 20;
     await permitFixture.take([permitFixture.permit('m1', untilMs)], 1);
     await fixture().advanceClock(25);
@@ -157,7 +157,7 @@ function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1)).kind).toBe('full');
   });
 
-  it('are live before their time is reached and free when it is', async () => {
+  it('are held until their expiry time, and free from then on', async () => {
     const untilMs = (await fixture().store.now()) + 20;
     await permitFixture.take([permitFixture.permit('m1', untilMs)], 1);
     let nowMs = 0;
@@ -169,7 +169,7 @@ function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixtur
     }
   });
 
-  it('that are over when they are taken were never taken', async () => {
+  it('that have already expired are not taken', async () => {
     const nowMs = await fixture().store.now();
     expect(
       (
@@ -182,7 +182,7 @@ function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect(await permitFixture.count()).toBe(0);
   });
 
-  it('end when the last word on them says, earlier or later', async () => {
+  it('expire at the time that was set last, earlier or later', async () => {
     const nowMs = await fixture().store.now();
     await permitFixture.take(
       [permitFixture.permit('longer', nowMs + 20), permitFixture.permit('shorter', nowMs + HOUR_MS)],
@@ -198,7 +198,7 @@ function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect((await permitFixture.take([permitFixture.permit('shorter', FOREVER)], 1)).kind).toBe('full');
   });
 
-  it('without an end stay until they are freed', async () => {
+  it('without an expiry time are held until they are released', async () => {
     await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
     await fixture().advanceClock(5);
     expect(await permitFixture.count()).toBe(1);
@@ -209,7 +209,7 @@ function describeExpiry(fixture: () => StoreFixture, permitFixture: PermitFixtur
 }
 
 function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixture): void {
-  it('of several scopes are counted apart, and the one that is full is named', async () => {
+  it('are counted per scope, and the full scope is named', async () => {
     await permitFixture.take(
       [permitFixture.permit('m1', FOREVER, 'a'), permitFixture.permit('m1', FOREVER, 'b')],
       0,
@@ -230,7 +230,7 @@ function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixtur
     ]).toEqual([1, 1, 0]);
   });
 
-  it('of all projects of a tenant are counted together, and members of two projects never meet', async () => {
+  it('are counted across all projects of a tenant, with distinct members per project', async () => {
     const [one, two] = [fixture().key('one'), fixture().key('two')];
     expect((await permitFixture.take([permitFixture.permit('same', FOREVER)], 1, one)).kind).toBe(
       'committed',
@@ -247,7 +247,7 @@ function describeScopes(fixture: () => StoreFixture, permitFixture: PermitFixtur
     );
   });
 
-  it('of another tenant do not count', async () => {
+  it('of another tenant are not counted', async () => {
     const other = fixture().key('p', `${fixture().tenant_id}-2`);
     await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1);
     expect((await permitFixture.take([permitFixture.permit('m1', FOREVER)], 1, other)).kind).toBe(

@@ -30,7 +30,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
   async function redact(): Promise<void> {
     const { store, project } = fixture();
     const [, second, , , fifth] = await all();
-    if (second === undefined || fifth === undefined) throw new Error('the events are not there');
+    if (second === undefined || fifth === undefined) throw new Error('The events are missing.');
     const shortened = [
       { ...second, payload: { kept: 'ä', also: 1 } },
       { ...fifth, payload: {} },
@@ -42,8 +42,8 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     await store.redact(project, shortened);
   }
 
-  describe('what is forgotten', () => {
-    it('is gone from its payload, and everything else stays', async () => {
+  describe('redaction', () => {
+    it('removes fields from the payload, and keeps everything else', async () => {
       await fill();
       const before = await all();
       await redact();
@@ -64,7 +64,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
       expect(ofSession.map(({ position }) => position)).toEqual([1, 3, 5]);
     });
 
-    it('stays so, may be forgotten again, and the log goes on', async () => {
+    it('persists, can be repeated, and allows later commits', async () => {
       await fill();
       await redact();
       const once = await all();
@@ -76,7 +76,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
       expect((await all()).slice(0, 7)).toEqual(once);
     });
 
-    it('while others commit disturbs nobody', async () => {
+    it('does not disturb concurrent commits', async () => {
       await fill();
       const commits = range(7, 39).map((position) =>
         fixture().committed({ loose_events: [eventWith(position, {})] }),
@@ -86,7 +86,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
       expect((await all())[1]?.payload).toEqual({ kept: 'ä', also: 1 });
     });
 
-    it('of no events, or in a project that is not there, is nothing', async () => {
+    it('of no events, or in a project that does not exist, does nothing', async () => {
       await fixture().store.redact(fixture().project, []);
       await fixture().store.redact(fixture().key('nowhere'), []);
       expect(await fixture().store.project(fixture().key('nowhere'))).toBeNull();

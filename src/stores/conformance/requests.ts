@@ -17,7 +17,7 @@ export function describeRequests(fixture: () => StoreFixture): void {
 }
 
 function describeReplays(fixture: () => StoreFixture): void {
-  it('take effect once: the same key again gets digest, reply and positions, and changes nothing', async () => {
+  it('take effect once: a repeated key returns digest, reply and positions, and changes nothing', async () => {
     const reply = { code: 'GRANTED', 'ключ ✓': [1, null, { deep: true }] };
     await fixture().committed({ swaps: [fixture().swap('~first')] });
     await fixture().committed({
@@ -33,19 +33,19 @@ function describeReplays(fixture: () => StoreFixture): void {
     expect(await fixture().head('~b')).toBeNull();
   });
 
-  it('replay whatever the digest: comparing is the caller’s', async () => {
+  it('are replayed for any digest: the caller compares it', async () => {
     await fixture().committed({ swaps: [fixture().swap('~a')], requests: [request('k')] });
     const again = await fixture().commit({ requests: [request('k', { digest: 'd2' })] });
     expect(again).toMatchObject({ kind: 'replay', request: { key: 'k', digest: 'd1', positions: [1] } });
   });
 
-  it('that brought no reply replay without one', async () => {
+  it('without a reply are replayed without one', async () => {
     await fixture().committed({ swaps: [fixture().swap('~a')], requests: [request('k')] });
     const again = await fixture().commit({ requests: [request('k')] });
     expect(again.kind === 'replay' && (again.request.reply ?? null)).toBeNull();
   });
 
-  it('leave out the positions of notes that were there already', async () => {
+  it('are replayed without the positions of loose events that existed before', async () => {
     const looseEvent = eventOf(fixture().project, {});
     await fixture().committed({ loose_events: [looseEvent] });
     await fixture().committed({
@@ -59,7 +59,7 @@ function describeReplays(fixture: () => StoreFixture): void {
     });
   });
 
-  it('are each remembered where a unit has several, and the first that is known is replayed', async () => {
+  it('of one transaction are all remembered, and the first known one is replayed', async () => {
     await fixture().committed({
       swaps: [fixture().swap('~a')],
       requests: [request('k1', { reply: 1 }), request('k2', { reply: 2 })],
@@ -72,7 +72,7 @@ function describeReplays(fixture: () => StoreFixture): void {
     await fixture().committed({ swaps: [fixture().swap('~b')], requests: [request('new')] });
   });
 
-  it('are known to the units after them in the same commit', async () => {
+  it('are known to later transactions of the same commit', async () => {
     const { project, store } = fixture();
     const outcomes = await store.commit([
       transactionOf(project, { swaps: [fixture().swap('~a')], requests: [request('k')] }),
@@ -81,7 +81,7 @@ function describeReplays(fixture: () => StoreFixture): void {
     expect(kindsOf(outcomes)).toEqual(['committed', 'replay']);
   });
 
-  it('that race twenty times take effect once', async () => {
+  it('sent twenty times concurrently take effect once', async () => {
     const outcomes = await Promise.all(
       range(1, 20).map((n) =>
         fixture().commit({ swaps: [fixture().swap(`~s${n}`)], requests: [request('k')] }),
@@ -95,7 +95,7 @@ function describeReplays(fixture: () => StoreFixture): void {
 }
 
 function describeRequestExpiry(fixture: () => StoreFixture): void {
-  it('are only asked for, not remembered, where keep is false', async () => {
+  it('are looked up but not remembered if keep is false', async () => {
     const asking = request('k', { keep: false });
     await fixture().committed({ swaps: [fixture().swap('~a')], requests: [asking] });
     await fixture().committed({ swaps: [fixture().swap('~b')], requests: [asking] });
@@ -103,7 +103,7 @@ function describeRequestExpiry(fixture: () => StoreFixture): void {
     expect(await fixture().commit({ requests: [asking] })).toMatchObject({ kind: 'replay' });
   });
 
-  it('are not remembered with a unit that was refused', async () => {
+  it('of a refused transaction are not remembered', async () => {
     const nowMs = await fixture().store.now();
     const requests = [request('k')];
     const farMs = nowMs + 3_600_000;
@@ -121,7 +121,7 @@ function describeRequestExpiry(fixture: () => StoreFixture): void {
     await fixture().committed({ swaps: [fixture().swap('~a')], requests });
   });
 
-  it('are still known a thousand requests later', async () => {
+  it('are still known after a thousand requests', async () => {
     const { project, store } = fixture();
     await store.commit(
       range(1, 1000).map((n) =>

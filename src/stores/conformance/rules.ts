@@ -3,7 +3,7 @@ import { kindsOf, range, type StoreFixture, transactionOf } from './fixture.js';
 
 export function describeRules(fixture: () => StoreFixture): void {
   describe('the rules of a project', () => {
-    it('stand at 0, and move on by one with each unit that changes them', async () => {
+    it('start at rules_seq 0, which each transaction that changes them increments', async () => {
       expect((await fixture().committed({ swaps: [fixture().swap('~a')] })).rules_seq).toBe(0);
       expect(
         (await fixture().committed({ swaps: [fixture().swap('~b')], changes_rules: true })).rules_seq,
@@ -14,7 +14,7 @@ export function describeRules(fixture: () => StoreFixture): void {
       expect(await fixture().store.project(fixture().project)).toEqual({ position: 3, rules_seq: 2 });
     });
 
-    it('refuse a unit decided under others, and say where they stand', async () => {
+    it('refuse a transaction decided under another rules_seq, and return the current one', async () => {
       await fixture().committed({ swaps: [fixture().swap('~a')], changes_rules: true });
       for (const rules_seq of [0, 2]) {
         const outcome = await fixture().commit({ swaps: [fixture().swap('~b')], rules_seq });
@@ -27,12 +27,12 @@ export function describeRules(fixture: () => StoreFixture): void {
       expect((await fixture().committed({ swaps: [fixture().swap('~b')], rules_seq: 1 })).rules_seq).toBe(1);
     });
 
-    it('do not matter to a unit that names none', async () => {
+    it('do not affect a transaction without rules_seq', async () => {
       await fixture().committed({ swaps: [fixture().swap('~a')], changes_rules: true });
       await fixture().committed({ swaps: [fixture().swap('~b')], rules_seq: null });
     });
 
-    it('that move within a commit stop the units after it that were decided before', async () => {
+    it('that change within a commit refuse later transactions decided under the old rules_seq', async () => {
       const { project, store } = fixture();
       const outcomes = await store.commit([
         transactionOf(project, { swaps: [fixture().swap('~a')], rules_seq: 0, changes_rules: true }),
@@ -42,7 +42,7 @@ export function describeRules(fixture: () => StoreFixture): void {
       expect(kindsOf(outcomes)).toEqual(['committed', 'conflict', 'committed']);
     });
 
-    it('let one of ten racing changes through', async () => {
+    it('accept one of ten concurrent changes', async () => {
       const outcomes = await Promise.all(
         range(1, 10).map((n) =>
           fixture().commit({ swaps: [fixture().swap(`~s${n}`)], rules_seq: 0, changes_rules: true }),

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 
 export function describeTime(fixture: () => StoreFixture): void {
   describe('time', () => {
-    it('is told in whole milliseconds and never runs back', async () => {
+    it('is in whole milliseconds and never decreases', async () => {
       let beforeMs = await fixture().store.now();
       for (const _ of range(1, 20)) {
         const { now_ms } = await fixture().commit({});
@@ -17,7 +17,7 @@ export function describeTime(fixture: () => StoreFixture): void {
       }
     });
 
-    it('refuses as early exactly until it is reached', async () => {
+    it('refuses a transaction as early until not_before_ms is reached', async () => {
       const boundMs = (await fixture().store.now()) + 10;
       await untilPast(fixture(), boundMs, async (n) => {
         const outcome = await fixture().commit({ swaps: [fixture().swap(`~s${n}`)], not_before_ms: boundMs });
@@ -27,7 +27,8 @@ export function describeTime(fixture: () => StoreFixture): void {
       });
     });
 
-    it('refuses as late exactly from when it is reached', async () => {
+    // req: LSE-008
+    it('refuses a transaction as late from not_after_ms on', async () => {
       const boundMs = (await fixture().store.now()) + 10;
       await untilPast(fixture(), boundMs, async (n) => {
         const outcome = await fixture().commit({ swaps: [fixture().swap(`~s${n}`)], not_after_ms: boundMs });
@@ -43,7 +44,7 @@ export function describeTime(fixture: () => StoreFixture): void {
 
 /** For a store that is opened with a clock. */
 export function describeControlledClock(fixture: () => StoreFixture): void {
-  it('keeps the time that its clock shows', async () => {
+  it('uses the time of its clock', async () => {
     const nowMs = await fixture().store.now();
     await fixture().advanceClock(1234);
     expect(await fixture().store.now()).toBe(nowMs + 1234);
@@ -62,7 +63,7 @@ async function untilPast(
 
 /** Each row fixes the fault of the row before while all later faults remain, so the order itself is tested. */
 function describePrecedence(fixture: () => StoreFixture): void {
-  it('comes where it belongs in the order: replay, conflict, early, late, full, committed', async () => {
+  it('is checked in the order replay, conflict, early, late, full, committed', async () => {
     const nowMs = await fixture().store.now();
     const taken = { scope: 'work', member: 'm1', until_ms: Number.POSITIVE_INFINITY };
     const known = { key: 'known', digest: 'd', keep: true };

@@ -1,14 +1,7 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
+import { lastPerMember } from '../permits.js';
 import type { CachedRequest } from '../request-cache.js';
-import type {
-  CommitOutcome,
-  HeadCheck,
-  HeadSwap,
-  Permit,
-  PermitLimit,
-  StoredHead,
-  Transaction,
-} from '../store.js';
+import type { CommitOutcome, Permit, PermitLimit, StoredHead, Transaction } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
 import { type CachedProject, memberName, type ProjectCache } from './project-cache.js';
 
@@ -19,14 +12,10 @@ const BYTES_MAX = 3_500_000;
 const ITEMS_ALWAYS = 3;
 const ITEM_BYTES = 500;
 
-/** What must be read or reserved before a transaction can be decided. */
+/** What must happen before a transaction can be decided. */
 export type PlanNeed =
-  | {
-      readonly kind: 'read';
-      readonly subjects: readonly string[];
-      readonly requests: readonly string[];
-      readonly members: readonly Permit[];
-    }
+  /** Everything that the transactions depend on must be read. */
+  | { readonly kind: 'read' }
   | { readonly kind: 'room'; readonly scope: string; readonly max: number; readonly want: number }
   /** The current plan must be sent first. */
   | { readonly kind: 'send' };
@@ -34,16 +23,15 @@ export type PlanNeed =
 export interface HeadEntry {
   readonly assumed_seq: number;
   seq: number;
-  /** Undefined: only the seq is assumed. */
-  head: StoredHead | null | undefined;
-  isSwapped: boolean;
+  /** Null: it is only checked. */
+  head: StoredHead | null;
 }
 
 export interface MemberEntry {
   readonly scope: string;
   readonly member: string;
   readonly assumed: 'absent' | 'live' | 'over' | 'present';
-  until_ms: number | null;
+  readonly until_ms: number | null;
 }
 
 export interface ShareEntry {
@@ -58,7 +46,7 @@ export interface PositionedEvent {
   readonly position: number;
 }
 
-type RefusedOutcome = Exclude<CommitOutcome, { kind: 'committed' }>;
+type Decision = Exclude<CommitOutcome | PlanNeed, { kind: 'committed' | 'read' }>;
 
 /**
  * A batch of transactions for one DynamoDB transaction. Each is decided on the cached state plus the effects of those
@@ -76,33 +64,22 @@ export class BatchPlan {
   /** From this time on, the DynamoDB transaction must not happen. */
   not_after_ms = Number.POSITIVE_INFINITY;
   hasWrites = false;
-  private projectAfter: CachedProject;
+  /** The project after the batch. */
+  project: CachedProject;
   private bytes = 0;
 
   constructor(
     private readonly cache: ProjectCache,
     readonly now_ms: number,
   ) {
-    this.projectAfter = { ...cache.project, version: cache.project.version + 1, now_ms };
-  }
-
-  /** The project after the batch. */
-  get project(): CachedProject {
-    return this.projectAfter;
+    this.project = { ...cache.project, version: cache.project.version + 1, now_ms };
   }
 
   /** The number of items so far. */
   get items(): number {
     const { heads, requests, looseEvents, members, shares, events } = this;
-    return (
-      ITEMS_ALWAYS +
-      heads.size +
-      requests.size +
-      looseEvents.size +
-      members.size +
-      shares.size +
-      events.length
-    );
+    const parts = [heads, requests, looseEvents, members, shares];
+    return parts.reduce((sum, { size }) => sum + size, ITEMS_ALWAYS + events.length);
   }
 
   /** Decides a transaction, and adds it to the batch unless it is refused. */
@@ -111,29 +88,31 @@ export class BatchPlan {
     const changes = this.changesOf(transaction);
     const decision = this.decide(transaction, changes);
     if (decision === null) return this.accept(transaction, changes);
-    if (!isOutcome(decision)) return decision;
+    if (decision.kind === 'send') return decision;
+    // An assumption is enough to try a transaction, but not to refuse one.
+    if (!this.cache.isComplete) return { kind: 'read' };
+    if (decision.kind === 'room') return decision;
     this.outcomes.push(decision);
     return null;
   }
 
-  private decide(
-    transaction: Transaction,
-    changes: ReadonlyMap<string, ScopeChange>,
-  ): RefusedOutcome | PlanNeed | null {
+  private decide(transaction: Transaction, changes: ReadonlyMap<string, ScopeChange>): Decision | null {
+    const { now_ms } = this;
+    const { not_before_ms, not_after_ms } = transaction;
     for (const { key } of transaction.requests) {
-      const request = this.requests.get(key) ?? this.cache.request(key, this.now_ms);
-      if (request != null)
-        return { kind: 'replay', request: completedRequestOf(request), now_ms: this.now_ms };
+      const known = this.requests.get(key) ?? this.cache.request(key, now_ms);
+      if (known == null) continue;
+      const { at_ms: _, ...request } = known;
+      return { kind: 'replay', request, now_ms };
     }
-    if (this.hasConflict(transaction)) return this.unknownReads(transaction) ?? this.conflict(transaction);
-    const refused = this.checkTime(transaction) ?? this.checkLimits(transaction, changes);
-    if (refused === null || !isOutcome(refused)) return refused;
-    // An earlier check must be known not to apply before a later one may be reported.
-    return this.unknownReads(transaction) ?? refused;
+    if (this.hasConflict(transaction)) return this.conflict(transaction);
+    if (not_before_ms !== null && now_ms < not_before_ms) return { kind: 'early', now_ms };
+    if (not_after_ms !== null && now_ms >= not_after_ms) return { kind: 'late', now_ms };
+    return this.checkLimits(transaction, changes);
   }
 
   private hasConflict(transaction: Transaction): boolean {
-    if (transaction.rules_seq !== null && transaction.rules_seq !== this.projectAfter.rules_seq) return true;
+    if (transaction.rules_seq !== null && transaction.rules_seq !== this.project.rules_seq) return true;
     return [...transaction.swaps, ...transaction.checks].some(({ subject, expected_seq }) => {
       const seq = this.seqOf(subject);
       return seq !== undefined && seq !== expected_seq;
@@ -147,55 +126,28 @@ export class BatchPlan {
     return head === null ? 0 : head?.seq;
   }
 
-  private headOf(subject: string): StoredHead | null | undefined {
-    const entry = this.heads.get(subject);
-    return entry?.isSwapped ? entry.head : this.cache.heads.get(subject);
-  }
-
-  private unknownReads(transaction: Transaction): PlanNeed | null {
-    const subjects = [...transaction.swaps, ...transaction.checks]
-      .map(({ subject }) => subject)
-      .filter((subject) => this.headOf(subject) === undefined);
-    const requests = transaction.requests
-      .map(({ key }) => key)
-      .filter((key) => this.cache.request(key, this.now_ms) === undefined && !this.requests.has(key));
-    if (subjects.length + requests.length === 0) return null;
-    return { kind: 'read', subjects, requests, members: [] };
-  }
-
-  private conflict(transaction: Transaction): RefusedOutcome {
+  private conflict(transaction: Transaction): Decision {
     const heads = [...transaction.swaps, ...transaction.checks].map(({ subject }) => ({
       subject,
-      head: this.headOf(subject) ?? null,
+      head: this.heads.get(subject)?.head ?? this.cache.heads.get(subject) ?? null,
     }));
-    return { kind: 'conflict', heads, rules_seq: this.projectAfter.rules_seq, now_ms: this.now_ms };
+    return { kind: 'conflict', heads, rules_seq: this.project.rules_seq, now_ms: this.now_ms };
   }
 
-  private checkTime({ not_before_ms, not_after_ms }: Transaction): RefusedOutcome | null {
-    const { now_ms } = this;
-    if (not_before_ms !== null && now_ms < not_before_ms) return { kind: 'early', now_ms };
-    if (not_after_ms !== null && now_ms >= not_after_ms) return { kind: 'late', now_ms };
-    return null;
-  }
-
-  private checkLimits(
-    transaction: Transaction,
-    changes: ReadonlyMap<string, ScopeChange>,
-  ): RefusedOutcome | PlanNeed | null {
+  private checkLimits(transaction: Transaction, changes: ReadonlyMap<string, ScopeChange>): Decision | null {
     for (const { scope, max } of transaction.permit_limits) {
       const change = changes.get(scope);
       if (change === undefined || change.taken === 0) continue;
       const entry = this.shares.get(scope);
       // The condition of a share can check only one limit.
       if (entry !== undefined && entry.need !== null && entry.max !== max) return { kind: 'send' };
-      const want = (entry?.delta ?? 0) + change.delta;
-      const verdict = this.checkLimit(scope, max, want);
-      if (verdict !== null) return this.unknownMembers(change) ?? verdict;
+      const decision = this.checkLimit(scope, max, (entry?.delta ?? 0) + change.delta);
+      if (decision !== null) return decision;
     }
     return null;
   }
 
-  private checkLimit(scope: string, max: number, want: number): RefusedOutcome | PlanNeed | null {
+  private checkLimit(scope: string, max: number, want: number): Decision | null {
     const counted = this.cache.permitCounts.get(scope);
     if (counted?.max === max && this.now_ms < counted.until_ms) {
       return want > counted.spare ? { kind: 'full', scope, now_ms: this.now_ms } : null;
@@ -206,26 +158,16 @@ export class BatchPlan {
     return fits ? null : { kind: 'room', scope, max, want };
   }
 
-  /** Members assumed to be new may exist, and then need no permit. */
-  private unknownMembers({ memberChanges }: ScopeChange): PlanNeed | null {
-    const members = memberChanges
-      .filter(({ name }) => !this.members.has(name) && !this.cache.members.has(name))
-      .map(({ slot: permit }) => permit);
-    return members.length === 0 ? null : { kind: 'read', subjects: [], requests: [], members };
-  }
-
-  /** The effect of a transaction's permits on each scope. The last entry per member wins. */
+  /** The effect of a transaction's permits on each scope. */
   private changesOf(transaction: Transaction): Map<string, ScopeChange> {
-    const lastByMember = new Map(
-      transaction.permits.map((permit) => [memberName(permit.scope, permit.member), permit]),
-    );
     const changes = new Map<string, ScopeChange>();
-    for (const [name, permit] of lastByMember) {
+    for (const permit of lastPerMember(transaction.permits)) {
+      const name = memberName(permit.scope, permit.member);
       const change = changes.get(permit.scope) ?? { memberChanges: [], delta: 0, taken: 0 };
       changes.set(permit.scope, change);
       const before = this.untilOf(name, permit, transaction.permit_limits);
       const until_ms = permit.until_ms !== null && permit.until_ms > this.now_ms ? permit.until_ms : null;
-      change.memberChanges.push({ name, slot: permit, before, until_ms });
+      change.memberChanges.push({ name, permit, before, until_ms });
       change.delta += Number(until_ms !== null) - Number(before !== null);
       if (until_ms !== null && (before === null || before <= this.now_ms)) change.taken += 1;
     }
@@ -258,26 +200,33 @@ export class BatchPlan {
     const effects =
       events.length + transaction.permits.length + kept.length + Number(transaction.changes_rules);
     // A transaction without effects needs no DynamoDB transaction: reads answer it.
-    if (effects === 0)
-      return this.unknownReads(transaction) ?? this.commit(transaction.loose_events.map(() => null));
+    if (effects === 0) {
+      return this.cache.isComplete ? this.commit(transaction.loose_events.map(() => null)) : { kind: 'read' };
+    }
     if (!this.hasSpace(transaction, events, looseEvents.length)) return { kind: 'send' };
     this.hasWrites = true;
-    for (const check of transaction.checks) this.check(check);
-    for (const swap of transaction.swaps) this.swap(swap);
+    for (const { subject, expected_seq: seq } of transaction.checks) {
+      if (!this.heads.has(subject)) this.heads.set(subject, { assumed_seq: seq, seq, head: null });
+    }
+    for (const { subject, expected_seq, head } of transaction.swaps) {
+      const assumed_seq = this.heads.get(subject)?.assumed_seq ?? expected_seq;
+      this.heads.set(subject, { assumed_seq, seq: head.seq, head });
+    }
     this.move(changes, transaction.permit_limits);
     const positions = this.assignPositions(transaction, new Set(looseEvents));
     const taken = positions.filter((position) => position !== null);
     for (const { key, digest, keep, reply } of transaction.requests) {
       this.requests.set(key, keep ? { key, digest, reply, positions: taken, at_ms: this.now_ms } : null);
     }
-    if (transaction.changes_rules)
-      this.projectAfter = { ...this.projectAfter, rules_seq: this.projectAfter.rules_seq + 1 };
+    if (transaction.changes_rules) {
+      this.project = { ...this.project, rules_seq: this.project.rules_seq + 1 };
+    }
     this.not_after_ms = Math.min(this.not_after_ms, transaction.not_after_ms ?? Number.POSITIVE_INFINITY);
     return this.commit(positions);
   }
 
   private commit(positions: readonly (number | null)[]): null {
-    const { rules_seq } = this.projectAfter;
+    const { rules_seq } = this.project;
     this.outcomes.push({ kind: 'committed', positions, rules_seq, now_ms: this.now_ms });
     return null;
   }
@@ -297,20 +246,13 @@ export class BatchPlan {
     return true;
   }
 
-  private check({ subject, expected_seq }: HeadCheck): void {
-    if (this.heads.has(subject)) return;
-    const head = this.cache.heads.get(subject);
-    this.heads.set(subject, { assumed_seq: expected_seq, seq: expected_seq, head, isSwapped: false });
-  }
-
-  private swap({ subject, expected_seq, head }: HeadSwap): void {
-    const assumed_seq = this.heads.get(subject)?.assumed_seq ?? expected_seq;
-    this.heads.set(subject, { assumed_seq, seq: head.seq, head, isSwapped: true });
-  }
-
   private move(changes: ReadonlyMap<string, ScopeChange>, permitLimits: readonly PermitLimit[]): void {
     for (const [scope, { memberChanges, delta, taken }] of changes) {
-      for (const memberChange of memberChanges) this.moveMember(memberChange);
+      for (const { name, permit, before, until_ms } of memberChanges) {
+        const { scope, member } = permit;
+        const assumed = this.members.get(name)?.assumed ?? assumptionOf(before, until_ms, this.now_ms);
+        this.members.set(name, { scope, member, assumed, until_ms });
+      }
       const entry = this.shares.get(scope) ?? { delta: 0, need: null, max: 0 };
       entry.delta += delta;
       const limit = taken > 0 ? permitLimits.find((candidate) => candidate.scope === scope) : undefined;
@@ -322,35 +264,23 @@ export class BatchPlan {
     }
   }
 
-  private moveMember({ name, slot: permit, before, until_ms }: MemberChange): void {
-    const entry = this.members.get(name);
-    if (entry !== undefined) {
-      entry.until_ms = until_ms;
-      return;
-    }
-    const { scope, member } = permit;
-    this.members.set(name, { scope, member, assumed: assumptionOf(before, until_ms, this.now_ms), until_ms });
-  }
-
   private assignPositions(transaction: Transaction, newNotes: ReadonlySet<NewEvent>): (number | null)[] {
-    const positions: (number | null)[] = [];
-    for (const { events } of transaction.swaps)
-      for (const event of events) positions.push(this.append(event));
-    for (const looseEvent of transaction.loose_events) {
-      positions.push(newNotes.has(looseEvent) ? this.append(looseEvent) : null);
-      if (newNotes.has(looseEvent)) this.looseEvents.add(looseEvent.event_id);
-    }
-    return positions;
+    const swapEvents = transaction.swaps.flatMap(({ events }) => events);
+    return [...swapEvents, ...transaction.loose_events].map((event) => {
+      if (event.seq === undefined && !newNotes.has(event)) return null;
+      if (event.seq === undefined) this.looseEvents.add(event.event_id);
+      return this.append(event);
+    });
   }
 
   private append(event: NewEvent): number {
-    const { position: last, time_high_ms, late_max_ms } = this.projectAfter;
+    const { position: last, time_high_ms, late_max_ms } = this.project;
     const position = last + 1;
     const atMs = msOf(event.timestamp);
     const highMs = Number.isNaN(atMs) ? time_high_ms : Math.max(time_high_ms, atMs);
     const lateMs = Number.isNaN(atMs) ? 0 : highMs - atMs;
-    this.projectAfter = {
-      ...this.projectAfter,
+    this.project = {
+      ...this.project,
       position,
       time_high_ms: highMs,
       late_max_ms: Math.max(late_max_ms, lateMs),
@@ -362,7 +292,7 @@ export class BatchPlan {
 
 interface MemberChange {
   readonly name: string;
-  readonly slot: Permit;
+  readonly permit: Permit;
   readonly before: number | null;
   readonly until_ms: number | null;
 }
@@ -380,13 +310,3 @@ function assumptionOf(before: number | null, untilMs: number | null, nowMs: numb
   if (untilMs === null) return 'present';
   return before > nowMs ? 'live' : 'over';
 }
-
-const isOutcome = (verdict: RefusedOutcome | PlanNeed): verdict is RefusedOutcome =>
-  verdict.kind !== 'read' && verdict.kind !== 'room' && verdict.kind !== 'send';
-
-const completedRequestOf = ({ key, digest, reply, positions }: CachedRequest) => ({
-  key,
-  digest,
-  reply,
-  positions,
-});

@@ -9,20 +9,7 @@ import {
   type PositionedEvent,
   type ShareEntry,
 } from './batch-plan.js';
-import type { DynamodbBlobs } from './blobs.js';
-import {
-  DAY_S,
-  headFromItem,
-  indexAttributes,
-  projectFromItem,
-  projectItem,
-  requestFromItem,
-  requestItem,
-  shareFromItem,
-  timeAttributes,
-  untilFromItem,
-  untilValue,
-} from './items.js';
+import { DAY_S, indexAttributes, projectItem, requestItem, timeAttributes, untilValue } from './items.js';
 import {
   attemptKey,
   bucketOf,
@@ -40,24 +27,9 @@ import {
   S,
   shareKey,
 } from './keys.js';
-import { EMPTY_PROJECT, memberName, type ProjectCache } from './project-cache.js';
-import { type Tables, TTL_ATTRIBUTE } from './schema.js';
-import { type StoredText, toStoredText } from './stored-text.js';
-
-/** One write of a DynamoDB transaction, and what to learn from its failed condition. */
-export interface ConditionalWrite {
-  readonly item: TransactWriteItem;
-  readonly onConditionFailed?: (existing: DynamoItem | undefined) => void | Promise<void>;
-}
-
-/** A batch plan as DynamoDB items. */
-export interface BatchWrites {
-  readonly writes: readonly ConditionalWrite[];
-  /** Texts that must be written before the items that refer to them. */
-  readonly externalTexts: readonly StoredText[];
-  /** Index keys of events that are stored in a page. They point to the page, and are harmless if it is never written. */
-  readonly indexEntries: readonly DynamoItem[];
-}
+import type { CachedProject } from './project-cache.js';
+import { type TableNames, TTL_ATTRIBUTE } from './schema.js';
+import { type ExternalText, toStoredText } from './stored-text.js';
 
 /** The index of the attempt's mark among the writes. */
 export const MARK_INDEX = 1;
@@ -71,36 +43,37 @@ interface WriteCondition {
 const IS_NEW: WriteCondition = { ConditionExpression: 'attribute_not_exists(pk)' };
 const EXISTS: WriteCondition = { ConditionExpression: 'attribute_exists(pk)' };
 
+/** A batch plan as DynamoDB items. */
 export class BatchWriter {
-  private readonly writes: ConditionalWrite[] = [];
-  private readonly externalTexts: StoredText[] = [];
-  private readonly indexEntries: DynamoItem[] = [];
+  readonly writes: TransactWriteItem[] = [];
+  /** Texts that must be written before the items that refer to them. */
+  readonly externalTexts: ExternalText[] = [];
+  /** Index keys of events that are stored in a page. They point to the page, and are harmless if it is never written. */
+  readonly indexEntries: DynamoItem[] = [];
 
   constructor(
     private readonly project: ProjectKey,
-    private readonly cache: ProjectCache,
+    private readonly before: CachedProject,
     private readonly plan: BatchPlan,
     private readonly attemptId: string,
-    private readonly tables: Tables,
-    private readonly blobs: DynamodbBlobs,
-  ) {}
-
-  write(): BatchWrites {
+    private readonly tables: TableNames,
+  ) {
     this.row();
-    this.mark();
-    if (this.cache.project.version === 0) this.projectListEntry();
-    for (const [subject, entry] of this.plan.heads) this.head(subject, entry);
-    for (const [key, kept] of this.plan.requests) this.request(key, kept);
-    for (const eventId of this.plan.looseEvents) this.looseEvent(eventId);
-    for (const entry of this.plan.members.values()) this.member(entry);
-    for (const [scope, entry] of this.plan.shares) this.share(scope, entry);
+    this.put(tables.requests, this.markItem(), { ...IS_NEW, ...ALL_OLD });
+    if (before.version === 0) {
+      this.put(tables.state, { ...projectListKey(project), project_id: S(project.project_id) });
+    }
+    for (const [subject, entry] of plan.heads) this.head(subject, entry);
+    for (const [key, kept] of plan.requests) this.request(key, kept);
+    for (const eventId of plan.looseEvents) this.put(tables.state, looseEventKey(project, eventId), IS_NEW);
+    for (const entry of plan.members.values()) this.member(entry);
+    for (const [scope, entry] of plan.shares) this.share(scope, entry);
     this.events();
     if (this.writes.length > ITEMS_MAX) {
       throw new StoreRefused(
-        `One command changes ${this.writes.length} items at once, and DynamoDB takes ${ITEMS_MAX}: ask for less at a time.`,
+        `The command changes ${this.writes.length} items; a DynamoDB transaction allows ${ITEMS_MAX}. Split it.`,
       );
     }
-    return { writes: this.writes, externalTexts: this.externalTexts, indexEntries: this.indexEntries };
   }
 
   /** The mark of an attempt; a process that voids the attempt writes it too. */
@@ -110,50 +83,24 @@ export class BatchWriter {
   }
 
   private row(): void {
-    const { cache, plan, project } = this;
-    const { version } = cache.project;
-    const condition: WriteCondition =
-      version === 0
-        ? IS_NEW
-        : {
-            ConditionExpression: '#version = :version',
-            ExpressionAttributeNames: { '#version': 'version' },
-            ExpressionAttributeValues: { ':version': N(version) },
-          };
-    this.put(this.tables.state, { ...rowKey(project), ...projectItem(plan.project) }, condition, (existing) =>
-      cache.setProject(existing === undefined ? EMPTY_PROJECT : projectFromItem(existing)),
-    );
+    const { version } = this.before;
+    const isSame: WriteCondition = {
+      ConditionExpression: '#version = :version',
+      ExpressionAttributeNames: { '#version': 'version' },
+      ExpressionAttributeValues: { ':version': N(version) },
+    };
+    const item = { ...rowKey(this.project), ...projectItem(this.plan.project) };
+    this.put(this.tables.state, item, version === 0 ? IS_NEW : isSame);
   }
 
-  private mark(): void {
-    this.put(this.tables.requests, this.markItem(), IS_NEW);
-  }
-
-  private projectListEntry(): void {
-    const { project } = this;
-    this.put(this.tables.state, { ...projectListKey(project), project_id: S(project.project_id) });
-  }
-
-  private head(subject: string, entry: HeadEntry): void {
-    const { assumed_seq, seq, isSwapped: swapped, head } = entry;
+  private head(subject: string, { assumed_seq, seq, head }: HeadEntry): void {
     const key = headKey(this.project, subject);
     const condition: WriteCondition =
       assumed_seq === 0
         ? IS_NEW
         : { ConditionExpression: 'seq = :seq', ExpressionAttributeValues: { ':seq': N(assumed_seq) } };
-    const { heads } = this.cache;
-    const onConditionFailed = async (existing: DynamoItem | undefined) => {
-      const { tenant_id } = this.project;
-      heads.set(subject, existing === undefined ? null : await headFromItem(existing, this.blobs, tenant_id));
-    };
-    if (!swapped) this.check(this.tables.state, key, condition, onConditionFailed);
-    else
-      this.put(
-        this.tables.state,
-        { ...key, seq: N(seq), ...this.text('head', head) },
-        condition,
-        onConditionFailed,
-      );
+    if (head === null) this.check(this.tables.state, key, condition);
+    else this.put(this.tables.state, { ...key, seq: N(seq), ...this.text('head', head) }, condition);
   }
 
   private request(key: string, kept: CachedRequest | null): void {
@@ -161,39 +108,18 @@ export class BatchWriter {
       ConditionExpression: 'attribute_not_exists(pk) OR at_ms < :window',
       ExpressionAttributeValues: { ':window': N(this.plan.now_ms - REQUEST_WINDOW_MS) },
     };
-    const onConditionFailed = (existing: DynamoItem | undefined) => {
-      this.cache.requests.set(key, existing === undefined ? null : requestFromItem(existing));
-    };
     const itemKey = requestKey(this.project, key);
-    if (kept === null) this.check(this.tables.requests, itemKey, condition, onConditionFailed);
-    else this.put(this.tables.requests, { ...itemKey, ...requestItem(kept) }, condition, onConditionFailed);
-  }
-
-  private looseEvent(eventId: string): void {
-    this.put(this.tables.state, looseEventKey(this.project, eventId), IS_NEW, () => {
-      this.cache.looseEvents.add(eventId);
-    });
+    if (kept === null) this.check(this.tables.requests, itemKey, condition);
+    else this.put(this.tables.requests, { ...itemKey, ...requestItem(kept) }, condition);
   }
 
   private member({ scope, member, assumed, until_ms }: MemberEntry): void {
+    const { state } = this.tables;
     const key = memberKey(this.project, scope, member);
     const condition = this.memberCondition(assumed);
-    const onConditionFailed = (existing: DynamoItem | undefined) => {
-      this.cache.members.set(
-        memberName(scope, member),
-        existing === undefined ? null : untilFromItem(existing),
-      );
-    };
-    if (until_ms !== null) {
-      this.put(this.tables.state, { ...key, until_ms: untilValue(until_ms) }, condition, onConditionFailed);
-    } else if (assumed === 'absent') {
-      this.check(this.tables.state, key, condition, onConditionFailed);
-    } else {
-      this.add(
-        { Delete: { TableName: this.tables.state, Key: key, ...condition, ...ALL_OLD } },
-        onConditionFailed,
-      );
-    }
+    if (until_ms !== null) this.put(state, { ...key, until_ms: untilValue(until_ms) }, condition);
+    else if (assumed === 'absent') this.check(state, key, condition);
+    else this.writes.push({ Delete: { TableName: state, Key: key, ...condition } });
   }
 
   private memberCondition(assumed: MemberEntry['assumed']): WriteCondition {
@@ -212,30 +138,22 @@ export class BatchWriter {
         ? null
         : {
             ConditionExpression: 'spare >= :need AND room_max <= :max',
-
             ExpressionAttributeValues: { ':need': N(need), ':max': N(max) },
           };
-    const onConditionFailed = (existing: DynamoItem | undefined) => {
-      this.cache.shares.set(scope, existing === undefined ? null : shareFromItem(existing));
-    };
     if (delta === 0) {
-      if (condition !== null) this.check(this.tables.state, Key, condition, onConditionFailed);
+      if (condition !== null) this.check(this.tables.state, Key, condition);
       return;
     }
-    const Update = {
-      TableName: this.tables.state,
-      Key,
-      UpdateExpression: 'ADD registered :delta, spare :minus',
-      ...(condition === null ? {} : { ConditionExpression: condition.ConditionExpression }),
-
-      ExpressionAttributeValues: {
-        ...condition?.ExpressionAttributeValues,
-        ':delta': N(delta),
-        ':minus': N(-delta),
+    const values = { ':delta': N(delta), ':minus': N(-delta) };
+    this.writes.push({
+      Update: {
+        TableName: this.tables.state,
+        Key,
+        UpdateExpression: 'ADD registered :delta, spare :minus',
+        ...condition,
+        ExpressionAttributeValues: { ...condition?.ExpressionAttributeValues, ...values },
       },
-      ...ALL_OLD,
-    };
-    this.add({ Update }, onConditionFailed);
+    });
   }
 
   /** One item per event, unless a single transaction has more events than DynamoDB takes items: then pages of events. */
@@ -268,44 +186,29 @@ export class BatchWriter {
   }
 
   private indexed(positioned: PositionedEvent): DynamoItem {
-    const before = this.cache.project;
-    const isFirst = positioned.position === before.position + 1;
+    const isFirst = positioned.position === this.before.position + 1;
     return {
       ...indexAttributes(this.project, positioned),
-      ...(isFirst ? timeAttributes(this.project, before) : {}),
+      ...(isFirst ? timeAttributes(this.project, this.before) : {}),
     };
   }
 
   private text(name: string, value: unknown): DynamoItem {
-    const text = toStoredText(name, value);
-    if (text.external !== null) this.externalTexts.push(text);
-    return text.attributes;
+    const { attributes, external } = toStoredText(name, value);
+    if (external !== null) this.externalTexts.push(external);
+    return attributes;
   }
 
-  private put(
-    table: string,
-    item: DynamoItem,
-    condition?: WriteCondition,
-    onConditionFailed?: ConditionalWrite['onConditionFailed'],
-  ): void {
-    const guarded = condition === undefined ? {} : { ...condition, ...ALL_OLD };
-    this.add({ Put: { TableName: table, Item: item, ...guarded } }, onConditionFailed);
+  private put(TableName: string, Item: DynamoItem, condition?: WriteCondition): void {
+    this.writes.push({ Put: { TableName, Item, ...condition } });
   }
 
-  private check(
-    table: string,
-    key: DynamoKey,
-    condition: WriteCondition,
-    onConditionFailed: ConditionalWrite['onConditionFailed'],
-  ): void {
-    this.add({ ConditionCheck: { TableName: table, Key: key, ...condition, ...ALL_OLD } }, onConditionFailed);
-  }
-
-  private add(item: TransactWriteItem, onConditionFailed: ConditionalWrite['onConditionFailed']): void {
-    this.writes.push(onConditionFailed === undefined ? { item } : { item, onConditionFailed });
+  private check(TableName: string, Key: DynamoKey, condition: WriteCondition): void {
+    this.writes.push({ ConditionCheck: { TableName, Key, ...condition } });
   }
 }
 
+/** Whoever finds the mark must see who wrote it. */
 const ALL_OLD = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
 
 /** A page stays within its bucket, so that reading the bucket finds all of it. */

@@ -1,6 +1,6 @@
 import type { Blobs } from '../blobs.js';
 import type { DynamoClient } from './connection.js';
-import { blobPartition, type DynamoItem, N, numberOf, S } from './keys.js';
+import { blobPartition, N, numberOf, S } from './keys.js';
 
 /** An item holds 400 KB, including attribute names. */
 const CHUNK_BYTES = 380_000;
@@ -12,22 +12,19 @@ export class DynamodbBlobs implements Blobs {
   async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
     if ((await this.size(tenantId, sha256)) !== null) return;
     const pk = S(blobPartition(tenantId, sha256));
-    for (let chunk = Math.ceil(bytes.byteLength / CHUNK_BYTES) - 1; chunk > 0; chunk -= 1) {
-      await this.putChunk({ pk, chunk: N(chunk), bytes: { B: part(bytes, chunk) } });
+    for (let chunk = Math.max(0, Math.ceil(bytes.byteLength / CHUNK_BYTES) - 1); chunk >= 0; chunk -= 1) {
+      const size = chunk === 0 ? { size: N(bytes.byteLength) } : {};
+      const item = { pk, chunk: N(chunk), bytes: { B: part(bytes, chunk) }, ...size };
+      await this.dynamo.putAll(this.dynamo.tables.blobs, [item]);
     }
-    await this.putChunk({ pk, chunk: N(0), bytes: { B: part(bytes, 0) }, size: N(bytes.byteLength) });
   }
 
   async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
-    const chunks = await this.dynamo.all({
-      TableName: this.dynamo.tables.blobs,
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': S(blobPartition(tenantId, sha256)) },
-    });
+    const chunks = await this.dynamo.partition(this.dynamo.tables.blobs, blobPartition(tenantId, sha256));
     const size = chunks[0]?.size;
     if (size === undefined) return null;
     const whole = Buffer.concat(chunks.map(({ bytes }) => bytes?.B ?? new Uint8Array()));
-    if (whole.byteLength !== numberOf(size)) throw new Error(`the blob ${sha256} lacks a chunk`);
+    if (whole.byteLength !== numberOf(size)) throw new Error(`A chunk of the blob ${sha256} is missing.`);
     return whole;
   }
 
@@ -45,10 +42,6 @@ export class DynamodbBlobs implements Blobs {
     for (let chunk = 0; chunk < chunks; chunk += 1) {
       await this.dynamo.delete(this.dynamo.tables.blobs, { pk, chunk: N(chunk) });
     }
-  }
-
-  private putChunk(item: DynamoItem): Promise<void> {
-    return this.dynamo.putAll(this.dynamo.tables.blobs, [item]);
   }
 }
 

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { Coordinator } from '../../coordinator/coordinator.js';
-import type { ClaimResult } from '../../coordinator/wire/index.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
+import type { ClaimResult } from '../../core/contract/claims.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../store.js';
 import { onProgram } from '../testing/on-engine.js';
@@ -16,7 +16,7 @@ const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py
 const PYTHON = [findProgram('python3'), '/usr/bin/python3'].find(
   (python) => python !== null && spawnSync(python, ['-c', 'import boto3']).status === 0,
 );
-const MISSING = PYTHON == null ? 'python3 has no boto3 (npm run engines:install)' : null;
+const MISSING = PYTHON == null ? 'boto3 is not installed for python3 (npm run engines:install)' : null;
 
 const EDGE = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
 const SUBJECT = `${EDGE.feature_id}#${EDGE.edge}`;
@@ -45,7 +45,8 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
     });
   };
 
-  it('see each other’s claims, and a log that folds to the heads', async () => {
+  // req: EDG-016
+  it('see each other’s claims, and write a log that folds to the heads', async () => {
     const key = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
     const store = await open();
     const coordinator = await Coordinator.open({ store });
@@ -82,7 +83,7 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
     }
   });
 
-  it('that race for an edge leave one holder', async () => {
+  it('leave one holder of an edge after concurrent claims', async () => {
     const key = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
     const replies = await Promise.all(['a', 'b', 'c'].map((agent) => python(key, 'claim', '--agent', agent)));
     const won = replies.filter(({ success }) => success === true);

@@ -7,19 +7,35 @@ import {
   StoreUncertain,
   type Transaction,
 } from '../store.js';
-import { BatchWriter, type BatchWrites, type ConditionalWrite, MARK_INDEX } from './batch.js';
-import { BatchPlan, type PlanNeed } from './batch-plan.js';
+import { BatchWriter, MARK_INDEX } from './batch.js';
+import { BatchPlan } from './batch-plan.js';
 import type { DynamodbBlobs } from './blobs.js';
 import { type DynamoClient, pause } from './connection.js';
-import { headFromItem, projectFromItem, requestFromItem, untilFromItem } from './items.js';
-import { type DynamoItem, type DynamoKey, headKey, memberKey, requestKey, rowKey } from './keys.js';
+import { headFromItem, projectFromItem, requestFromItem, shareFromItem, untilFromItem } from './items.js';
+import {
+  type DynamoItem,
+  type DynamoKey,
+  headKey,
+  looseEventKey,
+  memberKey,
+  requestKey,
+  rowKey,
+  shareKey,
+} from './keys.js';
 import type { PermitShares } from './permits.js';
-import { EMPTY_PROJECT, memberName, ProjectCache } from './project-cache.js';
+import { memberName, ProjectCache } from './project-cache.js';
 
 /** How long a commit may lose to concurrent commits, and the clock that measures it. */
 export interface ContentionLimit {
   readonly contention_ms: number;
   monotonicMs(): number;
+}
+
+/** An item to be read, and what to learn from it. */
+interface Lookup {
+  readonly table: string;
+  readonly key: DynamoKey;
+  readonly learn: (item: DynamoItem | undefined) => unknown;
 }
 
 /**
@@ -59,14 +75,17 @@ export class ProjectCommitter {
     const outcomes: CommitOutcome[] = [];
     let isWritten = false;
     try {
-      const cache = await this.begin();
+      const cache = this.cache ?? new ProjectCache();
+      this.cache = cache;
+      cache.begin();
+      if (cache.project.version === 0) await this.read(cache, transactions);
       const { contention_ms } = this.contentionLimit;
       let progressedMs = this.contentionLimit.monotonicMs();
       for (let round = 0; outcomes.length < transactions.length; round += 1) {
         if (this.contentionLimit.monotonicMs() - progressedMs > contention_ms) {
-          throw new StoreUnavailable('Too many others change the same project at once.');
+          throw new StoreUnavailable('Too many concurrent changes to this project. Try again.');
         }
-        const version = cache.project.version;
+        const { version } = cache.project;
         const plan = await this.commitSome(cache, transactions.slice(outcomes.length));
         if (plan === null) {
           if (cache.project.version !== version) await pause(round);
@@ -84,16 +103,6 @@ export class ProjectCommitter {
     }
   }
 
-  private async begin(): Promise<ProjectCache> {
-    if (this.cache === null) {
-      this.cache = new ProjectCache();
-      await this.readProject(this.cache);
-    } else {
-      this.cache.begin();
-    }
-    return this.cache;
-  }
-
   /**
    * Commits as many transactions as one DynamoDB transaction takes. Null: something was learnt, and they must be
    * decided again.
@@ -106,123 +115,90 @@ export class ProjectCommitter {
     this.clock.advanceTo(plan.now_ms);
     for (const transaction of transactions) {
       const need = plan.add(transaction);
-      if (need === null) continue;
-      if (need.kind === 'send') break;
-      await this.satisfyNeed(cache, need, plan.now_ms);
+      if (need?.kind === 'send') break;
+      if (need?.kind === 'read') return this.read(cache, transactions);
+      if (need?.kind !== 'room') continue;
+      const grant = await this.permitShares.reserve(this.project, need, plan.now_ms);
+      if (grant !== null) cache.shares.set(need.scope, grant.share);
+      if (grant?.counted) cache.permitCounts.set(need.scope, grant.counted);
       return null;
     }
-    if (plan.hasWrites) return this.send(cache, plan);
-    if (cache.isFresh) return plan;
-    await this.readProject(cache);
+    const isDone = plan.hasWrites ? await this.send(cache, plan) : cache.isComplete;
+    return isDone ? plan : this.read(cache, transactions);
+  }
+
+  /** Reads everything that the transactions depend on. The row comes first: every later change of the project moves it. */
+  private async read(cache: ProjectCache, transactions: readonly Transaction[]): Promise<null> {
+    const { state, requests } = this.dynamo.tables;
+    cache.project = projectFromItem(await this.dynamo.get(state, rowKey(this.project)));
+    const lookups = transactions.flatMap((transaction) => this.lookups(cache, transaction));
+    for (const table of [state, requests]) {
+      const wanted = lookups.filter((lookup) => lookup.table === table);
+      const keys = new Map(wanted.map(({ key }) => [nameOf(key), key]));
+      const items = await this.dynamo.getAll(table, [...keys.values()]);
+      const itemByName = new Map(items.map((item) => [nameOf(item), item]));
+      for (const { key, learn } of wanted) await learn(itemByName.get(nameOf(key)));
+    }
+    cache.isComplete = true;
     return null;
   }
 
-  private async satisfyNeed(
-    cache: ProjectCache,
-    need: Exclude<PlanNeed, { kind: 'send' }>,
-    nowMs: number,
-  ): Promise<void> {
-    if (need.kind === 'read') return this.read(cache, need);
-    const grant = await this.permitShares.reserve(this.project, need, nowMs);
-    if (grant === null) return;
-    cache.shares.set(need.scope, grant.share);
-    if (grant.counted !== null) cache.permitCounts.set(need.scope, grant.counted);
-  }
-
-  private async read(cache: ProjectCache, need: Extract<PlanNeed, { kind: 'read' }>): Promise<void> {
-    const { project, dynamo } = this;
-    const { state, requests } = dynamo.tables;
-    await this.readProject(cache);
-    const [heads, kept, members] = await Promise.all([
-      this.getInOrder(
-        state,
-        need.subjects.map((subject) => headKey(project, subject)),
+  private lookups(cache: ProjectCache, transaction: Transaction): Lookup[] {
+    const { project, blobs } = this;
+    const { state, requests } = this.dynamo.tables;
+    const lookup = (table: string, key: DynamoKey, learn: Lookup['learn']): Lookup => ({ table, key, learn });
+    return [
+      ...[...transaction.swaps, ...transaction.checks].map(({ subject }) =>
+        lookup(state, headKey(project, subject), async (item) =>
+          cache.heads.set(subject, item ? await headFromItem(item, blobs, project.tenant_id) : null),
+        ),
       ),
-      this.getInOrder(
-        requests,
-        need.requests.map((key) => requestKey(project, key)),
+      ...transaction.requests.map(({ key }) =>
+        lookup(requests, requestKey(project, key), (item) =>
+          cache.requests.set(key, item ? requestFromItem(item) : null),
+        ),
       ),
-      this.getInOrder(
-        state,
-        need.members.map(({ scope, member }) => memberKey(project, scope, member)),
+      ...transaction.loose_events.map(({ event_id }) =>
+        lookup(state, looseEventKey(project, event_id), (item) => item && cache.looseEvents.add(event_id)),
       ),
-    ]);
-    for (const [index, subject] of need.subjects.entries()) {
-      const item = heads[index];
-      cache.heads.set(subject, item == null ? null : await headFromItem(item, this.blobs, project.tenant_id));
-    }
-    for (const [index, key] of need.requests.entries()) {
-      const item = kept[index];
-      cache.requests.set(key, item == null ? null : requestFromItem(item));
-    }
-    for (const [index, { scope, member }] of need.members.entries()) {
-      const item = members[index];
-      cache.members.set(memberName(scope, member), item == null ? null : untilFromItem(item));
-    }
+      ...transaction.permits.map(({ scope, member }) =>
+        lookup(state, memberKey(project, scope, member), (item) =>
+          cache.members.set(memberName(scope, member), item ? untilFromItem(item) : null),
+        ),
+      ),
+      ...transaction.permit_limits.map(({ scope }) =>
+        lookup(state, shareKey(project, scope), (item) =>
+          cache.shares.set(scope, item ? shareFromItem(item) : null),
+        ),
+      ),
+    ];
   }
 
-  /** Items in the order of their keys; null for a missing item. */
-  private async getInOrder(table: string, keys: readonly DynamoKey[]): Promise<(DynamoItem | null)[]> {
-    const named = new Map(keys.map((key) => [nameOf(key), key]));
-    const items = await this.dynamo.getAll(table, [...named.values()]);
-    const itemByName = new Map(items.map((item) => [nameOf(item), item]));
-    return keys.map((key) => itemByName.get(nameOf(key)) ?? null);
-  }
-
-  private async readProject(cache: ProjectCache): Promise<void> {
-    const item = await this.dynamo.get(this.dynamo.tables.state, rowKey(this.project));
-    cache.setProject(item === undefined ? EMPTY_PROJECT : projectFromItem(item));
-  }
-
-  private async send(cache: ProjectCache, plan: BatchPlan): Promise<BatchPlan | null> {
+  /** Returns whether the transaction happened. What its items refer to is written before it. */
+  private async send(cache: ProjectCache, plan: BatchPlan): Promise<boolean> {
     const attemptId = randomUUID();
     const { tables } = this.dynamo;
-    const writer = new BatchWriter(this.project, cache, plan, attemptId, tables, this.blobs);
-    const written = writer.write();
-    await this.prepare(written);
-    const result = await this.dynamo.transact({
+    const writer = new BatchWriter(this.project, cache.project, plan, attemptId, tables);
+    for (const { sha256, bytes } of writer.externalTexts) {
+      await this.blobs.put(this.project.tenant_id, sha256, bytes);
+    }
+    await this.dynamo.putAll(tables.events, writer.indexEntries);
+    const hasHappened = await this.dynamo.transact({
       id: attemptId,
-      writes: written.writes.map(({ item }) => item),
+      writes: writer.writes,
       mark: { index: MARK_INDEX, table: tables.requests, item: writer.markItem() },
       not_after_ms: plan.not_after_ms,
     });
     cache.permitCounts.clear();
-    if (result.kind === 'done') {
-      applyToCache(plan, cache);
-      return plan;
-    }
-    if (result.kind === 'cancelled') await learnFromFailures(written.writes, result.reasons);
-    return null;
-  }
-
-  /** Writes what the items of the transaction refer to before the items themselves. */
-  private async prepare({ externalTexts: beside, indexEntries: hints }: BatchWrites): Promise<void> {
-    for (const text of beside) {
-      if (text.external !== null) {
-        await this.blobs.put(this.project.tenant_id, text.external.sha256, text.external.bytes);
-      }
-    }
-    await this.dynamo.putAll(this.dynamo.tables.events, hints);
-  }
-}
-
-/** The project's row is the first write: learning it clears stale entries before the other writes add theirs. */
-async function learnFromFailures(
-  writes: readonly ConditionalWrite[],
-  reasons: readonly { Code?: string; Item?: Record<string, unknown> }[],
-): Promise<void> {
-  for (const [index, { Code, Item: item }] of reasons.entries()) {
-    if (Code === 'ConditionalCheckFailed')
-      await writes[index]?.onConditionFailed?.(item as DynamoItem | undefined);
+    if (hasHappened) applyToCache(plan, cache);
+    return hasHappened;
   }
 }
 
 /** Records the result of a transaction that happened. */
 function applyToCache(plan: BatchPlan, cache: ProjectCache): void {
-  cache.setOwnProject(plan.project);
-  for (const [subject, { head, isSwapped: swapped }] of plan.heads) {
-    if (swapped) cache.heads.set(subject, head as NonNullable<typeof head>);
-  }
+  cache.project = plan.project;
+  for (const [subject, { head }] of plan.heads) if (head !== null) cache.heads.set(subject, head);
   for (const [key, request] of plan.requests) cache.requests.set(key, request);
   for (const eventId of plan.looseEvents) cache.looseEvents.add(eventId);
   for (const [name, { until_ms }] of plan.members) cache.members.set(name, until_ms);

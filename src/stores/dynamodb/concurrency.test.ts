@@ -15,7 +15,7 @@ const ahead = (byMs: number): ProcessClock => ({
   monotonicMs: () => performance.now(),
 });
 
-await describeOnDynamodb('several dynamodb stores over the same tables', ({ store: open }) => {
+await describeOnDynamodb('several dynamodb stores on the same tables', ({ store: open }) => {
   const take = (key: ProjectKey, permits: readonly Permit[], max: number) =>
     transactionOf(key, {
       loose_events: [eventOf(key, {})],
@@ -28,7 +28,7 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
     until_ms,
   });
 
-  it('lose no swap and double none, and a reader of the feed misses nothing and sees nothing twice', async () => {
+  it('lose and duplicate no swap, and show a reader of the feed every event once', async () => {
     const key = keyOf();
     const stores = await Promise.all([open(), open(), open()]);
     const moves = 12;
@@ -42,7 +42,7 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
     expect(seen.map(({ seq }) => seq)).toEqual(range(1, 3 * moves));
   });
 
-  it('never fill a room over its edge, whichever projects they are in', async () => {
+  it('never exceed a permit limit across projects', async () => {
     const { tenant_id } = keyOf();
     const stores = await Promise.all([open(), open(), open()]);
     const outcomes = await Promise.all(
@@ -57,7 +57,7 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
     expect(await (stores[0] as Store).countPermits(tenant_id, 'claims')).toBe(7);
   });
 
-  it('find the places free that another project let run out, with nobody sweeping', async () => {
+  it('reuse the expired permits of another project without a cleanup', async () => {
     const { tenant_id } = keyOf();
     const [here, there] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
     const store = await open();
@@ -73,7 +73,7 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
     expect(await later.countPermits(tenant_id, 'claims')).toBe(2);
   });
 
-  it('share room without taking it from those who use it', async () => {
+  it('share a permit limit without taking permits that are in use', async () => {
     const { tenant_id } = keyOf();
     const [one, two] = await Promise.all([open(), open()]);
     const [a, b] = [keyOf('a', tenant_id), keyOf('b', tenant_id)];
@@ -90,7 +90,7 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
     expect(kindsOf(await one.commit([take(a, [place('a2')], 10)]))).toEqual(['committed']);
   });
 
-  it('keep a project’s time where the furthest clock has put it', async () => {
+  it('keep the time of a project at least at that of the fastest clock', async () => {
     const key = keyOf();
     const [store, fast] = await Promise.all([open(), open(undefined, ahead(5_000))]);
     const [first] = await fast.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
@@ -98,7 +98,7 @@ await describeOnDynamodb('several dynamodb stores over the same tables', ({ stor
     expect(second!.now_ms).toBeGreaterThanOrEqual(first!.now_ms);
   });
 
-  it('forget a request by the clock, also while DynamoDB has not deleted it', async () => {
+  it('expire a request by the clock, even before DynamoDB deletes it', async () => {
     const key = keyOf();
     const requests = [{ key: 'k', digest: 'd', keep: true }];
     await (await open()).commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);

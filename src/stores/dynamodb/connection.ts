@@ -3,14 +3,15 @@ import type {
   AttributeValue,
   DynamoDBClient,
   QueryCommandInput,
+  QueryCommandOutput,
   TransactWriteItem,
 } from '@aws-sdk/client-dynamodb';
 import { loadDriver } from '../load-driver.js';
 import { StoreUncertain } from '../store.js';
-import { type CancellationReason, classifyError, type DynamodbFailure, toStoreError } from './errors.js';
+import { classifyError, type DynamodbFailure, toStoreError } from './errors.js';
 import type { DynamoItem, DynamoKey } from './keys.js';
 import { type DynamodbOptions, isLoopback } from './options.js';
-import { type Tables, tablesOf } from './schema.js';
+import { type TableNames, tablesOf } from './schema.js';
 
 type DynamodbDriver = typeof import('@aws-sdk/client-dynamodb');
 
@@ -20,12 +21,6 @@ const CONNECTIONS_MAX = 64;
 const UNREACHED_TRIES_MAX = 4;
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;
-
-export type TransactResult =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'cancelled'; readonly reasons: readonly CancellationReason[] }
-  /** Its time ran out before it was known to have happened, and now it never will. */
-  | { readonly kind: 'void' };
 
 export interface AtomicWrite {
   readonly id: string;
@@ -41,7 +36,7 @@ export class DynamoClient {
   private constructor(
     readonly driver: DynamodbDriver,
     readonly client: DynamoDBClient,
-    readonly tables: Tables,
+    readonly tables: TableNames,
     private readonly patienceMs: number,
     private readonly nowMs: () => number,
   ) {}
@@ -95,17 +90,7 @@ export class DynamoClient {
 
   /** Yields page after page. Reads are consistent, except those of an index. */
   async *pages(query: QueryCommandInput): AsyncGenerator<DynamoItem[]> {
-    let from: DynamoItem | undefined;
-    do {
-      const input = {
-        ...query,
-        ConsistentRead: query.IndexName === undefined,
-        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
-      };
-      const page = await this.withRetries(() => this.client.send(new this.driver.QueryCommand(input)));
-      yield page.Items ?? [];
-      from = page.LastEvaluatedKey;
-    } while (from !== undefined);
+    for await (const { Items } of this.replies(query)) yield Items ?? [];
   }
 
   async all(query: QueryCommandInput): Promise<DynamoItem[]> {
@@ -114,21 +99,30 @@ export class DynamoClient {
     return found;
   }
 
+  /** All items with this partition key. */
+  partition(TableName: string, pk: string): Promise<DynamoItem[]> {
+    const ExpressionAttributeValues = { ':pk': { S: pk } };
+    return this.all({ TableName, KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues });
+  }
+
   async count(query: QueryCommandInput): Promise<number> {
     let counted = 0;
+    for await (const { Count } of this.replies({ ...query, Select: 'COUNT' })) counted += Count ?? 0;
+    return counted;
+  }
+
+  private async *replies(query: QueryCommandInput): AsyncGenerator<QueryCommandOutput> {
     let from: DynamoItem | undefined;
     do {
-      const input: QueryCommandInput = {
+      const input = {
         ...query,
-        ConsistentRead: true,
-        Select: 'COUNT',
+        ConsistentRead: query.IndexName === undefined,
         ...(from === undefined ? {} : { ExclusiveStartKey: from }),
       };
       const page = await this.withRetries(() => this.client.send(new this.driver.QueryCommand(input)));
-      counted += page.Count ?? 0;
+      yield page;
       from = page.LastEvaluatedKey;
     } while (from !== undefined);
-    return counted;
   }
 
   /** Puts without conditions: for items that are the same whoever writes them, and however often. */
@@ -165,63 +159,53 @@ export class DynamoClient {
   }
 
   /**
-   * Executes a transaction exactly once. If its reply is lost, it is sent again unchanged: the client token detects a
-   * repeat for ten minutes, and the mark, which the transaction puts only if it is absent, for as long as the mark is
+   * Executes a transaction exactly once, and returns whether it happened: not if a condition failed, or if its time ran
+   * out before it was known to have happened. If its reply is lost, it is sent again unchanged: the client token detects
+   * a repeat for ten minutes, and the mark, which the transaction puts only if it is absent, for as long as the mark is
    * kept.
    */
-  async transact(transaction: AtomicWrite): Promise<TransactResult> {
+  async transact(transaction: AtomicWrite): Promise<boolean> {
+    const { mark } = transaction;
     const input = { TransactItems: [...transaction.writes], ClientRequestToken: transaction.id };
     const retries = new RetryBudget(this.patienceMs);
     for (;;) {
-      const failure = await this.attempt(() =>
-        this.client.send(new this.driver.TransactWriteItemsCommand(input)),
-      );
-      if (failure === null) return { kind: 'done' };
-      if (failure.kind === 'cancelled') return this.cancelled(transaction, failure.reasons);
-      if (!retries.canRetry(failure)) throw retries.finalError(failure);
-      if (retries.isInDoubt && this.nowMs() >= transaction.not_after_ms) return this.makeVoid(transaction);
-      await retries.pause();
+      try {
+        await this.client.send(new this.driver.TransactWriteItemsCommand(input));
+        return true;
+      } catch (error) {
+        const failure = classifyError(error);
+        if (failure.kind === 'cancelled') {
+          // Its own mark failing its condition means that it happened or was voided, and only the reply was lost.
+          const marked = failure.reasons[mark.index];
+          return marked?.Code === 'ConditionalCheckFailed' && !('void' in (marked.Item ?? {}));
+        }
+        if (!retries.canRetry(failure)) throw retries.finalError(failure);
+        if (retries.isInDoubt && this.nowMs() >= transaction.not_after_ms)
+          return !(await this.makeVoid(mark));
+        await pause(retries.tries);
+      }
     }
   }
 
-  /** The transaction's own mark failing its condition means that it happened, and only the reply was lost. */
-  private cancelled({ mark }: AtomicWrite, reasons: readonly CancellationReason[]): TransactResult {
-    const marked = reasons[mark.index];
-    if (marked?.Code !== 'ConditionalCheckFailed') return { kind: 'cancelled', reasons };
-    return 'void' in (marked.Item ?? {}) ? { kind: 'void' } : { kind: 'done' };
-  }
-
   /** The first to put the mark decides: with a void mark in place, the transaction can no longer happen. */
-  private async makeVoid({ mark }: AtomicWrite): Promise<TransactResult> {
-    const isVoid = await this.putNew(mark.table, { ...mark.item, void: { BOOL: true } }).catch((error) => {
+  private async makeVoid({ table, item }: AtomicWrite['mark']): Promise<boolean> {
+    const isVoid = await this.putNew(table, { ...item, void: { BOOL: true } }).catch((error) => {
       throw new StoreUncertain((error as Error).message);
     });
-    if (isVoid) return { kind: 'void' };
-    const { pk } = mark.item as { pk: AttributeValue };
-    const existing = await this.get(mark.table, { pk });
-    return existing !== undefined && 'void' in existing ? { kind: 'void' } : { kind: 'done' };
+    return isVoid || 'void' in ((await this.get(table, { pk: item.pk as AttributeValue })) ?? {});
   }
 
   /** For idempotent work. */
   async withRetries<T>(work: () => Promise<T>): Promise<T> {
     const retries = new RetryBudget(this.patienceMs);
     for (;;) {
-      let result: T | undefined;
-      const failure = await this.attempt(async () => {
-        result = await work();
-      });
-      if (failure === null) return result as T;
-      if (!retries.canRetry(failure)) throw toStoreError(failure);
-      await retries.pause();
-    }
-  }
-
-  private async attempt(work: () => Promise<unknown>): Promise<DynamodbFailure | null> {
-    try {
-      await work();
-      return null;
-    } catch (error) {
-      return classifyError(error);
+      try {
+        return await work();
+      } catch (error) {
+        const failure = classifyError(error);
+        if (!retries.canRetry(failure)) throw toStoreError(failure);
+        await pause(retries.tries);
+      }
     }
   }
 }
@@ -229,7 +213,7 @@ export class DynamoClient {
 /** Counts the attempts and limits their number and duration. */
 class RetryBudget {
   isInDoubt = false;
-  private tries = 0;
+  tries = 0;
   private unreachedCount = 0;
   private readonly untilMs: number;
 
@@ -249,10 +233,6 @@ class RetryBudget {
   finalError(failure: DynamodbFailure): Error {
     const error = toStoreError(failure);
     return this.isInDoubt ? new StoreUncertain(error.message) : error;
-  }
-
-  pause(): Promise<void> {
-    return pause(this.tries);
   }
 }
 

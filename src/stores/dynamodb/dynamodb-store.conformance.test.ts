@@ -5,6 +5,7 @@ import { optionsWithoutTimeouts } from './testing.js';
 
 await onSharedEngine('dynamodb', ({ url }) => {
   const options = optionsWithoutTimeouts(url);
+  // req: STO-001, STO-006
   describeStoreConformance('dynamodb', {
     open: async () => {
       let store = await openDynamodbStore(options);

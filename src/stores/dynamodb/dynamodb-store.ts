@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
-import type { Migrator } from '../migrator.js';
+import { assertSchemaVersion } from '../migrator.js';
 import {
   type CommitOutcome,
   type EventQuery,
@@ -18,27 +18,26 @@ import {
 import { DynamodbBlobs } from './blobs.js';
 import { type ContentionLimit, ProjectCommitter } from './commit.js';
 import { DynamoClient } from './connection.js';
-import { refuseOnOpen } from './errors.js';
-import { DynamodbEventReader } from './events.js';
+import { DynamodbEvents } from './events.js';
 import { headFromItem } from './items.js';
 import {
-  type DynamoItem,
   headKey,
   headsPartition,
   META_KEY,
   numberOf,
   projectPartition,
-  projectsPartition,
   S,
   SHARDS,
+  tenantPartition,
   textOf,
 } from './keys.js';
 import { mergeSorted } from './merge-sorted.js';
-import { DynamodbMigrator, newerSchemaError } from './migrator.js';
+import { DynamodbMigrator } from './migrator.js';
 import type { DynamodbOptions } from './options.js';
 import { PermitShares } from './permits.js';
-import { DynamodbRedaction } from './redaction.js';
-import { SCHEMA_VERSION } from './schema.js';
+import { migrationSteps } from './schema.js';
+
+export { openDynamodbMigrator } from './migrator.js';
 
 /** Maximum number of projects whose state is cached between commits; the cache only saves a read. */
 const COMMITTERS_MAX = 10_000;
@@ -51,43 +50,30 @@ export async function openDynamodbStore(
   const steadyClock = new SteadyClock(clock);
   const dynamo = await DynamoClient.connect(options, () => steadyClock.now());
   try {
-    return await refuseOnOpen(endpointOf(options), async () => {
-      const migrator = new DynamodbMigrator(dynamo);
-      const { found } = await migrator.status();
-      if (found === 0) {
-        throw new StoreRefused(
-          `There are no tables ${options.namespace}-* in ${endpointOf(options)}. Run: gen migrate --store URL`,
-        );
-      }
-      if (found > SCHEMA_VERSION) throw newerSchemaError(found);
-      const meta = await dynamo.get(dynamo.tables.state, META_KEY);
-      const { contention_ms } = options;
-      const contentionLimit = { contention_ms, monotonicMs: () => clock.monotonicMs() };
-      return new DynamodbStore(dynamo, steadyClock, metaOf(meta as DynamoItem), contentionLimit);
-    });
+    const { found } = await new DynamodbMigrator(dynamo).status();
+    assertSchemaVersion(
+      `The schema of the tables ${options.namespace}-*`,
+      found,
+      migrationSteps(dynamo.tables),
+    );
+    const meta = await dynamo.get(dynamo.tables.state, META_KEY);
+    const storeMeta = { incarnation: numberOf(meta?.incarnation), secret: textOf(meta?.secret) };
+    const { contention_ms } = options;
+    const contentionLimit = { contention_ms, monotonicMs: () => clock.monotonicMs() };
+    return new DynamodbStore(dynamo, steadyClock, storeMeta, contentionLimit);
   } catch (error) {
     dynamo.close();
-    throw error;
+    // An unavailable engine is a refusal that a person must act on.
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw new StoreRefused(`${options.endpoint ?? `DynamoDB in ${options.region}`}: ${error.message}`);
   }
 }
-
-export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Migrator> {
-  const dynamo = await DynamoClient.connect(options, Date.now);
-  return new DynamodbMigrator(dynamo);
-}
-
-const endpointOf = ({ region, endpoint }: DynamodbOptions): string => endpoint ?? `DynamoDB in ${region}`;
 
 /** Earlier transactions of the call are committed, so "nothing happened" is no longer true. */
 function asUncertain(error: unknown): never {
   if (error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
   throw error;
 }
-
-const metaOf = (item: DynamoItem): StoreMeta => ({
-  incarnation: numberOf(item.incarnation),
-  secret: textOf(item.secret),
-});
 
 export class DynamodbStore implements Store {
   readonly capabilities: StoreCapabilities = {
@@ -97,8 +83,9 @@ export class DynamodbStore implements Store {
     commits_at_once: 1,
     durable: true,
     note:
-      'One transaction at a time per project, of about twenty commands: the rate scales by projects. Time is the ' +
-      "coordinator's, read before the transaction is sent: keep clocks together and set a margin for takeovers.",
+      'Each project commits one transaction of about twenty commands at a time: throughput scales with projects. ' +
+      "Time is the coordinator's clock, read before the transaction is sent: synchronise the clocks and set a " +
+      'margin for takeovers.',
   };
   readonly blobs: DynamodbBlobs;
   private readonly permitShares: PermitShares;
@@ -139,7 +126,17 @@ export class DynamodbStore implements Store {
 
   async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
     const size = Math.max(SCAN_PAGE_MIN, Math.ceil((page.limit * 2) / SHARDS.length));
-    const shards = SHARDS.map((shard) => this.headPages(headsPartition(project, shard), page.after, size));
+    const shards = SHARDS.map((shard) =>
+      this.dynamo.pages({
+        TableName: this.dynamo.tables.state,
+        KeyConditionExpression: page.after === null ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+        ExpressionAttributeValues: {
+          ':pk': S(headsPartition(project, shard)),
+          ...(page.after === null ? {} : { ':after': S(page.after) }),
+        },
+        Limit: size,
+      }),
+    );
     const heads: StoredHead[] = [];
     for await (const item of mergeSorted(shards, (a, b) => textOf(a.sk) < textOf(b.sk))) {
       if (heads.length === page.limit) break;
@@ -149,24 +146,20 @@ export class DynamodbStore implements Store {
   }
 
   events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.eventReader(project).events(query, this.clock.now());
+    return this.eventsOf(project).events(query, this.clock.now());
   }
 
   redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    return new DynamodbRedaction(this.dynamo, this.blobs, project).redact(events);
+    return this.eventsOf(project).redact(events);
   }
 
   async project(project: ProjectKey): Promise<ProjectRow | null> {
-    const state = await this.eventReader(project).state();
+    const state = await this.eventsOf(project).state();
     return state === null ? null : { position: state.position, rules_seq: state.rules_seq };
   }
 
   async projects(tenantId: string): Promise<string[]> {
-    const items = await this.dynamo.all({
-      TableName: this.dynamo.tables.state,
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': S(projectsPartition(tenantId)) },
-    });
+    const items = await this.dynamo.partition(this.dynamo.tables.state, tenantPartition(tenantId));
     return items.map((item) => textOf(item.project_id)).sort();
   }
 
@@ -186,17 +179,8 @@ export class DynamodbStore implements Store {
     this.dynamo.close();
   }
 
-  private headPages(pk: string, after: string | null, size: number): AsyncGenerator<DynamoItem[]> {
-    return this.dynamo.pages({
-      TableName: this.dynamo.tables.state,
-      KeyConditionExpression: after === null ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: { ':pk': S(pk), ...(after === null ? {} : { ':after': S(after) }) },
-      Limit: size,
-    });
-  }
-
-  private eventReader(project: ProjectKey): DynamodbEventReader {
-    return new DynamodbEventReader(this.dynamo, this.blobs, project);
+  private eventsOf(project: ProjectKey): DynamodbEvents {
+    return new DynamodbEvents(this.dynamo, this.blobs, project);
   }
 
   private committer(project: ProjectKey): ProjectCommitter {
@@ -205,15 +189,9 @@ export class DynamodbStore implements Store {
     if (existing !== undefined) return existing;
     if (this.committers.size >= COMMITTERS_MAX) this.evictIdle();
     const { tenant_id, project_id } = project;
+    const { dynamo, blobs, permitShares, clock, contentionLimit } = this;
     const key = { tenant_id, project_id };
-    const created = new ProjectCommitter(
-      key,
-      this.dynamo,
-      this.blobs,
-      this.permitShares,
-      this.clock,
-      this.contentionLimit,
-    );
+    const created = new ProjectCommitter(key, dynamo, blobs, permitShares, clock, contentionLimit);
     this.committers.set(name, created);
     return created;
   }

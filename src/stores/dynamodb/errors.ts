@@ -1,4 +1,4 @@
-import { StoreRefused, StoreUnavailable } from '../store.js';
+import { StoreUnavailable } from '../store.js';
 
 /** The result of a failed call: all that a caller needs to know about a driver error. */
 export type DynamodbFailure =
@@ -41,23 +41,18 @@ const BUSY = new Set([
   'ReplicatedWriteConflictException',
 ]);
 
-const UNREACHED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EHOSTDOWN',
-]);
+const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN)$/;
 
 const MESSAGES: Readonly<Record<string, string>> = {
   CredentialsProviderError:
     'No AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
-  UnrecognizedClientException: 'AWS does not know these credentials. Check AWS_ACCESS_KEY_ID and the region.',
-  InvalidSignatureException: 'AWS refuses the signature. Check AWS_SECRET_ACCESS_KEY and the clock.',
+  UnrecognizedClientException:
+    'AWS does not recognise these credentials. Check AWS_ACCESS_KEY_ID and the region.',
+  InvalidSignatureException: 'AWS rejected the signature. Check AWS_SECRET_ACCESS_KEY and the system clock.',
   ExpiredTokenException: 'The AWS credentials have expired. Log in again.',
-  AccessDeniedException: 'These AWS credentials may not use the tables. See docs/dynamodb.md for the policy.',
-  ResourceNotFoundException: 'A table is missing.',
+  AccessDeniedException:
+    'These AWS credentials have no access to the tables. See docs/dynamodb.md for the IAM policy.',
+  ResourceNotFoundException: 'A DynamoDB table is missing. Run: gen migrate --store URL',
 };
 
 export function classifyError(thrown: unknown): DynamodbFailure {
@@ -67,24 +62,26 @@ export function classifyError(thrown: unknown): DynamodbFailure {
   if (BUSY.has(name)) return { kind: 'busy' };
   const sentence = Object.hasOwn(MESSAGES, name) ? MESSAGES[name] : undefined;
   if (sentence !== undefined) return { kind: 'refused', sentence };
-  const why = `${error.code ?? name}: ${firstLine(error.message ?? '')}`;
-  if (UNREACHED.has(error.code ?? '') || isConnectTimeout(error)) return { kind: 'unreached', why };
+  const why = `${error.code ?? name}: ${(error.message ?? '').split('\n', 1)[0]}`;
+  if (UNREACHED.test(error.code ?? '') || isConnectTimeout(error)) return { kind: 'unreached', why };
   const status = error.$metadata?.httpStatusCode;
   if (status !== undefined && status >= 400 && status < 500) {
-    return { kind: 'refused', sentence: `DynamoDB refuses: ${why}` };
+    return { kind: 'refused', sentence: `DynamoDB rejected the request: ${why}` };
   }
-  if (isConnectionError(error, status)) return { kind: 'unknown', why };
+  const isConnectionError =
+    error.code !== undefined || name === 'TimeoutError' || error.$response !== undefined;
+  if (isConnectionError || (status !== undefined && status >= 500)) return { kind: 'unknown', why };
   throw thrown;
 }
 
 /** Throttling and conflicts say nothing about our conditions, unless one of those failed as well. */
 function cancelled(reasons: readonly CancellationReason[]): DynamodbFailure {
   if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) return { kind: 'cancelled', reasons };
-  if (reasons.some(({ Code }) => BUSY.has(Code ?? '') || Code === 'ThrottlingError')) return { kind: 'busy' };
+  if (reasons.some(({ Code }) => BUSY.has(Code ?? ''))) return { kind: 'busy' };
   const reason = reasons.find(({ Code }) => Code !== 'None');
   return {
     kind: 'refused',
-    sentence: `DynamoDB refuses the transaction: ${reason?.Code}, ${reason?.Message}`,
+    sentence: `DynamoDB rejected the transaction: ${reason?.Code}, ${reason?.Message}`,
   };
 }
 
@@ -92,34 +89,17 @@ function cancelled(reasons: readonly CancellationReason[]): DynamodbFailure {
 const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
-function isConnectionError(error: DynamodbDriverError, status: number | undefined): boolean {
-  if (status !== undefined && status >= 500) return true;
-  return error.code !== undefined || error.name === 'TimeoutError' || error.$response !== undefined;
-}
-
-const firstLine = (text: string): string => text.split('\n', 1)[0] as string;
-
 /** For everything but a transaction: it may be retried, so an unknown result counts as not happened. */
 export function toStoreError(failure: DynamodbFailure): Error {
   switch (failure.kind) {
     case 'refused':
       return new StoreUnavailable(failure.sentence);
     case 'busy':
-      return new StoreUnavailable('DynamoDB is throttling, or others are in the way, for too long.');
+      return new StoreUnavailable('DynamoDB throttled or conflicted until the retry limit. Try again.');
     case 'unreached':
     case 'unknown':
-      return new StoreUnavailable(`DynamoDB does not answer (${failure.why}).`);
+      return new StoreUnavailable(`DynamoDB does not respond (${failure.why}). Check that it is reachable.`);
     case 'cancelled':
-      return new Error('a condition failed where none was asked');
-  }
-}
-
-/** While a store is being opened, an unavailable engine is a refusal that a person must act on. */
-export async function refuseOnOpen<T>(endpoint: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    throw new StoreRefused(`${endpoint}: ${error.message}`);
+      return new Error('A condition failed in a request that has none.');
   }
 }

@@ -16,10 +16,12 @@ import {
   projectPartition,
   rowKey,
   S,
+  textOf,
 } from './keys.js';
 import { mergeSorted } from './merge-sorted.js';
 import type { CachedProject } from './project-cache.js';
 import { INDEXED_FIELDS, type IndexedField, indexOf, TIME_INDEX } from './schema.js';
+import { toStoredText } from './stored-text.js';
 
 /** Number of buckets read concurrently when a reader wants many events. */
 const BUCKETS_AT_ONCE = 8;
@@ -37,8 +39,8 @@ interface TimedEvent extends EventEnvelope {
   readonly at_ms: number;
 }
 
-/** Reads the events of one project, by position and by every filter. */
-export class DynamodbEventReader {
+/** The events of one project: read by position and by every filter, and redacted. */
+export class DynamodbEvents {
   constructor(
     private readonly dynamo: DynamoClient,
     private readonly blobs: DynamodbBlobs,
@@ -46,21 +48,57 @@ export class DynamodbEventReader {
   ) {}
 
   async events(query: EventQuery, nowMs: number): Promise<EventEnvelope[]> {
+    const found = await this.find(query, nowMs);
+    return found.map(({ at_ms: _, ...event }) => event);
+  }
+
+  private async find(query: EventQuery, nowMs: number): Promise<TimedEvent[]> {
     const isTimed = query.since !== undefined || query.until !== undefined;
     const index = indexFor(query);
     const whole = { after: query.after, until: query.until_position ?? Number.POSITIVE_INFINITY };
-    if (!isTimed && index === null) return (await this.fromTable(query, whole)).map(withoutTime);
+    if (!isTimed && index === null) return this.fromTable(query, whole);
     const state = await this.state();
     if (state === null) return [];
     const within = { ...whole, until: Math.min(whole.until, state.position) };
     const range = isTimed ? await this.timeRange(query, state, within) : within;
-    if (index === null) return (await this.fromTable(query, range)).map(withoutTime);
-    return (await this.fromIndex(query, index, range, nowMs - INDEX_LAG_MS)).map(withoutTime);
+    if (index === null) return this.fromTable(query, range);
+    return this.fromIndex(query, index, range, nowMs - INDEX_LAG_MS);
   }
 
   async state(): Promise<CachedProject | null> {
     const item = await this.dynamo.get(this.dynamo.tables.state, rowKey(this.project));
     return item === undefined ? null : projectFromItem(item);
+  }
+
+  /** Rewrites event items with reduced payloads. Nothing else ever changes such an item, so no condition is needed. */
+  async redact(events: readonly EventEnvelope[]): Promise<void> {
+    const eventByPosition = new Map(events.map((event) => [event.position, event]));
+    for (const bucket of new Set(events.map(({ position }) => bucketOf(position)))) {
+      const pk = bucketPartition(this.project, bucket);
+      const items = await this.dynamo.partition(this.dynamo.tables.events, pk);
+      for (const item of items) await this.redactItem(item, eventByPosition);
+    }
+  }
+
+  /** An item may hold a page of events, and its text may be stored separately: the old text is deleted last. */
+  private async redactItem(
+    item: DynamoItem,
+    eventByPosition: ReadonlyMap<number, EventEnvelope>,
+  ): Promise<void> {
+    const { tenant_id } = this.project;
+    const page = await eventsFromItem(item, this.blobs, tenant_id);
+    if (!page.some(({ position }) => eventByPosition.has(position))) return;
+    const kept = page.map((event) => {
+      const { position: _, ...redacted } = eventByPosition.get(event.position) ?? event;
+      return redacted;
+    });
+    const { attributes, external } = toStoredText('event', page.length === 1 ? kept[0] : kept);
+    if (external !== null) await this.blobs.put(tenant_id, external.sha256, external.bytes);
+    const { event: _, event_sha256, ...rest } = item;
+    await this.dynamo.putAll(this.dynamo.tables.events, [{ ...rest, ...attributes }]);
+    if (event_sha256 !== undefined && textOf(event_sha256) !== external?.sha256) {
+      await this.blobs.drop(tenant_id, textOf(event_sha256));
+    }
   }
 
   /** Matching events from the table alone, ordered by position. */
@@ -156,7 +194,9 @@ export class DynamodbEventReader {
       for (const event of await this.readPositions(page)) if (matches(event)) found.push(event);
       page = [];
     };
-    for await (const position of this.positions(index, range)) {
+    const keys = index.values.flatMap((value) => indexKeys(this.project, index.field, value));
+    const pages = keys.map((key) => this.indexPages(index.field, key, range));
+    for await (const position of mergeSorted(pages, (a, b) => a < b)) {
       if (page.at(-1) !== position) page.push(position);
       if (page.length === Math.min(INDEX_PAGE, query.limit)) await take();
       if (found.length >= query.limit) break;
@@ -166,14 +206,6 @@ export class DynamodbEventReader {
   }
 
   /** An index yields positions; the caller checks whether the event there matches. */
-  private positions({ field, values }: IndexChoice, range: PositionRange): AsyncIterable<number> {
-    const keys = values.flatMap((value) => indexKeys(this.project, field, value));
-    return mergeSorted(
-      keys.map((key) => this.indexPages(field, key, range)),
-      (a, b) => a < b,
-    );
-  }
-
   private async *indexPages(
     field: IndexedField,
     key: string,
@@ -243,20 +275,13 @@ export class DynamodbEventReader {
   }
 }
 
-interface IndexChoice {
-  readonly field: IndexedField;
-  readonly values: readonly string[];
-}
+type IndexChoice = NonNullable<ReturnType<typeof indexFor>>;
 
 /** The index for a query. Fields are ordered by selectivity: those that match the fewest events come first. */
-function indexFor(query: EventQuery): IndexChoice | null {
+function indexFor(query: EventQuery) {
   for (const field of INDEXED_FIELDS) {
     const value = field === 'event_type' ? query.types : query[field];
     if (value !== undefined) return { field, values: typeof value === 'string' ? [value] : value };
   }
   return null;
-}
-
-function withoutTime({ at_ms, ...event }: TimedEvent): EventEnvelope {
-  return event;
 }

@@ -29,12 +29,12 @@ const claim = (key: ProjectKey, subject: string, request = subject) =>
 const FATES: [string, CallFate][] = [
   ['is throttled', { error: 'ProvisionedThroughputExceededException' }],
   [
-    'is in the way of another',
+    'conflicts with another',
     { error: 'TransactionCanceledException', reasons: ['None', 'TransactionConflict'] },
   ],
-  ['is throttled inside', { error: 'TransactionCanceledException', reasons: ['ThrottlingError', 'None'] }],
-  ['is under way already', { error: 'TransactionInProgressException' }],
-  ['meets an error of the engine', { error: 'InternalServerError' }],
+  ['is throttled in part', { error: 'TransactionCanceledException', reasons: ['ThrottlingError', 'None'] }],
+  ['is already in progress', { error: 'TransactionInProgressException' }],
+  ['fails with a server error', { error: 'InternalServerError' }],
   ['loses its reply', 'lose_reply'],
 ];
 
@@ -44,7 +44,7 @@ await onEngine(
   (engine) => {
     afterAll(() => engine.stop());
     const setup = createHarness(engine.url);
-    describe('a dynamodb store in trouble', () => describeFaults(setup));
+    describe('a dynamodb store with engine faults', () => describeFaults(setup));
     onOwnEngine('dynamodb', engine, (own) =>
       describe('a dynamodb store whose engine is killed', () => describeDeath(setup, own)),
     );
@@ -52,7 +52,7 @@ await onEngine(
 );
 
 function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): void {
-  it.each(FATES)('commits once where a transaction %s', async (_, fate) => {
+  it.each(FATES)('commits once when a transaction %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const key = project();
@@ -66,7 +66,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expectSound(store, key, 3);
   });
 
-  it.each(FATES)('reads where reading %s', async (_, fate) => {
+  it.each(FATES)('reads when a read request %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const key = project();
@@ -79,7 +79,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     }
   });
 
-  it('knows its own transaction also when the client token is long forgotten', async () => {
+  it('recognises its own transaction after the client token has expired', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const key = project();
@@ -96,7 +96,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expectSound(store, key, 1);
   });
 
-  it('does not act after its time: what was lost on the way until not_after is void, and told late', async () => {
+  it('voids a transaction that is unconfirmed at not_after_ms, and reports it as late', async () => {
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
@@ -117,7 +117,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expectSound(store, key, 2);
   });
 
-  it('does not call void what had happened before its time was over', async () => {
+  it('does not void a transaction that took effect before not_after_ms', async () => {
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
@@ -135,7 +135,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expectSound(store, key, 1);
   });
 
-  it('stops reading at an event that does not show yet, and finds it when it does', async () => {
+  it('stops reading at an event that is not visible yet, and returns it once it is', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const key = project();
@@ -149,7 +149,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     expect(await read()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('is uncertain when it cannot learn what became of a transaction, unavailable when it never got there', async () => {
+  it('is uncertain if the outcome of a transaction is unknown, and unavailable if it was never sent', async () => {
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, patience_ms: 500 });
     const key = project();
@@ -162,14 +162,14 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expectSound(await open(), key, 2);
   });
 
-  it('gives up on a call that nobody answers', async () => {
+  it('times out on a call without a reply', async () => {
     const proxy = await openProxy();
     proxy.fate = () => 'hold';
     const dynamo = await DynamoClient.connect({ ...proxy.options, reply_ms: 50, patience_ms: 0 }, Date.now);
     onTestFinished(() => dynamo.close());
     const { state } = dynamo.tables;
     await expect(dynamo.get(state, META_KEY)).rejects.toThrow(
-      /DynamoDB does not answer .* 50 ms requestTimeout/,
+      /DynamoDB does not respond .* 50 ms requestTimeout/,
     );
     const put = { TableName: state, Item: META_KEY };
     const mark = { index: 0, table: state, item: META_KEY };
@@ -177,7 +177,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expect(dynamo.transact({ ...transaction, not_after_ms: Infinity })).rejects.toThrow(StoreUncertain);
   });
 
-  it('takes a commit of any length, however long its transactions take one after the other', async () => {
+  it('completes a commit of many transactions, however long they take in sequence', async () => {
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
@@ -192,7 +192,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     expect(proxy.calls.filter(isTransaction).length).toBeGreaterThan(3);
   });
 
-  it('gives up on a project in which others come first for too long', async () => {
+  it('is unavailable after it loses to concurrent commits for too long', async () => {
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
@@ -205,14 +205,14 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     };
     const attempt = store.commit([claim(key, '~a')]);
     await expect(attempt).rejects.toThrow(StoreUnavailable);
-    await expect(attempt).rejects.toThrow(/Too many others/);
+    await expect(attempt).rejects.toThrow(/Too many concurrent changes/);
     proxy.fate = () => 'pass';
     await expectSound(store, key, 1);
   });
 }
 
 function describeDeath({ store: open }: DynamodbHarness, engine: Required<TestEngine>): void {
-  it('keeps what it acknowledged when the engine is killed under load, and nothing twice', async () => {
+  it('keeps every acknowledged commit exactly once under load', async () => {
     const key = project();
     const stores = await Promise.all([open(), open()]);
     const reply = new Map<string, number>();

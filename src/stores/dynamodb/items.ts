@@ -4,7 +4,7 @@ import { type ProjectKey, REQUEST_WINDOW_MS, type StoredHead } from '../store.js
 import type { PositionedEvent } from './batch-plan.js';
 import type { DynamodbBlobs } from './blobs.js';
 import { type DynamoItem, indexKey, N, numberOf, projectPartition, S, textOf } from './keys.js';
-import type { CachedProject, PermitShare } from './project-cache.js';
+import { type CachedProject, EMPTY_PROJECT, type PermitShare } from './project-cache.js';
 import { INDEXED_FIELDS, indexOf, TIME_INDEX, TTL_ATTRIBUTE } from './schema.js';
 import { readText } from './stored-text.js';
 
@@ -12,20 +12,16 @@ import { readText } from './stored-text.js';
 
 export const DAY_S = 86_400;
 
-const STATE_FIELDS = [
-  'version',
-  'position',
-  'rules_seq',
-  'now_ms',
-  'time_high_ms',
-  'late_max_ms',
-] as const satisfies readonly (keyof CachedProject)[];
+const STATE_FIELDS = Object.keys(EMPTY_PROJECT) as (keyof CachedProject)[];
 
 export const projectItem = (state: CachedProject): DynamoItem =>
   Object.fromEntries(STATE_FIELDS.map((field) => [field, N(state[field])]));
 
-export const projectFromItem = (item: DynamoItem): CachedProject =>
-  Object.fromEntries(STATE_FIELDS.map((field) => [field, numberOf(item[field])])) as unknown as CachedProject;
+/** Without an item, the state of a project to which nothing was written. */
+export const projectFromItem = (item: DynamoItem | undefined): CachedProject =>
+  Object.fromEntries(
+    STATE_FIELDS.map((field) => [field, numberOf(item?.[field])]),
+  ) as unknown as CachedProject;
 
 export const headFromItem = (item: DynamoItem, blobs: DynamodbBlobs, tenantId: string): Promise<StoredHead> =>
   readText(item, 'head', blobs, tenantId) as Promise<StoredHead>;

@@ -15,7 +15,8 @@ export const numberOf = (value: AttributeValue | undefined): number => Number(va
 /** Names are escaped, so that none can contain the separator of a key. */
 const escapeName = (name: string): string => encodeURIComponent(name);
 
-const tenantPartition = (tenantId: string): string => `T#${escapeName(tenantId)}`;
+/** Holds the projects of a tenant: one item each, written with the project's first transaction. */
+export const tenantPartition = (tenantId: string): string => `T#${escapeName(tenantId)}`;
 export const projectPartition = ({ tenant_id, project_id }: ProjectKey): string =>
   `${tenantPartition(tenant_id)}#P#${escapeName(project_id)}`;
 
@@ -31,10 +32,8 @@ const stateKey = (pk: string, sk: string): DynamoKey => ({ pk: S(pk), sk: S(sk) 
 export const META_KEY: DynamoKey = stateKey('~store', 'META');
 export const rowKey = (project: ProjectKey): DynamoKey => stateKey(projectPartition(project), 'ROW');
 
-/** The projects of a tenant: one item each, written with the project's first transaction. */
-export const projectsPartition = tenantPartition;
 export const projectListKey = ({ tenant_id, project_id }: ProjectKey): DynamoKey =>
-  stateKey(projectsPartition(tenant_id), `P#${escapeName(project_id)}`);
+  stateKey(tenantPartition(tenant_id), `P#${escapeName(project_id)}`);
 
 export const headsPartition = (project: ProjectKey, shard: string): string =>
   `${projectPartition(project)}#H#${shard}`;
@@ -44,9 +43,8 @@ export const headKey = (project: ProjectKey, subject: string): DynamoKey =>
 export const looseEventKey = (project: ProjectKey, eventId: string): DynamoKey =>
   stateKey(`${projectPartition(project)}#N#${eventId}`, 'NOTE');
 
-const scopePartition = (tenantId: string, scope: string): string =>
+export const sharesPartition = (tenantId: string, scope: string): string =>
   `${tenantPartition(tenantId)}#Q#${escapeName(scope)}`;
-export const sharesPartition = scopePartition;
 export const ALLOCATION_SK = 'LOT';
 export const allocationKey = (tenantId: string, scope: string): DynamoKey =>
   stateKey(sharesPartition(tenantId, scope), ALLOCATION_SK);
@@ -54,7 +52,7 @@ export const shareKey = ({ tenant_id, project_id }: ProjectKey, scope: string): 
   stateKey(sharesPartition(tenant_id, scope), `P#${escapeName(project_id)}`);
 
 export const membersPartition = (tenantId: string, scope: string, shard: string): string =>
-  `${scopePartition(tenantId, scope)}#${shard}`;
+  `${sharesPartition(tenantId, scope)}#${shard}`;
 export function memberKey({ tenant_id, project_id }: ProjectKey, scope: string, member: string): DynamoKey {
   const sk = `${escapeName(project_id)}#${member}`;
   return stateKey(membersPartition(tenant_id, scope, shardOf(sk)), sk);

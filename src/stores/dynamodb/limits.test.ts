@@ -10,7 +10,7 @@ const keyOf = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: '
 const HOUR_MS = 3_600_000;
 
 await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, proxy: openProxy }) => {
-  it('do not show: a head and an event of a megabyte come back as they went in', async () => {
+  it('do not apply to a head or an event of a megabyte: both are returned unchanged', async () => {
     const store = await open();
     const key = keyOf();
     const record = { text: 'ü'.repeat(600_000) };
@@ -22,7 +22,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     expect(conflict).toMatchObject({ kind: 'conflict', heads: [{ head: swap.head }] });
   });
 
-  it('do not show: units of more bytes than a transaction go in several', async () => {
+  it('do not apply to a commit: one with too many bytes is split into several DynamoDB transactions', async () => {
     const store = await open();
     const key = keyOf();
     const payload = { record: { text: 'x'.repeat(60_000) } };
@@ -36,7 +36,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     );
   });
 
-  it('do not show: a unit of ninety swaps of two events each is one, and every filter finds it', async () => {
+  it('allow a transaction of ninety swaps with two events each, which filters find', async () => {
     const store = await open();
     const key = keyOf();
     await store.commit([transactionOf(key, { swaps: [swapOf(key, '~first', 0)] })]);
@@ -53,7 +53,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     expect(await store.events(key, { after: 50, limit: 1000, agent_id: 'agent-1' })).toHaveLength(131);
   });
 
-  it('are said where they do: a unit of more heads than a transaction takes is refused whole', async () => {
+  it('refuse a transaction with too many heads as a whole', async () => {
     const store = await open();
     const key = keyOf();
     const swaps = range(1, 120).map((n) => swapOf(key, `~s${n}`, 0));
@@ -61,7 +61,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
     expect(await store.project(key)).toBeNull();
   });
 
-  it('let time delete nothing but requests', async () => {
+  it('apply a time to live to requests only', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const key = keyOf();
@@ -122,7 +122,7 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
     }
   }
 
-  it('read what they find and little more', async () => {
+  it('read little more than they find', async () => {
     const key = keyOf();
     const clock = new ManualClock(Date.now());
     await fill(key, clock);
@@ -142,7 +142,7 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
     }
   });
 
-  it('find what an index does not show yet', async () => {
+  it('find events that an index does not contain yet', async () => {
     const key = keyOf();
     const clock = new ManualClock(Date.now());
     await fill(key, clock);

@@ -1,45 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { StoreRefused } from '../store.js';
 import { DynamoClient } from './connection.js';
 import { openDynamodbMigrator, openDynamodbStore } from './dynamodb-store.js';
 import { META_KEY, N, S } from './keys.js';
-import { type DynamodbOptions, parseDynamodbUrl } from './options.js';
+import type { DynamodbOptions } from './options.js';
 import { describeOnDynamodb } from './testing/harness.js';
-
-describe('the URL of a dynamodb store', () => {
-  it('names region, prefix and endpoint, and may leave out the last two', () => {
-    expect(parseDynamodbUrl('dynamodb://eu-west-1/acme?endpoint=http://127.0.0.1:8000')).toMatchObject({
-      region: 'eu-west-1',
-      namespace: 'acme',
-      endpoint: 'http://127.0.0.1:8000',
-    });
-    expect(parseDynamodbUrl('dynamodb://us-gov-west-1')).toMatchObject({
-      region: 'us-gov-west-1',
-      namespace: 'genesis_fleet',
-      endpoint: null,
-    });
-  });
-
-  it.each([
-    ['nonsense', /Not a DynamoDB URL/],
-    ['postgres://eu-west-1/x', /Not a DynamoDB URL/],
-    ['dynamodb://127.0.0.1:8000/x', /no AWS region/],
-    ['dynamodb:///x', /no AWS region/],
-    ['dynamodb://eu-west-1/a/b', /cannot begin the name of a table/],
-    ['dynamodb://eu-west-1/x?endpoint=ftp://a', /no http or https URL/],
-    ['dynamodb://eu-west-1/x?endpont=http://a', /knows no endpont/],
-  ])('that is wrong is refused with a sentence: %s', (url, sentence) => {
-    expect(() => parseDynamodbUrl(url)).toThrow(StoreRefused);
-    expect(() => parseDynamodbUrl(url)).toThrow(sentence);
-  });
-
-  it('never tells the secret that somebody put into it', () => {
-    const reply = () => parseDynamodbUrl('dynamodb://key:hunter2@eu-west-1/x');
-    expect(reply).toThrow(/do not belong in the URL/);
-    expect(reply).not.toThrow(/hunter2/);
-  });
-});
 
 await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProxy }) => {
   afterEach(() => vi.unstubAllEnvs());
@@ -50,13 +16,13 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
     return error.message;
   };
 
-  it('without tables says how to make them', async () => {
+  it('without tables fails and says how to create them', async () => {
     expect(await refusal({ ...options, namespace: `nobody-${randomUUID()}` })).toMatch(
       /Run: gen migrate --store URL/,
     );
   });
 
-  it('on tables of a newer program says to update, and so does migrating', async () => {
+  it('with tables of a newer version fails and says to update, as migrating does', async () => {
     const newer = { ...options, namespace: `newer-${randomUUID()}` };
     const migrator = await openDynamodbMigrator(newer);
     await migrator.up();
@@ -68,13 +34,13 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
     dynamo.close();
   });
 
-  it('where nothing listens says so', async () => {
+  it('at an unreachable endpoint fails and names it', async () => {
     expect(await refusal({ ...options, endpoint: 'http://127.0.0.1:1' })).toMatch(
-      /127\.0\.0\.1:1: DynamoDB does not answer \(ECONNREFUSED/,
+      /127\.0\.0\.1:1: DynamoDB does not respond \(ECONNREFUSED/,
     );
   });
 
-  it('without credentials says which are missing', async () => {
+  it('without credentials fails and names the missing ones', async () => {
     for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE']) {
       vi.stubEnv(name, undefined as unknown as string);
     }
@@ -85,16 +51,16 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
   });
 
   it.each([
-    ['UnrecognizedClientException', /does not know these credentials/],
-    ['AccessDeniedException', /may not use the tables/],
+    ['UnrecognizedClientException', /does not recognise these credentials/],
+    ['AccessDeniedException', /have no access to the tables/],
     ['ExpiredTokenException', /expired/],
-  ])('that AWS refuses as %s says what to check', async (error, sentence) => {
+  ])('fails and says what to check if AWS replies %s', async (error, sentence) => {
     const proxy = await openProxy();
     proxy.fate = () => ({ error });
     expect(await refusal(proxy.options)).toMatch(sentence);
   });
 
-  it('is safe when ten migrate at once: one of them takes the step, and all find it taken', async () => {
+  it('works after ten concurrent migrations, of which one applied the step', async () => {
     const fresh = { ...options, namespace: `fresh-${randomUUID()}` };
     const migrators = await Promise.all(Array.from({ length: 10 }, () => openDynamodbMigrator(fresh)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: 1 });

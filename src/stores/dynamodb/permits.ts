@@ -22,8 +22,7 @@ import type { PermitCount, PermitShare } from './project-cache.js';
 
 const ROUNDS_MAX = 50;
 /** Of the hundred items of a transaction. */
-const REMOVED_AT_ONCE = 90;
-const EMPTIED_AT_ONCE = 90;
+const CHANGED_AT_ONCE = 90;
 
 /** A project's new share, and the number of free permits if that is less than it wanted. */
 export interface PermitGrant {
@@ -91,22 +90,18 @@ export class PermitShares {
   }
 
   private async read(project: ProjectKey, scope: string): Promise<ScopeShares> {
-    const items = await this.dynamo.all({
-      TableName: this.dynamo.tables.state,
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': S(sharesPartition(project.tenant_id, scope)) },
-    });
+    const pk = sharesPartition(project.tenant_id, scope);
+    const items = await this.dynamo.partition(this.dynamo.tables.state, pk);
     const ownSortKey = textOf(shareKey(project, scope).sk);
-    let allocationVersion = 0;
-    let own: PermitShare = { registered: 0, spare: 0, room_max: 0 };
-    const others: { key: DynamoKey; share: PermitShare }[] = [];
-    for (const item of items) {
-      const { pk, sk } = item as DynamoItem & { pk: { S: string }; sk: { S: string } };
-      if (sk.S === ALLOCATION_SK) allocationVersion = numberOf(item.version);
-      else if (sk.S === ownSortKey) own = shareFromItem(item);
-      else others.push({ key: { pk, sk }, share: shareFromItem(item) });
-    }
-    return { allocationVersion, own, others };
+    const itemBySortKey = new Map(items.map((item) => [textOf(item.sk), item]));
+    const allocation = itemBySortKey.get(ALLOCATION_SK);
+    const own = itemBySortKey.get(ownSortKey);
+    const others = items.filter((item) => item !== allocation && item !== own);
+    return {
+      allocationVersion: numberOf(allocation?.version),
+      own: own === undefined ? { registered: 0, spare: 0, room_max: 0 } : shareFromItem(own),
+      others: others.map((item) => ({ key: keyOf(item), share: shareFromItem(item) })),
+    };
   }
 
   /** The version of the allocation prevents two projects from taking the same permits. */
@@ -129,7 +124,7 @@ export class PermitShares {
     };
     const idle = takesFromOthers ? shared.others.filter((other) => other.share.spare > 0) : [];
     const emptied = idle
-      .slice(0, EMPTIED_AT_ONCE)
+      .slice(0, CHANGED_AT_ONCE)
       .map((other) => this.update(other.key, other.share, { ...other.share, spare: 0 }));
     const isLast = emptied.length === idle.length;
     const own = this.update(shareKey(project, scope), shared.own, isLast ? share : shared.own);
@@ -143,7 +138,6 @@ export class PermitShares {
         TableName: this.dynamo.tables.state,
         Item: { ...key, registered: N(to.registered), spare: N(to.spare), room_max: untilValue(to.room_max) },
         ConditionExpression: `${isNew ? 'attribute_not_exists(pk) OR ' : ''}(registered = :registered AND spare = :spare)`,
-
         ExpressionAttributeValues: { ':registered': N(from.registered), ':spare': N(from.spare) },
       },
     };
@@ -154,31 +148,18 @@ export class PermitShares {
    * and the scope must be read again.
    */
   private async removeExpired(tenantId: string, scope: string, nowMs: number): Promise<number | null> {
-    const members = await this.members(tenantId, scope);
+    const { tables } = this.dynamo;
+    const shards = SHARDS.map((shard) => membersPartition(tenantId, scope, shard));
+    const members = (await Promise.all(shards.map((pk) => this.dynamo.partition(tables.state, pk)))).flat();
     const expired = members.filter((member) => untilFromItem(member) <= nowMs);
     for (const [projectPart, items] of byProject(expired)) {
-      for (let first = 0; first < items.length; first += REMOVED_AT_ONCE) {
-        const some = items.slice(first, first + REMOVED_AT_ONCE);
+      for (let first = 0; first < items.length; first += CHANGED_AT_ONCE) {
+        const some = items.slice(first, first + CHANGED_AT_ONCE);
         if (!(await this.removeMembers(tenantId, scope, projectPart, some))) return null;
       }
     }
-    return members.reduce((least, member) => {
-      const untilMs = untilFromItem(member);
-      return untilMs > nowMs ? Math.min(least, untilMs) : least;
-    }, Number.POSITIVE_INFINITY);
-  }
-
-  private async members(tenantId: string, scope: string): Promise<DynamoItem[]> {
-    const found = await Promise.all(
-      SHARDS.map((shard) =>
-        this.dynamo.all({
-          TableName: this.dynamo.tables.state,
-          KeyConditionExpression: 'pk = :pk',
-          ExpressionAttributeValues: { ':pk': S(membersPartition(tenantId, scope, shard)) },
-        }),
-      ),
-    );
-    return found.flat();
+    const live = members.map(untilFromItem).filter((untilMs) => untilMs > nowMs);
+    return live.reduce((least, untilMs) => Math.min(least, untilMs), Number.POSITIVE_INFINITY);
   }
 
   private removeMembers(
@@ -191,7 +172,7 @@ export class PermitShares {
     const deletes = members.map((item) => ({
       Delete: {
         TableName: state,
-        Key: { pk: item.pk, sk: item.sk } as DynamoKey,
+        Key: keyOf(item),
         ConditionExpression: 'until_ms = :seen',
         ExpressionAttributeValues: { ':seen': item.until_ms } as DynamoItem,
       },
@@ -200,7 +181,6 @@ export class PermitShares {
       TableName: state,
       Key: { pk: S(sharesPartition(tenantId, scope)), sk: S(`P#${projectPart}`) },
       UpdateExpression: 'ADD registered :minus, spare :plus',
-
       ExpressionAttributeValues: { ':minus': N(-members.length), ':plus': N(members.length) },
     };
     return this.transact([{ Update }, ...deletes]);
@@ -222,6 +202,8 @@ export class PermitShares {
   }
 }
 
+const keyOf = ({ pk, sk }: DynamoItem): DynamoKey => ({ pk, sk }) as DynamoKey;
+
 const total = ({ others }: ScopeShares, part: (share: PermitShare) => number): number =>
   others.reduce((sum, { share }) => sum + part(share), 0);
 
@@ -232,9 +214,7 @@ function byProject(members: readonly DynamoItem[]): Map<string, DynamoItem[]> {
   const projects = new Map<string, DynamoItem[]>();
   for (const member of members) {
     const [projectPart] = textOf(member.sk).split('#', 1) as [string];
-    const items = projects.get(projectPart) ?? [];
-    items.push(member);
-    projects.set(projectPart, items);
+    projects.set(projectPart, [...(projects.get(projectPart) ?? []), member]);
   }
   return projects;
 }

@@ -2,25 +2,19 @@ import type { CachedRequest } from '../request-cache.js';
 import { REQUEST_WINDOW_MS, type StoredHead } from '../store.js';
 
 /** The state that every transaction of a project updates, which serialises them. */
-export interface CachedProject {
-  /** Incremented by every transaction, including those without events. */
-  readonly version: number;
-  readonly position: number;
-  readonly rules_seq: number;
-  /** The time of the last transaction: the project's time never runs back. */
-  readonly now_ms: number;
-  /** The latest timestamp of any event so far. */
-  readonly time_high_ms: number;
-  /** The largest lag of a timestamp behind the latest one before it. */
-  readonly late_max_ms: number;
-}
+export type CachedProject = Readonly<typeof EMPTY_PROJECT>;
 
-export const EMPTY_PROJECT: CachedProject = {
+/** The state before the first transaction. */
+export const EMPTY_PROJECT = {
+  /** Incremented by every transaction, including those without events. */
   version: 0,
   position: 0,
   rules_seq: 0,
+  /** The time of the last transaction: the project's time never runs back. */
   now_ms: 0,
+  /** The latest timestamp of any event so far. */
   time_high_ms: 0,
+  /** The largest lag of a timestamp behind the latest one before it. */
   late_max_ms: 0,
 };
 
@@ -43,12 +37,12 @@ const MEMBERS_MAX = 50_000;
 
 /**
  * What is assumed about a project. It only guides what to try: a transaction carries every assumption it relies on as a
- * condition, and a failed condition returns the existing item. `undefined`: unknown; `null`: known not to exist.
+ * condition, and after a failed condition everything is read again. `undefined`: unknown; `null`: known not to exist.
  */
 export class ProjectCache {
-  private state: CachedProject = EMPTY_PROJECT;
-  /** Whether the state was read or confirmed since the commit began. */
-  isFresh = false;
+  project: CachedProject = EMPTY_PROJECT;
+  /** Whether everything that the transactions of this commit depend on was read since the commit began. */
+  isComplete = false;
   readonly heads = new Map<string, StoredHead | null>();
   readonly requests = new Map<string, CachedRequest | null>();
   /** Ids of loose events that were written; they are never removed. */
@@ -58,34 +52,14 @@ export class ProjectCache {
   readonly shares = new Map<string, PermitShare | null>();
   readonly permitCounts = new Map<string, PermitCount>();
 
-  get project(): CachedProject {
-    return this.state;
-  }
-
   /** Starts a commit. Keeps state that others may have changed only where a wrong guess costs no more than a retry. */
   begin(): void {
-    this.isFresh = false;
+    this.isComplete = false;
     this.heads.clear();
     this.requests.clear();
     this.looseEvents.clear();
     this.permitCounts.clear();
     if (this.members.size > MEMBERS_MAX) this.members.clear();
-  }
-
-  /** Sets the state read from the engine. If another process has changed it, heads and requests may be stale. */
-  setProject(state: CachedProject): void {
-    if (state.version !== this.state.version) {
-      this.heads.clear();
-      this.requests.clear();
-    }
-    this.state = state;
-    this.isFresh = true;
-  }
-
-  /** Sets the state after our own transaction; everything else cached still holds. */
-  setOwnProject(state: CachedProject): void {
-    this.state = state;
-    this.isFresh = true;
   }
 
   /** Requests expire by the clock; the engine may delete them later. */

@@ -1,33 +1,24 @@
-import type { CreateTableCommandInput, GlobalSecondaryIndex } from '@aws-sdk/client-dynamodb';
+import type {
+  CreateTableCommandInput,
+  GlobalSecondaryIndex,
+  UpdateTimeToLiveCommandInput,
+} from '@aws-sdk/client-dynamodb';
+import { SELECTIVE_FIELDS } from '../event-matcher.js';
+import type { MigrationStep } from '../migrator.js';
 
-export const SCHEMA_VERSION = 1;
+export type TableNames = Readonly<ReturnType<typeof tablesOf>>;
 
-export interface Tables {
+export const tablesOf = (namespace: string) => ({
   /** Heads, project rows, permits, marks of loose events, and the store's metadata. */
-  readonly state: string;
-  readonly events: string;
-  /** Requests and attempts: the only table whose items expire. */
-  readonly requests: string;
-  readonly blobs: string;
-}
-
-export const tablesOf = (namespace: string): Tables => ({
   state: `${namespace}-state`,
   events: `${namespace}-events`,
+  /** Requests and attempts: the only table whose items expire. */
   requests: `${namespace}-requests`,
   blobs: `${namespace}-blobs`,
 });
 
 /** The indexed fields of events, each with its own index whose key begins with tenant and project. */
-export const INDEXED_FIELDS = [
-  'subject',
-  'session_id',
-  'task_id',
-  'feature_id',
-  'edge',
-  'agent_id',
-  'event_type',
-] as const;
+export const INDEXED_FIELDS = [...SELECTIVE_FIELDS, 'event_type'] as const;
 export type IndexedField = (typeof INDEXED_FIELDS)[number];
 
 export const indexOf = (field: IndexedField): string => `by_${field}`;
@@ -66,7 +57,7 @@ function table(
   };
 }
 
-export function tableDefinitions(tables: Tables): readonly CreateTableCommandInput[] {
+export function tableDefinitions(tables: TableNames): readonly CreateTableCommandInput[] {
   const names = INDEXED_FIELDS.map(indexOf);
   const indexes = [...names.map((name) => index(name, 'position')), index(TIME_INDEX, 'time_high_ms')];
   const indexKeys = Object.fromEntries([...names, TIME_INDEX].map((name) => [name, 'S' as const]));
@@ -76,4 +67,15 @@ export function tableDefinitions(tables: Tables): readonly CreateTableCommandInp
     table(tables.requests, { pk: 'S' }),
     table(tables.blobs, { pk: 'S', chunk: 'N' }),
   ];
+}
+
+export const timeToLive = (tables: TableNames): UpdateTimeToLiveCommandInput => ({
+  TableName: tables.requests,
+  TimeToLiveSpecification: { Enabled: true, AttributeName: TTL_ATTRIBUTE },
+});
+
+export function migrationSteps(tables: TableNames): readonly MigrationStep[] {
+  const creations = tableDefinitions(tables).map((definition) => `CreateTable ${JSON.stringify(definition)}`);
+  const statements = [...creations, `UpdateTimeToLive ${JSON.stringify(timeToLive(tables))}`];
+  return [{ version: 1, name: 'the tables', statements }];
 }

@@ -8,18 +8,21 @@ const INLINE_BYTES_MAX = 100_000;
 /** A text as stored in an item: under `name`, or by reference under `name_sha256`. */
 export interface StoredText {
   readonly attributes: DynamoItem;
-  readonly bytes: number;
   /** Must be written before the item that refers to it. */
-  readonly external: { readonly sha256: string; readonly bytes: Uint8Array } | null;
+  readonly external: ExternalText | null;
+}
+
+export interface ExternalText {
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
 }
 
 export function toStoredText(name: string, value: unknown): StoredText {
   const text = JSON.stringify(value);
-  const length = Buffer.byteLength(text);
-  if (length <= INLINE_BYTES_MAX) return { attributes: { [name]: S(text) }, bytes: length, external: null };
+  if (Buffer.byteLength(text) <= INLINE_BYTES_MAX) return { attributes: { [name]: S(text) }, external: null };
   const bytes = Buffer.from(text);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return { attributes: { [`${name}_sha256`]: S(sha256) }, bytes: 64, external: { sha256, bytes } };
+  return { attributes: { [`${name}_sha256`]: S(sha256) }, external: { sha256, bytes } };
 }
 
 export async function readText(
@@ -32,6 +35,6 @@ export async function readText(
   if (inline !== undefined) return JSON.parse(inline);
   const sha256 = textOf(item[`${name}_sha256`]);
   const bytes = await blobs.get(tenantId, sha256);
-  if (bytes === null) throw new Error(`the text ${sha256} that an item refers to is not there`);
+  if (bytes === null) throw new Error(`The text ${sha256} that an item refers to is missing.`);
   return JSON.parse(Buffer.from(bytes).toString('utf8'));
 }

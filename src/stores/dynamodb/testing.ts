@@ -57,7 +57,7 @@ function findCommand(): readonly [string, ...string[]] | MissingEngine {
   const emulator = findProgram('qemu-x86_64', 'qemu-x86_64-static');
   if (emulator !== null) return [emulator, BINARY];
   return {
-    missing: `dynoxide is made for x64, and ${process.arch} has no qemu-x86_64 (npm run engines:install)`,
+    missing: `dynoxide is built for x64, and qemu-x86_64 is not installed (npm run engines:install)`,
   };
 }
 

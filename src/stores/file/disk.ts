@@ -73,16 +73,26 @@ export async function readFully(file: DiskFile, position: number, length: number
   return bytes.subarray(0, filled);
 }
 
-/** Reads a whole small file; null if there is none. */
-export async function readSmallFile(disk: Disk, path: string): Promise<string | null> {
+export const readWhole = async (file: DiskFile): Promise<Buffer> => readFully(file, 0, await file.size());
+
+/** Reads from a file and closes it; null if there is no such file. */
+export async function withFile<T>(
+  disk: Disk,
+  path: string,
+  action: (file: DiskFile) => Promise<T>,
+): Promise<T | null> {
   const file = await disk.openRead(path);
   if (file === null) return null;
   try {
-    return (await readFully(file, 0, await file.size())).toString('utf8');
+    return await action(file);
   } finally {
     await file.close();
   }
 }
+
+/** Reads a whole small file; null if there is none. */
+export const readSmallFile = async (disk: Disk, path: string): Promise<string | null> =>
+  (await withFile(disk, path, readWhole))?.toString('utf8') ?? null;
 
 /** Appends all bytes, or throws `ENOSPC`. */
 export async function writeFully(file: DiskFile, bytes: Uint8Array): Promise<void> {
@@ -93,23 +103,33 @@ export async function writeFully(file: DiskFile, bytes: Uint8Array): Promise<voi
   throw error;
 }
 
-/** Writes a small file so that a crash leaves either the old or the new version. */
-export async function writeAtomically(
+/** Appends to a file and makes its contents durable; a new name is durable once its folder is synced. */
+export async function appendSynced(
   disk: Disk,
-  folder: string,
-  name: string,
-  text: string,
+  path: string,
+  chunks: Iterable<Uint8Array>,
   mode?: number,
 ): Promise<void> {
-  const temporary = `${folder}/${name}.tmp`;
-  await disk.unlink(temporary);
-  const file = await disk.openAppend(temporary, mode);
+  const file = await disk.openAppend(path, mode);
   try {
-    await writeFully(file, Buffer.from(text));
+    for (const chunk of chunks) await writeFully(file, chunk);
     await file.sync();
   } finally {
     await file.close();
   }
+}
+
+/** Writes a file so that a crash leaves either the old or the new version. */
+export async function writeAtomically(
+  disk: Disk,
+  folder: string,
+  name: string,
+  content: string | Uint8Array,
+  mode?: number,
+): Promise<void> {
+  const temporary = `${folder}/${name}.tmp`;
+  await disk.unlink(temporary);
+  await appendSynced(disk, temporary, [Buffer.from(content)], mode);
   await disk.rename(temporary, `${folder}/${name}`);
   await disk.syncFolder(folder);
 }

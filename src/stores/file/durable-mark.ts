@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { type Disk, readSmallFile, writeAtomically } from './disk.js';
 import { DURABLE_FILE } from './layout.js';
+import { decodeLine, digestOf } from './line.js';
 
 /** How much of the log was known to be durable when the mark was written. A file beside the log; no reply waits for it. */
 export interface DurableMark {
@@ -23,4 +23,19 @@ export async function readDurableMark(disk: Disk, folder: string): Promise<Durab
   return text !== '' && digestOf(text) === digest ? (JSON.parse(text) as DurableMark) : null;
 }
 
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
+/** How much of the log is known to have been durable: a position, and bytes of the active file. */
+export interface DurableProgress {
+  position: number;
+  bytes: number;
+}
+
+/**
+ * Updates the progress from a line. A batch is written only after everything before it is durable, so a whole line that
+ * begins a batch proves how much was durable.
+ */
+export function recordDurable(progress: DurableProgress, line: Buffer, offset: number): void {
+  const decoded = decodeLine(line);
+  if (typeof decoded === 'string' || decoded.log.durable === undefined) return;
+  progress.bytes = Math.max(progress.bytes, offset);
+  progress.position = Math.max(progress.position, decoded.log.durable);
+}

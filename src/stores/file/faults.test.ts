@@ -41,7 +41,7 @@ const subjectsOf = async (store: Store) => [
   ...new Set((await allEvents(store)).map((event) => event.subject)),
 ];
 
-it('says that the disk is full, keeps what was confirmed, and goes on when there is space again', async () => {
+it('reports a full disk, keeps confirmed commits, and continues when there is space again', async () => {
   const root = await temporaryFolder();
   let space = 5000;
   const disk = faultyDisk({
@@ -72,7 +72,7 @@ it('says that the disk is full, keeps what was confirmed, and goes on when there
   await again.close();
 });
 
-it('frees the places of a unit that could not be written', async () => {
+it('releases the permits of a transaction that could not be written', async () => {
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
   const slot = (member: string) => ({ scope: 's', member, until_ms: Number.POSITIVE_INFINITY });
@@ -86,7 +86,7 @@ it('frees the places of a unit that could not be written', async () => {
   await store.close();
 });
 
-it('refuses everybody who waits behind a write that failed', async () => {
+it('rejects the commits that wait behind a failed write', async () => {
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
   await commitOne(store, looseEventTransaction('first'));
@@ -109,7 +109,7 @@ it('refuses everybody who waits behind a write that failed', async () => {
 await onSmallDisk('a file store on a full disk', 1, (disk) => {
   afterAll(() => disk.stop());
 
-  it('runs full on a real small disk, and goes on when there is space again', async () => {
+  it('is unavailable on a real full disk, and continues when there is space again', async () => {
     const root = disk.folder;
     await appendFile(`${root}/ballast`, Buffer.alloc(900_000));
     const store = await openFileStore({ root });
@@ -126,7 +126,7 @@ await onSmallDisk('a file store on a full disk', 1, (disk) => {
   });
 });
 
-it('is finished after a failed sync: nothing waits on, nothing is told, and a new start reads the disk', async () => {
+it('is broken after a failed sync: it rejects every call until it is reopened from the disk', async () => {
   const root = await temporaryFolder();
   const faults: InjectedDiskFaults = {};
   const disk = faultyDisk(faults);
@@ -157,7 +157,7 @@ it('is finished after a failed sync: nothing waits on, nothing is told, and a ne
   await again.close();
 });
 
-it('is finished when a failed write cannot be taken back', async () => {
+it('is broken when a failed write cannot be undone', async () => {
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
   await commitOne(store, looseEventTransaction('kept'));
@@ -169,18 +169,18 @@ it('is finished when a failed write cannot be taken back', async () => {
   await store.close();
 });
 
-it('stops when somebody else writes to its log', async () => {
+it('refuses a commit after another process has written to its log', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('mine'));
   await appendFile(activeFile(root), 'theirs\n');
   await expect(commitOne(store, looseEventTransaction('mine too'))).rejects.toThrow(
-    /somebody else writes to this log/,
+    /another process writes to this log/,
   );
   await store.close();
 });
 
-it('tells nothing before it is durable: commits, refusals and reads wait for the same sync', async () => {
+it('reports nothing before it is durable: commits, refusals and reads wait for the same sync', async () => {
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
   await commitOne(store, looseEventTransaction('first'));
@@ -220,7 +220,7 @@ it('tells nothing before it is durable: commits, refusals and reads wait for the
   await store.close();
 });
 
-it('makes everything that waits durable with one sync', async () => {
+it('makes all waiting commits durable with one sync', async () => {
   let syncs = 0;
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
@@ -237,7 +237,7 @@ it('makes everything that waits durable with one sync', async () => {
   await store.close();
 });
 
-it('says which folder it cannot open, and why', async () => {
+it('names the folder that it cannot open, and the reason', async () => {
   const folder = await temporaryFolder();
   await appendFile(`${folder}/a-file`, 'x');
   const opening = openFileStore({ root: `${folder}/a-file/store` });

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { type AnyHead, fold as foldAny } from '../../core/fold.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import {
   type CommitOutcome,
   type EventQuery,
-  type FoldHead,
   type FoundDamage,
   LogDamaged,
   type ProjectKey,
@@ -22,6 +20,7 @@ import {
 import type { Disk, Lock } from './disk.js';
 import { LOCK_FILE, StoreLayout } from './layout.js';
 import { nodeDisk } from './node-disk.js';
+import { OpenFiles } from './open-files.js';
 import type { ProjectLog } from './project-log.js';
 import { openStoreFile } from './store-file.js';
 import { messageOf, strictDisk } from './strict-disk.js';
@@ -35,11 +34,12 @@ export interface FileStoreOptions {
   readonly untrusted_files?: UntrustedFiles;
   readonly disk?: Disk;
   readonly clock?: ProcessClock;
-  readonly fold?: FoldHead;
   /** Random bytes for a new store's secret. */
   readonly random?: (size: number) => Uint8Array;
   /** A log file that reaches this size is sealed, and a new one is started. */
   readonly segment_bytes_max?: number;
+  /** Number of logs that are kept open. Others are opened for each access. Default: 256. */
+  readonly open_files_max?: number;
   /** Called when the store repaired something by itself, for the operator's information. */
   readonly onWarning?: (sentence: string) => void;
 }
@@ -81,7 +81,7 @@ async function storeInUseError(disk: Disk, root: string): Promise<StoreInUse> {
   const holder = owner === '' ? 'Another process' : `The process ${owner}`;
   return new StoreInUse(
     `${holder} has the store in ${root} open, and a log has one writer. ` +
-      'Talk to that process instead, or stop it first; when it is gone, the store is free at once.',
+      'Connect to that process, or stop it first: its lock is released as soon as it exits.',
   );
 }
 
@@ -123,9 +123,9 @@ export class FileStore implements Store {
     this.tenantOptions = {
       layout: new StoreLayout(options.root, options.home),
       disk,
-      fold: options.fold ?? ((before, event) => foldAny(before as AnyHead | null, event)),
       now: () => this.clock.now(),
       segment_bytes_max: options.segment_bytes_max ?? SEGMENT_BYTES_MAX,
+      open_files: new OpenFiles(options.open_files_max),
       warn: (sentence) => options.onWarning?.(sentence),
       onBroken: (error) => {
         this.broken ??= error;
@@ -280,7 +280,7 @@ export class FileStore implements Store {
 
   private assertOpen(): void {
     if (this.broken !== null) throw this.broken;
-    if (this.closing !== null) throw new StoreBroken('The store is closed. Open it again to go on.');
+    if (this.closing !== null) throw new StoreBroken('The store is closed. Reopen it to continue.');
   }
 
   /** Once the store is broken, reports no results, not even of writes that still succeeded. */
@@ -292,7 +292,7 @@ export class FileStore implements Store {
       return result;
     } catch (error) {
       throw isDiskError(error)
-        ? new StoreUnavailable(`The disk does not answer: ${messageOf(error)}. Try again.`)
+        ? new StoreUnavailable(`The disk returned an error: ${messageOf(error)}. Try again.`)
         : error;
     }
   }
@@ -301,7 +301,7 @@ export class FileStore implements Store {
 function assertPermitsLoaded(tenant: TenantLogs): void {
   if (tenant.reloads.count === 0) return;
   throw new StoreUnavailable(
-    'A log of this tenant is being read again after a failed write. Try again in a moment.',
+    'A log of this tenant is being reloaded after a failed write. Try again in a moment.',
   );
 }
 

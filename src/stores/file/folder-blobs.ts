@@ -1,6 +1,6 @@
 import type { Blobs } from '../blobs.js';
 import { StoreUnavailable } from '../store.js';
-import { type Disk, type DiskFile, readFully, writeFully } from './disk.js';
+import { appendSynced, type Disk, type DiskFile, readWhole, withFile } from './disk.js';
 import { BLOBS_FOLDER, tenantFolder } from './layout.js';
 import { nodeDisk } from './node-disk.js';
 
@@ -30,7 +30,7 @@ export class FolderBlobs implements Blobs {
   }
 
   get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
-    return this.read(tenantId, sha256, async (file) => readFully(file, 0, await file.size()));
+    return this.read(tenantId, sha256, readWhole);
   }
 
   size(tenantId: string, sha256: string): Promise<number | null> {
@@ -38,14 +38,14 @@ export class FolderBlobs implements Blobs {
   }
 
   private async write(folder: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    const existingSize = await this.withFile(`${folder}/${sha256}`, (file) => file.size());
+    const existingSize = await withFile(this.disk, `${folder}/${sha256}`, (file) => file.size());
     // The writer may have failed to make its name durable.
     if (existingSize === bytes.byteLength) return this.disk.syncFolder(folder);
     await this.disk.makeFolder(folder);
     this.writes += 1;
     const temporaryPath = `${folder}/${sha256}.${process.pid}.${this.writes}.part`;
     try {
-      await this.writeSynced(temporaryPath, bytes);
+      await appendSynced(this.disk, temporaryPath, [bytes], 0o600);
       await this.disk.rename(temporaryPath, `${folder}/${sha256}`);
       await this.disk.syncFolder(folder);
     } finally {
@@ -54,33 +54,13 @@ export class FolderBlobs implements Blobs {
   }
 
   private read<T>(tenantId: string, sha256: string, work: (file: DiskFile) => Promise<T>): Promise<T | null> {
-    return mapDiskErrors(() => this.withFile(`${this.folder(tenantId, sha256)}/${sha256}`, work));
-  }
-
-  private async withFile<T>(path: string, work: (file: DiskFile) => Promise<T>): Promise<T | null> {
-    const file = await this.disk.openRead(path);
-    if (file === null) return null;
-    try {
-      return await work(file);
-    } finally {
-      await file.close();
-    }
+    return mapDiskErrors(() => withFile(this.disk, `${this.folder(tenantId, sha256)}/${sha256}`, work));
   }
 
   private folder(tenantId: string, sha256: string): string {
     // The hash comes from outside: anything else must not become part of a path.
-    if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
+    if (!SHA256.test(sha256)) throw new Error('The name of a blob must be its SHA-256.');
     return `${tenantFolder(`${this.root}/${BLOBS_FOLDER}`, tenantId)}/${sha256.slice(0, 2)}`;
-  }
-
-  private async writeSynced(path: string, bytes: Uint8Array): Promise<void> {
-    const file = await this.disk.openAppend(path, 0o600);
-    try {
-      await writeFully(file, bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
   }
 }
 
@@ -91,7 +71,7 @@ async function mapDiskErrors<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    const reason = REASONS[code] ?? `The disk refuses (${code}). Look at the disk of the server`;
+    const reason = REASONS[code] ?? `The disk returned ${code}. Check the disk of the server`;
     throw new StoreUnavailable(`${reason}, then try again.`);
   }
 }

@@ -16,29 +16,29 @@ it.each([
   ['lock', '%6Cock'],
   ['store.json', '%73tore.json'],
   ['ü', '%C3%BC'],
-])('gives the id %s the folder %s, and finds the id again', (id, name) => {
+])('maps the id %s to the folder %s and back', (id, name) => {
   expect(folderName(id)).toBe(name);
   expect(idOfFolder(name)).toBe(id);
 });
 
-it('refuses ids that cannot name a folder', () => {
+it('refuses ids that cannot be folder names', () => {
   expect(() => folderName('')).toThrow(/cannot name a folder/);
   const layout = new StoreLayout('/store');
   expect(() => layout.projectFolder({ tenant_id: 't', project_id: 'x'.repeat(500) })).toThrow(/1 to 200/);
 });
 
-it('gives one project the root where that is asked for, and nobody a folder that could be taken for its files', () => {
+it('places the root project in the root, and others where they cannot collide with its files', () => {
   const layout = new StoreLayout('/store', { tenant_id: 't', project_id: 'p' });
   expect(layout.projectFolder({ tenant_id: 't', project_id: 'p' })).toBe('/store');
   expect(layout.projectFolder({ tenant_id: 't', project_id: 'segments' })).toBe('/store/tenants/t/segments');
   expect(layout.projectFolder({ tenant_id: 'inbox', project_id: 'p' })).toBe('/store/tenants/inbox/p');
 });
 
-it('takes no folder for a project that it did not name', () => {
+it('ignores folders whose names it did not create', () => {
   for (const name of ['Demo', '%64emo', 'a b', '.git', '%2', '..']) expect(idOfFolder(name)).toBeNull();
 });
 
-it('keeps its secret for its owner, and the same one when it is opened again', async () => {
+it('keeps its secret readable by its owner only, and unchanged when it is reopened', async () => {
   const root = join(await temporaryFolder(), 'new', 'store');
   const store = await openFileStore({ root });
   const meta = await store.meta();

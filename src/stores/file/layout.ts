@@ -100,6 +100,15 @@ const POSITION_DIGITS = 12;
 export const paddedPosition = (position: number): string => String(position).padStart(POSITION_DIGITS, '0');
 export const segmentName = (firstPosition: number): string => `${paddedPosition(firstPosition)}.jsonl`;
 
+export const segmentPath = (folder: string, firstPosition: number): string =>
+  `${folder}/${SEGMENTS_FOLDER}/${segmentName(firstPosition)}`;
+
+/** The first positions of the sealed segments in a project's folder, in order. */
+export async function sealedPositions(disk: Pick<Disk, 'list'>, folder: string): Promise<number[]> {
+  const names = await disk.list(`${folder}/${SEGMENTS_FOLDER}`);
+  return names.flatMap((name) => positionOfSegment(name) ?? []).sort((a, b) => a - b);
+}
+
 /** Null for a file that is not the store's. */
 export function positionOfSegment(name: string): number | null {
   const match = /^(\d{12,})\.jsonl$/.exec(name);

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../core/events/envelope.js';
-import type { TransactionRecord } from '../ledger.js';
+import type { LoggedRequest, TransactionRecord } from '../ledger.js';
 import type { Permit } from '../store.js';
-import { CHAIN_START, digestOf, LINE_PREFIX, NO_HASH, PAYLOAD, type RecordedRequest } from './line.js';
+import { CHAIN_START, digestOf, LINE_PREFIX, NO_HASH, PAYLOAD } from './line.js';
 
 export interface LinePosition {
   readonly prev: string;
@@ -130,7 +130,7 @@ function permitText({ scope, member, until_ms }: Permit): string {
   return `{"scope":"${escapeJson(scope)}","member":"${escapeJson(member)}","until_ms":${until}}`;
 }
 
-function requestText({ key, digest, reply }: RecordedRequest): string {
+function requestText({ key, digest, reply }: LoggedRequest): string {
   const replyText = reply === undefined ? '' : `,"reply":${JSON.stringify(JSON.stringify(reply))}`;
   return `{"key":"${escapeJson(key)}","digest":"${escapeJson(digest)}"${replyText}}`;
 }

@@ -38,7 +38,7 @@ const decoded = (text: string): DecodedLine => {
   return line;
 };
 
-it('gives an event back as it was, whatever its strings hold', () => {
+it('decodes an event unchanged, whatever its strings contain', () => {
   const line = encodeLine(EVENT, FIRST, null);
   expect(line.text.endsWith('}\n')).toBe(true);
   expect(line.text.slice(0, -1)).not.toContain('\n');
@@ -46,7 +46,7 @@ it('gives an event back as it was, whatever its strings hold', () => {
   expect(Object.keys(decoded(line.text).event ?? {}).sort()).toEqual(Object.keys(EVENT).sort());
 });
 
-it('keeps what a unit leaves beside its events: endless places, and replies that look like payloads', () => {
+it('keeps the record of a transaction: permits without expiry, and replies that look like payloads', () => {
   const record = {
     rules_seq: 3,
     slots: [
@@ -65,7 +65,7 @@ it('keeps what a unit leaves beside its events: endless places, and replies that
   expect(recordFromLog(bare.log)).toEqual(record);
 });
 
-it('writes each line as if it were the only one, however much it has in common with the one before', () => {
+it('writes each line independently of the lines before it', () => {
   const other = { ...EVENT, event_type: 'LEASE_RENEWED', payload: { text: 'ü'.repeat(100_000) } };
   const later = { ...EVENT, timestamp: '2026-01-01T00:00:00.001Z' };
   const elsewhere = { ...EVENT, tenant_id: 'u', project_id: 'q' };
@@ -77,7 +77,7 @@ it('writes each line as if it were the only one, however much it has in common w
   expect(out.bytes.toString() === alone.map(({ text }) => text).join('')).toBe(true);
 });
 
-it('notices a change of any byte of a line', () => {
+it('detects a change of any byte of a line', () => {
   const bytes = Buffer.from(encodeLine(EVENT, FIRST, null).text.slice(0, -1));
   for (let at = 0; at < bytes.length; at += 1) {
     const changed = Buffer.from(bytes);
@@ -86,7 +86,7 @@ it('notices a change of any byte of a line', () => {
   }
 });
 
-it('writes lines that any JSON tool reads, each with the hash of the one before', async () => {
+it('writes lines of valid JSON, each with the hash of the line before', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(

@@ -1,6 +1,6 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { TransactionRecord } from '../ledger.js';
+import type { LoggedRequest, TransactionRecord } from '../ledger.js';
 import type { Permit } from '../store.js';
 
 /**
@@ -27,10 +27,7 @@ export const PAYLOAD = ',"payload":';
 const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
 export const CHAIN_START = LINE_PREFIX.length + HASH_LENGTH + HASH_END.length;
 
-export const digestOf: (data: string | Uint8Array) => string =
-  typeof hash === 'function'
-    ? (data) => hash('sha256', data, 'base64url')
-    : (data) => createHash('sha256').update(data).digest('base64url');
+export const digestOf = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
 
 /** The log's own data in a line, beside the event. */
 export interface LineLog {
@@ -51,8 +48,6 @@ export interface LineLog {
 export type LinePermit = Omit<Permit, 'until_ms'> & { readonly until_ms: number | null | 'forever' };
 type LineRequest = { readonly key: string; readonly digest: string; readonly reply?: string };
 
-export type RecordedRequest = NonNullable<TransactionRecord['requests']>[number];
-
 export const permitToLine = ({ scope, member, until_ms }: Permit): LinePermit => ({
   scope,
   member,
@@ -65,7 +60,7 @@ export const permitFromLine = ({ scope, member, until_ms }: LinePermit): Permit 
   until_ms: until_ms === 'forever' ? Number.POSITIVE_INFINITY : until_ms,
 });
 
-const requestFromLine = ({ key, digest, reply }: LineRequest): RecordedRequest =>
+const requestFromLine = ({ key, digest, reply }: LineRequest): LoggedRequest =>
   reply === undefined ? { key, digest } : { key, digest, reply: JSON.parse(reply) as unknown };
 
 /** The record of a transaction, which is on its last line. */
@@ -95,34 +90,26 @@ export function decodeLine(bytes: Buffer): DecodedLine | string {
   const ownHash = bytes.toString('latin1', LINE_PREFIX.length, LINE_PREFIX.length + HASH_LENGTH);
   if (digestOf(bytes.subarray(CHAIN_START, cut)) !== ownHash) return 'its hash does not match its text';
   const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
-  const parsed = envelopeOf(bytes.toString('utf8', CHAIN_START, cut));
-  if (parsed === null) return 'it is not a line of this log';
+  // A matching hash does not rule out that a required field is missing: anybody can compute one.
+  const parsed = parseObject<ParsedLine>(`{${bytes.toString('utf8', CHAIN_START, cut)}}`);
+  if (typeof parsed?.log?.unit !== 'string') return 'it is not a line of this log';
   const { log, ...event } = parsed;
   const isEvent = event.event_id !== undefined;
   const isRedacted = isEvent && payload[payload.length - 1] === SPACE;
   if (!isRedacted && log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
   if (!isEvent) return { hash: ownHash, event: null, isRedacted, log };
-  const content = payloadOf(payload.toString('utf8'));
+  // No digest covers what retention has left of a payload.
+  const content = parseObject<EventEnvelope['payload']>(payload.toString('utf8'));
   if (content === null) return 'its payload is not JSON';
   event.payload = content;
   return { hash: ownHash, event, isRedacted, log };
 }
 
-/** Null: not JSON, or a required field is missing. A matching hash does not rule that out: anybody can compute one. */
-function envelopeOf(text: string): ParsedLine | null {
+/** Null: not a JSON object. */
+function parseObject<T extends object>(text: string): T | null {
   try {
-    const parsed = JSON.parse(`{${text}}`) as Partial<ParsedLine>;
-    return typeof parsed.log?.unit === 'string' ? (parsed as ParsedLine) : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Null: not a JSON object. No digest covers what retention has left of a payload. */
-function payloadOf(text: string): EventEnvelope['payload'] | null {
-  try {
-    const content: unknown = JSON.parse(text);
-    return typeof content === 'object' ? (content as EventEnvelope['payload'] | null) : null;
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' ? (parsed as T | null) : null;
   } catch {
     return null;
   }

@@ -1,6 +1,8 @@
-import { type Disk, type DiskFile, readFully } from './disk.js';
-import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentName } from './layout.js';
+import { LogDamaged, type ProjectKey } from '../store.js';
+import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
+import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentPath } from './layout.js';
 import { lineNumberAt } from './line-reader.js';
+import type { ClosableFile, OpenFiles } from './open-files.js';
 import { SharedFile } from './shared-file.js';
 
 /** A part of the log in its own file. `start` is its byte offset in the whole log. */
@@ -15,13 +17,18 @@ export const displayPath = (root: string, path: string): string =>
   path.startsWith(`${root}/`) ? path.slice(root.length + 1) : (path.split('/').at(-1) as string);
 
 /** The files of one project's log: sealed segments, and the active file that grows. */
-export class LogFiles {
+export class LogFiles implements ClosableFile {
   private active: SharedFile | null = null;
+  private opening: Promise<SharedFile> | null = null;
+  /** The active file and its folders are on disk by name. */
+  private isNamed = false;
+  private users = 0;
 
   constructor(
     private readonly disk: Disk,
     private readonly root: string,
     private readonly folder: string,
+    private readonly openFiles: OpenFiles,
     /** The last one is the active file. */
     readonly segments: Segment[] = [{ first_position: 1, start: 0, bytes: 0 }],
   ) {}
@@ -35,22 +42,48 @@ export class LogFiles {
     return this.last.start + this.last.bytes;
   }
 
-  /** The active file, created if needed. */
-  async openActive(): Promise<DiskFile> {
-    if (this.active === null) {
-      await this.disk.makeFolder(this.folder);
-      const file = await this.disk.openAppend(`${this.folder}/${ACTIVE_FILE}`);
-      this.active = new SharedFile(file);
-      await this.syncParentFolders();
+  /** Runs an action on the active file, which is created if needed. It may be closed between two actions. */
+  async useActive<T>(action: (file: DiskFile) => Promise<T>): Promise<T> {
+    this.users += 1;
+    try {
+      const active = this.active ?? (await this.openActive());
+      this.openFiles.used(this);
+      return await active.use(action);
+    } finally {
+      this.users -= 1;
     }
-    return this.active.file;
+  }
+
+  private openActive(): Promise<SharedFile> {
+    const open = async (): Promise<SharedFile> => {
+      await this.disk.makeFolder(this.folder);
+      const active = new SharedFile(await this.disk.openAppend(`${this.folder}/${ACTIVE_FILE}`));
+      this.active = active;
+      if (!this.isNamed) await this.syncParentFolders();
+      this.isNamed = true;
+      return active;
+    };
+    this.opening ??= open().finally(() => {
+      this.opening = null;
+    });
+    return this.opening;
+  }
+
+  closeIfIdle(): boolean {
+    if (this.users > 0 || this.active === null) return false;
+    // It has no users, so nothing waits for it.
+    this.active.retire().catch(() => {});
+    this.active = null;
+    return true;
   }
 
   /** Removes what a failed write may have left after the durable end. */
   async truncateToDurable(): Promise<void> {
-    if (this.active === null) return;
-    await this.active.file.truncate(this.last.bytes);
-    await this.active.file.sync();
+    if (!this.isNamed) return;
+    await this.useActive(async (file) => {
+      await file.truncate(this.last.bytes);
+      await file.sync();
+    });
   }
 
   /** Moves the full active file to the sealed segments; the next write starts a new file. */
@@ -60,13 +93,11 @@ export class LogFiles {
     await this.disk.makeFolder(segments);
     // A crash may have left the folder created but not durable: make it durable before anything moves into it.
     await this.disk.syncFolder(this.folder);
-    await this.disk.rename(
-      `${this.folder}/${ACTIVE_FILE}`,
-      `${segments}/${segmentName(sealed.first_position)}`,
-    );
+    await this.disk.rename(`${this.folder}/${ACTIVE_FILE}`, segmentPath(this.folder, sealed.first_position));
     this.segments.push({ first_position: nextPosition, start: this.end, bytes: 0 });
     const active = this.active;
     this.active = null;
+    this.isNamed = false;
     await this.disk.syncFolder(segments);
     await this.disk.syncFolder(this.folder);
     await active?.retire();
@@ -77,17 +108,8 @@ export class LogFiles {
     const segment = this.segmentAt(offset);
     const from = offset - segment.start;
     const length = Math.min(lengthMax, segment.bytes - from);
-    if (segment === this.last) {
-      if (this.active === null) throw new Error(`${this.pathOf(segment)} is closed.`);
-      return this.active.use((file) => readFully(file, from, length));
-    }
-    const file = await this.disk.openRead(this.pathOf(segment));
-    if (file === null) return null;
-    try {
-      return await readFully(file, from, length);
-    } finally {
-      await file.close();
-    }
+    if (segment === this.last) return this.useActive((file) => readFully(file, from, length));
+    return withFile(this.disk, this.pathOf(segment), (file) => readFully(file, from, length));
   }
 
   segmentAt(offset: number): Segment {
@@ -104,23 +126,25 @@ export class LogFiles {
   pathOf(segment: Segment): string {
     return segment === this.last
       ? `${this.folder}/${ACTIVE_FILE}`
-      : `${this.folder}/${SEGMENTS_FOLDER}/${segmentName(segment.first_position)}`;
+      : segmentPath(this.folder, segment.first_position);
   }
 
-  /** The file's display path, and the number of the line at `offset`; 1 if the file is gone. */
-  async lineAt(offset: number): Promise<{ file: string; line: number }> {
+  /** The damage to the line at `offset`; to line 1 if the file is gone. */
+  async damageAt({ tenant_id, project_id }: ProjectKey, offset: number, why: string): Promise<LogDamaged> {
     const segment = this.segmentAt(offset);
     const path = this.pathOf(segment);
-    const file = await this.disk.openRead(path);
-    try {
-      const line = file === null ? 1 : await lineNumberAt(file, offset - segment.start);
-      return { file: displayPath(this.root, path), line };
-    } finally {
-      await file?.close();
-    }
+    const line = await withFile(this.disk, path, (file) => lineNumberAt(file, offset - segment.start));
+    return new LogDamaged({
+      tenant_id,
+      project_id,
+      file: displayPath(this.root, path),
+      line: line ?? 1,
+      why,
+    });
   }
 
   async close(): Promise<void> {
+    this.openFiles.closed(this);
     await this.active?.retire();
     this.active = null;
   }

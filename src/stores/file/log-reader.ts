@@ -1,12 +1,12 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { matcher } from '../event-matcher.js';
 import type { EventQuery } from '../store.js';
+import { placeError } from './chain-check.js';
 import { type DecodedLine, decodeLine } from './line.js';
 import { visitWholeLines } from './line-reader.js';
-import { damageAt } from './log-damage.js';
 import type { LogFiles } from './log-files.js';
+import type { RecoveredLog } from './recovery.js';
 import { UNEXPLAINED } from './redacted-lines.js';
-import type { RedactionIndex } from './redaction-index.js';
 import type { LogState } from './replay.js';
 
 const PAGE_EVENTS_MAX = 1000;
@@ -14,16 +14,9 @@ const PAGE_EVENTS_MAX = 1000;
 const GAP_BYTES_MAX = 32 * 1024;
 const READ_BYTES_MAX = 1024 * 1024;
 
-/** A recovered log and the files from which its events are read. */
-export interface ReadableLog {
-  readonly files: LogFiles;
-  readonly state: LogState;
-  readonly redactions: RedactionIndex;
-}
-
 /** Reads events from the log's files, up to a durable position. Rejects with `LogDamaged`. */
 export async function readEvents(
-  log: ReadableLog,
+  log: RecoveredLog,
   query: EventQuery,
   durablePosition: number,
 ): Promise<EventEnvelope[]> {
@@ -34,7 +27,10 @@ export async function readEvents(
   while (found.length < query.limit && after < until_position) {
     // Without other filters every position matches, so read no more than requested.
     const limit = Math.min(PAGE_EVENTS_MAX, Math.max(query.limit - found.length, 1));
-    const positions = nextPositions(log.state, query, { after, until_position, limit });
+    const positions = firstWithinBytes(
+      log,
+      nextPositions(log.state, query, { after, until_position, limit }),
+    );
     if (positions.length === 0) break;
     for (const event of await readPositions(log, positions)) {
       if (found.length < query.limit && matches(event)) found.push(event);
@@ -58,13 +54,23 @@ function nextPositions({ index }: LogState, query: EventQuery, page: PositionPag
   return Array.from({ length: count }, (_, index) => page.after + 1 + index);
 }
 
+/** At least one position, and no more than can be decoded without delaying other work. */
+function firstWithinBytes({ files, state }: RecoveredLog, positions: readonly number[]): readonly number[] {
+  let bytes = 0;
+  const end = positions.findIndex((position) => {
+    bytes += endOfLine(files, state, position) - state.offsets.at(position);
+    return bytes > READ_BYTES_MAX;
+  });
+  return end === -1 ? positions : positions.slice(0, Math.max(end, 1));
+}
+
 const isFiltered = (query: EventQuery): boolean =>
   [query.types, query.task_id, query.feature_id, query.edge, query.agent_id, query.since, query.until].some(
     (filter) => filter !== undefined,
   );
 
 /** Reads the events at ascending positions. Reads that are far apart run concurrently. */
-async function readPositions(log: ReadableLog, positions: readonly number[]): Promise<EventEnvelope[]> {
+async function readPositions(log: RecoveredLog, positions: readonly number[]): Promise<EventEnvelope[]> {
   const lines = await readLines(log, positions);
   for (const { event, isRedacted } of lines) {
     if (isRedacted && !(await isExplainedRedaction(log, event))) {
@@ -75,11 +81,11 @@ async function readPositions(log: ReadableLog, positions: readonly number[]): Pr
 }
 
 /** Whether a redaction event of the log records this payload as what retention leaves of an event. */
-export const isExplainedRedaction = (log: ReadableLog, event: EventEnvelope): Promise<boolean> =>
+export const isExplainedRedaction = (log: RecoveredLog, event: EventEnvelope): Promise<boolean> =>
   log.redactions.explains(event, log.state, (positions) => readRedactions(log, positions));
 
 /** A redaction event is never itself redacted: no other event would explain the last one. */
-async function readRedactions(log: ReadableLog, positions: readonly number[]): Promise<EventEnvelope[]> {
+async function readRedactions(log: RecoveredLog, positions: readonly number[]): Promise<EventEnvelope[]> {
   const lines = await readLines(log, positions);
   const changed = lines.find(({ isRedacted }) => isRedacted);
   if (changed !== undefined) throw await damageTo(log, changed.event.position, UNEXPLAINED);
@@ -88,7 +94,7 @@ async function readRedactions(log: ReadableLog, positions: readonly number[]): P
 
 type EventLine = DecodedLine & { readonly event: EventEnvelope };
 
-async function readLines(log: ReadableLog, positions: readonly number[]): Promise<EventLine[]> {
+async function readLines(log: RecoveredLog, positions: readonly number[]): Promise<EventLine[]> {
   const { files, state } = log;
   const spans = readSpansOf(files, state, positions);
   const positionByOffset = new Map(positions.map((position) => [state.offsets.at(position), position]));
@@ -109,8 +115,7 @@ function readSpansOf(files: LogFiles, state: LogState, positions: readonly numbe
   for (const position of positions) {
     const from = state.offsets.at(position);
     const segment = files.segmentAt(from);
-    const next = position < state.index.position ? state.offsets.at(position + 1) : files.end;
-    const to = Math.min(next, segment.start + segment.bytes);
+    const to = Math.min(endOfLine(files, state, position), segment.start + segment.bytes);
     const span = spans[spans.length - 1];
     const canJoin =
       span !== undefined &&
@@ -123,9 +128,13 @@ function readSpansOf(files: LogFiles, state: LogState, positions: readonly numbe
   return spans;
 }
 
+/** The start of the next event's line, or the end of the log. */
+const endOfLine = (files: LogFiles, { index, offsets }: LogState, position: number): number =>
+  position < index.position ? offsets.at(position + 1) : files.end;
+
 /** Reads a span and skips the lines between the requested ones. */
 async function readSpan(
-  log: ReadableLog,
+  log: RecoveredLog,
   { from, to }: ReadSpan,
   positionByOffset: ReadonlyMap<number, number>,
 ): Promise<EventLine[]> {
@@ -146,14 +155,10 @@ async function readSpan(
 }
 
 /** Detects a whole line that belongs to another position or another log. */
-function locationError({ event }: DecodedLine, { ledger }: LogState, position: number): string | null {
-  const { tenant_id, project_id } = ledger.key;
-  if (event === null) return `it has no event, and position ${position} was here`;
-  if (event.tenant_id !== tenant_id || event.project_id !== project_id) {
-    return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${tenant_id}/${project_id}`;
-  }
-  return event.position === position ? null : `it has position ${event.position} instead of ${position}`;
-}
+const locationError = ({ event }: DecodedLine, { ledger }: LogState, position: number): string | null =>
+  event === null
+    ? `it has no event, but position ${position} was expected`
+    : placeError(event, ledger.key, position);
 
-const damageTo = ({ files, state }: ReadableLog, position: number, why: string) =>
-  damageAt(files, state.ledger.key, state.offsets.at(position), why);
+const damageTo = ({ files, state }: RecoveredLog, position: number, why: string) =>
+  files.damageAt(state.ledger.key, state.offsets.at(position), why);

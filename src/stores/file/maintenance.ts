@@ -78,7 +78,9 @@ export class Maintenance {
       await log.files.seal(log.state.index.position + 1);
     } catch (error) {
       if (error instanceof StoreBroken) throw error;
-      this.options.warn(`${this.options.folder}: the full segment goes on growing (${messageOf(error)}).`);
+      this.options.warn(
+        `${this.options.folder}: the full segment could not be sealed (${messageOf(error)}). It continues to grow.`,
+      );
     }
   }
 
@@ -109,7 +111,9 @@ export class Maintenance {
       await action();
     } catch (error) {
       // The log itself is intact; it only takes longer to open.
-      this.options.warn(`${this.options.folder}: the snapshot is put off (${messageOf(error)}).`);
+      this.options.warn(
+        `${this.options.folder}: its snapshot could not be written (${messageOf(error)}). The log is intact.`,
+      );
     }
   }
 }

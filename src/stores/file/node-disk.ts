@@ -1,7 +1,8 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { type Disk, type DiskFile, isErrorCode, type Lock } from './disk.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Disk, type DiskFile, isErrorCode } from './disk.js';
 
 interface NativeLocks {
   tryLock(fd: number): boolean;
@@ -14,19 +15,26 @@ const nativeLocks = (): NativeLocks => createRequire(import.meta.url)('fs-native
 /** The folders hold results and notes, which only the owner may read. */
 const OWNER_ONLY = 0o700;
 
+const OPEN_TRIES_MAX = 100;
+const OPEN_PAUSE_MS = 100;
+
+/** Waits while the process has no free descriptor: connections that close free some, and nothing is written yet. */
+async function openWhenFree(path: string, flags: string, mode?: number): Promise<FileHandle> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await open(path, flags, mode);
+    } catch (error) {
+      const isExhausted = isErrorCode(error, 'EMFILE') || isErrorCode(error, 'ENFILE');
+      if (!isExhausted || tries === OPEN_TRIES_MAX) throw error;
+      await pause(OPEN_PAUSE_MS);
+    }
+  }
+}
+
 /** The disk of this machine. */
 export const nodeDisk: Disk = {
-  openAppend: async (path, mode) => new NodeFile(await open(path, 'a+', mode)),
-
-  async openRead(path) {
-    try {
-      return new NodeFile(await open(path, 'r'));
-    } catch (error) {
-      if (isErrorCode(error, 'ENOENT')) return null;
-      throw error;
-    }
-  },
-
+  openAppend: async (path, mode) => nodeFile(await openWhenFree(path, 'a+', mode)),
+  openRead: (path) => unlessMissing(openWhenFree(path, 'r').then(nodeFile), null),
   rename: (from, to) => rename(from, to),
   unlink: (path) => rm(path, { force: true }),
   removeFolder: (path) => rm(path, { force: true, recursive: true }),
@@ -42,19 +50,12 @@ export const nodeDisk: Disk = {
     }
   },
 
-  async list(path) {
-    try {
-      return await readdir(path);
-    } catch (error) {
-      if (isErrorCode(error, 'ENOENT')) return [];
-      throw error;
-    }
-  },
+  list: (path) => unlessMissing(readdir(path), []),
 
   async syncFolder(path) {
     // Windows cannot open a folder; its file systems journal names themselves.
     if (process.platform === 'win32') return;
-    const folder = await open(path, 'r');
+    const folder = await openWhenFree(path, 'r');
     try {
       await folder.sync();
     } finally {
@@ -71,55 +72,35 @@ export const nodeDisk: Disk = {
       }
       await file.truncate(0);
       await file.write(`${process.pid}\n`);
-      return new NodeLock(file);
+      // Held by an open file description: the operating system releases it when the process dies, and not before.
+      return { release: () => file.close() };
     } catch (error) {
       await file.close();
       throw error;
     }
   },
 
-  async lockOwner(path) {
-    try {
-      return (await readFile(path, 'utf8')).trim();
-    } catch {
-      return '';
-    }
-  },
+  lockOwner: (path) =>
+    readFile(path, 'utf8').then(
+      (text) => text.trim(),
+      () => '',
+    ),
 };
 
-class NodeFile implements DiskFile {
-  constructor(private readonly file: FileHandle) {}
-
-  async write(bytes: Uint8Array): Promise<number> {
-    return (await this.file.write(bytes, 0, bytes.length, null)).bytesWritten;
-  }
-
-  async read(into: Uint8Array, position: number): Promise<number> {
-    return (await this.file.read(into, 0, into.length, position)).bytesRead;
-  }
-
-  sync(): Promise<void> {
-    return this.file.datasync();
-  }
-
-  truncate(size: number): Promise<void> {
-    return this.file.truncate(size);
-  }
-
-  async size(): Promise<number> {
-    return (await this.file.stat()).size;
-  }
-
-  close(): Promise<void> {
-    return this.file.close();
+async function unlessMissing<T, Missing>(found: Promise<T>, missing: Missing): Promise<T | Missing> {
+  try {
+    return await found;
+  } catch (error) {
+    if (isErrorCode(error, 'ENOENT')) return missing;
+    throw error;
   }
 }
 
-/** Held by an open file description: the operating system releases it when the process dies, and not before. */
-class NodeLock implements Lock {
-  constructor(private readonly file: FileHandle) {}
-
-  async release(): Promise<void> {
-    await this.file.close();
-  }
-}
+const nodeFile = (file: FileHandle): DiskFile => ({
+  write: async (bytes) => (await file.write(bytes, 0, bytes.length, null)).bytesWritten,
+  read: async (into, position) => (await file.read(into, 0, into.length, position)).bytesRead,
+  sync: () => file.datasync(),
+  truncate: (size) => file.truncate(size),
+  size: async () => (await file.stat()).size,
+  close: () => file.close(),
+});

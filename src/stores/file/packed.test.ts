@@ -15,7 +15,7 @@ const object = fieldsOf(fc.oneof(leaf, fieldsOf(deep)));
 
 const throughJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-it('gives back, in order, what JSON would have kept of any objects', () => {
+it('restores objects in order, exactly as JSON would', () => {
   fc.assert(
     fc.property(fc.array(object, { maxLength: 12 }), (objects) => {
       const back = unpack(throughJson(pack(objects)));
@@ -25,7 +25,7 @@ it('gives back, in order, what JSON would have kept of any objects', () => {
   );
 });
 
-it('writes what objects have in common once', () => {
+it('writes the common parts of objects once', () => {
   const heads = Array.from({ length: 1000 }, (_, index) => ({
     subject: `task-${index}`,
     seq: 1_000_000_000_000 + index,

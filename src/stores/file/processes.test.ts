@@ -97,7 +97,7 @@ async function inspect(root: string, confirmed: readonly ConfirmedCommit[]): Pro
 }
 
 it(
-  `keeps every confirmed unit whole through ${ROUNDS} kills under load`,
+  `keeps every confirmed transaction complete through ${ROUNDS} kills under load`,
   async () => {
     const random = seededRandom(7);
     const inTurn = async (lane: number, rounds: number) => {
@@ -114,7 +114,7 @@ it(
   (15 + ROUNDS) * 60_000,
 );
 
-it('lets exactly one of ten processes in, also while that one is frozen, and the next when it is dead', async () => {
+it('lets one of ten processes open the store, even while it is frozen, and another after it has exited', async () => {
   const root = await temporaryFolder();
   const children = Array.from({ length: 10 }, () => start('opener.child.mjs', [root]));
   for (const child of children) expect(await child.line()).toBe('ready');

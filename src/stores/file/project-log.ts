@@ -14,6 +14,7 @@ import { isExplainedRedaction, readEvents } from './log-reader.js';
 import { Maintenance } from './maintenance.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { redactSegments } from './redact-segments.js';
+import type { LogState } from './replay.js';
 import { messageOf } from './strict-disk.js';
 import { type EncodedBatch, encodeBatch, WriteBatch } from './write-batch.js';
 
@@ -28,12 +29,6 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms'> {
   readonly onDamage: (damage: LogDamaged, tenant: 'served' | 'not served') => void;
 }
 
-interface ExclusiveTask {
-  readonly work: () => Promise<void>;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** Maximum number of pending transactions; beyond it the disk is too slow, and callers are asked to retry. */
 const TRANSACTIONS_PENDING_MAX = 100_000;
 
@@ -45,7 +40,7 @@ export class ProjectLog {
   private flushLoop: Promise<void> = Promise.resolve();
   private isFlushing = false;
   /** Work that must not run while a batch is being written. */
-  private exclusiveTasks: ExclusiveTask[] = [];
+  private exclusiveTasks: (() => Promise<void>)[] = [];
   private failure: StoreBroken | StoreUnavailable | LogDamaged | null = null;
   private readonly maintenance: Maintenance;
 
@@ -55,7 +50,7 @@ export class ProjectLog {
   ) {
     this.durablePosition = log.state.ledger.position;
     this.maintenance = new Maintenance(options, log.snapshot_position, async (log) => {
-      if (log !== this.log) throw new Error('the log was read anew meanwhile');
+      if (log !== this.log) throw new Error('the log was reloaded in the meantime');
       await this.durable();
     });
   }
@@ -76,9 +71,7 @@ export class ProjectLog {
   apply(transaction: Transaction, nowMs: number): CommitOutcome {
     this.assertUsable();
     if (this.pendingBatch.units.length >= TRANSACTIONS_PENDING_MAX) {
-      throw new StoreUnavailable(
-        'The disk does not keep up: too many commits are waiting. Try again in a moment.',
-      );
+      throw new StoreUnavailable('Too many commits are waiting for the disk. Try again in a moment.');
     }
     const { outcome, events, first_position, record } = this.log.state.ledger.apply(transaction, nowMs);
     if (record !== null) {
@@ -96,22 +89,25 @@ export class ProjectLog {
     return this.flushingBatch?.durable ?? Promise.resolve();
   }
 
-  async heads(subjects: readonly string[]): Promise<(StoredHead | null)[]> {
-    const heads = subjects.map((subject) => this.log.state.ledger.head(subject));
-    await this.durable();
-    return heads;
+  heads(subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+    return this.readState(({ ledger }) => subjects.map((subject) => ledger.head(subject)));
   }
 
-  async scanHeads(page: { after: string | null; limit: number }): Promise<StoredHead[]> {
-    const heads = this.log.state.ledger.headsPage(page.after, page.limit);
-    await this.durable();
-    return heads;
+  scanHeads(page: { after: string | null; limit: number }): Promise<StoredHead[]> {
+    return this.readState(({ ledger }) => ledger.headsPage(page.after, page.limit));
   }
 
-  async row(): Promise<ProjectRow | null> {
-    const { isWritten: written, position, rules_seq } = this.log.state.ledger;
+  row(): Promise<ProjectRow | null> {
+    return this.readState(({ ledger: { isWritten, position, rules_seq } }) =>
+      isWritten ? { position, rules_seq } : null,
+    );
+  }
+
+  /** Reads from memory, and reports it once it is on disk. */
+  private async readState<T>(read: (state: LogState) => T): Promise<T> {
+    const result = read(this.log.state);
     await this.durable();
-    return written ? { position, rules_seq } : null;
+    return result;
   }
 
   async events(query: EventQuery): Promise<EventEnvelope[]> {
@@ -132,7 +128,7 @@ export class ProjectLog {
       const { files, state } = this.log;
       for (const event of events) {
         if (!(await isExplainedRedaction(this.log, event)))
-          throw new Error(`no event of the log says what retention leaves of event ${event.position}`);
+          throw new Error(`No event of the log records the redaction of event ${event.position}.`);
       }
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
       if (isActive) await files.seal(state.index.position + 1);
@@ -150,13 +146,9 @@ export class ProjectLog {
   private betweenBatches(work: () => Promise<void>): Promise<void> {
     this.assertUsable();
     return new Promise((resolve, reject) => {
-      this.exclusiveTasks.push({ work, resolve, reject });
+      this.exclusiveTasks.push(() => work().then(resolve, reject));
       if (!this.isFlushing) this.start();
     });
-  }
-
-  private async runExclusiveTasks(): Promise<void> {
-    for (const { work, resolve, reject } of this.exclusiveTasks.splice(0)) await work().then(resolve, reject);
   }
 
   private assertUsable(): void {
@@ -172,7 +164,7 @@ export class ProjectLog {
   private async flushAll(): Promise<void> {
     while (this.pendingBatch.units.length > 0 || this.exclusiveTasks.length > 0) {
       if (this.pendingBatch.units.length > 0) await this.flushWaiting();
-      if (this.exclusiveTasks.length > 0) await this.runExclusiveTasks();
+      for (const run of this.exclusiveTasks.splice(0)) await run();
     }
     this.isFlushing = false;
   }
@@ -194,16 +186,17 @@ export class ProjectLog {
   private async flush(batch: WriteBatch): Promise<void> {
     const { files, state } = this.log;
     const encoded = encodeBatch(batch, state.hash, this.durablePosition);
-    const file = await files.openActive();
-    const size = await file.size();
-    if (size !== files.last.bytes) {
-      throw new StoreBroken(
-        `${files.pathOf(files.last)} has ${size} bytes, but this writer left it at ${files.last.bytes}: ` +
-          'somebody else writes to this log. Stop the other writer, then start again.',
-      );
-    }
-    await writeFully(file, encoded.bytes);
-    await file.sync();
+    await files.useActive(async (file) => {
+      const size = await file.size();
+      if (size !== files.last.bytes) {
+        throw new StoreBroken(
+          `${files.pathOf(files.last)} has ${size} bytes, but this writer left it at ${files.last.bytes}: ` +
+            'another process writes to this log. Stop that process, then restart the server.',
+        );
+      }
+      await writeFully(file, encoded.bytes);
+      await file.sync();
+    });
     this.publish(encoded, batch.at_ms);
   }
 

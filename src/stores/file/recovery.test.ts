@@ -3,7 +3,6 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { type AnyHead, fold } from '../../core/fold.js';
 import { transactionOf } from '../conformance/fixture.js';
 import { TenantPermits } from '../permits.js';
 import { LogDamaged } from '../store.js';
@@ -13,6 +12,7 @@ import { decodeLine } from './line.js';
 import { readEvents } from './log-reader.js';
 import { memoryDisk } from './memory-disk.testing.js';
 import { nodeDisk } from './node-disk.js';
+import { OpenFiles } from './open-files.js';
 import { recoverLog } from './recovery.js';
 import {
   activeFile,
@@ -41,7 +41,7 @@ async function recover(folder: string, disk: Disk = nodeDisk): Promise<Reopened>
     folder,
     key: KEY,
     slots: permits,
-    fold: (before, event) => fold(before as AnyHead | null, event),
+    open_files: new OpenFiles(),
     now_ms: Date.UTC(2026, 0, 1),
     warn: (sentence) => warnings.push(sentence),
   });
@@ -108,8 +108,8 @@ const lastRecordsOf = (log: Buffer): number =>
     .slice(-4)
     .reduce((sum, line) => sum + line.length, 0);
 
-describe('a log cut at every byte of its last records', () => {
-  it('loses only the unit that was cut, and keeps its rest aside, when nobody knows that it was durable', async () => {
+describe('a log truncated at any byte of its last records', () => {
+  it('loses only the incomplete transaction, and keeps a copy of it, if it was not marked durable', async () => {
     const { log, events } = await writtenLog(7);
     const lines = linesOf(log);
     for (let size = log.length - lastRecordsOf(log); size < log.length; size += 1) {
@@ -123,7 +123,7 @@ describe('a log cut at every byte of its last records', () => {
     }
   });
 
-  it('is refused when the mark says that it was durable, and nothing is changed', async () => {
+  it('is refused without changes if it was marked durable', async () => {
     const { log, mark } = await writtenLog(7);
     for (let size = log.length - lastRecordsOf(log); size < log.length; size += 1) {
       const files = new Map([
@@ -131,7 +131,7 @@ describe('a log cut at every byte of its last records', () => {
         ['p/durable', mark],
       ]);
       await expect(recover('p', memoryDisk(files))).rejects.toThrow(
-        /events\.jsonl, line \d+: .*Put the file back from a copy/,
+        /events\.jsonl, line \d+: .*Restore the file from a backup/,
       );
       expect(tornFiles(files)).toEqual([]);
       expect(files.get('p/events.jsonl')).toHaveLength(size);
@@ -139,7 +139,7 @@ describe('a log cut at every byte of its last records', () => {
   });
 });
 
-it('notices every flipped bit: the log is refused with its line, or its unconfirmed end is cut', async () => {
+it('detects every flipped bit: refuses the log with the line, or cuts its unconfirmed end', async () => {
   const { log, events } = await writtenLog(24);
   const random = seededRandom(20_260_101);
   const seen = { refused: 0, cut: 0 };
@@ -176,7 +176,7 @@ describe('a log in segments', () => {
   }
   const segmentsOf = async (root: string) => (await readdir(join(logFolder(root), 'segments'))).sort();
 
-  it('tells the same as one in a single file, from snapshots and without', async () => {
+  it('returns the same events with snapshots and without', async () => {
     const { root, events } = await segmented();
     expect((await segmentsOf(root)).length).toBeGreaterThan(5);
     expect(events.map((event) => event.position)).toEqual(
@@ -188,7 +188,7 @@ describe('a log in segments', () => {
     expect((await recover(logFolder(root))).events).toEqual(events);
   });
 
-  it('goes on from a snapshot with the same heads, requests, notes and places', async () => {
+  it('restores the same heads, requests, loose events and permits from a snapshot', async () => {
     const states = [];
     for (const segment_bytes_max of [1, 1_000_000_000]) {
       const root = await temporaryFolder();
@@ -251,7 +251,7 @@ describe('a log in segments', () => {
     await expect(recover(logFolder(root))).rejects.toBeInstanceOf(LogDamaged);
   });
 
-  it('is refused with its line when a sealed segment is damaged', async () => {
+  it('is refused with the line when a sealed segment is damaged', async () => {
     const { root } = await segmented();
     await rm(join(logFolder(root), 'snapshots'), { recursive: true });
     const path = join(logFolder(root), 'segments', (await segmentsOf(root))[1] as string);
@@ -262,7 +262,7 @@ describe('a log in segments', () => {
     await expect(recover(logFolder(root))).rejects.toThrow(/jsonl, line 2: /);
   });
 
-  it('leaves a damaged snapshot aside and takes the older one, or the log', async () => {
+  it('ignores a damaged snapshot and uses the older one, or the log', async () => {
     const { root, events } = await segmented();
     const snapshots = join(logFolder(root), 'snapshots');
     for (const [count, name] of (await readdir(snapshots)).sort().reverse().entries()) {
@@ -279,7 +279,7 @@ describe('a log in segments', () => {
     }
   });
 
-  it('leaves a snapshot of another format aside, whole as it is', async () => {
+  it('ignores an intact snapshot of another format', async () => {
     const { root, events } = await segmented();
     const snapshots = join(logFolder(root), 'snapshots');
     for (const name of await readdir(snapshots)) {
@@ -291,10 +291,10 @@ describe('a log in segments', () => {
     const { events: left, warnings } = await recover(logFolder(root));
     expect(left).toEqual(events);
     expect(warnings).toHaveLength(2);
-    expect(warnings[0]).toContain('a format that this version does not know');
+    expect(warnings[0]).toContain('a format that this version does not support');
   });
 
-  it('goes on where a crash came between sealing and the next file', async () => {
+  it('continues after a crash between sealing and the next file', async () => {
     const { root, events } = await segmented();
     await rm(join(logFolder(root), 'snapshots'), { recursive: true });
     await rm(join(logFolder(root), 'durable'));
@@ -311,7 +311,7 @@ describe('a log in segments', () => {
   });
 });
 
-it('keeps units without events where every batch could be sealed', async () => {
+it('keeps transactions without events when every batch may be sealed', async () => {
   const root = await temporaryFolder();
   const request = (key: string) => transactionOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
   let store = await openFileStore({ root, segment_bytes_max: 1 });
@@ -326,7 +326,7 @@ it('keeps units without events where every batch could be sealed', async () => {
   await store.close();
 });
 
-it('refuses a log whose file is gone though the mark tells of it', async () => {
+it('refuses a log whose file is missing although it was marked durable', async () => {
   const { mark } = await writtenLog(3);
   await expect(recover('p', memoryDisk(new Map([['p/durable', mark]])))).rejects.toThrow(
     /events\.jsonl, line 1: the file is missing/,

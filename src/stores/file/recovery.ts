@@ -1,12 +1,11 @@
 import type { TenantPermits } from '../permits.js';
-import { type FoldHead, LogDamaged, type ProjectKey } from '../store.js';
-import { type Disk, type DiskFile, readFully, writeFully } from './disk.js';
-import { readDurableMark } from './durable-mark.js';
-import { type DurableProgress, recordDurable } from './durable-progress.js';
-import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, segmentName } from './layout.js';
+import { LogDamaged, type ProjectKey } from '../store.js';
+import { appendSynced, type Disk, type DiskFile, readFully, withFile } from './disk.js';
+import { type DurableProgress, readDurableMark, recordDurable } from './durable-mark.js';
+import { ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, sealedPositions, segmentPath } from './layout.js';
 import { lineNumberAt, visitLines } from './line-reader.js';
-import { damageAt } from './log-damage.js';
 import { displayPath, LogFiles, type Segment } from './log-files.js';
+import type { OpenFiles } from './open-files.js';
 import { UNEXPLAINED } from './redacted-lines.js';
 import { RedactionIndex } from './redaction-index.js';
 import { emptyState, LogReplay, type LogState } from './replay.js';
@@ -20,8 +19,8 @@ export interface RecoveryContext {
   readonly folder: string;
   readonly key: ProjectKey;
   readonly slots: TenantPermits;
-  readonly fold: FoldHead;
   readonly now_ms: number;
+  readonly open_files: OpenFiles;
   readonly warn: (sentence: string) => void;
 }
 
@@ -37,22 +36,22 @@ export interface RecoveredLog {
 export async function recoverLog(ctx: RecoveryContext): Promise<RecoveredLog> {
   ctx.slots.drop(ctx.key.project_id);
   const { state, point } = await loadStartingPoint(ctx);
-  const sealed = await sealedPositions(ctx);
+  const sealed = await sealedPositions(ctx.disk, ctx.folder);
   // A crash may have come between a segment's move and the sync of its new name. The new name must be durable before
   // anything makes the removal of the old one durable.
   if (sealed.length > 0) await ctx.disk.syncFolder(`${ctx.folder}/${SEGMENTS_FOLDER}`);
   const segments = await snapshotSegments(ctx, point, sealed);
   const from = segments[segments.length - 1];
-  const replay = new LogReplay(state, ctx.fold, ctx.now_ms, from === undefined ? 0 : from.start + from.bytes);
+  const replay = new LogReplay(state, ctx.now_ms, from === undefined ? 0 : from.start + from.bytes);
   for (const firstPosition of sealed) {
     if (from !== undefined && firstPosition < from.first_position) continue;
     await readSealed(ctx, replay, segments, firstPosition);
   }
-  await readActive(ctx, replay, segments, point);
-  const files = new LogFiles(ctx.disk, ctx.root, ctx.folder, segments);
-  const unexplained = replay.unexplainedRedaction;
-  if (unexplained !== null) throw await damageAt(files, ctx.key, unexplained, UNEXPLAINED);
-  if (files.last.bytes > 0) await (await files.openActive()).sync();
+  await readActive(ctx, replay, segments, sealed, point);
+  const files = new LogFiles(ctx.disk, ctx.root, ctx.folder, ctx.open_files, segments);
+  const [unexplained] = replay.check.unexplainedRedactions();
+  if (unexplained !== undefined) throw await files.damageAt(ctx.key, unexplained.offset, UNEXPLAINED);
+  if (files.last.bytes > 0) await files.useActive((file) => file.sync());
   return { state, files, redactions: new RedactionIndex(), snapshot_position: point?.position ?? 0 };
 }
 
@@ -70,12 +69,6 @@ async function loadStartingPoint(
   return { state: emptyState(ctx.key, ctx.slots), point: null };
 }
 
-async function sealedPositions({ disk, folder }: RecoveryContext): Promise<number[]> {
-  const names = await disk.list(`${folder}/${SEGMENTS_FOLDER}`);
-  const positions = names.map(positionOfSegment).filter((position) => position !== null);
-  return positions.sort((a, b) => a - b);
-}
-
 /** The files up to the snapshot's position. Those before the last must exist with an unchanged length. */
 async function snapshotSegments(
   ctx: RecoveryContext,
@@ -89,9 +82,9 @@ async function snapshotSegments(
     start += bytes;
   }
   for (const { first_position, bytes } of segments.slice(0, -1)) {
-    const path = `${ctx.folder}/${SEGMENTS_FOLDER}/${segmentName(first_position)}`;
+    const path = segmentPath(ctx.folder, first_position);
     if (!sealed.includes(first_position)) throw damageIn(ctx, path, 1, MISSING);
-    const size = await withFile(ctx, path, (file) => file.size());
+    const size = await readExisting(ctx, path, (file) => file.size());
     if (size !== bytes) throw damageIn(ctx, path, 1, `the segment has ${size} bytes instead of ${bytes}`);
   }
   return segments;
@@ -104,24 +97,25 @@ async function readSealed(
   segments: Segment[],
   firstPosition: number,
 ): Promise<void> {
-  const path = `${ctx.folder}/${SEGMENTS_FOLDER}/${segmentName(firstPosition)}`;
+  const path = segmentPath(ctx.folder, firstPosition);
   const segment = nextSegment(replay, segments, firstPosition);
   if (segment === null) {
     const expected = replay.state.ledger.position + 1;
-    throw damageIn(ctx, path, 1, `position ${expected} is in no file: a sealed segment is missing before it`);
+    throw damageIn(ctx, path, 1, `position ${expected} is not in any file: a sealed segment is missing`);
   }
-  await withFile(ctx, path, async (file) => {
-    let damage: LineDamage | null = null;
+  await readExisting(ctx, path, async (file) => {
+    let damage = null as LineDamage | null;
     const end = await visitLines(file, segment.bytes, (line, offset) => {
       if (damage !== null) return;
       const why = replay.addLine(line, segment.start + offset);
       if (why !== null) damage = { offset, why };
     });
     const size = await file.size();
-    if (damage === null && (end !== size || replay.isWithinTransaction)) {
-      damage = { offset: replay.committedEnd - segment.start, why: 'the segment ends here, within a unit' };
+    if (damage === null && (end !== size || replay.check.isWithinTransaction)) {
+      const offset = replay.committedEnd - segment.start;
+      damage = { offset, why: 'the segment ends here, within a transaction' };
     }
-    if (damage !== null) throw await damageAtOffset(ctx, file, path, damage);
+    if (damage !== null) throw damageIn(ctx, path, await lineNumberAt(file, damage.offset), damage.why);
     segment.bytes = size;
   });
 }
@@ -140,35 +134,25 @@ async function readActive(
   ctx: RecoveryContext,
   replay: LogReplay,
   segments: Segment[],
+  sealed: readonly number[],
   point: SnapshotPoint | null,
 ): Promise<void> {
-  const isLastSegmentSealed = await isLastSealed(ctx, segments);
-  const segment = isLastSegmentSealed
-    ? nextSegment(replay, segments, replay.state.ledger.position + 1)
-    : segments[segments.length - 1];
-  if (segment === undefined || segment === null) throw new Error('A log always has an active segment.');
+  const last = segments[segments.length - 1];
+  const isUnsealed = last !== undefined && !sealed.includes(last.first_position);
+  const segment = isUnsealed ? last : nextSegment(replay, segments, replay.state.ledger.position + 1);
+  if (segment === null) throw new Error('A log always has an active segment.');
   const path = `${ctx.folder}/${ACTIVE_FILE}`;
   const mark = await readDurableMark(ctx.disk, ctx.folder);
   const durable: DurableProgress = {
     position: Math.max(mark?.position ?? 0, point?.position ?? 0),
     bytes: Math.max(segment.bytes, mark?.first_position === segment.first_position ? mark.bytes : 0),
   };
-  const file = await ctx.disk.openRead(path);
-  if (file === null) {
-    if (durable.position > replay.state.ledger.position || durable.bytes > 0)
-      throw damageIn(ctx, path, 1, MISSING);
-    return;
-  }
-  try {
+  const isRead = await withFile(ctx.disk, path, async (file) => {
     await readActiveFile(ctx, replay, segment, { file, path }, durable);
-  } finally {
-    await file.close();
-  }
-}
-
-async function isLastSealed(ctx: RecoveryContext, segments: readonly Segment[]): Promise<boolean> {
-  const last = segments[segments.length - 1];
-  return last === undefined || (await sealedPositions(ctx)).includes(last.first_position);
+    return true;
+  });
+  if (isRead === null && (durable.position > replay.state.ledger.position || durable.bytes > 0))
+    throw damageIn(ctx, path, 1, MISSING);
 }
 
 interface LineDamage {
@@ -192,19 +176,13 @@ async function readActiveFile(
   const size = await file.size();
   const wholeBytes = Math.min(replay.committedEnd - segment.start, size);
   if (wholeBytes < durable.bytes || replay.state.ledger.position < durable.position) {
-    throw await damageAtOffset(
-      ctx,
-      file,
-      path,
-      damage ?? { offset: wholeBytes, why: earlyEndReason(end, size) },
-    );
+    const earlyEnd = end < size ? 'the line is cut off' : 'the log ends here, and later lines are missing';
+    const { offset, why } = damage ?? { offset: wholeBytes, why: earlyEnd };
+    throw damageIn(ctx, path, await lineNumberAt(file, offset), why);
   }
   segment.bytes = wholeBytes;
   if (wholeBytes < size) await cutTornTail(ctx, path, file, wholeBytes, replay.state.ledger.position);
 }
-
-const earlyEndReason = (end: number, size: number): string =>
-  end < size ? 'the line is cut off' : 'the log ends here, and what followed is missing';
 
 /** Cuts off what a crash left half written. It was never confirmed to anybody, but a copy is kept. */
 async function cutTornTail(
@@ -219,13 +197,7 @@ async function cutTornTail(
   let number = 1;
   while (names.has(`torn-${position}-${number}.bin`)) number += 1;
   const tornPath = `${ctx.folder}/torn-${position}-${number}.bin`;
-  const copy = await ctx.disk.openAppend(tornPath);
-  try {
-    await writeFully(copy, tail);
-    await copy.sync();
-  } finally {
-    await copy.close();
-  }
+  await appendSynced(ctx.disk, tornPath, [tail]);
   await ctx.disk.syncFolder(ctx.folder);
   const log = await ctx.disk.openAppend(path);
   try {
@@ -236,17 +208,8 @@ async function cutTornTail(
   }
   ctx.warn(
     `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
-      `Nobody had been told of them. They are kept in ${tornPath}, and the log goes on from there.`,
+      `They were never acknowledged. A copy is in ${tornPath}; the log continues after that position.`,
   );
-}
-
-async function damageAtOffset(
-  ctx: RecoveryContext,
-  file: DiskFile,
-  path: string,
-  { offset, why }: LineDamage,
-): Promise<LogDamaged> {
-  return damageIn(ctx, path, await lineNumberAt(file, offset), why);
 }
 
 const MISSING = 'the file is missing';
@@ -254,16 +217,12 @@ const MISSING = 'the file is missing';
 const damageIn = ({ root, key }: RecoveryContext, path: string, line: number, why: string): LogDamaged =>
   new LogDamaged({ ...key, file: displayPath(root, path), line, why });
 
-async function withFile<T>(
+async function readExisting<T>(
   ctx: RecoveryContext,
   path: string,
   action: (file: DiskFile) => Promise<T>,
 ): Promise<T> {
-  const file = await ctx.disk.openRead(path);
-  if (file === null) throw damageIn(ctx, path, 1, MISSING);
-  try {
-    return await action(file);
-  } finally {
-    await file.close();
-  }
+  const result = await withFile(ctx.disk, path, action);
+  if (result === null) throw damageIn(ctx, path, 1, MISSING);
+  return result;
 }

@@ -21,7 +21,7 @@ const SAID = { kept: 1, said: 'something long enough to be missed' };
 const LESS = { kept: 1 };
 
 const less = (event: EventEnvelope | undefined): EventEnvelope => {
-  if (event === undefined) throw new Error('the event is not there');
+  if (event === undefined) throw new Error('The event is missing.');
   return { ...event, payload: LESS };
 };
 
@@ -37,7 +37,7 @@ async function redact(store: Store, event: EventEnvelope): Promise<void> {
   await store.redact(KEY, [event]);
 }
 
-it('leaves the old file or the new one, wherever it is cut short, and can be done again', async () => {
+it('leaves the file unchanged when a write or a sync fails, and can be repeated', async () => {
   const steps = ['write', 'sync'] as const;
   for (const step of steps) {
     const root = await temporaryFolder();
@@ -49,7 +49,7 @@ it('leaves the old file or the new one, wherever it is cut short, and can be don
     const cut = () => Promise.reject(diskError('EIO'));
     if (step === 'write') faults.write = (path, bytes, write) => (isCopy(path) ? cut() : write(bytes));
     else faults.sync = (path, sync) => (isCopy(path) ? cut() : sync());
-    await expect(redact(store, less(second))).rejects.toThrow('the disk says no');
+    await expect(redact(store, less(second))).rejects.toThrow('injected disk fault');
     delete faults.write;
     delete faults.sync;
     expect((await allEvents(store)).slice(0, 3).map(({ payload }) => payload)).toEqual([SAID, SAID, SAID]);
@@ -63,7 +63,7 @@ it('leaves the old file or the new one, wherever it is cut short, and can be don
   }
 });
 
-it('takes the bytes off the disk, and no line moves', async () => {
+it('removes the bytes from the disk without moving a line', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a', SAID));
@@ -77,7 +77,7 @@ it('takes the bytes off the disk, and no line moves', async () => {
   expect(after.subarray(after.indexOf('\n'), before.length)).toEqual(before.subarray(before.indexOf('\n')));
 });
 
-it('refuses a line whose rest is no longer JSON', async () => {
+it('refuses a redacted line whose payload is not valid JSON', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a', SAID));
@@ -91,17 +91,17 @@ it('refuses a line whose rest is no longer JSON', async () => {
   await again.close();
 });
 
-it('forgets nothing that no event of the log explains: the line would be taken for damage', async () => {
+it('redacts no event without a redaction event in the log, since its line would count as damage', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a', SAID));
   const [event] = await allEvents(store);
-  await expect(store.redact(KEY, [less(event)])).rejects.toThrow('no event of the log says');
+  await expect(store.redact(KEY, [less(event)])).rejects.toThrow('No event of the log records');
   expect(await allEvents(store)).toEqual([event]);
   await store.close();
 });
 
-it('reads what retention left of old events, also where a snapshot spares it the start of the log', async () => {
+it('reads redacted events, also those before a snapshot', async () => {
   const root = await temporaryFolder();
   let store = await openFileStore({ root, segment_bytes_max: 2048 });
   for (let count = 0; count < 30; count += 1)

@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { type Disk, readFully, writeFully } from './disk.js';
+import { type Disk, readFully, withFile, writeAtomically } from './disk.js';
 import { PAYLOAD } from './line.js';
 import { visitWholeLines } from './line-reader.js';
 import type { LogFiles, Segment } from './log-files.js';
@@ -28,41 +28,16 @@ export async function redactSegments(
     const lines = bySegment.get(segment) ?? new Map<number, EventEnvelope>();
     bySegment.set(segment, lines.set(offset - segment.start, event));
   }
-  for (const [segment, lines] of bySegment)
-    await rewriteSegment(disk, files.pathOf(segment), segment.bytes, lines);
-}
-
-async function rewriteSegment(
-  disk: Disk,
-  path: string,
-  size: number,
-  lines: ReadonlyMap<number, EventEnvelope>,
-): Promise<void> {
-  const bytes = await contentOf(disk, path, size);
-  visitWholeLines(bytes, 0, (line, offset) => {
-    const event = lines.get(offset);
-    if (event !== undefined) blankPayload(line, event);
-  });
-  const copy = `${path}.tmp`;
-  await disk.unlink(copy);
-  const file = await disk.openAppend(copy);
-  try {
-    await writeFully(file, bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await disk.rename(copy, path);
-  await disk.syncFolder(path.slice(0, path.lastIndexOf('/')));
-}
-
-async function contentOf(disk: Disk, path: string, size: number): Promise<Buffer> {
-  const file = await disk.openRead(path);
-  if (file === null) throw new Error(`The sealed segment ${path} is gone; put it back from a copy.`);
-  try {
-    return await readFully(file, 0, size);
-  } finally {
-    await file.close();
+  for (const [segment, lines] of bySegment) {
+    const path = files.pathOf(segment);
+    const bytes = await withFile(disk, path, (file) => readFully(file, 0, segment.bytes));
+    if (bytes === null) throw new Error(`The sealed segment ${path} is missing. Restore it from a backup.`);
+    visitWholeLines(bytes, 0, (line, offset) => {
+      const event = lines.get(offset);
+      if (event !== undefined) blankPayload(line, event);
+    });
+    const cut = path.lastIndexOf('/');
+    await writeAtomically(disk, path.slice(0, cut), path.slice(cut + 1), bytes);
   }
 }
 
@@ -71,7 +46,8 @@ function blankPayload(line: Buffer, { position, payload }: EventEnvelope): void 
   const from = line.indexOf(PAYLOAD_BYTES) + PAYLOAD_BYTES.length;
   const to = line.length - CLOSING_BYTES;
   const text = Buffer.from(JSON.stringify(payload));
-  if (text.length > to - from) throw new Error(`event ${position} would say more than it did`);
+  if (text.length > to - from)
+    throw new Error(`The redacted payload of event ${position} is larger than the original.`);
   text.copy(line, from);
   line.fill(SPACE, from + text.length, to);
 }

@@ -27,14 +27,14 @@ function unexplainedWith(explanation: Partial<EventEnvelope>): string[] {
 
 const payload = { events: [{ position: 1, payload_sha256: digestRemaining(REDACTED.payload) }] };
 
-it('explains a redacted line by the event that the coordinator wrote about the history', () => {
+it('accepts a redacted line that a redaction event of the coordinator explains', () => {
   expect(unexplainedWith({ subject: HISTORY_SUBJECT, payload })).toEqual([]);
 });
 
-it('takes no imported event for an explanation, although it has the same type', () => {
+it('does not accept an imported event of the same type as an explanation', () => {
   expect(unexplainedWith({ payload: { ...payload, imported: { from: 'x' } } })).toEqual(['line 1']);
 });
 
-it('reads a redaction event of another shape as one that explains nothing', () => {
+it('ignores a malformed redaction event', () => {
   expect(unexplainedWith({ subject: HISTORY_SUBJECT, payload: { events: 5 } })).toEqual(['line 1']);
 });

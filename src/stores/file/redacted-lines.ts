@@ -4,7 +4,7 @@ import type { HistoryRedacted } from '../../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 
 export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
-export const UNEXPLAINED = 'its payload was changed, and no event says that retention did it';
+export const UNEXPLAINED = 'its payload was changed, and no event records a redaction';
 
 /** The digest of a remaining payload, as a redaction event records it. */
 export const digestRemaining = (payload: EventEnvelope['payload']): string =>
@@ -16,8 +16,7 @@ export const digestRemaining = (payload: EventEnvelope['payload']): string =>
  */
 export function redactionsIn({ event_type, subject, payload }: EventEnvelope): HistoryRedacted['events'] {
   if (event_type !== REDACTION_EVENT || subject !== HISTORY_SUBJECT) return [];
-  const { events } = payload as Partial<HistoryRedacted>;
-  return Array.isArray(events) ? events : [];
+  return Array.isArray(payload.events) ? payload.events : [];
 }
 
 interface RedactedLine<Place> {

@@ -1,4 +1,5 @@
 import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
+import { fold } from '../../core/fold.js';
 import { EventIndex } from '../event-index.js';
 import { ProjectLedger } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
@@ -37,11 +38,10 @@ interface LineSpan {
 export class LogReplay {
   /** The end of the last complete transaction, as an offset in the whole log. */
   committedEnd: number;
-  private readonly check: ChainCheck<LineSpan>;
+  readonly check: ChainCheck<LineSpan>;
 
   constructor(
     readonly state: LogState,
-    private readonly fold: FoldHead,
     private readonly nowMs: number,
     end: number,
   ) {
@@ -50,19 +50,9 @@ export class LogReplay {
     this.check = new ChainCheck({ key, hash: state.hash, position }, (lines) => this.applyTransaction(lines));
   }
 
-  /** Whether the last transaction is still incomplete. */
-  get isWithinTransaction(): boolean {
-    return this.check.isWithinTransaction;
-  }
-
   /** Returns null, or why the line is not valid there; an invalid line changes nothing. */
   addLine(bytes: Buffer, offset: number): string | null {
     return this.check.addLine(bytes, { offset, end: offset + bytes.length + 1 });
-  }
-
-  /** The offset of the first redacted line that no event explains. Use it only after the whole log was read. */
-  get unexplainedRedaction(): number | null {
-    return this.check.unexplainedRedactions()[0]?.offset ?? null;
   }
 
   private applyTransaction(lines: readonly CheckedLine<LineSpan>[]): void {
@@ -81,7 +71,7 @@ export class LogReplay {
     // A request counts from its own time, if an event gives that time. An event dated in the future must not release
     // permits that are still held.
     const atMs = events.length === 0 ? this.nowMs : Math.min(state.newest_ms, this.nowMs);
-    state.ledger.restore(events, recordFromLog(last.line.log), this.fold, atMs);
+    state.ledger.restore(events, recordFromLog(last.line.log), fold as FoldHead, atMs);
     state.hash = last.line.hash;
     this.committedEnd = last.location.end;
   }

@@ -38,7 +38,7 @@ const contents = (): LedgerSnapshot => ({
 const snapshotText = ({ position, rules_seq, heads, requests, note_ids }: LedgerSnapshot): string =>
   JSON.stringify([position, rules_seq, [...heads], [...requests], [...note_ids]]);
 
-it('gives back everything in its order, over many lines', async () => {
+it('restores everything in order, over many lines', async () => {
   const folder = await temporaryFolder();
   const index = new EventIndex();
   for (let at = 1; at <= COUNT; at += 1)

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { EventIndex, type EventIndexState } from '../event-index.js';
 import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
 import type { ProjectKey } from '../store.js';
-import { type Disk, type DiskFile, readFully, readSmallFile, writeFully } from './disk.js';
+import { appendSynced, type Disk, type DiskFile, readSmallFile, readWhole, withFile } from './disk.js';
 import { paddedPosition, SNAPSHOTS_FOLDER } from './layout.js';
-import { type LinePermit, permitFromLine, permitToLine } from './line.js';
+import { digestOf, type LinePermit, permitFromLine, permitToLine } from './line.js';
 import { visitLines } from './line-reader.js';
 import { LineOffsets } from './offsets.js';
 import { type PackedObjects, pack, unpack } from './packed.js';
@@ -65,7 +65,7 @@ export async function writeSnapshot(
     files,
   };
   const text = JSON.stringify(manifest);
-  await writeFile(disk, `${temporary}/${MANIFEST}`, [Buffer.from(`${text}\n${sha256(text)}\n`)]);
+  await appendSynced(disk, `${temporary}/${MANIFEST}`, [Buffer.from(`${text}\n${digestOf(text)}\n`)]);
   await disk.syncFolder(temporary);
   await whenDurable();
   const name = paddedPosition(source.point.position);
@@ -97,7 +97,9 @@ async function writeParts(
   };
   const files: Record<string, string> = {};
   for (const [name, chunks] of Object.entries(parts)) {
-    files[name] = await writeFile(disk, `${folder}/${name}`, chunks);
+    const digest = createHash('sha256');
+    await appendSynced(disk, `${folder}/${name}`, hashed(chunks, digest));
+    files[name] = digest.digest('base64url');
   }
   return files;
 }
@@ -116,20 +118,11 @@ function* jsonLines<T>(values: Iterable<T>, shape: (values: readonly T[]) => unk
   if (line.length > 0) yield Buffer.from(`${JSON.stringify(shape(line))}\n`);
 }
 
-/** Returns the digest of what was written. */
-async function writeFile(disk: Disk, path: string, chunks: Iterable<Uint8Array>): Promise<string> {
-  const digest = createHash('sha256');
-  const file = await disk.openAppend(path);
-  try {
-    for (const chunk of chunks) {
-      digest.update(chunk);
-      await writeFully(file, chunk);
-    }
-    await file.sync();
-  } finally {
-    await file.close();
+function* hashed(chunks: Iterable<Uint8Array>, digest: Hash): Generator<Uint8Array> {
+  for (const chunk of chunks) {
+    digest.update(chunk);
+    yield chunk;
   }
-  return digest.digest('base64url');
 }
 
 /** Newest first. */
@@ -138,23 +131,27 @@ export async function snapshotNames(disk: Disk, projectFolder: string): Promise<
   return names.filter((name) => /^\d{12,}$/.test(name)).sort((a, b) => Number(b) - Number(a));
 }
 
-export interface LoadedSnapshot {
-  readonly point: SnapshotPoint;
-  readonly state: LogState;
-}
-
 /** Throws if any part of the snapshot is not as it was written. Permits are set only after everything is read. */
 export async function loadSnapshot(
   disk: Disk,
   folder: string,
   key: ProjectKey,
   permits: TenantPermits,
-): Promise<LoadedSnapshot> {
+): Promise<{ point: SnapshotPoint; state: LogState }> {
   const manifest = await readManifest(disk, folder);
-  const lines = <T>(name: string) => readJsonLines<T[], T>(disk, folder, name, manifest, (values) => values);
+  const part = async <T>(name: string, read: (file: DiskFile, digest: Hash) => Promise<T>): Promise<T> => {
+    const digest = createHash('sha256');
+    const content = await withFile(disk, `${folder}/${name}`, (file) => read(file, digest));
+    if (content === null) throw new Error(`${folder}/${name} is missing`);
+    if (digest.digest('base64url') !== manifest.files[name])
+      throw new Error(`${name} does not match its digest`);
+    return content;
+  };
+  const lines = <T>(name: string) =>
+    part(name, (file, digest) => readJsonLines<T[], T>(file, digest, (values) => values));
   const packs = <T extends object>(name: string) =>
-    readJsonLines<PackedObjects, T>(disk, folder, name, manifest, unpack);
-  const binary = (name: string) => readBinary(disk, folder, name, manifest);
+    part(name, (file, digest) => readJsonLines<PackedObjects, T>(file, digest, unpack));
+  const binary = (name: string) => part(name, readBinary);
   const index = EventIndex.fromState({
     subjects: { names: await lines('subjects.jsonl'), owners: int32s(await binary('subjects.bin')) },
     sessions: { names: await lines('sessions.jsonl'), owners: int32s(await binary('sessions.bin')) },
@@ -174,56 +171,31 @@ export async function loadSnapshot(
 
 async function readManifest(disk: Disk, folder: string): Promise<SnapshotManifest> {
   const [text = '', digest = ''] = ((await readSmallFile(disk, `${folder}/${MANIFEST}`)) ?? '').split('\n');
-  if (text === '' || sha256(text) !== digest) throw new Error(`${MANIFEST} is not whole`);
+  if (text === '' || digestOf(text) !== digest) throw new Error(`${MANIFEST} is incomplete or damaged`);
   const manifest = JSON.parse(text) as SnapshotManifest;
-  if (manifest.format !== FORMAT) throw new Error(`${MANIFEST} has a format that this version does not know`);
+  if (manifest.format !== FORMAT)
+    throw new Error(`${MANIFEST} has a format that this version does not support`);
   return manifest;
 }
 
 async function readJsonLines<Line, T>(
-  disk: Disk,
-  folder: string,
-  name: string,
-  manifest: SnapshotManifest,
+  file: DiskFile,
+  digest: Hash,
   valuesOf: (line: Line) => readonly T[],
 ): Promise<T[]> {
   const all: T[] = [];
-  const digest = createHash('sha256');
-  await withFile(disk, `${folder}/${name}`, (file) =>
-    visitLines(file, 0, (line) => {
-      digest.update(line).update('\n');
-      for (const value of valuesOf(JSON.parse(line.toString('utf8')) as Line)) all.push(value);
-    }),
-  );
-  if (digest.digest('base64url') !== manifest.files[name])
-    throw new Error(`${name} is not as it was written`);
+  await visitLines(file, 0, (line) => {
+    digest.update(line).update('\n');
+    for (const value of valuesOf(JSON.parse(line.toString('utf8')) as Line)) all.push(value);
+  });
   return all;
 }
 
-async function readBinary(
-  disk: Disk,
-  folder: string,
-  name: string,
-  manifest: SnapshotManifest,
-): Promise<Buffer> {
-  const bytes = await withFile(disk, `${folder}/${name}`, async (file) =>
-    readFully(file, 0, await file.size()),
-  );
-  if (sha256(bytes) !== manifest.files[name]) throw new Error(`${name} is not as it was written`);
+async function readBinary(file: DiskFile, digest: Hash): Promise<Buffer> {
+  const bytes = await readWhole(file);
+  digest.update(bytes);
   return bytes;
 }
-
-async function withFile<T>(disk: Disk, path: string, action: (file: DiskFile) => Promise<T>): Promise<T> {
-  const file = await disk.openRead(path);
-  if (file === null) throw new Error(`${path} is missing`);
-  try {
-    return await action(file);
-  } finally {
-    await file.close();
-  }
-}
-
-const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('base64url');
 
 const bytesOf = (values: Int32Array | Float64Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength);

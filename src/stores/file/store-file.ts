@@ -16,13 +16,8 @@ export async function openStoreFile(
   const text = await readSmallFile(disk, `${root}/${STORE_FILE}`);
   if (text !== null) return parse(text, `${root}/${STORE_FILE}`);
   const meta: StoreMeta = { incarnation: 1, secret: Buffer.from(random(SECRET_BYTES)).toString('hex') };
-  await writeAtomically(
-    disk,
-    root,
-    STORE_FILE,
-    `${JSON.stringify({ format: FORMAT, ...meta })}\n`,
-    OWNER_ONLY,
-  );
+  const content = `${JSON.stringify({ format: FORMAT, ...meta })}\n`;
+  await writeAtomically(disk, root, STORE_FILE, content, OWNER_ONLY);
   return meta;
 }
 
@@ -40,7 +35,9 @@ function parse(text: string, path: string): StoreMeta {
     );
   }
   if (format === undefined || !Number.isSafeInteger(incarnation) || !/^[0-9a-f]{64}$/.test(secret ?? '')) {
-    throw new StoreBroken(`${path} is damaged. Put it back from a copy: claims are named with its secret.`);
+    throw new StoreBroken(
+      `${path} is damaged. Restore it from a backup: claim ids are derived from the secret in it.`,
+    );
   }
   return { incarnation: incarnation as number, secret: secret as string };
 }

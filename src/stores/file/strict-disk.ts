@@ -7,7 +7,7 @@ import type { Disk, DiskFile } from './disk.js';
  */
 export function strictDisk(disk: Disk): Disk {
   return {
-    openAppend: async (path, mode) => new StrictFile(await disk.openAppend(path, mode), path),
+    openAppend: async (path, mode) => strictFile(await disk.openAppend(path, mode), path),
     openRead: (path) => disk.openRead(path),
     rename: (from, to) => disk.rename(from, to),
     unlink: (path) => disk.unlink(path),
@@ -20,44 +20,22 @@ export function strictDisk(disk: Disk): Disk {
   };
 }
 
-class StrictFile implements DiskFile {
-  constructor(
-    private readonly file: DiskFile,
-    private readonly path: string,
-  ) {}
-
-  write(bytes: Uint8Array): Promise<number> {
-    return this.file.write(bytes);
-  }
-
-  read(into: Uint8Array, position: number): Promise<number> {
-    return this.file.read(into, position);
-  }
-
-  sync(): Promise<void> {
-    return orThrowBroken(this.path, 'made durable', this.file.sync());
-  }
-
-  truncate(size: number): Promise<void> {
-    return orThrowBroken(this.path, 'cut back', this.file.truncate(size));
-  }
-
-  size(): Promise<number> {
-    return this.file.size();
-  }
-
-  close(): Promise<void> {
-    return this.file.close();
-  }
-}
+const strictFile = (file: DiskFile, path: string): DiskFile => ({
+  write: (bytes) => file.write(bytes),
+  read: (into, position) => file.read(into, position),
+  sync: () => orThrowBroken(path, 'made durable', file.sync()),
+  truncate: (size) => orThrowBroken(path, 'truncated', file.truncate(size)),
+  size: () => file.size(),
+  close: () => file.close(),
+});
 
 async function orThrowBroken(path: string, what: string, action: Promise<void>): Promise<void> {
   try {
     await action;
   } catch (error) {
     throw new StoreBroken(
-      `${path} could not be ${what} (${messageOf(error)}). What was written last may or may not be there. ` +
-        'Stop, check the disk, and start again: the log is then read anew from the disk.',
+      `${path} could not be ${what} (${messageOf(error)}). The last write may or may not be on the disk. ` +
+        'Stop the server, check the disk, and restart: the log is then read from the disk again.',
     );
   }
 }

@@ -70,7 +70,7 @@ export function faultyDisk(faults: InjectedDiskFaults): Disk {
 }
 
 export function diskError(code: string): Error {
-  return Object.assign(new Error(`${code}: the disk says no`), { code, syscall: 'test' });
+  return Object.assign(new Error(`${code}: injected disk fault`), { code, syscall: 'test' });
 }
 
 /** Reproducible numbers in [0, 1). */

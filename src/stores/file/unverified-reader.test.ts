@@ -40,14 +40,14 @@ async function rewrite(root: string, change: (lines: string[]) => string[]): Pro
   await writeFile(activeFile(root), `${change(lines).join('\n')}\n`);
 }
 
-it('sees every event as the store gives it, from one file and from many', async () => {
+it('reads the same events as the store, from one file and from many', async () => {
   for (const segmentBytesMax of [64 * 1024 * 1024, 2000]) {
     const { root, events } = await written(segmentBytesMax);
     expect(await readUnverified(root)).toEqual(events);
   }
 });
 
-it('a line longer than what is read at once is read all the same', async () => {
+it('reads a line that is longer than its buffer', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('long', { says: 'x'.repeat(3 * 1024 * 1024) }));
@@ -56,13 +56,13 @@ it('a line longer than what is read at once is read all the same', async () => {
   expect(await readUnverified(root)).toEqual(events);
 });
 
-it('takes a line at its word', async () => {
+it('does not verify the hash of a line', async () => {
   const { root, events } = await written();
   await rewrite(root, (lines) => lines.map((line) => line.replace('→ 7', '→ 8')));
   expect(await readUnverified(root)).toHaveLength(events.length);
 });
 
-it('wants a closer look where lines are torn, missing, doubled or in another order', async () => {
+it('requires verification if lines are torn, missing, duplicated or reordered', async () => {
   const changes: ((lines: string[]) => string[])[] = [
     (lines) => lines.slice(1),
     (lines) => lines.toSpliced(7, 1),
@@ -85,7 +85,7 @@ it('wants a closer look where lines are torn, missing, doubled or in another ord
   }
 });
 
-it('wants a closer look where a unit or a line is still being written', async () => {
+it('requires verification if a line is still being written', async () => {
   const { root } = await written();
   const [first = ''] = (await readFile(activeFile(root), 'utf8')).split('\n');
   await appendFile(activeFile(root), first.slice(0, 50));

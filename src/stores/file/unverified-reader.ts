@@ -1,11 +1,10 @@
 import { isAscii } from 'node:buffer';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { ProjectKey } from '../store.js';
-import { transactionPart } from './chain.js';
-import { type Disk, type DiskFile, readFully } from './disk.js';
+import { ChainCheck } from './chain-check.js';
+import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
-import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from './layout.js';
-import { CHAIN_START, HASH_LENGTH, LINE_PREFIX, NO_HASH, PAYLOAD } from './line.js';
+import { ACTIVE_FILE, sealedPositions, segmentPath } from './layout.js';
+import { CHAIN_START, type DecodedLine, HASH_LENGTH, LINE_PREFIX, NO_HASH, PAYLOAD } from './line.js';
 
 /** Small enough that the garbage of one chunk is cheap to collect before the next is read. */
 const CHUNK_BYTES = 256 * 1024;
@@ -25,41 +24,41 @@ export async function readLogUnverified(
   onEvent: (event: EventEnvelope) => void,
 ): Promise<boolean> {
   const mark = await readDurableMark(disk, folder);
-  const reader = new UnverifiedReader(onEvent);
+  let position = 0;
+  const check: LineCheck = new ChainCheck({ key: null, hash: NO_HASH, position }, (lines) => {
+    for (const { line } of lines) {
+      if (line.event === null) continue;
+      position = line.event.position;
+      onEvent(line.event);
+    }
+  });
   // Opened before the sealed files are listed: if it is sealed meanwhile, its first position comes twice, and does not
   // match.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
   try {
     for (const firstPosition of await sealedPositions(disk, folder)) {
-      const path = `${folder}/${SEGMENTS_FOLDER}/${segmentName(firstPosition)}`;
-      const sealed = await disk.openRead(path);
-      const isValid =
-        sealed !== null && (await readFileUnverified(sealed, reader).finally(() => sealed.close()));
-      if (!isValid) return false;
+      const path = segmentPath(folder, firstPosition);
+      if (!(await withFile(disk, path, (sealed) => readFileUnverified(sealed, check)))) return false;
     }
-    if (active !== null && !(await readFileUnverified(active, reader))) return false;
+    if (active !== null && !(await readFileUnverified(active, check))) return false;
   } finally {
     await active?.close();
   }
-  return reader.position >= (mark?.position ?? 0);
+  return position >= (mark?.position ?? 0);
 }
 
-async function sealedPositions(disk: Disk, folder: string): Promise<number[]> {
-  const names = await disk.list(`${folder}/${SEGMENTS_FOLDER}`);
-  const positions = names.map(positionOfSegment).filter((position) => position !== null);
-  return positions.sort((a, b) => a - b);
-}
+type LineCheck = ChainCheck<null>;
 
-async function readFileUnverified(file: DiskFile, reader: UnverifiedReader): Promise<boolean> {
+async function readFileUnverified(file: DiskFile, check: LineCheck): Promise<boolean> {
   /** The beginning of a line that continues in the next chunk. */
   let partialLine: Uint8Array = new Uint8Array();
   for await (const bytes of chunksOf(file)) {
     const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end > 0 && !reader.addLines(textOf(Buffer.concat([partialLine, bytes.subarray(0, end)]))))
+    if (end > 0 && !addLines(check, textOf(Buffer.concat([partialLine, bytes.subarray(0, end)]))))
       return false;
     partialLine = end > 0 ? bytes.subarray(end) : Buffer.concat([partialLine, bytes]);
   }
-  return partialLine.length === 0 && reader.isWhole;
+  return partialLine.length === 0 && !check.isWithinTransaction;
 }
 
 /** Reads the next chunk while the caller processes this one. */
@@ -84,68 +83,23 @@ async function* chunksOf(file: DiskFile): AsyncGenerator<Buffer> {
 /** Most text is ASCII, and the check takes a fraction of the time of decoding UTF-8. */
 const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
 
-class UnverifiedReader {
-  /** Of the last event of a complete transaction. */
-  position = 0;
-  private key: ProjectKey | null = null;
-  private hash = NO_HASH;
-  /** The number of lines of the incomplete transaction, and their events. */
-  private parts = 0;
-  private transactionEvents: EventEnvelope[] = [];
+function addLines(check: LineCheck, text: string): boolean {
+  const lines = text.split('\n');
+  // The part after the last newline is empty.
+  lines.pop();
+  const links: LineLink[] = [];
+  const events = parseTogether(lines.map((line) => eventJsonOf(line, links)));
+  return events?.every((event, at) => addLine(check, event, links[at]!)) === true;
+}
 
-  constructor(private readonly onEvent: (event: EventEnvelope) => void) {}
-
-  get isWhole(): boolean {
-    return this.parts === 0;
-  }
-
-  addLines(text: string): boolean {
-    const lines = text.split('\n');
-    // The part after the last newline is empty.
-    lines.pop();
-    const links: LineLink[] = [];
-    const events = parseTogether(lines.map((line) => eventJsonOf(line, links)));
-    return events?.every((event, at) => this.addLine(event, links[at]!)) === true;
-  }
-
-  private addLine(event: EventEnvelope, { hash, prev, unit }: LineLink): boolean {
-    if (prev !== this.hash) return false;
-    const { part, parts } = transactionPart(unit);
-    if (part !== this.parts + 1) return false;
-    // A transaction without events is one line without an envelope.
-    if (event.event_id !== undefined) {
-      if (!this.fits(event)) return false;
-      this.transactionEvents.push(event);
-    }
-    this.hash = hash;
-    this.parts = part === parts ? 0 : part;
-    if (part === parts) this.finishTransaction();
-    return true;
-  }
-
-  private fits({ tenant_id, project_id, position, payload }: EventEnvelope): boolean {
-    this.key ??= { tenant_id, project_id };
-    const isSameProject = tenant_id === this.key.tenant_id && project_id === this.key.project_id;
-    return (
-      isSameProject && position === this.position + this.transactionEvents.length + 1 && isObject(payload)
-    );
-  }
-
-  private finishTransaction(): void {
-    for (const event of this.transactionEvents) {
-      this.position = event.position;
-      this.onEvent(event);
-    }
-    this.transactionEvents.length = 0;
-  }
+function addLine(check: LineCheck, event: EventEnvelope, link: LineLink): boolean {
+  // A transaction without events is one line without an envelope.
+  if (event.event_id === undefined) return check.addDecoded({ ...link, event: null }, null) === null;
+  return isObject(event.payload) && check.addDecoded({ ...link, event }, null) === null;
 }
 
 /** The links of a line to its neighbours in the log. */
-interface LineLink {
-  readonly hash: string;
-  readonly prev: string;
-  readonly unit: string;
-}
+type LineLink = Omit<DecodedLine, 'event'>;
 
 const HEADER_TEXT = LINE_PREFIX.toString();
 const LOG = '"log":{"prev":"';
@@ -164,8 +118,12 @@ function eventJsonOf(line: string, links: LineLink[]): string {
     return '';
   links.push({
     hash: line.slice(HEADER_TEXT.length, HEADER_TEXT.length + HASH_LENGTH),
-    prev: line.slice(prev, unit),
-    unit: line.slice(unit + UNIT.length, line.indexOf('"', unit + UNIT.length)),
+    isRedacted: false,
+    log: {
+      prev: line.slice(prev, unit),
+      unit: line.slice(unit + UNIT.length, line.indexOf('"', unit + UNIT.length)),
+      payload_sha256: '',
+    },
   });
   return `{${line.slice(CHAIN_START, log)}${line.slice(payload + 1)}`;
 }

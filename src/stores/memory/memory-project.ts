@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { fold } from '../../core/fold.js';
 import { EventIndex } from '../event-index.js';
 import { matcher } from '../event-matcher.js';
 import { ProjectLedger } from '../ledger.js';
@@ -28,8 +29,8 @@ export class MemoryProject {
   }
 
   /** Applies an event from another log unchanged. */
-  restore(event: EventEnvelope, fold: FoldHead, nowMs: number): void {
-    this.ledger.restore([event], {}, fold, nowMs);
+  restore(event: EventEnvelope, nowMs: number): void {
+    this.ledger.restore([event], {}, fold as FoldHead, nowMs);
     this.index.add(event.position, event.subject, event.session_id);
     this.log.push(event);
   }

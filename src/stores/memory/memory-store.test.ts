@@ -2,6 +2,7 @@ import { describeStoreConformance } from '../conformance.js';
 import { ManualClock } from './manual-clock.js';
 import { openMemoryStore } from './memory-store.js';
 
+// req: STO-001, STO-007
 describeStoreConformance('memory', {
   controlsClock: true,
   open: async () => {
@@ -10,6 +11,6 @@ describeStoreConformance('memory', {
   },
 });
 
-describeStoreConformance('memory, on the system’s clock,', {
+describeStoreConformance('memory (system clock)', {
   open: async () => ({ store: openMemoryStore() }),
 });

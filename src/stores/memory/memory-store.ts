@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { type AnyHead, fold } from '../../core/fold.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import { TenantPermits } from '../permits.js';
 import type {
@@ -43,7 +42,7 @@ export class MemoryStore implements Store {
     single_writer: false,
     commits_at_once: 2,
     durable: false,
-    note: 'Everything is gone when the process ends.',
+    note: 'All data is lost when the process ends.',
   };
   private readonly tenants = new Map<string, MemoryTenant>();
   private readonly clock: SteadyClock;
@@ -56,24 +55,15 @@ export class MemoryStore implements Store {
   }
 
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    return transactions.map((transaction) => this.commitOne(transaction));
+    return transactions.map((transaction) =>
+      this.writeTo(transaction, (project) => project.commit(transaction, this.clock.now())),
+    );
   }
 
   /** Copies another log, from its first event on, without its requests and permits. */
   restore(events: Iterable<EventEnvelope>): void {
     const nowMs = this.clock.now();
-    for (const event of events) {
-      const { tenant_id, project_id } = event;
-      const tenant: MemoryTenant = this.tenants.get(tenant_id) ?? {
-        permits: new TenantPermits(),
-        projects: new Map(),
-      };
-      const project =
-        tenant.projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, tenant.permits);
-      project.restore(event, (before, one) => fold(before as AnyHead | null, one), nowMs);
-      tenant.projects.set(project_id, project);
-      this.tenants.set(tenant_id, tenant);
-    }
+    for (const event of events) this.writeTo(event, (project) => project.restore(event, nowMs));
   }
 
   async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
@@ -122,19 +112,17 @@ export class MemoryStore implements Store {
   }
 
   /** A tenant or project is created by the first transaction that writes something, not by a refused one. */
-  private commitOne(transaction: Transaction): CommitOutcome {
-    const { tenant_id, project_id } = transaction;
-    const tenant: MemoryTenant = this.tenants.get(tenant_id) ?? {
+  private writeTo<T>({ tenant_id, project_id }: ProjectKey, write: (project: MemoryProject) => T): T {
+    const { permits, projects } = this.tenants.get(tenant_id) ?? {
       permits: new TenantPermits(),
-      projects: new Map(),
+      projects: new Map<string, MemoryProject>(),
     };
-    const project =
-      tenant.projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, tenant.permits);
-    const outcome = project.commit(transaction, this.clock.now());
+    const project = projects.get(project_id) ?? new MemoryProject({ tenant_id, project_id }, permits);
+    const result = write(project);
     if (project.ledger.isWritten) {
-      tenant.projects.set(project_id, project);
-      this.tenants.set(tenant_id, tenant);
+      projects.set(project_id, project);
+      this.tenants.set(tenant_id, { permits, projects });
     }
-    return outcome;
+    return result;
   }
 }

@@ -1,16 +1,15 @@
-import type { Connection, Pool, PoolConnection } from 'mysql2/promise';
+import type { Connection, Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { loadDriver } from '../load-driver.js';
+import { toStoreError } from './errors.js';
 import type { MysqlOptions } from './options.js';
+import { sql } from './queries.js';
 
 /** Lock wait timeout; a commit that hits it is retried. */
 const LOCK_WAIT_SECONDS = 5;
 /** A queue of this length means that the engine no longer responds. */
 const QUEUE_MAX = 10_000;
 
-const SESSION = `SET SESSION
-  sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00',
-  innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`;
-const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED';
+const SESSION = [sql('session', { lock_wait_seconds: LOCK_WAIT_SECONDS }), sql('isolation')];
 
 export async function openPool(options: MysqlOptions): Promise<Pool> {
   const { createPool } = await loadDriver('mysql2', () => import('mysql2/promise'));
@@ -23,7 +22,7 @@ export async function openPool(options: MysqlOptions): Promise<Pool> {
   // The driver sends these statements before any other on a connection.
   pool.on('connection', (connection) => {
     const bare = connection as unknown as { query(sql: string, done: () => void): void };
-    for (const statement of [SESSION, ISOLATION]) bare.query(statement, () => {});
+    for (const statement of SESSION) bare.query(statement, () => {});
   });
   return pool;
 }
@@ -32,7 +31,7 @@ export async function openPool(options: MysqlOptions): Promise<Pool> {
 export async function connect(options: MysqlOptions): Promise<Connection> {
   const { createConnection } = await loadDriver('mysql2', () => import('mysql2/promise'));
   const connection = await createConnection(address(options));
-  for (const statement of [SESSION, ISOLATION]) await connection.query(statement);
+  for (const statement of SESSION) await connection.query(statement);
   return connection;
 }
 
@@ -59,5 +58,23 @@ export async function withConnection<T>(
   } catch (error) {
     connection.destroy();
     throw error;
+  }
+}
+
+/** The driver writes a list as its elements, separated by commas. */
+export type SqlValue = Buffer | string | number | Buffer[];
+
+/** The rows of a statement that changes nothing, or the same however often it runs. */
+export async function queryRows(
+  pool: Pool,
+  options: MysqlOptions,
+  statement: string,
+  values: readonly SqlValue[],
+): Promise<RowDataPacket[]> {
+  const timeout = options.statement_timeout_ms;
+  try {
+    return (await pool.query<RowDataPacket[]>({ sql: statement, timeout, values: [...values] }))[0];
+  } catch (error) {
+    throw toStoreError(error, options);
   }
 }

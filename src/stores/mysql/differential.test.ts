@@ -39,7 +39,7 @@ const plan = fc.record({
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
 await onSharedEngine('mysql', ({ url }) => {
-  it('the mysql store comes to the outcomes and the state of the memory store, whatever units both are sent', async () => {
+  it('the mysql store reaches the same outcomes and state as the memory store for any transactions', async () => {
     const mysql = await openMysqlStore(optionsWithoutTimeouts(url));
     const story = fc.asyncProperty(
       fc.array(fc.array(plan, { maxLength: 8 }), { maxLength: 6 }),

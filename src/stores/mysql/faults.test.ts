@@ -16,9 +16,9 @@ await onEngine(
   (engine) => {
     afterAll(() => engine.stop());
     const options = optionsWithoutTimeouts(engine.url);
-    describe('the mysql store on a bad day', () => describeFaults(options));
+    describe('the mysql store with connection faults', () => describeFaults(options));
     onOwnEngine('mysql', engine, (own) => {
-      describe('the mysql store', () => describeDeath(options, own));
+      describe('the mysql store with server faults', () => describeDeath(options, own));
       describe('the mysql store and the settings of its server', () => describeSettings(options));
     });
   },
@@ -33,7 +33,7 @@ async function open(options: MysqlOptions): Promise<Store> {
 }
 
 function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Required<TestEngine>): void {
-  it('has every outcome it told after a power cut in the middle of them, and nothing twice', async () => {
+  it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
     const project = newProject();
     const store = await open(options);
     const reply = new Map<string, number>();
@@ -50,7 +50,7 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
     for (const [eventId, position] of reply) expect(events[position - 1]?.event_id).toBe(eventId);
   });
 
-  it('does not take a commit for in time that a frozen server delayed', async () => {
+  it('refuses a commit as late that a frozen server delayed beyond not_after_ms', async () => {
     const project = newProject();
     const store = await open(options);
     const not_after_ms = (await store.now()) + 150;
@@ -72,7 +72,7 @@ function describeSettings(options: MysqlOptions): void {
     onTestFinished(async () => void (await queryServer(options, `SET GLOBAL ${name} = ${was?.value}`)));
   }
 
-  it('sends what is more than the server takes at a time in parts, in order', async () => {
+  it('splits a commit that exceeds max_allowed_packet, and keeps its order', async () => {
     await set('max_allowed_packet', 4_194_304);
     const project = newProject();
     const store = await open(options);
@@ -93,7 +93,7 @@ function describeSettings(options: MysqlOptions): void {
   it.each([
     ['innodb_flush_log_at_trx_commit', 2, 'innodb_flush_log_at_trx_commit = 1'],
     ['read_only', 1, 'primary'],
-  ])('is not opened where %s is %i', async (name, value, advice) => {
+  ])('is not opened if %s is %i', async (name, value, advice) => {
     await set(name, value);
     const error = await openMysqlStore(options).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StoreRefused);
@@ -120,7 +120,7 @@ function describeFaults(options: MysqlOptions): void {
     },
   );
 
-  it('says that nothing happened when nobody was there to be asked', async () => {
+  it('is unavailable, and changes nothing, if the server was not reached', async () => {
     const proxy = new CuttingProxy(options.port);
     const project = newProject();
     const store = await open({ ...options, port: await proxy.listen() });

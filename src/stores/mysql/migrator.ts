@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
-import type { MigrationStep, Migrator } from '../migrator.js';
+import { type MigrationStep, type Migrator, stepsAfter } from '../migrator.js';
 import { StoreRefused } from '../store.js';
 import { connect } from './connection.js';
-import { isMissingSchema, toOpeningError } from './errors.js';
+import { classifyError, toOpeningError } from './errors.js';
 import type { MysqlOptions } from './options.js';
 import { checkWritable } from './preflight.js';
-import { MIGRATIONS, SCHEMA_VERSION } from './schema.js';
+import { sql } from './queries.js';
+import { databaseStatements, MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 
 const LOCK_SECONDS = 60;
 
@@ -24,20 +25,13 @@ export async function schemaVersion(
   namespace: string,
 ): Promise<number> {
   try {
-    const [rows] = await connection.query<RowDataPacket[]>(
-      `SELECT MAX(version) AS version FROM \`${namespace}\`.migrations`,
-    );
+    const [rows] = await connection.query<RowDataPacket[]>(sql('schema_version', { namespace }));
     return Number(rows[0]?.version ?? 0);
   } catch (error) {
-    if (isMissingSchema(error)) return 0;
+    if (classifyError(error) === 'missing') return 0;
     throw error;
   }
 }
-
-export const newerSchemaError = (found: number): StoreRefused =>
-  new StoreRefused(
-    `The schema has version ${found}, newer than this program, which knows ${SCHEMA_VERSION}: update genesis-fleet.`,
-  );
 
 class MysqlMigrator implements Migrator {
   constructor(
@@ -50,23 +44,29 @@ class MysqlMigrator implements Migrator {
   }
 
   pending(): Promise<readonly MigrationStep[]> {
-    return this.translateErrors(async () => MIGRATIONS.slice(await this.foundVersion()));
+    return this.translateErrors(async () =>
+      stepsAfter(`The schema ${this.options.namespace}`, await this.foundVersion(), MIGRATIONS),
+    );
   }
 
   /** Only one migrator runs at a time; one that waited finds the work done. */
   up(): Promise<readonly MigrationStep[]> {
+    const lockName = `migrate ${this.options.namespace}`.slice(0, 64);
     return this.translateErrors(async () => {
       await checkWritable(this.connection);
-      await this.lock();
+      const [[lock]] = await this.connection.query<RowDataPacket[]>(sql('lock_migrations'), [
+        lockName,
+        LOCK_SECONDS,
+      ]);
+      if (lock?.taken !== 1) {
+        throw new StoreRefused('Another migration of this database is running. Try again when it ends.');
+      }
       try {
-        const found = await this.foundVersion();
-        if (found > SCHEMA_VERSION) throw newerSchemaError(found);
-        const steps = MIGRATIONS.slice(found);
-        if (steps.length > 0) await this.prepare();
+        const steps = await this.pending();
         for (const step of steps) await this.applyStep(step);
         return steps;
       } finally {
-        await this.connection.query('SELECT RELEASE_LOCK(?)', [this.lockName]);
+        await this.connection.query(sql('unlock_migrations'), [lockName]);
       }
     });
   }
@@ -75,43 +75,17 @@ class MysqlMigrator implements Migrator {
     await this.connection.end();
   }
 
-  private get lockName(): string {
-    return `migrate ${this.options.namespace}`.slice(0, 64);
-  }
-
-  private async lock(): Promise<void> {
-    const [rows] = await this.connection.query<RowDataPacket[]>('SELECT GET_LOCK(?, ?) AS taken', [
-      this.lockName,
-      LOCK_SECONDS,
-    ]);
-    if (rows[0]?.taken !== 1) {
-      throw new StoreRefused('Another migration of this database has not ended. Try again when it has.');
-    }
-  }
-
   private foundVersion(): Promise<number> {
     return schemaVersion(this.connection, this.options.namespace);
   }
 
-  private async prepare(): Promise<void> {
-    const { namespace } = this.options;
-    await this.connection.query(
-      `CREATE DATABASE IF NOT EXISTS \`${namespace}\` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
-    );
-    await this.connection.query(`USE \`${namespace}\``);
-    await this.connection.query(
-      'CREATE TABLE IF NOT EXISTS migrations (version INT NOT NULL PRIMARY KEY, name VARCHAR(200) NOT NULL) ENGINE = InnoDB',
-    );
-  }
-
   private async applyStep({ version, name, statements }: MigrationStep): Promise<void> {
-    for (const statement of statements) await this.connection.query(statement);
+    for (const statement of [...databaseStatements(this.options.namespace), ...statements]) {
+      await this.connection.query(statement);
+    }
     // The store's metadata is created once, with the first step.
-    await this.connection.query(
-      'INSERT INTO meta (one, incarnation, secret) VALUES (1, 1, ?) ON DUPLICATE KEY UPDATE one = 1',
-      [randomBytes(32).toString('hex')],
-    );
-    await this.connection.query('INSERT INTO migrations (version, name) VALUES (?, ?)', [version, name]);
+    await this.connection.query(sql('add_meta'), [randomBytes(32).toString('hex')]);
+    await this.connection.query(sql('add_migration'), [version, name]);
   }
 
   private async translateErrors<T>(work: () => Promise<T>): Promise<T> {

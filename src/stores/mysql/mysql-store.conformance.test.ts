@@ -5,6 +5,7 @@ import { optionsWithoutTimeouts } from './testing.js';
 
 await onSharedEngine('mysql', ({ url }) => {
   const options = optionsWithoutTimeouts(url);
+  // req: STO-001, STO-003
   describeStoreConformance('mysql', {
     open: async () => {
       let store = await openMysqlStore(options);

@@ -1,4 +1,4 @@
-/** Maximum length of a name in bytes; every column that holds one has this length. */
+/** Maximum length of a name in bytes; every column that holds one has this length (schema.sql, commit.sql). */
 export const NAME_BYTES_MAX = 1500;
 
 const BEYOND = /[\ud800-\uffff]/g;

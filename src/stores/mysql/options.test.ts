@@ -3,7 +3,7 @@ import { StoreRefused } from '../store.js';
 import { parseMysqlUrl } from './options.js';
 
 describe('the URL of a mysql store', () => {
-  it('tells everything', () => {
+  it('sets all options', () => {
     const url = 'mysql://ada:p%40ss@db.example:3307/acme?tls=true&pool=3&connect_ms=200&statement_ms=2000';
     expect(parseMysqlUrl(url)).toEqual({
       host: 'db.example',
@@ -33,7 +33,7 @@ describe('the URL of a mysql store', () => {
     'mysql://u:secret@h/d?colour=red',
     'mysql://u:secret@127.0.0.1/d?tls=true',
     'mysql://u:secret@[::1]/d?tls=true',
-  ])('is refused with a sentence and without its password: %s', (url) => {
+  ])('is refused if it is invalid, and its password is not shown: %s', (url) => {
     expect(() => parseMysqlUrl(url)).toThrow(StoreRefused);
     expect(() => parseMysqlUrl(url)).not.toThrow(/secret/);
   });

@@ -1,78 +1,44 @@
 import { isIP } from 'node:net';
+import { choiceOf, decoded, integerOf, loginOf, parseEngineUrl } from '../engine-url.js';
 import { StoreRefused } from '../store.js';
 
-export interface MysqlOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: string;
-  /** The database; a tenant of level 2 has its own. */
-  readonly namespace: string;
-  /** Encrypts the connection and checks the server's certificate. */
-  readonly tls: boolean;
-  /** Maximum number of connections. */
-  readonly pool_size: number;
-  readonly connect_timeout_ms: number;
-  /** Timeout of a statement. */
-  readonly statement_timeout_ms: number;
-}
+export type MysqlOptions = Readonly<ReturnType<typeof parseMysqlUrl>>;
 
-const DEFAULTS = {
-  namespace: 'genesis_fleet',
-  port: 3306,
-  pool: 10,
-  connect_ms: 5_000,
-  statement_ms: 10_000,
+const FORMAT = {
+  engine: 'MySQL',
+  schemes: ['mysql', 'mariadb'],
+  parameters: ['tls', 'pool', 'connect_ms', 'statement_ms'],
+  example: 'mysql://user:password@host:port/namespace?tls=true&pool=10',
 };
-const NAMESPACE = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
-const PARAMETERS = new Set(['tls', 'pool', 'connect_ms', 'statement_ms']);
 
-/** Parses `mysql://user:password@host:port/namespace?tls=true&pool=10`, or the same with `mariadb://`. */
-export function parseMysqlUrl(text: string): MysqlOptions {
-  const url = parseUrl(text);
-  const unknown = [...url.searchParams.keys()].find((name) => !PARAMETERS.has(name));
-  if (unknown !== undefined)
-    throwRefused(`it has no parameter "${unknown}", only ${[...PARAMETERS].join(', ')}`);
-  const namespace = decodeURIComponent(url.pathname.slice(1)) || DEFAULTS.namespace;
-  if (!NAMESPACE.test(namespace)) {
-    throwRefused('the namespace after the host is a letter, then letters, digits and _, at most 63 in all');
+export function parseMysqlUrl(text: string) {
+  const url = parseEngineUrl(text, FORMAT);
+  const { host, port, user, password } = loginOf(url, 3306);
+  const namespace = decoded(url.pathname.slice(1)) || 'genesis_fleet';
+  if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(namespace)) {
+    throw new StoreRefused(
+      'The namespace must start with a letter and have at most 63 letters, digits and _.',
+    );
   }
-  const tls = url.searchParams.get('tls') ?? 'false';
-  if (tls !== 'true' && tls !== 'false') throwRefused('tls is true or false');
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const tls = choiceOf(url, 'tls', { false: false, true: true });
   // The driver can check a certificate only against a host name.
-  if (tls === 'true' && isIP(host) !== 0)
-    throwRefused('with tls the host is a name, the one in its certificate');
+  if (tls && isIP(host) !== 0) {
+    throw new StoreRefused(
+      'With tls=true the host must be the host name in the certificate, not an IP address.',
+    );
+  }
   return {
     host,
-    port: url.port === '' ? DEFAULTS.port : Number(url.port),
-    user: decodeURIComponent(url.username) || 'root',
-    password: decodeURIComponent(url.password),
+    port,
+    user: user || 'root',
+    password,
+    /** The database; a tenant of level 2 has its own. */
     namespace,
-    tls: tls === 'true',
-    pool_size: integerParameter(url, 'pool', DEFAULTS.pool, 1, 200),
-    connect_timeout_ms: integerParameter(url, 'connect_ms', DEFAULTS.connect_ms, 100, 60_000),
-    statement_timeout_ms: integerParameter(url, 'statement_ms', DEFAULTS.statement_ms, 1_000, 600_000),
+    /** Encrypts the connection and checks the server's certificate. */
+    tls,
+    /** Maximum number of connections. */
+    pool_size: integerOf(url, 'pool', 10, 1, 200),
+    connect_timeout_ms: integerOf(url, 'connect_ms', 5_000, 100, 60_000),
+    statement_timeout_ms: integerOf(url, 'statement_ms', 10_000, 1_000, 600_000),
   };
-}
-
-function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') || url.hostname === '') {
-    return throwRefused('expected mysql://user:password@host:port/namespace');
-  }
-  return url;
-}
-
-function integerParameter(url: URL, name: string, fallback: number, min: number, max: number): number {
-  const value = Number(url.searchParams.get(name) ?? fallback);
-  if (!Number.isInteger(value) || value < min || value > max) {
-    throwRefused(`${name} is a whole number from ${min} to ${max}`);
-  }
-  return value;
-}
-
-/** The URL is not shown: it may contain a password. */
-function throwRefused(reason: string): never {
-  throw new StoreRefused(`This is no URL of a MySQL store: ${reason}.`);
 }

@@ -11,8 +11,10 @@ const server = (text: string): Pick<Connection, 'query'> =>
     ],
   }) as unknown as Connection;
 
-it('refuses a server that leaves escapes in what it reads from JSON, and says so', async () => {
+it('refuses a server whose JSON_TABLE leaves escapes in values', async () => {
   await expect(checkWritable(server('\\"'))).rejects.toThrow(StoreRefused);
-  await expect(checkWritable(server('\\"'))).rejects.toThrow(/JSON_TABLE of 10\.6\.7-MariaDB is faulty/);
+  await expect(checkWritable(server('\\"'))).rejects.toThrow(
+    /JSON_TABLE in 10\.6\.7-MariaDB returns wrong strings/,
+  );
   expect((await checkWritable(server('"')))('version')).toBe('10.6.7-MariaDB');
 });

@@ -10,7 +10,7 @@ import { optionsWithoutTimeouts } from './testing.js';
 const HOUR_MS = 3_600_000;
 
 await onSharedEngine('postgres', ({ url }) => {
-  describe('several coordinators over postgres', () => describeRaces(url));
+  describe('several coordinators on postgres', () => describeRaces(url));
 });
 
 function describeRaces(url: string): void {
@@ -25,7 +25,7 @@ function describeRaces(url: string): void {
     return stores;
   };
 
-  it('lose and double no swap, and show a reader of the feed every position once, in order', async () => {
+  it('lose and duplicate no swap, and show a reader of the feed every position once, in order', async () => {
     const project = newProject();
     const [reader, ...writers] = (await open(4)) as [Store, ...Store[]];
     let writing = true;
@@ -38,7 +38,7 @@ function describeRaces(url: string): void {
     expect(seen).toEqual(range(1, wins));
   });
 
-  it('never fill a room beyond its size, from several projects at once', async () => {
+  it('never exceed a permit limit across projects', async () => {
     const { tenant_id } = newProject();
     const stores = await open(3);
     const take = (store: Store, number: number): Promise<CommitOutcome[]> => {
@@ -60,7 +60,7 @@ function describeRaces(url: string): void {
     expect(await stores[0]?.countPermits(tenant_id, 'work')).toBe(7);
   });
 
-  it('give the places of members that ran out to others, though nobody removed them', async () => {
+  it('give expired permits to other members without a cleanup', async () => {
     const project = newProject();
     const [one, other] = (await open(2)) as [Store, Store];
     const take = async (store: Store, members: readonly string[], until_ms: number) => {
@@ -84,7 +84,7 @@ function describeRaces(url: string): void {
     expect((await take(one, ['a'], untilMs + HOUR_MS)).kind).toBe('full');
   });
 
-  it('do not pass a not_after while they wait for a lock', async () => {
+  it('refuse a commit as late that waited for a lock beyond not_after_ms', async () => {
     const project = newProject();
     const [store] = (await open(1)) as [Store];
     await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
@@ -105,7 +105,7 @@ function describeRaces(url: string): void {
     expect(await store.heads(project, ['~a'])).toMatchObject([{ seq: 1 }]);
   });
 
-  it('commit across projects and tenants in any order without waiting in a circle', async () => {
+  it('commit across projects and tenants in any order without a deadlock', async () => {
     const stores = await open(3);
     const projects = range(1, 6).map(newProject);
     const rounds = stores.map(async (store, index) => {

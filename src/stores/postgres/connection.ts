@@ -1,7 +1,8 @@
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { loadDriver } from '../load-driver.js';
 import { classifyError, toStoreError } from './errors.js';
 import type { PostgresOptions } from './options.js';
+import { sql } from './queries.js';
 
 export interface PostgresStatement {
   /** Prepared under this name, once per connection. */
@@ -23,10 +24,7 @@ export class PostgresPool {
     pool.on('connect', (client) => client.on('error', () => {}));
   }
 
-  static async make(
-    options: PostgresOptions,
-    connectionsMax = options.connections_max,
-  ): Promise<PostgresPool> {
+  static async make(options: PostgresOptions): Promise<PostgresPool> {
     const driver = await loadDriver('pg', () => import('pg'));
     return new PostgresPool(
       new driver.default.Pool({
@@ -36,7 +34,7 @@ export class PostgresPool {
         database: options.database,
         ...(options.password === null ? {} : { password: options.password }),
         ssl: options.ssl === 'off' ? false : { rejectUnauthorized: options.ssl === 'verified' },
-        max: connectionsMax,
+        max: options.connections_max,
         connectionTimeoutMillis: options.connect_timeout_ms,
         statement_timeout: options.statement_timeout_ms,
         query_timeout: options.statement_timeout_ms + GRACE_MS,
@@ -61,55 +59,41 @@ export class PostgresPool {
     }
   }
 
-  async query<Row extends QueryResultRow>(statement: PostgresStatement): Promise<Row[]> {
-    try {
-      return await this.withClient(async (client) => (await client.query<Row>(statement)).rows);
-    } catch (error) {
-      throw toStoreError(error);
-    }
+  query<Row extends QueryResultRow>(statement: PostgresStatement): Promise<Row[]> {
+    return this.rowsOf(async (client) => client.query<Row>(statement));
   }
 
   /**
    * Queries as a role that sees one tenant. The four statements are sent together, so that this takes one round trip;
    * the settings end with the transaction, even behind a pooler.
    */
-  async queryAsTenant<Row extends QueryResultRow>(
+  queryAsTenant<Row extends QueryResultRow>(
     tenantId: string,
     role: string,
     statement: PostgresStatement,
   ): Promise<Row[]> {
-    try {
-      return await this.withClient(async (client) => {
-        const [, , answer] = await allSettledOrThrow([
-          client.query('BEGIN'),
-          client.query(tenantStatement(tenantId, role)),
-          client.query<Row>(statement),
-          client.query('COMMIT'),
-        ]);
-        return answer.rows;
-      });
-    } catch (error) {
-      throw toStoreError(error);
-    }
+    return this.rowsOf(async (client) => {
+      const begun = client.query('BEGIN');
+      const set = client.query({ name: 'as-tenant', text: sql('as_tenant'), values: [role, tenantId] });
+      const replies = [begun, set, client.query<Row>(statement), client.query('COMMIT')] as const;
+      // None may be pending when the connection is released.
+      await Promise.allSettled(replies);
+      return (await Promise.all(replies))[2];
+    });
   }
 
   close(): Promise<void> {
     this.closing ??= this.pool.end();
     return this.closing;
   }
-}
 
-const tenantStatement = (tenantId: string, role: string): PostgresStatement => ({
-  name: 'as-tenant',
-  text: "SELECT set_config('role', $1, true), set_config('genesis.tenant', $2, true)",
-  values: [role, tenantId],
-});
-
-/** Waits for all promises, so that none is pending when the connection is released, and throws the first failure. */
-async function allSettledOrThrow<T extends readonly Promise<unknown>[]>(
-  promises: T,
-): Promise<{ [Index in keyof T]: Awaited<T[Index]> }> {
-  const settled = await Promise.allSettled(promises);
-  for (const one of settled) if (one.status === 'rejected') throw one.reason;
-  return Promise.all(promises) as Promise<{ [Index in keyof T]: Awaited<T[Index]> }>;
+  private async rowsOf<Row extends QueryResultRow>(
+    work: (client: PoolClient) => Promise<QueryResult<Row>>,
+  ): Promise<Row[]> {
+    try {
+      return (await this.withClient(work)).rows;
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
 }

@@ -33,7 +33,7 @@ export function toStoreError(error: unknown): unknown {
     case 'bug':
       return error;
     case 'gone':
-      return new StoreBroken(`PostgreSQL no longer lets this store work: ${errorMessageOf(error)}`);
+      return new StoreBroken(`The PostgreSQL schema is missing or not accessible: ${errorMessageOf(error)}`);
     default:
       return new StoreUnavailable(`PostgreSQL: ${errorMessageOf(error)}`);
   }
@@ -42,31 +42,29 @@ export function toStoreError(error: unknown): unknown {
 /** Explains to a person why a store did not open. */
 export function toOpeningError(error: unknown, options: PostgresOptions): unknown {
   const { host, port, user, database, namespace } = options;
-  const { code } = error as { code?: unknown };
-  if (code === '28P01' || code === '28000') {
-    return new StoreRefused(
-      `PostgreSQL at ${host}:${port} does not let ${user} in: ${errorMessageOf(error)}. Check user and password.`,
-    );
+  const where = `PostgreSQL at ${host}:${port}`;
+  const message = errorMessageOf(error);
+  switch ((error as { code?: unknown }).code) {
+    case '28P01':
+    case '28000':
+      return new StoreRefused(`${where} rejected the login of ${user}: ${message}. Check user and password.`);
+    case '3D000':
+      return new StoreRefused(
+        `There is no database ${database} at ${host}:${port}. Run: createdb ${database}`,
+      );
+    case '42501':
+      return new StoreRefused(
+        `${user} has no access to the schema ${namespace}: ${message}. Run: GRANT ${namespace}_write, ${namespace}_read TO ${user}`,
+      );
+    case 'ENOTFOUND':
+      return new StoreRefused(`The host ${host} was not found. Check the store URL.`);
   }
-  if (code === '3D000') {
-    return new StoreRefused(`There is no database ${database} at ${host}:${port}. Run: createdb ${database}`);
-  }
-  if (code === '42501') {
-    return new StoreRefused(
-      `${user} may not use the schema ${namespace}: ${errorMessageOf(error)}. Run: GRANT ${namespace}_write, ${namespace}_read TO ${user}`,
-    );
-  }
-  if (code === 'ENOTFOUND') return new StoreRefused(`There is no host ${host}. Check the URL of the store.`);
-  if (isCertificateError(error)) return certificateError(`PostgreSQL at ${host}:${port}`, error);
-  if (/SSL/.test(errorMessageOf(error))) {
-    return new StoreRefused(`PostgreSQL at ${host}:${port}: ${errorMessageOf(error)}. Check sslmode.`);
-  }
-  if (classifyError(error) === 'lost') {
-    return new StoreUnavailable(
-      `PostgreSQL at ${host}:${port} does not answer (${errorMessageOf(error)}). Is it running, and is the URL right?`,
-    );
-  }
-  return toStoreError(error);
+  if (isCertificateError(error)) return certificateError(where, error);
+  if (/SSL/.test(message)) return new StoreRefused(`${where}: ${message}. Check sslmode.`);
+  if (classifyError(error) !== 'lost') return toStoreError(error);
+  return new StoreUnavailable(
+    `${where} does not respond (${message}). Check that it is running and that the URL is correct.`,
+  );
 }
 
 /** The driver puts no passwords into messages; a failed connection to several addresses has no message of its own. */

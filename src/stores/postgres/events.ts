@@ -1,14 +1,13 @@
 import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
+import { FILTER_FIELDS } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { PostgresStatement } from './connection.js';
-
-/** The filters on one field; each has an index that ends with the position. */
-const FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
+import { sql } from './queries.js';
 
 /** Fields stored in columns, not in the body. */
-const COLUMNS = ['position', 'event_type', ...FIELDS, 'body'] as const;
-
-export type EventRow = Readonly<Record<(typeof COLUMNS)[number], string | null>>;
+export type EventRow = Readonly<
+  Record<'position' | 'event_type' | (typeof FILTER_FIELDS)[number] | 'body', string | null>
+>;
 
 export function eventFromRow({ tenant_id, project_id }: ProjectKey, row: EventRow): EventEnvelope {
   const { position, body, ...columns } = row;
@@ -22,6 +21,7 @@ export function eventFromRow({ tenant_id, project_id }: ProjectKey, row: EventRo
   };
 }
 
+/** Each filter on a field has an index that ends with the position. */
 export function eventStatement(
   namespace: string,
   { tenant_id, project_id }: ProjectKey,
@@ -31,20 +31,15 @@ export function eventStatement(
   const parameter = (value: unknown): string => `$${values.push(value)}`;
   const conditions = ['tenant_id = $1', 'project_id = $2', `position > ${parameter(query.after)}`];
   if (query.until_position !== undefined) conditions.push(`position <= ${parameter(query.until_position)}`);
-  for (const field of FIELDS) {
+  for (const field of FILTER_FIELDS) {
     if (query[field] !== undefined) conditions.push(`${field} = ${parameter(query[field])}`);
   }
   if (query.since !== undefined) conditions.push(`at_ms >= ${parameter(msOf(query.since))}`);
   if (query.until !== undefined) conditions.push(`at_ms < ${parameter(msOf(query.until))}`);
-  const types = query.types === undefined ? null : [...new Set(query.types)];
-  if (types?.length === 1) conditions.push(`event_type = ${parameter(types[0])}`);
-  const limit = parameter(query.limit);
-  const page = (condition: string) =>
-    `SELECT ${COLUMNS.join()} FROM ${namespace}.event WHERE ${condition} ORDER BY position LIMIT ${limit}`;
-  if (types === null || types.length === 1) return { text: page(conditions.join(' AND ')), values };
-  // One page per type, in index order, then the first of these: reads no more than could be returned.
-  const ofType = page([...conditions, 'event_type = type.name'].join(' AND '));
-  const text = `SELECT found.* FROM unnest(${parameter(types)}::text[]) AS type (name), LATERAL (${ofType}) AS found
-ORDER BY position LIMIT ${limit}`;
-  return { text, values };
+  const types = new Set(query.types);
+  if (types.size === 1) conditions.push(`event_type = ${parameter([...types][0])}`);
+  if (types.size > 1) conditions.push('event_type = type.name');
+  const parts = { namespace, condition: conditions.join(' AND '), limit: parameter(query.limit) };
+  if (types.size < 2) return { text: sql('events', parts), values };
+  return { text: sql('events_of_types', { ...parts, types: parameter([...types]) }), values };
 }

@@ -12,8 +12,10 @@ import { migrateNamespace, startPostgres } from './testing.js';
 await onEngine('postgres', startPostgres, async (engine) => {
   afterAll(() => engine.stop());
   const options = await migrateNamespace(engine.url, 'faults');
-  describe('postgres in trouble', () => describeFaults(options));
-  onOwnEngine('postgres', engine, (own) => describe('postgres', () => describeDeath(options, own)));
+  describe('the postgres store with connection faults', () => describeFaults(options));
+  onOwnEngine('postgres', engine, (own) =>
+    describe('the postgres store with server faults', () => describeDeath(options, own)),
+  );
 });
 
 const newProject = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
@@ -25,7 +27,7 @@ async function openHere(options: PostgresOptions): Promise<Store> {
 }
 
 function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Required<TestEngine>): void {
-  it('killed and started under load keeps what it acknowledged, doubles nothing, and goes on', async () => {
+  it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
     const project = newProject();
     const store = await openHere(options);
     const writers = range(1, 6).map((number) => new PostgresWriterLoad(store, project, `~s${number}`));
@@ -42,7 +44,7 @@ function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Requ
     expect(events.map((event) => event.position)).toEqual(range(1, events.length));
   });
 
-  it('frozen for longer than a lease does not pass a not_after', async () => {
+  it('refuses a commit as late that a frozen server delayed beyond not_after_ms', async () => {
     const project = newProject();
     const store = await openHere(options);
     await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
@@ -59,9 +61,9 @@ function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Requ
 
 function describeFaults(options: PostgresOptions): void {
   it.each([
-    ['before the engine has it', 'request'],
-    ['on the way back', 'reply'],
-  ] as const)('takes a commit once whose connection is cut %s', async (_, cut) => {
+    ['before the request arrives', 'request'],
+    ['before the reply arrives', 'reply'],
+  ] as const)('applies a commit once if its connection is cut %s', async (_, cut) => {
     const project = newProject();
     const proxy = await ConnectionCutter.before(options);
     const store = await openHere({ ...options, port: proxy.port });
@@ -75,7 +77,7 @@ function describeFaults(options: PostgresOptions): void {
     expect(await store.project(project)).toMatchObject({ position: 4 });
   });
 
-  it('that cannot be reached did nothing, and works again when it can', async () => {
+  it('is unavailable while the server is unreachable, and works again afterwards', async () => {
     const project = newProject();
     const proxy = await ConnectionCutter.before(options);
     const store = await openHere({ ...options, port: proxy.port });

@@ -1,14 +1,15 @@
 import type { PoolClient } from 'pg';
-import type { MigrationStep, Migrator } from '../migrator.js';
+import { type MigrationStep, type Migrator, stepsAfter } from '../migrator.js';
 import { StoreRefused } from '../store.js';
 import { PostgresPool } from './connection.js';
 import { toOpeningError } from './errors.js';
 import type { PostgresOptions } from './options.js';
 import { runPreflight } from './preflight.js';
-import { migrationSteps, SCHEMA_VERSION, versionTable } from './schema.js';
+import { sql } from './queries.js';
+import { migrationSteps, SCHEMA_VERSION } from './schema.js';
 
 export async function openPostgresMigrator(options: PostgresOptions): Promise<Migrator> {
-  const connections = await PostgresPool.make(options, 1);
+  const connections = await PostgresPool.make({ ...options, connections_max: 1 });
   const migrator = new PostgresMigrator(connections, options);
   try {
     await migrator.status();
@@ -19,6 +20,14 @@ export async function openPostgresMigrator(options: PostgresOptions): Promise<Mi
   }
 }
 
+/** The version of the schema in a database; 0: none. */
+export async function schemaVersion(client: PoolClient, namespace: string): Promise<number> {
+  const tables = await client.query(sql('has_schema', { namespace }));
+  if (!tables.rows[0].there) return 0;
+  const { rows } = await client.query(sql('schema_version', { namespace }));
+  return rows[0].found ?? 0;
+}
+
 class PostgresMigrator implements Migrator {
   constructor(
     private readonly connections: PostgresPool,
@@ -26,25 +35,28 @@ class PostgresMigrator implements Migrator {
   ) {}
 
   async status(): Promise<{ found: number; wanted: number }> {
-    return { found: await this.use((client) => this.foundVersion(client)), wanted: SCHEMA_VERSION };
+    const found = await this.use((client) => schemaVersion(client, this.options.namespace));
+    return { found, wanted: SCHEMA_VERSION };
   }
 
-  async pending(): Promise<readonly MigrationStep[]> {
-    return this.use(async (client) => this.stepsAfter(await this.foundVersion(client)));
+  pending(): Promise<readonly MigrationStep[]> {
+    return this.use((client) => this.pendingSteps(client));
   }
 
   /** Applies all steps in one transaction, under a lock of the namespace: one migrator applies all of them, or none. */
-  async up(): Promise<readonly MigrationStep[]> {
+  up(): Promise<readonly MigrationStep[]> {
+    const { namespace } = this.options;
     return this.use(async (client) => {
       await runPreflight(client, this.options);
       await client.query('BEGIN');
       try {
         await client.query("SET LOCAL statement_timeout = '10min'");
-        await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
-          `genesis-fleet migrate ${this.options.namespace}`,
-        ]);
-        const steps = this.stepsAfter(await this.foundVersion(client));
-        for (const step of steps) await this.applyStep(client, step);
+        await client.query(sql('lock_migrations'), [`genesis-fleet migrate ${namespace}`]);
+        const steps = await this.pendingSteps(client);
+        for (const { version, name, statements } of steps) {
+          for (const statement of statements) await client.query(statement);
+          await client.query(sql('add_migration', { namespace }), [version, name]);
+        }
         await client.query('COMMIT');
         return steps;
       } catch (error) {
@@ -58,27 +70,10 @@ class PostgresMigrator implements Migrator {
     return this.connections.close();
   }
 
-  private async applyStep(client: PoolClient, { version, name, statements }: MigrationStep): Promise<void> {
-    for (const statement of statements) await client.query(statement);
-    const text = `INSERT INTO ${this.options.namespace}.migration (version, name) VALUES ($1, $2)`;
-    await client.query(text, [version, name]);
-  }
-
-  private stepsAfter(found: number): readonly MigrationStep[] {
-    if (found > SCHEMA_VERSION) {
-      throw new StoreRefused(
-        `The schema ${this.options.namespace} has version ${found}, newer than this program: update genesis-fleet.`,
-      );
-    }
-    return migrationSteps(this.options.namespace).filter(({ version }) => version > found);
-  }
-
-  private async foundVersion(client: PoolClient): Promise<number> {
+  private async pendingSteps(client: PoolClient): Promise<readonly MigrationStep[]> {
     const { namespace } = this.options;
-    const tableExists = await client.query(versionTable(namespace));
-    if (!tableExists.rows[0].there) return 0;
-    const { rows } = await client.query(`SELECT max(version) AS found FROM ${namespace}.migration`);
-    return rows[0].found ?? 0;
+    const found = await schemaVersion(client, namespace);
+    return stepsAfter(`The schema ${namespace}`, found, migrationSteps(namespace));
   }
 
   private async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {

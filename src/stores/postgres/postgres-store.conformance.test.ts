@@ -5,6 +5,7 @@ import { optionsWithoutTimeouts } from './testing.js';
 
 await onSharedEngine('postgres', ({ url }) => {
   const options = optionsWithoutTimeouts(url);
+  // req: STO-001, STO-002
   describeStoreConformance('postgres', {
     open: async () => {
       let store = await openPostgresStore(options);

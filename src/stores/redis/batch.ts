@@ -1,58 +1,42 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
-import type { CommitOutcome, CompletedRequest, ProjectKey, StoredHead, Transaction } from '../store.js';
-import { COMMITTED, CONFLICT, EARLY, FOREVER_MS, FULL, LATE, REPLAY } from './commit-script.js';
-import { INDEX_PREFIX, type RedisKeys, TYPE_INDEX_PREFIX } from './keys.js';
+import { NumberedRows } from '../numbered-rows.js';
+import type { CommitOutcome, CompletedRequest, StoredHead, Transaction } from '../store.js';
+import { INDEX_PREFIX, INDEXED_FIELDS, type RedisKeys } from './keys.js';
 
-const INDEXED_FIELDS = Object.keys(INDEX_PREFIX) as (keyof typeof INDEX_PREFIX)[];
+/** Later than any time, and a valid number in JSON, in Lua and in a sorted set. */
+export const FOREVER_MS = 1e300;
+
+/** The first number of an outcome. */
+export const OUTCOME_CODE = { REPLAY: 1, CONFLICT: 2, EARLY: 3, LATE: 4, FULL: 5, COMMITTED: 6 } as const;
+
 /** The arguments before the strings: the tape and the lineage. */
 const BEFORE_STRINGS = 2;
 
-/** Distinct names with their numbers: a number plus the base of the list is the name's index in Lua. */
-class NameTable {
-  readonly list: string[] = [];
-  private readonly numbers = new Map<string, number>();
-
-  numberOf(name: string): number {
-    const existing = this.numbers.get(name);
-    if (existing !== undefined) return existing;
-    const number = this.list.push(name);
-    this.numbers.set(name, number);
-    return number;
+/** Distinct names: a number plus the base of the list is the name's index in Lua. */
+class NameTable extends NumberedRows<[name: string]> {
+  get list(): string[] {
+    return this.column(0);
   }
 }
 
-class ProjectNames {
-  readonly subjects = new NameTable();
-  readonly requests = new NameTable();
-  readonly looseEvents = new NameTable();
-  readonly index_values = new NameTable();
+/** A project of the batch, and the names in it. */
+const newProject = (key: string, number: number) => ({
+  key,
+  number,
+  subjects: new NameTable(),
+  requests: new NameTable(),
+  looseEvents: new NameTable(),
+  indexKeys: new NameTable(),
+});
+type ProjectNames = ReturnType<typeof newProject>;
 
-  constructor(
-    readonly number: number,
-    readonly key: string,
-    readonly project_id: string,
-  ) {}
-
-  get index_keys(): string[] {
-    return this.index_values.list.map((value) => `${this.key}:by:${value}`);
-  }
-}
-
-class ScopeNames {
-  readonly members = new NameTable();
-
-  constructor(
-    readonly number: number,
-    readonly key: string,
-    readonly scope: string,
-  ) {}
-}
+const newScope = (key: string, number: number) => ({ key, number, members: new NameTable() });
+type ScopeNames = ReturnType<typeof newScope>;
 
 /** Encodes transactions of one tenant for the commit script. */
 class BatchEncoder {
   private readonly numbers: number[] = [];
   private readonly texts: string[] = [];
-  private count = 0;
   private readonly projects = new Map<string, ProjectNames>();
   private readonly scopes = new Map<string, ScopeNames>();
 
@@ -61,7 +45,7 @@ class BatchEncoder {
   /** Twelve numbers, the last of which is the length of the transaction; then its parts. */
   add(transaction: Transaction): void {
     const project = this.projectOf(transaction);
-    const numbers = this.numbers;
+    const { numbers } = this;
     const start = numbers.length;
     numbers.push(
       project.number,
@@ -87,7 +71,7 @@ class BatchEncoder {
   }
 
   /** The header of the tape: the number of names of each kind, and where they begin. */
-  finish(lineage: string): (string | Buffer)[] {
+  finish(transactionCount: number, lineage: string): (string | Buffer)[] {
     const strings: string[] = [];
     const put = (more: readonly string[]): number => {
       const base = strings.length + BEFORE_STRINGS;
@@ -96,29 +80,26 @@ class BatchEncoder {
     };
     const putOne = (string: string): number => put([string]) + 1;
     const header: number[] = [];
-    for (const { key, project_id, subjects, requests, looseEvents, index_keys } of this.projects.values()) {
-      header.push(putOne(key), putOne(project_id), put(index_keys));
+    for (const [projectId, { key, subjects, requests, looseEvents, indexKeys }] of this.projects) {
+      header.push(putOne(key), putOne(projectId), put(indexKeys.list));
       for (const { list } of [subjects, requests, looseEvents]) header.push(put(list), list.length);
     }
-    for (const { key, scope, members } of this.scopes.values()) {
+    for (const [scope, { key, members }] of this.scopes) {
       header.push(putOne(key), putOne(scope), put(members.list), members.list.length);
     }
-    const counts = [this.projects.size, this.scopes.size, this.count];
-    const tape = packDoubles([...counts, put(this.texts), ...header], this.numbers);
+    const counts = [this.projects.size, this.scopes.size, transactionCount];
+    const tape = packDoubles([...counts, put(this.texts), ...header].concat(this.numbers));
     return [tape, lineage, ...strings];
   }
 
   private addConditions(transaction: Transaction, project: ProjectNames): void {
-    const numbers = this.numbers;
-    this.count += 1;
+    const { numbers } = this;
     for (const { key, digest, keep, reply } of transaction.requests) {
-      numbers.push(
-        project.requests.numberOf(key),
-        keep ? this.text(JSON.stringify({ key, digest, reply })) : 0,
-      );
+      const text = keep ? this.texts.push(JSON.stringify({ key, digest, reply })) : 0;
+      numbers.push(project.requests.numberOf(key), text);
     }
     for (const { subject, expected_seq, head, events } of transaction.swaps) {
-      const text = this.text(`${head.seq} ${JSON.stringify(head)}`);
+      const text = this.texts.push(`${head.seq} ${JSON.stringify(head)}`);
       numbers.push(project.subjects.numberOf(subject), expected_seq, text, events.length);
     }
     for (const { subject, expected_seq } of transaction.checks) {
@@ -135,40 +116,28 @@ class BatchEncoder {
 
   /** The event's text, its time, and its index lists. */
   private addEvent(event: NewEvent, project: ProjectNames): void {
-    const numbers = this.numbers;
-    const countAt = numbers.push(this.text(JSON.stringify(event)), msOf(event.timestamp), 0) - 1;
-    this.addIndexed(TYPE_INDEX_PREFIX + event.event_type, project);
-    for (const field of INDEXED_FIELDS) {
+    const indexes = INDEXED_FIELDS.flatMap((field) => {
       const value = event[field];
       // An event on a task's own head is found by its subject, so its position is not indexed twice.
-      if (value === undefined || (field === 'task_id' && value === event.subject)) continue;
-      this.addIndexed(INDEX_PREFIX[field] + value, project);
-    }
-    numbers[countAt] = numbers.length - 1 - countAt;
+      if (value === undefined || (field === 'task_id' && value === event.subject)) return [];
+      return project.indexKeys.numberOf(`${project.key}:by:${INDEX_PREFIX[field]}${value}`);
+    });
+    const text = this.texts.push(JSON.stringify(event));
+    this.numbers.push(text, msOf(event.timestamp), indexes.length, ...indexes);
   }
 
-  private addIndexed(value: string, project: ProjectNames): void {
-    this.numbers.push(project.index_values.numberOf(value));
+  private projectOf(transaction: Transaction): ProjectNames {
+    const { project_id } = transaction;
+    const project =
+      this.projects.get(project_id) ?? newProject(this.keys.project(transaction), this.projects.size + 1);
+    this.projects.set(project_id, project);
+    return project;
   }
 
-  private text(text: string): number {
-    return this.texts.push(text);
-  }
-
-  private projectOf(key: ProjectKey): ProjectNames {
-    const known = this.projects.get(key.project_id);
-    if (known !== undefined) return known;
-    const made = new ProjectNames(this.projects.size + 1, this.keys.project(key), key.project_id);
-    this.projects.set(key.project_id, made);
-    return made;
-  }
-
-  private scopeOf({ tenant_id }: ProjectKey, scope: string): ScopeNames {
-    const known = this.scopes.get(scope);
-    if (known !== undefined) return known;
-    const made = new ScopeNames(this.scopes.size + 1, this.keys.permits(tenant_id, scope), scope);
-    this.scopes.set(scope, made);
-    return made;
+  private scopeOf({ tenant_id }: Transaction, name: string): ScopeNames {
+    const scope = this.scopes.get(name) ?? newScope(this.keys.permits(tenant_id, name), this.scopes.size + 1);
+    this.scopes.set(name, scope);
+    return scope;
   }
 }
 
@@ -176,20 +145,17 @@ const ARRAY_32 = 0xdd;
 const FLOAT_64 = 0xcb;
 
 /** One MessagePack array of doubles, which Lua reads without parsing text. */
-function packDoubles(...parts: readonly (readonly number[])[]): Buffer {
-  const count = parts.reduce((sum, part) => sum + part.length, 0);
-  const bytes = new DataView(new ArrayBuffer(5 + 9 * count));
-  bytes.setUint8(0, ARRAY_32);
-  bytes.setUint32(1, count);
+function packDoubles(numbers: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(5 + 9 * numbers.length);
+  bytes.writeUInt8(ARRAY_32);
+  bytes.writeUInt32BE(numbers.length, 1);
   let at = 5;
-  for (const part of parts) {
-    for (const number of part) {
-      bytes.setUint8(at, FLOAT_64);
-      bytes.setFloat64(at + 1, number);
-      at += 9;
-    }
+  for (const number of numbers) {
+    bytes.writeUInt8(FLOAT_64, at);
+    bytes.writeDoubleBE(number, at + 1);
+    at += 9;
   }
-  return Buffer.from(bytes.buffer);
+  return bytes;
 }
 
 /** The arguments of the commit script for transactions of one tenant. */
@@ -200,53 +166,48 @@ export function encodeBatch(
 ): (string | Buffer)[] {
   const encoder = new BatchEncoder(keys);
   for (const transaction of transactions) encoder.add(transaction);
-  return encoder.finish(lineage);
+  return encoder.finish(transactions.length, lineage);
 }
 
 /** Decodes the script's reply: the time, then an outcome per transaction, whose first number is its kind. */
 export function decodeOutcomes(reply: unknown, transactions: readonly Transaction[]): CommitOutcome[] {
   const [nowMs, ...outcomes] = reply as [number, ...(number | string)[][]];
-  return outcomes.map(([kind, ...rest], index) =>
-    decodeOutcome(kind as number, rest, transactions[index]!, nowMs),
-  );
+  return outcomes.map((outcome, index) => decodeOutcome(outcome, transactions[index]!, nowMs));
 }
 
 function decodeOutcome(
-  kind: number,
-  rest: (number | string)[],
-  transaction: Transaction,
+  [kind, ...rest]: (number | string)[],
+  { swaps, checks }: Transaction,
   now_ms: number,
 ): CommitOutcome {
   switch (kind) {
-    case REPLAY:
+    case OUTCOME_CODE.REPLAY:
       return { kind: 'replay', request: requestFromStored(rest[0] as string), now_ms };
-    case CONFLICT: {
-      const [rules_seq, ...heads] = rest as [number, ...string[]];
-      const subjects = [...transaction.swaps, ...transaction.checks].map(({ subject }) => subject);
+    case OUTCOME_CODE.CONFLICT: {
+      const [rules_seq, ...stored] = rest as [number, ...string[]];
+      const heads = [...swaps, ...checks].map(({ subject }, at) => ({
+        subject,
+        head: headFromStored(stored[at] || null),
+      }));
+      return { kind: 'conflict', heads, rules_seq, now_ms };
+    }
+    case OUTCOME_CODE.EARLY:
+      return { kind: 'early', now_ms };
+    case OUTCOME_CODE.LATE:
+      return { kind: 'late', now_ms };
+    case OUTCOME_CODE.FULL:
+      return { kind: 'full', scope: rest[0] as string, now_ms };
+    case OUTCOME_CODE.COMMITTED: {
+      const [rules_seq, ...positions] = rest as [number, ...number[]];
       return {
-        kind: 'conflict',
-        heads: subjects.map((subject, at) => ({ subject, head: headFromStored(heads[at] || null) })),
+        kind: 'committed',
+        positions: positions.map((position) => position || null),
         rules_seq,
         now_ms,
       };
     }
-    case EARLY:
-      return { kind: 'early', now_ms };
-    case LATE:
-      return { kind: 'late', now_ms };
-    case FULL:
-      return { kind: 'full', scope: rest[0] as string, now_ms };
-    case COMMITTED: {
-      const [rulesSeq, ...positions] = rest as number[];
-      return {
-        kind: 'committed',
-        positions: positions.map((position) => (position === 0 ? null : position)),
-        rules_seq: rulesSeq as number,
-        now_ms,
-      };
-    }
     default:
-      throw new Error(`The commit script answered with an outcome of kind ${kind}.`);
+      throw new Error(`The commit script returned an outcome of unknown kind ${kind}.`);
   }
 }
 

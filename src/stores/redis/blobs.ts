@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Blobs } from '../blobs.js';
 import type { RedisConnection } from './connection.js';
 import type { RedisKeys } from './keys.js';
-import { scriptOf } from './script.js';
+import { readScript } from './script.js';
 
 /** Bytes sent in one command: commits on the same connection wait no longer than that takes. */
 const CHUNK_BYTES = 1 << 20;
@@ -10,10 +10,7 @@ const CHUNK_BYTES = 1 << 20;
 export const BLOB_BYTES_MAX = 64 * CHUNK_BYTES;
 /** Time to live of an unfinished draft. */
 const DRAFT_KEPT_MS = 3_600_000;
-const FINISH_SCRIPT = scriptOf(`
-redis.call('PERSIST', KEYS[1])
-return redis.call('RENAME', KEYS[1], KEYS[2])
-`);
+const FINISH_SCRIPT = readScript(new URL('./finish-blob.lua', import.meta.url));
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /**
@@ -28,10 +25,10 @@ export class RedisBlobs implements Blobs {
 
   async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength > BLOB_BYTES_MAX) {
-      throw new Error(`a blob in Redis has at most ${BLOB_BYTES_MAX} bytes, not ${bytes.byteLength}`);
+      throw new Error(`A blob in Redis may have at most ${BLOB_BYTES_MAX} bytes, not ${bytes.byteLength}.`);
     }
     if ((await this.size(tenantId, sha256)) === bytes.byteLength) return;
-    const draft = this.key(tenantId, `draft:${randomUUID()}`);
+    const draft = this.keys.blob(tenantId, `draft:${randomUUID()}`);
     await this.link.send(['SET', draft, '1', 'PX', String(DRAFT_KEPT_MS)]);
     for (let from = 0; from < bytes.byteLength; from += CHUNK_BYTES) {
       const chunk = bytes.subarray(from, from + CHUNK_BYTES);
@@ -59,11 +56,7 @@ export class RedisBlobs implements Blobs {
   }
 
   private blobKey(tenantId: string, sha256: string): string {
-    if (!SHA256.test(sha256)) throw new Error('a blob is named by its SHA-256');
-    return this.key(tenantId, sha256);
-  }
-
-  private key(tenantId: string, name: string): string {
-    return this.keys.blob(tenantId, name);
+    if (!SHA256.test(sha256)) throw new Error('The name of a blob must be its SHA-256.');
+    return this.keys.blob(tenantId, sha256);
   }
 }

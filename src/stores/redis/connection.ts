@@ -1,31 +1,23 @@
 import { certificateError, isCertificateError } from '../certificate.js';
 import { loadDriver } from '../load-driver.js';
 import { type StoreBroken, StoreRefused, StoreUnavailable } from '../store.js';
-import {
-  codeOf,
-  endsConnection,
-  historyLostError,
-  isLostHistory,
-  ReplyLost,
-  toStoreError,
-} from './errors.js';
+import { codeOf, endsConnection, HistoryLost, ReplyLost, toStoreError } from './errors.js';
 import type { RedisOptions } from './options.js';
 import { type RedisServerInfo, runPreflight } from './preflight.js';
 import type { RedisScript } from './script.js';
 
 type RedisArgument = string | Buffer;
+type ScriptCall = [script: RedisScript, keys: readonly string[], args: readonly RedisArgument[]];
 
-interface RedisClient {
-  readonly isReady: boolean;
-  connect(): Promise<unknown>;
-  sendCommand(args: readonly RedisArgument[], options?: object): Promise<unknown>;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  close(): Promise<unknown>;
-  destroy(): void;
-}
+/** Checks a connection that is not yet in use. */
+export type OnConnected = (
+  server: RedisServerInfo,
+  run: (...call: ScriptCall) => Promise<unknown>,
+) => Promise<void>;
 
 type RedisDriver = Awaited<ReturnType<typeof loadRedisDriver>>;
 const loadRedisDriver = () => loadDriver('redis', () => import('redis'));
+type RedisClient = ReturnType<typeof newClient>;
 
 /**
  * One connection, opened on demand and reopened after a loss; the preflight checks each new one before use. The
@@ -45,19 +37,13 @@ export class RedisConnection {
   private constructor(
     private readonly driver: RedisDriver,
     private readonly options: RedisOptions,
-    private readonly onConnected: (
-      server: RedisServerInfo,
-      newConnection: NewRedisConnection,
-    ) => Promise<void>,
+    private readonly onConnected: OnConnected,
   ) {}
 
   /** Rejects with `StoreRefused` if there is no such server, or one that cannot be used. */
   static async open(
     options: RedisOptions,
-    onConnected: (
-      server: RedisServerInfo,
-      newConnection: NewRedisConnection,
-    ) => Promise<void> = async () => {},
+    onConnected: OnConnected = async () => {},
   ): Promise<RedisConnection> {
     const connection = new RedisConnection(await loadRedisDriver(), options, onConnected);
     try {
@@ -74,22 +60,13 @@ export class RedisConnection {
   }
 
   /** Like `send`. */
-  run(script: RedisScript, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
-    return lostAsUnavailable(this.runOnce(script, keys, args));
+  run(...call: ScriptCall): Promise<unknown> {
+    return lostAsUnavailable(this.runOnce(...call));
   }
 
   /** For what must happen once: rejects with `ReplyLost` if it may have happened. */
-  async runOnce(
-    script: RedisScript,
-    keys: readonly string[],
-    args: readonly RedisArgument[],
-  ): Promise<unknown> {
-    return this.runOn(await this.readyClient(), script, keys, args);
-  }
-
-  fail(error: StoreBroken): void {
-    this.failure = error;
-    this.resolveFinished(error);
+  async runOnce(...call: ScriptCall): Promise<unknown> {
+    return this.runOn(await this.readyClient(), ...call);
   }
 
   async close(): Promise<void> {
@@ -116,42 +93,19 @@ export class RedisConnection {
   }
 
   private async connect(): Promise<RedisClient> {
-    const client = this.newClient();
+    const client = newClient(this.driver, this.options);
     const timer = setTimeout(() => client.destroy(), this.options.connect_timeout_ms);
     try {
       await client.connect();
-      const send = (args: readonly string[]) => this.exchange(client, args, false);
-      const run: NewRedisConnection['run'] = (script, keys, args) => this.runOn(client, script, keys, args);
-      await this.onConnected(await runPreflight(send, this.options), { run });
+      const server = await runPreflight((args) => this.exchange(client, args), this.options);
+      await this.onConnected(server, (...call) => this.runOn(client, ...call));
       return client;
     } catch (error) {
       if (client.isReady) client.destroy();
-      throw this.connectError(error as Error);
+      throw this.noteLoss(this.connectError(error as Error));
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  private newClient(): RedisClient {
-    const { host, port, tls, username, password, database, connect_timeout_ms } = this.options;
-    const client = this.driver.createClient({
-      socket: {
-        host,
-        port,
-        ...(tls ? { tls } : {}),
-        connectTimeout: connect_timeout_ms,
-        reconnectStrategy: false,
-      },
-      ...(username === undefined ? {} : { username }),
-      ...(password === undefined ? {} : { password }),
-      database,
-      RESP: 2,
-      disableClientInfo: true,
-      maintNotifications: 'disabled',
-    });
-    // Pending calls get the error; without a listener it would end the process.
-    client.on('error', () => {});
-    return client as unknown as RedisClient;
   }
 
   private connectError(error: Error): Error {
@@ -159,52 +113,70 @@ export class RedisConnection {
     if (error.name.startsWith('Store')) return error;
     const { host, port } = this.options;
     if (isCertificateError(error)) return certificateError(`Redis at ${host}:${port}`, error);
-    return new StoreUnavailable(`No Redis answers at ${host}:${port} (${errorNameOf(error)}).`);
+    const name = (error as { code?: string }).code ?? error.name;
+    return new StoreUnavailable(`No Redis responds at ${host}:${port} (${name}).`);
   }
 
-  private async runOn(
-    client: RedisClient,
-    script: RedisScript,
-    keys: readonly string[],
-    args: readonly RedisArgument[],
-  ): Promise<unknown> {
+  private async runOn(client: RedisClient, ...[script, keys, args]: ScriptCall): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args];
     try {
-      return await this.exchange(client, ['EVALSHA', script.sha1, ...rest], false);
+      return await this.exchange(client, ['EVALSHA', script.sha1, ...rest]);
     } catch (error) {
       if (codeOf(error as Error) !== 'NOSCRIPT') throw error;
       // A restarted server has lost its scripts. EVAL runs this one and caches it again.
-      return this.exchange(client, ['EVAL', script.text, ...rest], false);
+      return this.exchange(client, ['EVAL', script.text, ...rest]);
     }
   }
 
   private async exchange(
     client: RedisClient,
     args: readonly RedisArgument[],
-    asBuffer: boolean,
+    asBuffer = false,
   ): Promise<unknown> {
     const timer = setTimeout(() => client.destroy(), this.options.statement_timeout_ms);
+    const asBuffers = { typeMapping: { [this.driver.RESP_TYPES.BLOB_STRING]: Buffer } };
     try {
-      return await client.sendCommand(args, asBuffer ? this.asBuffers : undefined);
+      return await client.sendCommand(args, asBuffer ? asBuffers : undefined);
     } catch (error) {
       if (!(error instanceof this.driver.ErrorReply)) throw new ReplyLost();
       if (codeOf(error) === 'NOSCRIPT') throw error;
       if (endsConnection(error)) client.destroy();
-      if (isLostHistory(error)) this.fail(historyLostError());
-      throw toStoreError(error);
+      throw this.noteLoss(toStoreError(error));
     } finally {
       clearTimeout(timer);
     }
   }
 
-  private get asBuffers(): object {
-    return { typeMapping: { [this.driver.RESP_TYPES.BLOB_STRING]: Buffer } };
+  /** After a loss of history, this object is unusable. */
+  private noteLoss(error: Error): Error {
+    if (error instanceof HistoryLost) {
+      this.failure = error;
+      this.resolveFinished(error);
+    }
+    return error;
   }
 }
 
-/** A connection that is not yet in use. */
-export interface NewRedisConnection {
-  run(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+function newClient(driver: RedisDriver, options: RedisOptions) {
+  const { host, port, tls, username, password, database, connect_timeout_ms } = options;
+  const client = driver.createClient({
+    socket: {
+      host,
+      port,
+      ...(tls ? { tls } : {}),
+      connectTimeout: connect_timeout_ms,
+      reconnectStrategy: false,
+    },
+    ...(username === '' ? {} : { username }),
+    ...(password === '' ? {} : { password }),
+    database,
+    RESP: 2,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+  });
+  // Pending calls get the error; without a listener it would end the process.
+  client.on('error', () => {});
+  return client;
 }
 
 async function lostAsUnavailable(reply: Promise<unknown>): Promise<unknown> {
@@ -214,5 +186,3 @@ async function lostAsUnavailable(reply: Promise<unknown>): Promise<unknown> {
     throw error instanceof ReplyLost ? new StoreUnavailable(error.message) : error;
   }
 }
-
-const errorNameOf = (error: Error): string => (error as { code?: string }).code ?? error.name;

@@ -5,25 +5,25 @@ export class ReplyLost extends Error {
   override readonly name = 'ReplyLost';
 
   constructor() {
-    super('The connection to Redis was lost before the answer came.');
+    super('The connection to Redis was lost before the reply arrived.');
   }
 }
 
 /** Error codes of commands that Redis did not run, with an explanation for a person. */
 const NOT_EXECUTED: Readonly<Record<string, string>> = {
-  LOADING: 'Redis is starting and still reads its data.',
-  BUSY: 'Redis is busy with a script of somebody else.',
-  READONLY: 'This Redis is a replica and takes no writes.',
-  MASTERDOWN: 'This Redis is a replica that has lost its primary.',
+  LOADING: 'Redis is loading its data. Try again.',
+  BUSY: 'Redis is busy with the script of another client. Try again.',
+  READONLY: 'This Redis is a read-only replica. Connect to its primary.',
+  MASTERDOWN: 'This Redis is a replica that has lost its primary. Connect to the primary.',
   CLUSTERDOWN: 'The Redis cluster is down.',
-  TRYAGAIN: 'The Redis cluster is moving keys.',
+  TRYAGAIN: 'The Redis cluster is moving keys. Try again.',
   MOVED: 'The keys of this tenant are on another node of the cluster.',
-  OOM: 'The memory of Redis is full (maxmemory). Give it more.',
-  MISCONF: 'Redis cannot write to its disk, and takes no writes until it can.',
-  NOREPLICAS: 'Redis has fewer replicas in reach than min-replicas-to-write demands.',
-  NOAUTH: 'Redis wants a user and password.',
-  WRONGPASS: 'Redis does not accept this user and password.',
-  NOPERM: 'The Redis user may not do what the store needs: docs/redis.md has its ACL rules.',
+  OOM: 'The memory of Redis is full. Raise maxmemory.',
+  MISCONF: 'Redis cannot write to its disk and rejects writes. Check the disk of the Redis server.',
+  NOREPLICAS: 'Redis has fewer reachable replicas than min-replicas-to-write requires.',
+  NOAUTH: 'Redis requires a user and password. Add them to the URL.',
+  WRONGPASS: 'Redis rejected the login. Check user and password in the URL.',
+  NOPERM: 'The Redis user lacks permissions that the store needs. docs/redis.md lists the ACL rules.',
 };
 
 /** After these errors the connection is unusable: another server or another user is needed. */
@@ -33,22 +33,21 @@ export const codeOf = (reply: Error): string => reply.message.split(' ', 1)[0] ?
 
 export const endsConnection = (reply: Error): boolean => CONNECTION_FATAL.has(codeOf(reply));
 
-/** A commit reached a server other than the one its store was opened on. */
-export const isLostHistory = (reply: Error): boolean => codeOf(reply) === 'LINEAGE';
-
 /** Maps an error reply to an error of the store contract. */
 export function toStoreError(reply: Error): StoreUnavailable | StoreBroken {
   const code = codeOf(reply);
   const message = NOT_EXECUTED[code];
   if (message !== undefined) return new StoreUnavailable(message);
   if (reply.message.startsWith('ERR max number of clients')) {
-    return new StoreUnavailable('Redis has as many connections as it allows (maxclients).');
+    return new StoreUnavailable('Redis has reached its connection limit. Raise maxclients.');
   }
-  if (isLostHistory(reply)) return historyLostError();
-  return new StoreBroken(`Redis refused what a store may ask: ${reply.message}`);
+  if (code === 'LINEAGE') return new HistoryLost();
+  return new StoreBroken(`Redis rejected a command of the store: ${reply.message}`);
 }
 
-export const historyLostError = (): StoreBroken =>
-  new StoreBroken(
-    'Redis was restarted or another server took over: what was acknowledged last may be lost. Open the store anew.',
-  );
+/** The server is not the one that the store was opened on, or may have forgotten a part of its history. */
+export class HistoryLost extends StoreBroken {
+  constructor() {
+    super('Redis was restarted or failed over: the last acknowledged commits may be lost. Reopen the store.');
+  }
+}

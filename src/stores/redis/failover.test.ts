@@ -12,7 +12,7 @@ await onOwnRedis(undefined, (redis) => describe('redis, profile durable,', () =>
 await onOwnRedis(HA, (redis) => describe('redis, profile ha,', () => describeHa(redis)));
 
 function describeDurable(redis: RedisHarness): void {
-  it('is the same store after a restart: nothing was lost', async () => {
+  it('keeps its incarnation after a restart, since nothing was lost', async () => {
     const store = await redis.open();
     const meta = await store.meta();
     await redis.engine.restart();
@@ -20,7 +20,7 @@ function describeDurable(redis: RedisHarness): void {
     expect(await (await redis.reopen()).meta()).toEqual(meta);
   });
 
-  it('raises its incarnation where a replica was promoted all the same', async () => {
+  it('raises its incarnation after a replica was promoted', async () => {
     const store = await redis.open();
     const meta = await store.meta();
     await promote(redis);
@@ -34,13 +34,13 @@ function describeDurable(redis: RedisHarness): void {
 function describeHa(all: RedisHarness): void {
   const redis = all.with({ profile: 'ha' });
 
-  it('says that it may lose what it acknowledged', async () => {
+  it('declares that it may lose acknowledged commits', async () => {
     const { capabilities } = await redis.open();
     expect(capabilities).toMatchObject({ durable: false, clock: 'store', single_writer: false });
     expect(capabilities.note).toMatch(/may be lost/);
   });
 
-  it('raises its incarnation once when the server was restarted, and whoever was there before is finished', async () => {
+  it('raises its incarnation once after a server restart, and breaks the stores opened before', async () => {
     const stores = [await redis.open(), await redis.open()];
     const meta = await stores[0]!.meta();
     for (const store of stores) await store.commit([transaction(`~${stores.indexOf(store)}`)]);
@@ -53,7 +53,7 @@ function describeHa(all: RedisHarness): void {
     expect(later[1]).toEqual(later[0]);
   });
 
-  it('lets no commit through on a connection that outlived a change of primary', async () => {
+  it('refuses a commit on a connection that survived a change of primary', async () => {
     const store = await redis.open();
     await promote(redis);
     await expect(store.commit([transaction('~stale')])).rejects.toThrow(StoreBroken);

@@ -19,12 +19,12 @@ function newProject(): ProjectKey {
 }
 
 await onOwnRedis(undefined, (redis) => {
-  describe('redis, several stores over one engine', () => describeStores(redis));
-  describe('redis that is ended as by a power cut, under load', () => describeDeath(redis));
+  describe('several redis stores on one engine', () => describeStores(redis));
+  describe('redis killed under load', () => describeDeath(redis));
 });
 
 function describeStores(redis: RedisHarness): void {
-  it('lose and double no swap, give positions without gaps to whoever follows, and never exceed a room', async () => {
+  it('lose and duplicate no swap, show a follower no gaps, and never exceed a permit limit', async () => {
     const project = newProject();
     const stores = await Promise.all(range(1, 4).map(() => redis.open()));
     const follower = follow(await redis.open(), project, 4 * 40);
@@ -42,7 +42,7 @@ function describeStores(redis: RedisHarness): void {
     expect(await stores[0]?.countPermits(project.tenant_id, 'work')).toBe(7);
   });
 
-  it('free the places of others by time alone', async () => {
+  it('reuse the permits of others once they expire', async () => {
     const project = newProject();
     const [one, other] = [await redis.open(), await redis.open()];
     const take = (store: Store, member: string, until_ms: number) =>
@@ -61,7 +61,7 @@ function describeStores(redis: RedisHarness): void {
     expect(kindsOf(await take(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['committed']);
   });
 
-  it('do not pass a deadline for having waited for an engine that stood still', async () => {
+  it('refuse a commit as late that a frozen engine delayed beyond not_after_ms', async () => {
     const project = newProject();
     const store = await redis.open();
     const not_after_ms = (await store.now()) + 100;
@@ -75,7 +75,7 @@ function describeStores(redis: RedisHarness): void {
     expect(await store.heads(project, ['~a'])).toEqual([null]);
   });
 
-  it('are told what happened when the answer was lost, and it happened once', async () => {
+  it('get the outcome of a commit whose reply was lost, and apply it once', async () => {
     const { store, line } = await openThroughProxy(redis);
     const project = newProject();
     const looseEvent = eventOf(project, {});
@@ -93,7 +93,7 @@ function describeStores(redis: RedisHarness): void {
     expect(await store.project(project)).toEqual({ position: 3, rules_seq: 2 });
   });
 
-  it('say that nothing happened when the engine was never reached', async () => {
+  it('are unavailable, and change nothing, if the engine was not reached', async () => {
     const { store, line } = await openThroughProxy(redis);
     const project = newProject();
     await line.stop();
@@ -104,7 +104,7 @@ function describeStores(redis: RedisHarness): void {
     );
   });
 
-  it('work with an engine that has forgotten its scripts', async () => {
+  it('work with an engine whose script cache was flushed', async () => {
     const store = await redis.open();
     const project = newProject();
     await redis.command('SCRIPT', 'FLUSH');
@@ -113,7 +113,7 @@ function describeStores(redis: RedisHarness): void {
     ]);
   });
 
-  it('change nothing when the memory of the engine is full', async () => {
+  it('a commit changes nothing when Redis is out of memory', async () => {
     const store = await redis.open();
     const project = newProject();
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
@@ -126,7 +126,7 @@ function describeStores(redis: RedisHarness): void {
 }
 
 function describeDeath(redis: RedisHarness): void {
-  it('has everything it acknowledged, and nothing twice', async () => {
+  it('keeps every acknowledged commit exactly once', async () => {
     const project = newProject();
     const stores = await Promise.all(range(1, 3).map(() => redis.open()));
     const load = new RedisCommitLoad(project);

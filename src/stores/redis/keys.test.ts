@@ -19,7 +19,7 @@ await onOwnRedis(CLUSTER, (redis) =>
 );
 
 function describeKeys(redis: RedisHarness): void {
-  it('keep for each value of each filter the positions of its events, and answer from those', async () => {
+  it('index the positions of events by each value of each filter', async () => {
     const store = await redis.open();
     const fields = { feature_id: 'F-1', edge: 'design_code', agent_id: 'ada', session_id: 's1' };
     const one = eventOf(P, { event_type: 'A', subject: '~x', seq: 1, task_id: 'T-1', ...fields });
@@ -45,7 +45,7 @@ function describeKeys(redis: RedisHarness): void {
     expect(await positions(store, P, { task_id: 'T-1' })).toEqual([1, 2]);
   });
 
-  it('let a search by time pass over what is out of it, also where times are in no order', async () => {
+  it('let a search by time skip what is outside its range, even if times are not in order', async () => {
     const store = await redis.open();
     const project = { ...P, project_id: 'times' };
     const startMs = Date.UTC(2020, 0, 1);
@@ -72,7 +72,7 @@ function describeKeys(redis: RedisHarness): void {
     expect((await bytesSent(redis)) - sentBefore).toBeLessThan(4 * 256 * (eventBytes + 50));
   });
 
-  it('have no end but for those of batches', async () => {
+  it('do not expire, except those of batches', async () => {
     const store = await redis.open();
     const fromMs = await store.now();
     await fill(store);
@@ -87,7 +87,7 @@ function describeKeys(redis: RedisHarness): void {
     expect(Math.max(...ends)).toBeGreaterThan(fromMs + 60_000);
   });
 
-  it('cannot be confused by the names of tenants and projects', async () => {
+  it('stay distinct for all names of tenants and projects', async () => {
     const store = await redis.open();
     const places = ['a', 'a}', '{a}', 'a:p:b', 'a%3Ap'].flatMap((tenant_id) =>
       ['x', 'x:heads', 'x%3Aheads', 'x:by:type'].map((project_id) => ({ tenant_id, project_id })),
@@ -99,7 +99,7 @@ function describeKeys(redis: RedisHarness): void {
     for (const place of places) expect(await store.project(place)).toEqual({ position: 1, rules_seq: 0 });
   });
 
-  it('forget a request after the window, and not before', async () => {
+  it('keep a request for the whole window, and not longer', async () => {
     const store = await redis.open();
     const project = { ...P, project_id: 'requests' };
     const request = (key: string) => transactionOf(project, { requests: [{ key, digest: 'd', keep: true }] });
@@ -113,7 +113,7 @@ function describeKeys(redis: RedisHarness): void {
     expect(kindsOf(outcomes)).toEqual(['replay', 'committed', 'replay']);
   });
 
-  it('keep the time of a tenant from running back when the engine’s clock does', async () => {
+  it('keep the time of a tenant from decreasing when the engine’s clock is set back', async () => {
     const store = await redis.open();
     const aheadMs = (await store.now()) + HOUR_MS;
     await redis.command('HSET', 'genesis_fleet:{ahead}', 'now_ms', String(aheadMs));
@@ -125,7 +125,7 @@ function describeKeys(redis: RedisHarness): void {
     expect(await store.now()).toBeGreaterThanOrEqual(aheadMs);
   });
 
-  it('hold blobs of every size up to the limit', async () => {
+  it('store blobs of every size up to the limit', async () => {
     const { blobs } = await redis.open();
     for (const size of [0, 1, 1 << 20, (1 << 20) * 2 + 17]) {
       const bytes = Buffer.alloc(size, 'blob\u0000\u00ff');
@@ -146,7 +146,7 @@ function describeKeys(redis: RedisHarness): void {
 }
 
 function describeNode(redis: RedisHarness): void {
-  it('keeps what a script touches in one slot', async () => {
+  it('keeps all keys of a script in one hash slot', async () => {
     await redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     while (!(await redis.command<string>('CLUSTER', 'INFO')).includes('cluster_state:ok')) await pause(50);
     const store = await redis.open();

@@ -1,7 +1,8 @@
 import type { ProjectKey } from '../store.js';
 
-/** The prefix of an index value, by filter. */
+/** The prefix of an index value, by the field of an event. */
 export const INDEX_PREFIX = {
+  event_type: 'type:',
   subject: 'subject:',
   task_id: 'task:',
   feature_id: 'feature:',
@@ -10,7 +11,7 @@ export const INDEX_PREFIX = {
   session_id: 'session:',
 } as const;
 
-export const TYPE_INDEX_PREFIX = 'type:';
+export const INDEXED_FIELDS = Object.keys(INDEX_PREFIX) as (keyof typeof INDEX_PREFIX)[];
 
 /**
  * The names of all keys. Those of one tenant share its hash tag, so that one script may use them on a cluster. Names

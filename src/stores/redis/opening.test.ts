@@ -7,70 +7,25 @@ import { openRedisMigrator, openRedisStore } from './redis-store.js';
 import { aclRules } from './schema.js';
 import { onOwnRedis, type RedisHarness } from './testing/harness.js';
 
-describe('the URL of a redis store', () => {
-  it('says everything there is to say', () => {
-    expect(parseRedisUrl('rediss://ada:p%40ss@example.org:7000/2?profile=ha&namespace=acme')).toMatchObject({
-      host: 'example.org',
-      port: 7000,
-      tls: true,
-      username: 'ada',
-      password: 'p@ss',
-      database: 2,
-      namespace: 'acme',
-      profile: 'ha',
-    });
-    expect(parseRedisUrl('redis://[::1]')).toMatchObject({
-      host: '::1',
-      port: 6379,
-      tls: false,
-      database: 0,
-      namespace: 'genesis_fleet',
-      profile: 'durable',
-    });
-  });
-
-  it.each([
-    'nonsense',
-    'http://host',
-    'redis://:secret@',
-    'redis://u:secret@host/x',
-    'redis://u:secret@host?profile=fast',
-    'redis://u:secret@host?namespace=a:b',
-    'redis://u:secret@host?namespace=',
-    'redis://u:secret%zz@host',
-    'redis://u:secret@host?secret=1&pool=9',
-  ])('is refused when it means nothing, and its password is not repeated: %s', (url) => {
-    const refused = (() => {
-      try {
-        return parseRedisUrl(url);
-      } catch (error) {
-        return error;
-      }
-    })();
-    expect(refused).toBeInstanceOf(StoreRefused);
-    expect((refused as Error).message).not.toMatch(/secret[^"]/);
-  });
-
-  it('that leads nowhere is refused with the address', async () => {
-    await expect(openRedisStore(parseRedisUrl('redis://:secret@127.0.0.1:1'))).rejects.toThrow(
-      new StoreRefused('No Redis answers at 127.0.0.1:1 (ECONNREFUSED).'),
-    );
-  });
-});
-
 await onOwnRedis(undefined, (redis) => {
-  describe('a redis store is opened', () => describeOpening(redis));
+  describe('opening a redis store', () => describeOpening(redis));
   describe('a redis user of one namespace', () => describeUser(redis));
 });
 
 function describeOpening(redis: RedisHarness): void {
-  it('only on what was migrated, and never makes a schema itself', async () => {
+  it('fails with the address if nothing listens there', async () => {
+    await expect(openRedisStore(parseRedisUrl('redis://:secret@127.0.0.1:1'))).rejects.toThrow(
+      new StoreRefused('No Redis responds at 127.0.0.1:1 (ECONNREFUSED).'),
+    );
+  });
+
+  it('fails without a schema, and creates none', async () => {
     const options = { ...redis.options, namespace: 'empty' };
     await expect(openRedisStore(options)).rejects.toThrow(/Run: gen migrate --store URL/);
     expect(await redis.command('EXISTS', 'empty:meta')).toBe(0);
   });
 
-  it('not on data of a newer version, which no migrator touches either', async () => {
+  it('fails on data of a newer version, which a migrator refuses too', async () => {
     await redis.command('HSET', 'newer:meta', 'version', '99');
     const options = { ...redis.options, namespace: 'newer' };
     await expect(openRedisStore(options)).rejects.toThrow(/newer than this program: update genesis-fleet/);
@@ -80,7 +35,7 @@ function describeOpening(redis: RedisHarness): void {
     await migrator.close();
   });
 
-  it('after ten migrators at once, of which one did the work', async () => {
+  it('works after ten concurrent migrations, of which one applied the step', async () => {
     const options = { ...redis.options, namespace: 'ten' };
     const migrators = await Promise.all(range(1, 10).map(() => openRedisMigrator(options)));
     const [first] = migrators;
@@ -93,11 +48,11 @@ function describeOpening(redis: RedisHarness): void {
     expect((await (await redis.with({ namespace: 'ten' }).reopen()).meta()).secret).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('not with a password the server does not know', async () => {
+  it('fails with a wrong password', async () => {
     for (const open of [openRedisStore, openRedisMigrator]) {
       const opening = open({ ...redis.options, username: 'nobody', password: 'secret' });
       await expect(opening).rejects.toThrow(
-        new StoreRefused('Redis does not accept this user and password.'),
+        new StoreRefused('Redis rejected the login. Check user and password in the URL.'),
       );
     }
   });
@@ -107,7 +62,7 @@ function describeOpening(redis: RedisHarness): void {
     ['appendonly', 'no', 'yes', /appendonly is no. Run: CONFIG SET appendonly yes/],
     ['no-appendfsync-on-rewrite', 'yes', 'no', /CONFIG SET no-appendfsync-on-rewrite no/],
     ['maxmemory-policy', 'volatile-ttl', 'noeviction', /CONFIG SET maxmemory-policy noeviction/],
-  ])('as durable not where %s is %s, and says what to run', async (name, wrong, right, sentence) => {
+  ])('with profile durable fails if %s is %s, and says what to run', async (name, wrong, right, sentence) => {
     await redis.migrate();
     await redis.command('CONFIG', 'SET', name, wrong);
     try {
@@ -120,7 +75,7 @@ function describeOpening(redis: RedisHarness): void {
     }
   });
 
-  it('not on a replica', async () => {
+  it('fails on a replica', async () => {
     await redis.migrate();
     await redis.command('REPLICAOF', '127.0.0.1', '1');
     try {
@@ -132,7 +87,7 @@ function describeOpening(redis: RedisHarness): void {
 }
 
 function describeUser(redis: RedisHarness): void {
-  it('does everything there with the rules that the documentation gives, and reads nothing elsewhere', async () => {
+  it('can do everything there with the documented ACL rules, and cannot read other namespaces', async () => {
     const others = await redis.with({ namespace: 'globex' }).open();
     await moveOne(others, 'globex');
     const acme = await tenantUser(redis, 'acme');
@@ -159,7 +114,7 @@ function describeUser(redis: RedisHarness): void {
     }
   });
 
-  it('that lacks a single command is refused before it could leave half of a batch behind', async () => {
+  it('that lacks a single command is refused before it could write half a batch', async () => {
     const options = await tenantUser(redis, 'lacking');
     const migrator = await openRedisMigrator(options);
     await migrator.up();
@@ -170,7 +125,7 @@ function describeUser(redis: RedisHarness): void {
     await (await openRedisStore(options)).close();
   });
 
-  it('is made by the line in the documentation', async () => {
+  it('is created by the command in the documentation', async () => {
     const docs = await readFile(new URL('../../../docs/redis.md', import.meta.url), 'utf8');
     expect(docs).toContain(aclRules('acme'));
   });

@@ -2,12 +2,7 @@ import { StoreRefused } from '../store.js';
 import type { RedisOptions } from './options.js';
 
 /** The relevant properties of the primary behind a connection. */
-export interface RedisServerInfo {
-  /** Changes with every start of the server, and with every promotion of a replica. */
-  readonly replication_id: string;
-  /** It has been a replica since it started: writes that its primary acknowledged may not have reached it. */
-  readonly isPromoted: boolean;
-}
+export type RedisServerInfo = Awaited<ReturnType<typeof runPreflight>>;
 
 type SendCommand = (args: readonly string[]) => Promise<unknown>;
 
@@ -15,8 +10,9 @@ const VERSION_MIN = 7;
 const NO_ID = /^0+$/;
 
 /** Refuses a server that could evict a head, lose acknowledged writes, or not accept writes. */
-export async function runPreflight(send: SendCommand, options: RedisOptions): Promise<RedisServerInfo> {
-  const info = fieldsOf((await send(['INFO'])) as string);
+export async function runPreflight(send: SendCommand, options: RedisOptions) {
+  const lines = ((await send(['INFO'])) as string).split('\r\n');
+  const info = new Map(lines.map((line) => line.split(/:(.*)/, 2) as [string, string]));
   if (Number.parseInt(info.get('redis_version') ?? '', 10) < VERSION_MIN) {
     throw new StoreRefused(
       `This is Redis ${info.get('redis_version')}; it must be ${VERSION_MIN} or newer, or Valkey.`,
@@ -28,12 +24,14 @@ export async function runPreflight(send: SendCommand, options: RedisOptions): Pr
   const policy = info.get('maxmemory_policy');
   if (policy !== 'noeviction') {
     throw new StoreRefused(
-      `maxmemory-policy is ${policy}: Redis could drop a head. Run: CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE`,
+      `maxmemory-policy is ${policy}: Redis could evict data. Run: CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE`,
     );
   }
   if (options.profile === 'durable') await assertDurable(send);
   return {
+    /** Changes with every start of the server, and with every promotion of a replica. */
     replication_id: info.get('master_replid') ?? '',
+    /** It has been a replica since it started: writes that its primary acknowledged may not have reached it. */
     isPromoted: !NO_ID.test(info.get('master_replid2') ?? '0'),
   };
 }
@@ -51,19 +49,10 @@ async function assertDurable(send: SendCommand): Promise<void> {
   const wrong = DURABLE.filter(([name, required]) => settings.get(name) !== required);
   if (wrong.length === 0) return;
   const current = wrong
-    .map(([name]) => `${name} is ${settings.get(name) ?? 'not to be learnt (CONFIG GET)'}`)
+    .map(([name]) => `${name} is ${settings.get(name) ?? 'unknown (CONFIG GET failed)'}`)
     .join(', ');
   const commands = wrong.map(([name, required]) => `CONFIG SET ${name} ${required}`).join(', ');
   throw new StoreRefused(
-    `Profile durable: ${current}. Run: ${commands}, then CONFIG REWRITE; or choose ?profile=ha, which may lose acknowledged work.`,
+    `Profile durable: ${current}. Run: ${commands}, then CONFIG REWRITE; or use ?profile=ha, which may lose acknowledged commits.`,
   );
-}
-
-function fieldsOf(info: string): Map<string, string> {
-  const fields = new Map<string, string>();
-  for (const line of info.split('\r\n')) {
-    const colon = line.indexOf(':');
-    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1));
-  }
-  return fields;
 }

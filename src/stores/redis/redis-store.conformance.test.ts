@@ -5,6 +5,7 @@ import { optionsWithoutTimeouts } from './testing.js';
 
 await onSharedEngine('redis', ({ url }) => {
   const options = optionsWithoutTimeouts(url);
+  // req: STO-001, STO-004
   describeStoreConformance('redis', {
     open: async () => {
       let store = await openRedisStore(options);

@@ -23,7 +23,7 @@ export function isSelected(name: string): boolean {
   return stores === undefined || stores === '' || stores.split(',').includes(name);
 }
 
-export const NOT_SELECTED: MissingEngine = { missing: 'not asked for' };
+export const NOT_SELECTED: MissingEngine = { missing: 'not in STORES' };
 
 /** For a second engine of a kind that already runs, so that it cannot be missing. */
 export function requireEngine<Engine extends TestEngine>(engine: Engine | MissingEngine): Engine {

@@ -24,7 +24,7 @@ export function onOwnEngine(
   tests: (engine: Required<TestEngine>) => void,
 ): void {
   if (engine.restart !== undefined) tests(engine as Required<TestEngine>);
-  else skipGroup(name, `GENESIS_TEST_${name.toUpperCase()} is shared, so it is not restarted`);
+  else skipGroup(name, `GENESIS_TEST_${name.toUpperCase()} is a shared engine, which tests do not restart`);
 }
 
 /** Registers tests that need a program of this machine: a browser, promtool, Python. `missing` is null if it is installed. */
@@ -37,12 +37,12 @@ export function onProgram(
   skipMissing(name, missing);
 }
 
-/** With ENGINES=all, as in CI, a test that cannot run is a failure and not a gap. */
+/** With ENGINES=all, as in CI, a test that cannot run fails instead of being skipped. */
 function skipMissing(name: string, reason: string): void {
   if (process.env.ENGINES !== 'all') skipGroup(name, reason);
   else {
     it(`needs ${name}`, () => {
-      throw new Error(`ENGINES=all demands ${name}: ${reason}.`);
+      throw new Error(`ENGINES=all requires ${name}: ${reason}.`);
     });
   }
 }

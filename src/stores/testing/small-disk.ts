@@ -16,7 +16,7 @@ export async function onSmallDisk(
   tests: (disk: SmallDisk) => void | Promise<void>,
 ): Promise<void> {
   const disk = await SmallDisk.make(sizeMib);
-  if (disk === null) skipGroup(name, 'a small disk can only be mounted by root');
+  if (disk === null) skipGroup(name, 'only root can mount a small disk');
   else await tests(disk);
 }
 

@@ -1,12 +1,10 @@
-import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import { pathFault } from '../../core/methodology/definition/asset-path.js';
 import { type BaseDigests, readBases, writeBases } from './base-record.js';
-import { type DraftFolders, type DraftScope, draftFoldersOf, type ProjectFolder } from './draft-folders.js';
-import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
-import { readBelow } from './safe-read.js';
+import { type DraftScope, draftPathsOf, type ProjectFolder } from './draft-paths.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal, nameRefusal } from './refusal.js';
+import { digestOf, readBelow } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
 
-export interface StartedDraft {
+interface StartedDraft {
   readonly path: string;
   readonly base_sha256: string | null;
   /** Whether the shared file was copied into the drafts. An existing draft is left alone. */
@@ -22,38 +20,34 @@ export async function beginDrafts(
   scope: DraftScope,
   paths: readonly string[],
 ): Promise<{ begun: readonly StartedDraft[] } | DraftRefusal> {
-  const folders = draftFoldersOf(project, scope);
+  const folders = draftPathsOf(scope);
   if (isDraftRefusal(folders)) return folders;
-  const bases = await readBases(project, folders);
+  const bases = await readBases(project, folders.bases);
   if (isDraftRefusal(bases)) return bases;
   const begun: StartedDraft[] = [];
   for (const path of paths) {
-    const fault = pathFault(path);
-    if (fault !== null) return draftRefusal('BAD_NAME', path, `${JSON.stringify(path)}: ${fault}.`);
-    const started = await beginDraft(project, folders, path, bases);
+    const started = nameRefusal(path) ?? (await beginDraft(project.root, path, folders.drafts, bases));
     if (isDraftRefusal(started)) return started;
     begun.push(started);
   }
-  return (await writeBases(project, folders, bases)) ?? { begun };
+  return (await writeBases(project, folders.bases, bases)) ?? { begun };
 }
 
 async function beginDraft(
-  project: ProjectFolder,
-  folders: DraftFolders,
+  root: string,
   path: string,
+  drafts: string,
   bases: BaseDigests,
 ): Promise<StartedDraft | DraftRefusal> {
-  const shared = await readBelow(project.root, path, { links: 'any' });
-  if (shared !== null && isDraftRefusal(shared)) return shared;
-  const base_sha256 = shared === null ? null : sha256Hex(shared.bytes);
+  const shared = await readBelow(root, path, { links: 'any' });
+  if (isDraftRefusal(shared)) return shared;
+  const base_sha256 = digestOf(shared);
   bases.set(path, base_sha256);
-  const draft = [...folders.drafts, ...path.split('/')];
-  const existing = await readBelow(project.root, draft.join('/'), { links: 'one' });
-  if (existing !== null && isDraftRefusal(existing)) return existing;
+  const draft = `${drafts}/${path}`;
+  const existing = await readBelow(root, draft, { links: 'one' });
+  if (isDraftRefusal(existing)) return existing;
   if (shared === null || existing !== null) return { path, base_sha256, copied: false };
   const { bytes, executable } = shared;
-  const copied = await writeBelow(project.root, draft, { bytes, executable });
-  return copied
-    ? { path, base_sha256, copied }
-    : draftRefusal('NOT_A_FILE', path, `${path} cannot be copied: something is in its way.`);
+  if (await writeBelow(root, draft, { bytes, executable })) return { path, base_sha256, copied: true };
+  return draftRefusal('NOT_A_FILE', path, `${path} cannot be copied: a link or a file blocks its path.`);
 }

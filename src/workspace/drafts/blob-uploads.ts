@@ -1,4 +1,4 @@
-import type { BlobTarget } from './draft-folders.js';
+import type { BlobTarget } from './draft-paths.js';
 
 const UPLOADS_MAX = 16;
 const UPLOAD_BYTES_MAX = 32 * 1024 * 1024;
@@ -13,7 +13,9 @@ export class BlobUploads {
 
   /** Resolves when there is capacity for it, which is before it is durable. */
   async put(sha256: string, bytes: Uint8Array): Promise<void> {
-    while (this.running.size > 0 && !this.hasCapacity(bytes.length)) await Promise.race(this.running);
+    const hasCapacity = () =>
+      this.running.size < UPLOADS_MAX && this.runningBytes + bytes.length <= UPLOAD_BYTES_MAX;
+    while (this.running.size > 0 && !hasCapacity()) await Promise.race(this.running);
     this.runningBytes += bytes.length;
     const one = this.target.blobs
       .put(this.target.key.tenant_id, sha256, bytes)
@@ -27,7 +29,6 @@ export class BlobUploads {
     this.running.add(one);
   }
 
-  /** Resolves when no upload is running. */
   async allSettled(): Promise<void> {
     await Promise.all(this.running);
   }
@@ -36,9 +37,5 @@ export class BlobUploads {
   async allDurable(): Promise<void> {
     await this.allSettled();
     if (this.failure !== null) throw this.failure.error;
-  }
-
-  private hasCapacity(bytes: number): boolean {
-    return this.running.size < UPLOADS_MAX && this.runningBytes + bytes <= UPLOAD_BYTES_MAX;
   }
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { chmod, link, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canonicalJson } from '../../core/canonical-json.js';
 import {
@@ -29,8 +29,8 @@ async function yardWithSecret(): Promise<{ yard: DraftsHarness; secret: string }
   return { yard: workspace, secret };
 }
 
-describe('drafts become a manifest', () => {
-  test('with the digest, the size, the mode and the base of each file, and their bytes kept', async () => {
+describe('the manifest of drafts', () => {
+  test('has the digest, size, mode and base of each file, whose bytes are stored as blobs', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('src/a.ts', 'old');
     await workspace.writeDraft('src/a.ts', 'new');
@@ -69,7 +69,7 @@ describe('drafts become a manifest', () => {
     expect(await workspace.readShared('src/a.ts')).toBe('old');
   });
 
-  test('the same again, also once the files are where they belong', async () => {
+  test('is the same when it is collected again, also after the files were promoted', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('a', 'old');
     await workspace.writeDraft('a', 'new');
@@ -80,7 +80,7 @@ describe('drafts become a manifest', () => {
     expect(canonicalJson(await workspace.collect())).toBe(canonicalJson(manifest));
   });
 
-  test('names in another normal form are one name', async () => {
+  test('treats names in different Unicode normal forms as one name', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeDraft('u\u0308bung', 'x');
     expect((await workspace.collected()).files[0]?.path).toBe('\u00fcbung');
@@ -88,7 +88,7 @@ describe('drafts become a manifest', () => {
     expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
-  test('a folder of names without end is left after so many', async () => {
+  test('is refused when the drafts have too many entries', async () => {
     const workspace = await DraftsHarness.open();
     mkdirSync(workspace.draftPath('empty'), { recursive: true });
     for (let at = 0; at <= 2 * MANIFEST_FILES_MAX; at += 1) mkdirSync(workspace.draftPath(`empty/${at}`));
@@ -96,7 +96,7 @@ describe('drafts become a manifest', () => {
   });
 });
 
-test('blobs that cannot be kept are no candidate', async () => {
+test('fails to collect drafts when a blob cannot be stored', async () => {
   const workspace = await DraftsHarness.open();
   for (let at = 0; at < 40; at += 1) await workspace.writeDraft(`${at}`, `${at}`);
   let puts = 0;
@@ -112,8 +112,8 @@ test('blobs that cannot be kept are no candidate', async () => {
   await expect(collectDrafts(workspace, { ...workspace, blobs }, ALPHA)).rejects.toThrow('the disk is full');
 });
 
-describe('drafts are refused, with a code and the path', () => {
-  test('when there are none, or none was changed', async () => {
+describe('collecting drafts refuses, with a code and the path,', () => {
+  test('a folder without drafts or without changed drafts', async () => {
     const workspace = await DraftsHarness.open();
     expect(await workspace.collect()).toMatchObject({ refused: 'NO_DRAFTS', next: expect.any(String) });
     await mkdir(workspace.draftPath('empty/folder'), { recursive: true });
@@ -123,7 +123,7 @@ describe('drafts are refused, with a code and the path', () => {
     expect(await workspace.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
   });
 
-  test('a symbolic link to a file, also within the drafts', async () => {
+  test('a symbolic link to a file outside or inside the drafts', async () => {
     const { yard: workspace, secret } = await yardWithSecret();
     await symlink(join(secret, 'a.ts'), workspace.draftPath('src/a.ts'));
     expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/a.ts' });
@@ -132,7 +132,7 @@ describe('drafts are refused, with a code and the path', () => {
     expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/y.ts' });
   });
 
-  test('a symbolic link to a folder, below the drafts or above them', async () => {
+  test('a symbolic link to a folder, below or above the drafts', async () => {
     const { yard: workspace, secret } = await yardWithSecret();
     await symlink(secret, workspace.draftPath('lib'));
     expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib' });
@@ -145,7 +145,7 @@ describe('drafts are refused, with a code and the path', () => {
     expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK' });
   });
 
-  test('a way into the specification by another name: a link of the project, or of the case of a letter', async () => {
+  test('a path into the specification through a link or through names that differ only in case', async () => {
     const { yard: workspace } = await yardWithSecret();
     await workspace.writeShared('specification/INTENT.md', 'what we want');
     await mkdir(join(workspace.root, 'docs'));
@@ -157,7 +157,7 @@ describe('drafts are refused, with a code and the path', () => {
     await workspace.writeDraft('specification/intent.md', 'b');
     expect(await workspace.collect()).toMatchObject({
       refused: 'BAD_NAME',
-      says: expect.stringContaining('one file'),
+      says: expect.stringContaining('the same file'),
     });
   });
 
@@ -168,7 +168,7 @@ describe('drafts are refused, with a code and the path', () => {
     expect(await workspace.blobs.size('local', digest(SECRET))).toBeNull();
   });
 
-  test('what is no file: a pipe, a socket', async () => {
+  test('a pipe and a socket', async () => {
     const { yard: workspace } = await yardWithSecret();
     execFileSync('mkfifo', [workspace.draftPath('src/a.pipe')]);
     expect(await workspace.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/a.pipe' });
@@ -183,7 +183,7 @@ describe('drafts are refused, with a code and the path', () => {
   });
 
   test.each(['.git/hooks/post-checkout', '.ai-workspace/agent_roles.yml', 'a\nb', 'a\\b', 'dot.', 'space '])(
-    'a name that is none: %j',
+    'the invalid name %j',
     async (name) => {
       const { yard: workspace } = await yardWithSecret();
       await workspace.writeDraft(name, 'x');
@@ -191,7 +191,7 @@ describe('drafts are refused, with a code and the path', () => {
     },
   );
 
-  test('a name that is no text', async () => {
+  test('a name that is not valid UTF-8', async () => {
     const { yard: workspace } = await yardWithSecret();
     await writeFile(
       Buffer.concat([Buffer.from(`${workspace.draftPath('')}/`), Buffer.from([0x61, 0xff])]),
@@ -200,23 +200,23 @@ describe('drafts are refused, with a code and the path', () => {
     expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
-  test('a file that is too large, before it is read', async () => {
+  test('a file that is too large, without reading it', async () => {
     const { yard: workspace } = await yardWithSecret();
     await writeFile(workspace.draftPath('huge'), '');
     await truncate(workspace.draftPath('huge'), FILE_BYTES_MAX + 1);
     expect(await workspace.collect()).toMatchObject({ refused: 'TOO_LARGE', path: 'huge' });
   });
 
-  if (process.getuid?.() === 0) skipGroup('a draft that may not be read', 'root may read everything');
+  if (process.getuid?.() === 0) skipGroup('an unreadable draft', 'root can read every file');
   else {
-    test('a file that may not be read', async () => {
+    test('a file without read permission', async () => {
       const { yard: workspace } = await yardWithSecret();
       await chmod(workspace.draftPath('src/z.ts'), 0);
       expect(await workspace.collect()).toMatchObject({ refused: 'UNREADABLE', path: 'src/z.ts' });
     });
   }
 
-  test('an agent or an edge whose name leads elsewhere stays in its folder', async () => {
+  test('an agent or an edge whose id would lead outside its folder', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('.ai-workspace/agents/drafts/evil', 'x');
     const evil = { agent_id: '..', subject: '../../..#../..' };
@@ -230,23 +230,19 @@ describe('drafts are refused, with a code and the path', () => {
   });
 });
 
-describe('a file swapped while it is read is refused', () => {
+describe('a draft that is replaced while it is read', () => {
   const swaps: [string, string, (at: string, secret: string) => Promise<void>][] = [
-    ['looked', 'by a link to another', (at, secret) => rm(at).then(() => symlink(join(secret, 'a.ts'), at))],
-    ['looked', 'by another of the same size', (at) => rm(at).then(() => writeFile(at, 'y'))],
-    [
-      'looked',
-      'by a hard link to another',
-      (at, secret) => rm(at).then(() => link(join(secret, 'a.ts'), at)),
-    ],
-    ['looked', 'by nothing', (at) => rm(at)],
+    ['looked', 'by a symbolic link', (at, secret) => rm(at).then(() => symlink(join(secret, 'a.ts'), at))],
+    ['looked', 'by another file of the same size', (at) => rm(at).then(() => writeFile(at, 'y'))],
+    ['looked', 'by a hard link', (at, secret) => rm(at).then(() => link(join(secret, 'a.ts'), at))],
+    ['looked', 'by removal', (at) => rm(at)],
     ['looked', 'by a pipe', (at) => rm(at).then(() => void execFileSync('mkfifo', [at]))],
-    ['read', 'after the reading', (at) => rm(at).then(() => writeFile(at, 'y'))],
-    ['read', 'by more of itself', (at) => writeFile(at, 'zz')],
+    ['read', 'by another file', (at) => rm(at).then(() => writeFile(at, 'y'))],
+    ['read', 'by appended bytes', (at) => writeFile(at, 'zz')],
     ['read', 'by other bytes of the same size', (at) => writeFile(at, 'y')],
   ];
 
-  test.each(swaps)('%s: %s', async (step, _what, swap) => {
+  test.each(swaps)('is refused after step %s: %s', async (step, _what, swap) => {
     const { yard: workspace, secret } = await yardWithSecret();
     const refused = await workspace.collect(ALPHA, async (now) => {
       if (now === step) await swap(workspace.draftPath('src/z.ts'), secret);
@@ -259,8 +255,8 @@ describe('a file swapped while it is read is refused', () => {
     const swapFolder = async (steps: 'looked' | 'before', turnedBack: boolean) => {
       const { yard: workspace, secret } = await yardWithSecret();
       await workspace.writeDraft('lib/a.ts', 'mine');
-      const names = ['.ai-workspace', ...workspace.draftPath('lib').split('/.ai-workspace/')[1]!.split('/')];
-      const folder = await OpenFolder.openBelow(workspace.root, names, { by_handle });
+      const path = relative(workspace.root, workspace.draftPath('lib'));
+      const folder = await OpenFolder.openBelow(workspace.root, path, { by_handle });
       if (typeof folder === 'string') throw new Error(folder);
       onTestFinished(() => folder.close());
       const lib = workspace.draftPath('lib');
@@ -282,7 +278,7 @@ describe('a file swapped while it is read is refused', () => {
       );
     };
 
-    test(`a folder that becomes a link leads nowhere else (${by_handle ? 'by handle' : 'by path'})`, async () => {
+    test(`is never read through a folder that became a link (${by_handle ? 'by handle' : 'by path'})`, async () => {
       for (const when of ['looked', 'before'] as const) {
         for (const turnedBack of [true, false]) {
           const read = await swapFolder(when, turnedBack);
@@ -295,8 +291,8 @@ describe('a file swapped while it is read is refused', () => {
   }
 });
 
-describe('what the drafts rest on', () => {
-  test('is what was there when they were begun; a file that moved since is named', async () => {
+describe('the base of a draft', () => {
+  test('is the shared file when the draft was begun, and a later change to it is refused by name', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('src/a.ts', 'one');
     await workspace.writeShared('src/b.ts', 'one');
@@ -325,7 +321,7 @@ describe('what the drafts rest on', () => {
     expect(files[0]?.sha256).toBe(digest('mine'));
   });
 
-  test('a record that cannot be read is said, not guessed', async () => {
+  test('is not guessed from an invalid record', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeDraft('a', 'x');
     await workspace.collected();
@@ -333,7 +329,7 @@ describe('what the drafts rest on', () => {
     expect(await workspace.collect()).toMatchObject({ refused: 'BAD_BASE' });
   });
 
-  test('nothing outside is copied out', async () => {
+  test('is never copied from outside the project', async () => {
     const { yard: workspace, secret } = await yardWithSecret();
     await symlink(secret, join(workspace.root, 'lib'));
     expect(await beginDrafts(workspace, ALPHA, ['lib/a.ts'])).toMatchObject({ refused: 'SYMLINK' });
@@ -342,7 +338,7 @@ describe('what the drafts rest on', () => {
     expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib/a.ts' });
   });
 
-  test('the executable bit alone is a change', async () => {
+  test('differs from the draft when only the executable bit changed', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('run', 'x');
     await write(workspace.draftPath('run'), 'x', 0o755);

@@ -2,15 +2,18 @@ import type { ResultManifest } from '../../core/methodology/definition/manifest.
 import { OpenFolder } from '../open-folder.js';
 import { readBases, writeBases } from './base-record.js';
 import { DraftCollector, noDraftsRefusal } from './draft-collector.js';
-import { type BlobTarget, type DraftScope, draftFoldersOf, type ProjectFolder } from './draft-folders.js';
+import { type BlobTarget, type DraftScope, draftPathsOf, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { noopStepHook, type StepHook, walkFiles } from './safe-read.js';
-import { collectWorktree, hasWorktree } from './worktree.js';
+import { Worktree } from './worktree.js';
 
 /**
  * Builds an edge's candidate from what an agent has written: the files of its drafts folder or, if its grant has a
  * worktree, those changed there. Each file is read once, so the stored bytes are the hashed ones, and they are
  * stored before the manifest names them. Shared files are not touched.
+ *
+ * Records the bases it found of drafts, so that the same drafts give the same manifest again, even after they are
+ * promoted.
  */
 export async function collectDrafts(
   project: ProjectFolder,
@@ -18,38 +21,24 @@ export async function collectDrafts(
   scope: DraftScope & { readonly generation?: number | undefined },
   onStep: StepHook = noopStepHook,
 ): Promise<ResultManifest | DraftRefusal> {
-  const { generation } = scope;
-  if (generation !== undefined && (await hasWorktree(project, { ...scope, generation }))) {
-    return collectWorktree(project, target, { ...scope, generation }, onStep);
-  }
-  return collectFolder(project, target, scope, onStep);
-}
-
-/**
- * Collects the drafts folder. Records the bases it found, so that the same drafts give the same manifest again,
- * even after they are promoted.
- */
-async function collectFolder(
-  project: ProjectFolder,
-  target: BlobTarget,
-  scope: DraftScope,
-  onStep: StepHook,
-): Promise<ResultManifest | DraftRefusal> {
-  const folders = draftFoldersOf(project, scope);
-  if (isDraftRefusal(folders)) return folders;
-  const bases = await readBases(project, folders);
+  const paths = draftPathsOf(scope);
+  if (isDraftRefusal(paths)) return paths;
+  const worktree = scope.generation === undefined ? null : new Worktree(project, paths, scope.generation);
+  const baseCommit = (await worktree?.baseCommit()) ?? null;
+  if (worktree !== null && baseCommit !== null) return worktree.collect(target, baseCommit, onStep);
+  const { drafts } = paths;
+  const bases = await readBases(project, paths.bases);
   if (isDraftRefusal(bases)) return bases;
-  const folder = await OpenFolder.openBelow(project.root, folders.drafts);
-  const path = folders.drafts.join('/');
-  if (folder === 'absent') return noDraftsRefusal(path);
-  if (typeof folder === 'string') return draftRefusal('SYMLINK', path, `${path} is not a folder of its own.`);
-  const collection = new DraftCollector(project, target, bases, onStep);
+  const folder = await OpenFolder.openBelow(project.root, drafts);
+  if (folder === 'absent') return noDraftsRefusal(drafts);
+  if (typeof folder === 'string') return draftRefusal('SYMLINK', drafts, `${drafts} is a link or a file.`);
+  const collection = new DraftCollector(project.root, target, bases, onStep);
   try {
     const refused = await walkFiles(folder, (file) => collection.add(file));
     if (refused !== null) return refused;
   } finally {
     await folder.close();
   }
-  const manifest = await collection.manifest(path);
-  return isDraftRefusal(manifest) ? manifest : ((await writeBases(project, folders, bases)) ?? manifest);
+  const manifest = await collection.manifest(drafts);
+  return isDraftRefusal(manifest) ? manifest : ((await writeBases(project, paths.bases, bases)) ?? manifest);
 }

@@ -46,7 +46,7 @@ async function killedAfter(workspace: DraftsHarness, steps: number): Promise<str
   return seen > steps ? last : null;
 }
 
-test('a promoter killed at any step is finished by the next', async () => {
+test('finishes a promotion that was killed at any step', async () => {
   const killed: string[] = [];
   for (let steps = 0; ; steps += 1) {
     const workspace = await accepted();

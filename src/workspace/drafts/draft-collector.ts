@@ -8,9 +8,9 @@ import {
 } from '../../core/methodology/definition/manifest.js';
 import type { BaseDigests } from './base-record.js';
 import { BlobUploads } from './blob-uploads.js';
-import type { BlobTarget, ProjectFolder } from './draft-folders.js';
+import type { BlobTarget } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
-import { type FoundFile, readBelow, readSafely, type StepHook } from './safe-read.js';
+import { digestOf, type FoundFile, readBelow, readSafely, type StepHook } from './safe-read.js';
 
 /** Collects files for a manifest, each with the base it started from. */
 export class DraftCollector {
@@ -20,12 +20,12 @@ export class DraftCollector {
   private totalBytes = 0;
 
   constructor(
-    private readonly project: ProjectFolder,
-    shelf: BlobTarget,
+    private readonly root: string,
+    target: BlobTarget,
     private readonly bases: BaseDigests,
     private readonly onStep: StepHook,
   ) {
-    this.uploads = new BlobUploads(shelf);
+    this.uploads = new BlobUploads(target);
   }
 
   /** Adds a file. On a refusal it first waits for running uploads, so that none outlives the collection. */
@@ -38,22 +38,19 @@ export class DraftCollector {
   private async read(found: FoundFile): Promise<DraftRefusal | null> {
     const { path } = found;
     const draft = await readSafely(found, { links: 'one', onStep: this.onStep });
-    if (draft === null) return draftRefusal('SWAPPED', path, `${path} vanished while it was read.`);
+    if (draft === null) return draftRefusal('SWAPPED', path, `${path} was removed while it was read.`);
     if (isDraftRefusal(draft)) return draft;
-    const shared = await readBelow(this.project.root, path, { links: 'any' });
-    if (shared !== null && isDraftRefusal(shared)) return shared;
-    const sha256 = sha256Hex(draft.bytes);
-    const sharedSha256 = shared === null ? null : sha256Hex(shared.bytes);
+    const shared = await readBelow(this.root, path, { links: 'any' });
+    if (isDraftRefusal(shared)) return shared;
+    const { bytes, executable } = draft;
+    const sha256 = sha256Hex(bytes);
+    const sharedSha256 = digestOf(shared);
     const base_sha256 = this.bases.get(path) ?? (this.bases.has(path) ? null : sharedSha256);
     this.bases.set(path, base_sha256);
-    const { executable } = draft;
     const sameMode = shared === null || shared.executable === executable;
     if (sha256 === base_sha256 && sameMode) return null;
     if (sharedSha256 !== base_sha256 && sharedSha256 !== sha256) this.changedPaths.push(path);
-    return this.addFile(
-      { path, sha256, size_bytes: draft.bytes.length, executable, base_sha256 },
-      draft.bytes,
-    );
+    return this.addFile({ path, sha256, size_bytes: bytes.length, executable, base_sha256 }, bytes);
   }
 
   /** The candidate's manifest, once every blob it names is durable. */
@@ -75,23 +72,17 @@ export class DraftCollector {
     this.files.push(file);
     this.totalBytes += file.size_bytes;
     if (this.files.length > MANIFEST_FILES_MAX) {
-      return draftRefusal(
-        'TOO_MANY',
-        file.path,
-        `There are more than ${MANIFEST_FILES_MAX} files in the drafts.`,
-      );
+      const message = `There are more than ${MANIFEST_FILES_MAX} files in the drafts.`;
+      return draftRefusal('TOO_MANY', file.path, message);
     }
-    if (this.totalBytes > TOTAL_BYTES_MAX) {
+    if (this.totalBytes > TOTAL_BYTES_MAX)
       return draftRefusal('TOO_LARGE', file.path, `The drafts have more than ${TOTAL_BYTES_MAX} bytes.`);
-    }
     await this.uploads.put(file.sha256, bytes);
     return null;
   }
 }
 
-export const noDraftsRefusal = (path: string): DraftRefusal =>
-  draftRefusal(
-    'NO_DRAFTS',
-    path,
-    `There is nothing to promote in ${path}: no file, or none that was changed.`,
-  );
+export function noDraftsRefusal(path: string): DraftRefusal {
+  const message = `There is nothing to submit in ${path}: it has no files, or none was changed.`;
+  return draftRefusal('NO_DRAFTS', path, message);
+}

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { CoordinatorHarness, P } from '../../../test/support/coordinator-harness.js';
+import { runGit } from '../git.js';
 import { beginDrafts } from './begin.js';
-import { cleanUpWorktree } from './clean-up-worktree.js';
 import { collectDrafts } from './collect.js';
 import { convergeFromDrafts } from './converge.js';
-import { runGit } from './git.js';
-import { createGrantFolders, removeGrantFolders } from './isolation.js';
+import { cleanUpWorktree, createGrantFolders, removeGrantFolders } from './isolation.js';
 import { promote } from './promote.js';
 import { isDraftRefusal } from './refusal.js';
 import { ALPHA, DraftsHarness, digest, EDGE, write } from './testing/drafts-harness.js';
@@ -18,8 +17,9 @@ const GRANT = { ...ALPHA, generation: 1 };
 const FEATURE = '%52%45%51-%46-%50%41%59-1';
 const DRAFTS = `.ai-workspace/agents/alpha/drafts/${FEATURE}/code_unit_tests`;
 
-describe('a grant has folders of its own', () => {
-  test('for drafts and for scratch, made once', async () => {
+describe('the folders of a grant', () => {
+  // req: WSP-001, WSP-007
+  test('are created once, for drafts and for scratch files', async () => {
     const workspace = await DraftsHarness.open();
     const scratch = '.ai-workspace/agents/alpha/scratch';
     for (const _ of [1, 2]) {
@@ -34,7 +34,7 @@ describe('a grant has folders of its own', () => {
     expect(workspace.draftPath()).toBe(join(workspace.root, DRAFTS));
   });
 
-  test('and none elsewhere, where a link is in the way', async () => {
+  test('are refused when a link blocks their path', async () => {
     const workspace = await DraftsHarness.open();
     await mkdir(join(workspace.root, 'elsewhere'));
     await symlink(join(workspace.root, 'elsewhere'), workspace.path('agents'));
@@ -42,7 +42,7 @@ describe('a grant has folders of its own', () => {
     expect(await readdir(join(workspace.root, 'elsewhere'))).toEqual([]);
   });
 
-  test('in which the drafts of a grant before are kept, but for those that were promoted', async () => {
+  test('keep the drafts of an earlier grant except those that were promoted', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('copied', 'same');
     await beginDrafts(workspace, ALPHA, ['copied']);
@@ -83,7 +83,7 @@ describe('a git worktree for a grant', () => {
   }
   const collect = (workspace: DraftsHarness) => collectDrafts(workspace, workspace, GRANT);
 
-  test('gives its changed and its new files, with the base they were begun from', async () => {
+  test('gives its changed and new files, each with its base', async () => {
     const { yard: workspace, git, at } = await repository();
     expect(await createGrantFolders(workspace, GRANT)).toMatchObject({
       kind: 'worktree',
@@ -117,7 +117,7 @@ describe('a git worktree for a grant', () => {
     expect(await removeGrantFolders(workspace, GRANT)).toBeNull();
   });
 
-  test('a folder that was lost is there again, with what was committed', async () => {
+  test('is created again with its commits after its folder was lost', async () => {
     const { yard: workspace, at } = await repository();
     await createGrantFolders(workspace, GRANT);
     await write(at('src/a.ts'), 'new');
@@ -128,7 +128,7 @@ describe('a git worktree for a grant', () => {
     expect(await collect(workspace)).toMatchObject({ files: [{ path: 'src/a.ts' }] });
   });
 
-  test('knows a file by what is on the disk, where git keeps it with other line ends', async () => {
+  test('compares files as they are on disk when git stores them with other line endings', async () => {
     const { yard: workspace, git, at } = await repository();
     await workspace.writeShared('.gitattributes', '*.txt eol=crlf\n');
     await workspace.writeShared('a b.txt', 'one\r\n');
@@ -142,7 +142,7 @@ describe('a git worktree for a grant', () => {
     });
   });
 
-  test('refuses what drafts refuse, and what was removed', async () => {
+  test('refuses what drafts refuse, and also deleted files', async () => {
     const { yard: workspace, at } = await repository();
     await createGrantFolders(workspace, GRANT);
     expect(await collect(workspace)).toMatchObject({ refused: 'NO_DRAFTS' });
@@ -156,7 +156,7 @@ describe('a git worktree for a grant', () => {
     expect(await collect(workspace)).toMatchObject({ refused: 'DELETION', path: 'src/same.ts' });
   });
 
-  test('runs no program of the agent’s: no hook, no monitor, no settings of a repository it points to', async () => {
+  test('runs no program of the agent: no hook, no fsmonitor, no configuration of another repository', async () => {
     const { yard: workspace, git, at } = await repository();
     const ran = join(workspace.root, 'ran');
     const script = `#!/bin/sh\ntouch ${ran}\n`;
@@ -184,7 +184,7 @@ describe('a git worktree for a grant', () => {
     expect(await workspace.readShared('ran')).toBeNull();
   });
 
-  test('refuses what lies in a submodule, or in a repository of its own: it would go with the worktree', async () => {
+  test('refuses files in a submodule or in a nested repository, which its removal would lose', async () => {
     const { yard: workspace, git, at } = await repository();
     git('init', '--quiet', 'lib');
     git('-C', 'lib', 'commit', '--quiet', '--allow-empty', '-m', 'lib');
@@ -211,7 +211,7 @@ describe('a git worktree for a grant', () => {
     ['a', '@{-1}'],
     ['a', 'HEAD'],
   ])(
-    'of %s for %s is in its folder and on a branch of its own, and goes without a trace',
+    'of agent %s for feature %s has its own folder and branch, and is removed completely',
     async (agent_id, feature) => {
       const { yard: workspace, git } = await repository();
       const grant = { agent_id, subject: `${feature}#code_unit_tests`, generation: 1 };
@@ -228,7 +228,7 @@ describe('a git worktree for a grant', () => {
     },
   );
 
-  test('begins at a commit, also where it is no branch’s, and says so where there is none', async () => {
+  test('starts from a commit, also from a detached one, and is refused without a commit', async () => {
     const { yard: workspace, git } = await repository();
     git('checkout', '--quiet', '--detach');
     expect(await createGrantFolders(workspace, GRANT)).toMatchObject({ kind: 'worktree' });
@@ -240,17 +240,17 @@ describe('a git worktree for a grant', () => {
     });
   });
 
-  test('keeps nobody waiting for ever: git that does not end is ended', async () => {
+  test('kills a git process that exceeds its time limit', async () => {
     const { yard: workspace, git: set } = await repository();
     // Runs for as long as git itself does.
     set('config', 'alias.hang', '!while kill -0 $PPID; do sleep 0.1; done');
     expect(await runGit(workspace.root, ['hang'], { time_max_ms: 50 })).toEqual({
       ok: false,
-      message: 'git hang took too long, or said too much',
+      message: 'git hang exceeded its time or output limit',
     });
   });
 
-  test('is not for a project that is no repository, or only part of one', async () => {
+  test('is not used for a project that is not the top folder of a repository', async () => {
     const { yard: workspace } = await repository();
     const part = new DraftsHarness(join(workspace.root, 'src'));
     await mkdir(part.path(), { recursive: true });
@@ -262,8 +262,9 @@ describe('a git worktree for a grant', () => {
   });
 });
 
-describe('an edge converges from its drafts', () => {
-  test('to files of the project; refused, its drafts stay where they are', async () => {
+describe('converging an edge from its drafts', () => {
+  // req: WSP-001
+  test('promotes the files to the project, and keeps the drafts of a refused result', async () => {
     const harness = await CoordinatorHarness.open('file');
     const workspace = await DraftsHarness.open();
     const log = { store: harness.store, blobs: harness.blobs, key: P, coordinator: harness.coordinator };

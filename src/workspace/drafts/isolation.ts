@@ -1,34 +1,33 @@
 import { rm } from 'node:fs/promises';
 import { parse } from 'yaml';
-import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { OpenFolder } from '../open-folder.js';
+import { COORDINATION_FILE } from '../project-file.js';
+import { WORKSPACE_FOLDER } from '../workspace.js';
 import { readBases, writeBases } from './base-record.js';
-import { type DraftFolders, draftFoldersOf, type ProjectFolder, workspaceSegments } from './draft-folders.js';
+import { type DraftPaths, draftPathsOf, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
-import { isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
-import { addWorktree, gitFolder, hasWorktree, removeWorktree, type WorktreeScope } from './worktree.js';
-
-export type IsolationKind = 'drafts' | 'worktree';
+import { digestOf, isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
+import { Worktree, type WorktreeScope } from './worktree.js';
+import { gitFolder } from './worktree-changes.js';
 
 /** The folders an agent uses under a grant, relative to the project's root. */
 export interface GrantFolders {
-  readonly kind: IsolationKind;
+  readonly kind: 'drafts' | 'worktree';
   readonly work: string;
   readonly scratch: string;
   readonly branch: string | null;
 }
 
-/** Reads `isolation` from `coordination.yml`: `drafts` (the default) or `worktree`. */
-export async function isolationKind(project: ProjectFolder): Promise<IsolationKind> {
-  const path = [...workspaceSegments(project), 'coordination.yml'].join('/');
-  const read = await readBelow(project.root, path, { links: 'any' });
-  if (!isFileContent(read)) return 'drafts';
+/** Whether `coordination.yml` has `isolation: worktree`. The default is `drafts`. */
+async function usesWorktrees({ root }: ProjectFolder): Promise<boolean> {
+  const read = await readBelow(root, `${WORKSPACE_FOLDER}/${COORDINATION_FILE}`, { links: 'any' });
+  if (!isFileContent(read)) return false;
   try {
     const config = parse(read.bytes.toString('utf8')) as { isolation?: unknown } | null;
-    return config?.isolation === 'worktree' ? 'worktree' : 'drafts';
+    return config?.isolation === 'worktree';
   } catch {
     // An invalid file is reported when the configuration is loaded, not here.
-    return 'drafts';
+    return false;
   }
 }
 
@@ -37,19 +36,18 @@ export async function createGrantFolders(
   project: ProjectFolder,
   grant: WorktreeScope,
 ): Promise<GrantFolders | DraftRefusal> {
-  const folders = draftFoldersOf(project, grant);
-  if (isDraftRefusal(folders)) return folders;
-  const scratch = folders.scratch.join('/');
-  const refused = await makeFolder(project, folders.scratch);
+  const paths = draftPathsOf(grant);
+  if (isDraftRefusal(paths)) return paths;
+  const { drafts, scratch } = paths;
+  const refused = await makeFolder(project, scratch);
   if (refused !== null) return refused;
-  if ((await isolationKind(project)) === 'worktree' && (await gitFolder(project)) !== null) {
-    const worktree = await addWorktree(project, grant);
-    if (isDraftRefusal(worktree)) return worktree;
-    return { kind: 'worktree', work: worktree.folder, scratch, branch: worktree.branch };
+  if ((await usesWorktrees(project)) && (await gitFolder(project.root)) !== null) {
+    const worktree = new Worktree(project, paths, grant.generation);
+    const { folder: work, branch } = worktree;
+    return (await worktree.add()) ?? { kind: 'worktree', work, scratch, branch };
   }
-  const blocked =
-    (await makeFolder(project, folders.drafts)) ?? (await removePromotedDrafts(project, folders));
-  return blocked ?? { kind: 'drafts', work: folders.drafts.join('/'), scratch, branch: null };
+  const blocked = (await makeFolder(project, drafts)) ?? (await removePromotedDrafts(project, paths));
+  return blocked ?? { kind: 'drafts', work: drafts, scratch, branch: null };
 }
 
 /** Removes the worktree after a promotion or a release. Drafts stay; the next grant removes the promoted ones. */
@@ -57,15 +55,25 @@ export async function removeGrantFolders(
   project: ProjectFolder,
   grant: WorktreeScope,
 ): Promise<DraftRefusal | null> {
-  return (await hasWorktree(project, grant)) ? removeWorktree(project, grant) : null;
+  const worktree = worktreeOf(project, grant);
+  if (worktree === null || (await worktree.baseCommit()) === null) return null;
+  return worktree.remove();
 }
 
-async function makeFolder(project: ProjectFolder, names: readonly string[]): Promise<DraftRefusal | null> {
-  const folder = await OpenFolder.openBelow(project.root, names, { make: true });
-  const path = names.join('/');
-  if (typeof folder === 'string') {
-    return draftRefusal('SYMLINK', path, `${path} cannot be made: a link or a file is in its way.`);
-  }
+/** Removes the worktree of an ended grant if the project has all its changes. Otherwise returns why it is kept. */
+export const cleanUpWorktree = async (project: ProjectFolder, grant: WorktreeScope): Promise<string | null> =>
+  (await worktreeOf(project, grant)?.cleanUp()) ?? null;
+
+/** Null if the grant cannot have one. */
+function worktreeOf(project: ProjectFolder, grant: WorktreeScope): Worktree | null {
+  const paths = draftPathsOf(grant);
+  return isDraftRefusal(paths) ? null : new Worktree(project, paths, grant.generation);
+}
+
+async function makeFolder({ root }: ProjectFolder, path: string): Promise<DraftRefusal | null> {
+  const folder = await OpenFolder.openBelow(root, path, { make: true });
+  if (typeof folder === 'string')
+    return draftRefusal('SYMLINK', path, `${path} cannot be created: a link or a file blocks its path.`);
   await folder.close();
   return null;
 }
@@ -73,11 +81,11 @@ async function makeFolder(project: ProjectFolder, names: readonly string[]): Pro
 /** Removes drafts that equal the project's files but not their bases: they have been promoted. */
 async function removePromotedDrafts(
   project: ProjectFolder,
-  folders: DraftFolders,
+  { drafts, bases: record }: DraftPaths,
 ): Promise<DraftRefusal | null> {
-  const bases = await readBases(project, folders);
+  const bases = await readBases(project, record);
   if (isDraftRefusal(bases)) return bases;
-  const folder = await OpenFolder.openBelow(project.root, folders.drafts);
+  const folder = await OpenFolder.openBelow(project.root, drafts);
   if (typeof folder === 'string') return null;
   const before = bases.size;
   try {
@@ -86,7 +94,7 @@ async function removePromotedDrafts(
       const shared = await readBelow(project.root, file.path, { links: 'any' });
       if (!isFileContent(draft) || !isFileContent(shared) || !draft.bytes.equals(shared.bytes)) return null;
       const base = bases.get(file.path);
-      if (base === undefined || base === sha256Hex(draft.bytes)) return null;
+      if (base === undefined || base === digestOf(draft)) return null;
       await rm(file.folder.pathOf(file.name));
       bases.delete(file.path);
       return null;
@@ -94,5 +102,5 @@ async function removePromotedDrafts(
   } finally {
     await folder.close();
   }
-  return bases.size === before ? null : writeBases(project, folders, bases);
+  return bases.size === before ? null : writeBases(project, record, bases);
 }

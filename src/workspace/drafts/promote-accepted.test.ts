@@ -31,8 +31,8 @@ async function begin() {
 const OTHER = 'REQ-F-PAY-2#code_unit_tests';
 const watermark = (workspace: DraftsHarness) => workspace.path('events', 'promoted.json');
 
-describe('what the log accepted is promoted', () => {
-  test('in its order, and looked at once', async () => {
+describe('promoting accepted results', () => {
+  test('follows the order of the log, and examines each result once', async () => {
     const { yard: workspace, log, converges } = await begin();
     await converges(EDGE, { 'src/a': 'one', 'src/b': 'b' });
     expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a', 'src/b'] });
@@ -49,7 +49,7 @@ describe('what the log accepted is promoted', () => {
     expect(await workspace.readShared('src/a')).toBe('one');
   });
 
-  test('again from the whole log when the mark is lost, broken, or of another log', async () => {
+  test('starts from the beginning when the watermark is missing, invalid or from another log', async () => {
     const { yard: workspace, log, converges } = await begin();
     await converges(EDGE, { 'src/a': 'one' });
     await promoteAccepted(workspace, log);
@@ -71,7 +71,7 @@ describe('what the log accepted is promoted', () => {
     }
   });
 
-  test('by calls at the same time, one after the other', async () => {
+  test('runs concurrent calls one after the other', async () => {
     const { yard: workspace, log, converges } = await begin();
     await converges(EDGE, { a: 'one', b: 'b', c: 'c' });
     let inside = 0;
@@ -85,7 +85,7 @@ describe('what the log accepted is promoted', () => {
     expect(most).toBe(1);
   });
 
-  test('and results without files are passed by, with a mark now and then', async () => {
+  test('skips results without files, and writes a watermark at intervals', async () => {
     const { yard: workspace, log, house: harness, agent } = await begin();
     const alpha = agent('alpha');
     await alpha.claims(EDGE);
@@ -100,7 +100,7 @@ describe('what the log accepted is promoted', () => {
     });
   });
 
-  test('when its manifest is too large for an event', async () => {
+  test('reads a manifest from a blob when it is too large for an event', async () => {
     const { yard: workspace, log, converges, house: harness } = await begin();
     const long = 'x'.repeat(240);
     const files = Object.fromEntries(Array.from({ length: 220 }, (_, at) => [`many/${at}${long}`, `${at}`]));
@@ -109,7 +109,7 @@ describe('what the log accepted is promoted', () => {
     expect((await promoteAccepted(workspace, log)).written).toHaveLength(220);
   });
 
-  test('and not what is no result of ours: of a task, of others, of no files, of a manifest that is none', async () => {
+  test('skips results of tasks, of other tools, without files or with an invalid manifest', async () => {
     const { yard: workspace, log, house: harness, converges } = await begin();
     await converges(EDGE, { a: 'a' });
     const [told] = (await harness.events()).slice(-1) as [EventEnvelope];
@@ -136,7 +136,7 @@ describe('what the log accepted is promoted', () => {
     expect(await workspace.readShared('a')).toBeNull();
   });
 
-  test('later, when its bytes were missing', async () => {
+  test('retries a result whose blobs were missing', async () => {
     const { yard: workspace, log, converges } = await begin();
     await converges(EDGE, { a: 'a', b: 'b' });
     const without = {
@@ -155,7 +155,7 @@ describe('what the log accepted is promoted', () => {
   });
 });
 
-describe('a promotion cut short is done on the next start', () => {
+describe('an interrupted promotion', () => {
   const stepsOf = async (): Promise<string[]> => {
     const seen: string[] = [];
     const { yard: workspace, log, converges } = await begin();
@@ -166,7 +166,7 @@ describe('a promotion cut short is done on the next start', () => {
     return seen;
   };
 
-  test('at every step, twice over', async () => {
+  test('is completed on the next start, when it is interrupted twice at any step', async () => {
     const steps = await stepsOf();
     expect(steps.length).toBeGreaterThan(9);
     const { yard: workspace, log, converges } = await begin();
@@ -190,7 +190,7 @@ describe('a promotion cut short is done on the next start', () => {
 });
 
 describe('a zombie', () => {
-  test('cannot promote; its drafts and its manifest are kept, and adopted they are promoted', async () => {
+  test('cannot promote, but its drafts and manifest are kept and promoted after adoption', async () => {
     const { house: harness, yard: workspace, log, agent, submits } = await begin();
     await workspace.writeShared('src/a', 'old');
     const [alpha, beta] = [agent('alpha'), agent('beta')];
@@ -218,7 +218,7 @@ describe('a zombie', () => {
     ]);
   });
 
-  test('whose successor was promoted meets its files, and must rebase', async () => {
+  test('is refused until it rebases on the promoted files of its successor', async () => {
     const { house: harness, yard: workspace, log, agent, submits } = await begin();
     await workspace.writeShared('src/a', 'old');
     const [alpha, beta] = [agent('alpha'), agent('beta')];

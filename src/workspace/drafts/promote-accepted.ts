@@ -1,19 +1,21 @@
 import { z } from 'zod';
-import { claimEventKindOf, claimEventType } from '../../core/claims/claim-event-kinds.js';
+import { claimEventType } from '../../core/claims/claim-event-kinds.js';
 import { isApprovedByHuman } from '../../core/claims/human-approval.js';
-import type { ClaimEventPayloads } from '../../core/claims/payloads.js';
+import type { ResultFields } from '../../core/events/claim-payload-schemas.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { asKnownEvent } from '../../core/events/known-event.js';
 import { isToolConfig } from '../../core/methodology/definition/guarded-paths.js';
 import {
   isFilesResult,
   MANIFEST_BYTES_MAX,
   parseManifest,
   parseResultBlob,
-  type ResultManifest,
 } from '../../core/methodology/definition/manifest.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
-import { type ProjectBlobs, type ProjectFolder, workspaceSegments } from './draft-folders.js';
+import { eventsUntil } from '../event-pages.js';
+import { WORKSPACE_FOLDER } from '../workspace.js';
+import type { ProjectBlobs, ProjectFolder } from './draft-paths.js';
 import { type AcceptedManifest, type Promotion, type PromotionFailure, promote } from './promote.js';
 import { isFileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
@@ -33,10 +35,12 @@ const watermarkSchema = z.strictObject({
 type Watermark = z.infer<typeof watermarkSchema>;
 
 const INITIAL_WATERMARK: Watermark = { position: 0, event_id: null, unfinished: [] };
-const PAGE_SIZE = 500;
+const WATERMARK_FILE = `${WORKSPACE_FOLDER}/events/promoted.json`;
+/** Writing the watermark costs more than rereading this many events without files. */
+const REREAD_MAX = 500;
 const ANY_EDGE = 'feature#edge';
 const REVIEW_EVENTS = [claimEventType('reviewed', ANY_EDGE)];
-const ACCEPTING_EVENTS = [claimEventType('accepted', ANY_EDGE), claimEventType('adopted', ANY_EDGE)];
+export const ACCEPTING_EVENTS = [claimEventType('accepted', ANY_EDGE), claimEventType('adopted', ANY_EDGE)];
 
 const runningByRoot = new Map<string, Promise<unknown>>();
 
@@ -57,12 +61,8 @@ export function promoteAccepted(
   return promotion;
 }
 
-async function promoteNow(
-  projectFolder: ProjectFolder,
-  log: PromotionLog,
-  onStep: StepHook,
-): Promise<Promotion> {
-  const from = await readWatermark(projectFolder, log);
+async function promoteNow(project: ProjectFolder, log: PromotionLog, onStep: StepHook): Promise<Promotion> {
+  const from = await readWatermark(project, log);
   const position = (await log.store.project(log.key))?.position ?? 0;
   const accepted: AcceptedManifest[] = [];
   const broken: PromotionFailure[] = [];
@@ -72,14 +72,15 @@ async function promoteNow(
     else if (read !== null) broken.push(read);
   }
   await onStep('read', '');
-  const promotion = await promote(projectFolder, log, accepted, onStep);
+  const promotion = await promote(project, log, accepted, onStep);
   const failures = [...broken, ...promotion.failures];
-  // Writing the watermark costs more than rereading a few events without files.
   const nothing = accepted.length === 0 && failures.length === 0;
-  if (nothing && position - from.position < PAGE_SIZE) return promotion;
+  if (nothing && position - from.position < REREAD_MAX) return promotion;
   const again = failures.filter((failure) => failure.again).map((failure) => failure.position);
   const unfinished = [...new Set(again)].sort((a, b) => a - b);
-  await writeWatermark(projectFolder, { position, event_id: await eventIdAt(log, position), unfinished });
+  const watermark: Watermark = { position, event_id: await eventIdAt(log, position), unfinished };
+  const bytes = Buffer.from(`${JSON.stringify(watermark)}\n`);
+  await writeBelow(project.root, WATERMARK_FILE, { bytes });
   await onStep('marked', '');
   return { ...promotion, failures };
 }
@@ -91,17 +92,7 @@ async function* acceptingEvents(
 ): AsyncGenerator<EventEnvelope> {
   for (const position of from.unfinished)
     yield* await log.store.events(log.key, { after: position - 1, limit: 1 });
-  for (let after = from.position; ; ) {
-    const page = await log.store.events(log.key, {
-      after,
-      limit: PAGE_SIZE,
-      types: ACCEPTING_EVENTS,
-      until_position,
-    });
-    yield* page;
-    if (page.length < PAGE_SIZE) return;
-    after = page.at(-1)?.position ?? until_position;
-  }
+  yield* eventsUntil(log, { after: from.position, types: ACCEPTING_EVENTS, until_position });
 }
 
 /**
@@ -114,45 +105,39 @@ async function acceptedManifestOf(
 ): Promise<AcceptedManifest | PromotionFailure | null> {
   const { subject, seq, position, generation = 0 } = event;
   if (subject === undefined || seq === undefined || subjectKindOf(subject) !== 'edge') return null;
-  const payload = event.payload as unknown as ClaimEventPayloads['accepted'] | ClaimEventPayloads['adopted'];
-  const data = await resultDataOf(log, payload);
-  if (data === MISSING_BLOB) return { position, path: '', says: 'No blob holds the result.', again: true };
+  const known = asKnownEvent(event);
+  if (known?.event_type !== 'edge_converged' && known?.event_type !== 'result_adopted') return null;
+  const data = await resultDataOf(log, known.payload);
+  if (data === MISSING_BLOB) return { position, path: '', says: 'The result blob is missing.', again: true };
   if (!isFilesResult(data)) return null;
   const read = parseManifest(data);
   if (!read.ok)
-    return { position, path: read.path, says: `The manifest is none: ${read.message}.`, again: false };
-  const adopted =
-    claimEventKindOf(event.event_type) === 'adopted' ? (payload as ClaimEventPayloads['adopted']) : null;
-  const agent_id = adopted?.adopted_from.agent_id ?? event.agent_id;
+    return { position, path: read.path, says: `The manifest is invalid: ${read.message}.`, again: false };
+  const { agent_id } = known.event_type === 'result_adopted' ? known.payload.adopted_from : known;
   const { manifest } = read;
-  const human_approved = !needsApproval(manifest) || (await hasApproval(log, event));
+  const needsApproval = manifest.files.some(({ path }) => isToolConfig(path));
+  const human_approved = !needsApproval || (await hasApproval(log, event));
   return { subject, generation, position, agent_id, manifest, human_approved };
 }
-
-const needsApproval = ({ files }: ResultManifest): boolean => files.some(({ path }) => isToolConfig(path));
 
 /**
  * Searches the log for the approval instead of trusting the writer: an older version or a remote may not have asked
  * for one.
  */
 async function hasApproval(log: PromotionLog, event: EventEnvelope): Promise<boolean> {
-  const { subject = '', position } = event;
-  for (let after = 0; ; ) {
-    const query = { after, limit: PAGE_SIZE, types: REVIEW_EVENTS, subject, until_position: position };
-    const reviews = await log.store.events(log.key, query);
-    if (isApprovedByHuman(event, reviews)) return true;
-    if (reviews.length < PAGE_SIZE) return false;
-    after = reviews.at(-1)?.position ?? position;
-  }
+  const { subject = '', position: until_position } = event;
+  if (isApprovedByHuman(event, [])) return true;
+  for await (const review of eventsUntil(log, { after: 0, types: REVIEW_EVENTS, subject, until_position }))
+    if (isApprovedByHuman(event, [review])) return true;
+  return false;
 }
 
 const MISSING_BLOB = Symbol('the blob of a result is missing');
 
 async function resultDataOf(
   log: PromotionLog,
-  payload: ClaimEventPayloads['accepted'] | ClaimEventPayloads['adopted'],
+  { blob_sha256, result_data }: Pick<ResultFields, 'blob_sha256' | 'result_data'>,
 ): Promise<unknown> {
-  const { blob_sha256, result_data } = payload;
   if (blob_sha256 === undefined) return result_data;
   const { tenant_id } = log.key;
   const sizeBytes = await log.blobs.size(tenant_id, blob_sha256);
@@ -161,14 +146,8 @@ async function resultDataOf(
   return bytes === null ? MISSING_BLOB : parseResultBlob(bytes);
 }
 
-const watermarkPath = (project: ProjectFolder): string[] => [
-  ...workspaceSegments(project),
-  'events',
-  'promoted.json',
-];
-
-async function readWatermark(project: ProjectFolder, log: PromotionLog): Promise<Watermark> {
-  const read = await readBelow(project.root, watermarkPath(project).join('/'), { links: 'any' });
+async function readWatermark({ root }: ProjectFolder, log: PromotionLog): Promise<Watermark> {
+  const read = await readBelow(root, WATERMARK_FILE, { links: 'any' });
   if (!isFileContent(read)) return INITIAL_WATERMARK;
   const { success, data } = watermarkSchema.safeParse(parseResultBlob(read.bytes));
   return success && data.event_id === (await eventIdAt(log, data.position)) ? data : INITIAL_WATERMARK;
@@ -178,8 +157,4 @@ async function eventIdAt(log: PromotionLog, position: number): Promise<string | 
   if (position === 0) return null;
   const [event] = await log.store.events(log.key, { after: position - 1, limit: 1 });
   return event?.position === position ? event.event_id : null;
-}
-
-async function writeWatermark(project: ProjectFolder, now: Watermark): Promise<void> {
-  await writeBelow(project.root, watermarkPath(project), { bytes: Buffer.from(`${JSON.stringify(now)}\n`) });
 }

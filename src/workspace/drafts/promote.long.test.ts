@@ -6,7 +6,7 @@ import { MANIFEST_FILES_MAX, parseManifest } from '../../core/methodology/defini
 import { promote } from './promote.js';
 import { ALPHA, DraftsHarness } from './testing/drafts-harness.js';
 
-test(`a manifest of ${MANIFEST_FILES_MAX} files is promoted, and one of more is refused`, async () => {
+test(`promotes a manifest of ${MANIFEST_FILES_MAX} files, and refuses a larger one`, async () => {
   const workspace = await DraftsHarness.open();
   await mkdir(workspace.draftPath('many'), { recursive: true });
   for (let at = 0; at < MANIFEST_FILES_MAX; at += 1)

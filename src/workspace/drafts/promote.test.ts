@@ -15,7 +15,7 @@ const accept = async (workspace: DraftsHarness, position = 1): Promise<AcceptedM
 const KEPT = '.ai-workspace/agents/alpha/conflicts/%52%45%51-%46-%50%41%59-1/code_unit_tests-gen1';
 
 describe('an accepted manifest', () => {
-  test('brings its files to where they belong, once', async () => {
+  test('writes its files into the project once', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('src/a.ts', 'old');
     await workspace.writeDraft('src/a.ts', 'new');
@@ -37,7 +37,7 @@ describe('an accepted manifest', () => {
     expect((await readdir(join(workspace.root, 'src'))).sort()).toEqual(['a.ts']);
   });
 
-  test('in a project that is reached through a link', async () => {
+  test('writes its files into a project that is reached through a link', async () => {
     const workspace = await DraftsHarness.open();
     const link = `${workspace.root}-link`;
     await symlink(workspace.root, link);
@@ -48,7 +48,7 @@ describe('an accepted manifest', () => {
     expect(await workspace.readShared('src/a.ts')).toBe('a');
   });
 
-  test('keeps who may read a file, and only adds or takes the right to run it', async () => {
+  test('keeps the read permissions of a file, and changes only its execute permission', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('private', 'old');
     await chmod(join(workspace.root, 'private'), 0o640);
@@ -58,8 +58,8 @@ describe('an accepted manifest', () => {
   });
 });
 
-describe('what a person did in between stays', () => {
-  test('an edit, with the accepted bytes kept beside', async () => {
+describe('promotion does not overwrite', () => {
+  test('an edit by a person, and keeps the accepted version separately', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('src/a.ts', 'old');
     await workspace.writeDraft('src/a.ts', 'new');
@@ -77,7 +77,7 @@ describe('what a person did in between stays', () => {
     expect(await workspace.readShared('src/a.ts')).toBe('by hand');
   });
 
-  test('an edit at the last moment, when the new file is already written beside it', async () => {
+  test('an edit made after the new file is written and before it is renamed', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('src/a.ts', 'old');
     await workspace.writeDraft('src/a.ts', 'new');
@@ -90,7 +90,7 @@ describe('what a person did in between stays', () => {
     expect(await readdir(join(workspace.root, 'src'))).toEqual(['a.ts']);
   });
 
-  test('a folder where the file would be, a file where its folder would be', async () => {
+  test('a folder at the path of a file, or a file at the path of a folder', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeDraft('a', 'a');
     await workspace.writeDraft('b/c', 'c');
@@ -104,7 +104,7 @@ describe('what a person did in between stays', () => {
     expect(await workspace.readShared(`${KEPT}/b/c`)).toBe('c');
   });
 
-  test('two results begun from the same file: the first in the log stands', async () => {
+  test('the first of two results that started from the same file', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeDraft('a', 'first');
     const first = await accept(workspace, 1);
@@ -119,8 +119,8 @@ describe('what a person did in between stays', () => {
   });
 });
 
-describe('what commands other programs', () => {
-  test('is kept aside without a human, and left alone where a person has put it in place', async () => {
+describe('a file that configures other programs', () => {
+  test('is not promoted without human approval, and is left alone where a person copied it', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeDraft('CLAUDE.md', 'new');
     await workspace.writeDraft('src/a.ts', 'new');
@@ -133,7 +133,7 @@ describe('what commands other programs', () => {
     expect(await promote(workspace, workspace, accepted)).toMatchObject({ written: [], conflicts: [] });
   });
 
-  test('follows the version that a human approved, and not the one before it', async () => {
+  test('is promoted in the version that a human approved, not in the one before', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeShared('AGENTS.md', 'old');
     await workspace.writeDraft('AGENTS.md', 'unseen');
@@ -146,7 +146,7 @@ describe('what commands other programs', () => {
   });
 });
 
-describe('nothing outside the project is written', () => {
+describe('promotion writes nothing outside the project', () => {
   async function outside(workspace: DraftsHarness): Promise<string> {
     const folder = `${workspace.root}-outside`;
     await mkdir(folder);
@@ -154,7 +154,7 @@ describe('nothing outside the project is written', () => {
     return folder;
   }
 
-  test('through a link on the way, there before or put there while it writes', async () => {
+  test('through a link in the path, created before or during the write', async () => {
     for (const when of ['before', 'fetched', 'written']) {
       const workspace = await DraftsHarness.open();
       const folder = await outside(workspace);
@@ -173,7 +173,7 @@ describe('nothing outside the project is written', () => {
     }
   });
 
-  test('through a link in the place of a file', async () => {
+  test('through a link at the path of a file', async () => {
     const workspace = await DraftsHarness.open();
     const folder = await outside(workspace);
     await writeFile(join(folder, 'theirs'), 'theirs');
@@ -184,7 +184,7 @@ describe('nothing outside the project is written', () => {
     expect((await lstat(join(workspace.root, 'a'))).isSymbolicLink()).toBe(true);
   });
 
-  test('through a link in the place of the folder of conflicts', async () => {
+  test('through a link at the path of the conflicts folder', async () => {
     const workspace = await DraftsHarness.open();
     const folder = await outside(workspace);
     await workspace.writeDraft('a', 'a');
@@ -198,7 +198,7 @@ describe('nothing outside the project is written', () => {
   });
 });
 
-test('bytes that no blob holds, or that are not those it names, are said and nothing is written', async () => {
+test('reports a missing or damaged blob and writes nothing', async () => {
   const workspace = await DraftsHarness.open();
   await workspace.writeDraft('a', 'a');
   await workspace.writeDraft('b', 'b');
@@ -217,7 +217,7 @@ test('bytes that no blob holds, or that are not those it names, are said and not
   expect(await workspace.readShared('b')).toBeNull();
 });
 
-test('a place that the disk refuses is said, and keeps no other file waiting', async () => {
+test('reports a path that the disk refuses, and promotes the other files', async () => {
   const workspace = await DraftsHarness.open();
   await workspace.writeDraft('a', 'a');
   await workspace.writeDraft('b', 'b');

@@ -1,11 +1,12 @@
+import { posix } from 'node:path';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { isToolConfig } from '../../core/methodology/definition/guarded-paths.js';
 import type { ManifestFile, ResultManifest } from '../../core/methodology/definition/manifest.js';
 import { OpenFolder } from '../open-folder.js';
-import { draftFoldersOf, type ProjectBlobs, type ProjectFolder } from './draft-folders.js';
+import { draftPathsOf, type ProjectBlobs, type ProjectFolder } from './draft-paths.js';
 import { isDraftRefusal } from './refusal.js';
 import { resolveVersions } from './resolve-versions.js';
-import { type FileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
+import { digestOf, type FileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow, writeSafely } from './safe-write.js';
 
 /** A manifest that a commit has accepted, and its position in the log. */
@@ -13,7 +14,6 @@ export interface AcceptedManifest {
   readonly subject: string;
   readonly generation: number;
   readonly position: number;
-  /** The agent that submitted it. */
   readonly agent_id: string;
   readonly manifest: ResultManifest;
   /** Whether a human approved it. Without approval, files that configure other programs are not promoted. */
@@ -21,11 +21,8 @@ export interface AcceptedManifest {
 }
 
 /** A file that was left as a person changed it. The accepted version is kept elsewhere. */
-export interface PromotionConflict {
+export interface PromotionConflict extends Pick<AcceptedManifest, 'subject' | 'generation' | 'position'> {
   readonly path: string;
-  readonly subject: string;
-  readonly generation: number;
-  readonly position: number;
   readonly says: string;
   /** Relative to the project's root; null if the version exists only as a blob. */
   readonly kept_at: string | null;
@@ -41,10 +38,10 @@ export interface PromotionFailure {
 }
 
 export interface Promotion {
-  readonly written: readonly string[];
-  readonly unchanged: readonly string[];
-  readonly conflicts: readonly PromotionConflict[];
-  readonly failures: readonly PromotionFailure[];
+  readonly written: string[];
+  readonly unchanged: string[];
+  readonly conflicts: PromotionConflict[];
+  readonly failures: PromotionFailure[];
 }
 
 interface FileVersion extends ManifestFile {
@@ -84,12 +81,7 @@ function versionsByPath(accepted: readonly AcceptedManifest[]): Map<string, File
 }
 
 class Promoter {
-  readonly promotion = {
-    written: [] as string[],
-    unchanged: [] as string[],
-    conflicts: [] as PromotionConflict[],
-    failures: [] as PromotionFailure[],
-  };
+  readonly promotion: Promotion = { written: [], unchanged: [], conflicts: [], failures: [] };
   private readonly touchedFolders = new Set<string>();
 
   constructor(
@@ -100,15 +92,14 @@ class Promoter {
 
   async promotePath(path: string, versions: readonly FileVersion[]): Promise<void> {
     const current = await readBelow(this.project.root, path, { links: 'any' });
-    if (current !== null && isDraftRefusal(current)) {
+    if (isDraftRefusal(current)) {
       return this.keepConflict(versions.at(-1) as FileVersion, current.says);
     }
-    const [waiting, free] = partition(versions, needsApproval);
-    for (const version of waiting) {
+    for (const version of versions.filter(needsApproval)) {
       // A person or an earlier version of this program may already have written it.
       if (version.sha256 !== digestOf(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
     }
-    if (free.length === 0) return;
+    const free = versions.filter((version) => !needsApproval(version));
     const { last, conflicts } = resolveVersions(digestOf(current), free);
     if (last !== null) await this.writeVersion(last, current);
     for (const version of conflicts) await this.keepConflict(version, CHANGED_MESSAGE);
@@ -120,7 +111,7 @@ class Promoter {
     if (digestOf(current) === sha256 && sameMode) {
       this.promotion.unchanged.push(path);
       // A crash may have happened before the folder was synced.
-      this.touchedFolders.add(folderOf(path));
+      this.touchedFolders.add(posix.dirname(path));
       return;
     }
     const bytes = await this.bytesOf(version);
@@ -130,7 +121,7 @@ class Promoter {
     const written = await this.write(path, { bytes, executable, mode }, digestOf(current));
     if (!written) return this.keepConflict(version, CHANGED_MESSAGE);
     this.promotion.written.push(path);
-    this.touchedFolders.add(folderOf(path));
+    this.touchedFolders.add(posix.dirname(path));
     await this.onStep('placed', path);
   }
 
@@ -139,16 +130,15 @@ class Promoter {
     file: { bytes: Uint8Array; executable: boolean; mode: number | null },
     expectedSha256: string | null,
   ): Promise<boolean> {
-    const names = path.split('/');
-    const folder = await OpenFolder.openBelow(this.project.root, names.slice(0, -1), { make: true });
+    const folder = await OpenFolder.openBelow(this.project.root, posix.dirname(path), { make: true });
     if (typeof folder === 'string') return false;
     const isStillExpected = async () => {
       await this.onStep('written', path);
       const now = await readBelow(this.project.root, path, { links: 'any' });
-      return (now === null || !isDraftRefusal(now)) && digestOf(now) === expectedSha256;
+      return !isDraftRefusal(now) && digestOf(now) === expectedSha256;
     };
     try {
-      return await writeSafely(folder, names.at(-1) as string, { ...file, isStillExpected });
+      return await writeSafely(folder, posix.basename(path), { ...file, isStillExpected });
     } finally {
       await folder.close();
     }
@@ -159,20 +149,20 @@ class Promoter {
     const { accepted, path, sha256, executable } = version;
     const bytes = await this.bytesOf(version);
     if (bytes === null) return this.failMissingBlob(version);
-    const folders = draftFoldersOf(this.project, accepted);
+    const { subject, generation, position } = accepted;
+    const folders = draftPathsOf(accepted);
     let kept_at: string | null = null;
     if (!isDraftRefusal(folders)) {
       const { agent, feature, edge } = folders;
-      const kept = [...agent, 'conflicts', feature, `${edge}-gen${accepted.generation}`, ...path.split('/')];
-      if (await writeBelow(this.project.root, kept, { bytes, executable })) kept_at = kept.join('/');
+      const kept = `${agent}/conflicts/${feature}/${edge}-gen${generation}/${path}`;
+      if (await writeBelow(this.project.root, kept, { bytes, executable })) kept_at = kept;
     }
-    const { subject, generation, position } = accepted;
     this.promotion.conflicts.push({ path, subject, generation, position, says: message, kept_at, sha256 });
     await this.onStep('kept', path);
   }
 
   private failMissingBlob(version: FileVersion): void {
-    this.addFailure(version, `No blob holds the bytes ${version.sha256} of ${version.path}.`);
+    this.addFailure(version, `The blob ${version.sha256} of ${version.path} is missing or damaged.`);
   }
 
   /** An I/O error on one path must not block other files. */
@@ -192,7 +182,7 @@ class Promoter {
 
   async syncFolders(): Promise<void> {
     for (const path of this.touchedFolders) {
-      const folder = await OpenFolder.openBelow(this.project.root, path === '' ? [] : path.split('/'));
+      const folder = await OpenFolder.openBelow(this.project.root, path);
       if (typeof folder === 'string') continue;
       await folder.sync().finally(() => folder.close());
     }
@@ -201,18 +191,11 @@ class Promoter {
 }
 
 const UNAPPROVED_MESSAGE =
-  'It commands other programs, and no human approved it. Compare it, and copy it into place by hand if it is right.';
+  'It configures other programs, and no human approved it. Review it, and copy it into the project if it is correct.';
 const needsApproval = ({ accepted, path }: FileVersion): boolean =>
   !accepted.human_approved && isToolConfig(path);
 
-const CHANGED_MESSAGE = 'It was changed in the project since the work on it began, and is left as it is.';
-
-function partition<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
-  return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
-}
-
-const digestOf = (file: FileContent | null): string | null => (file === null ? null : sha256Hex(file.bytes));
-const folderOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+const CHANGED_MESSAGE = 'It changed in the project after the work on it began, so it was not overwritten.';
 
 /** Executable: grants execute wherever read is granted. Otherwise: removes all execute bits. */
 const modeFor = (mode: number, executable: boolean): number =>

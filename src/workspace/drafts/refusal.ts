@@ -1,35 +1,41 @@
+import { pathFault } from '../../core/methodology/definition/asset-path.js';
+
 /** The reasons why drafts cannot become a result, each with the next step. */
 const NEXT_STEPS = {
   NO_DRAFTS: 'Write the files into the drafts folder, under the path each has in the project, then submit.',
   BAD_NAME: 'Rename the file in the drafts folder, then submit.',
-  SYMLINK: 'Put the file itself there instead of the link, then submit.',
+  SYMLINK: 'Replace the link with the file itself, then submit.',
   HARD_LINK: 'Copy the file instead of linking it, then submit.',
-  NOT_A_FILE: 'Drafts are regular files in folders: remove what is there, then submit.',
-  SWAPPED: 'Submit when nothing writes to the drafts any more.',
-  UNREADABLE: 'Make the file readable for who serialises, then submit.',
-  TOO_LARGE: 'Keep large files elsewhere and promote a file that names them.',
-  TOO_MANY: 'Promote the work in parts, or keep generated files out of the drafts.',
-  BASE_CHANGED: 'Bring the drafts up to the shared files, begin them again to say so, then submit.',
-  DELETION: 'Restore the file in the worktree: removing shared files is left to a person.',
-  NO_WORKTREE: 'Claim the edge again to have a worktree, or set `isolation: drafts` in coordination.yml.',
-  BAD_BASE: 'Remove the record of the bases, begin the drafts again, then submit.',
+  NOT_A_FILE: 'Drafts must be regular files in folders. Remove this entry, then submit.',
+  SWAPPED: 'Stop writing to the drafts, then submit again.',
+  UNREADABLE: 'Make the file readable for the user that runs the serialiser, then submit.',
+  TOO_LARGE: 'Store large files elsewhere, and submit a file that references them.',
+  TOO_MANY: 'Submit the work in parts, or keep generated files out of the drafts.',
+  BASE_CHANGED: 'Merge the shared files into the drafts, begin the drafts again, then submit.',
+  DELETION: 'Restore the file in the worktree, then submit. Only a person removes shared files.',
+  NO_WORKTREE: 'Claim the edge again to get a worktree, or set `isolation: drafts` in coordination.yml.',
+  BAD_BASE: 'Remove the base record, begin the drafts again, then submit.',
 } as const;
 
-export type DraftRefusalCode = keyof typeof NEXT_STEPS;
-
 export interface DraftRefusal {
-  readonly refused: DraftRefusalCode;
+  readonly refused: keyof typeof NEXT_STEPS;
   /** Relative to the drafts folder, which is relative to the project's root. */
   readonly path: string;
   readonly says: string;
   readonly next: string;
 }
 
-export const draftRefusal = (refused: DraftRefusalCode, path: string, message: string): DraftRefusal => ({
-  refused,
-  path,
-  says: message,
-  next: NEXT_STEPS[refused],
-});
+export const draftRefusal = (
+  refused: DraftRefusal['refused'],
+  path: string,
+  message: string,
+): DraftRefusal => ({ refused, path, says: message, next: NEXT_STEPS[refused] });
 
-export const isDraftRefusal = (value: object): value is DraftRefusal => 'refused' in value;
+export const isDraftRefusal = (value: object | null): value is DraftRefusal =>
+  value !== null && 'refused' in value;
+
+/** Refuses a path that no file of the project may have; null if it is valid. */
+export function nameRefusal(path: string): DraftRefusal | null {
+  const fault = pathFault(path);
+  return fault === null ? null : draftRefusal('BAD_NAME', path, `${JSON.stringify(path)}: ${fault}.`);
+}

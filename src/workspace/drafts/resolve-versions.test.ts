@@ -8,16 +8,16 @@ const THIRD = v('b', 'c');
 const ALL = [FIRST, SECOND, THIRD];
 
 test.each([
-  ['nothing is there yet', null, ALL, THIRD, []],
-  ['some were promoted', 'a', ALL, THIRD, []],
-  ['all were promoted', 'c', ALL, THIRD, []],
-  ['a person changed it', 'x', ALL, null, [THIRD]],
-  ['a person removed what was there', null, [SECOND], null, [SECOND]],
-  ['two were begun from the same', null, [FIRST, v(null, 'z')], FIRST, [v(null, 'z')]],
-  ['two were begun from the same, one promoted', 'a', [FIRST, v(null, 'z')], FIRST, [v(null, 'z')]],
-  ['it went back and forth', 'a', [SECOND, v('b', 'a')], v('b', 'a'), []],
-  ['a person changed it, and work went on from that', 'c', [FIRST, v('x', 'c')], v('x', 'c'), []],
-  ['two made the same', null, [FIRST, v(null, 'a')], v(null, 'a'), []],
-])('%s', (_, current, versions, last, conflicts) => {
+  ['the project has no file yet', null, ALL, THIRD, []],
+  ['some versions were promoted', 'a', ALL, THIRD, []],
+  ['all versions were promoted', 'c', ALL, THIRD, []],
+  ['a person changed the file', 'x', ALL, null, [THIRD]],
+  ['a person removed the file', null, [SECOND], null, [SECOND]],
+  ['two versions have the same base', null, [FIRST, v(null, 'z')], FIRST, [v(null, 'z')]],
+  ['two versions have the same base and one was promoted', 'a', [FIRST, v(null, 'z')], FIRST, [v(null, 'z')]],
+  ['the content changed back to an earlier one', 'a', [SECOND, v('b', 'a')], v('b', 'a'), []],
+  ['a later version is based on the change of a person', 'c', [FIRST, v('x', 'c')], v('x', 'c'), []],
+  ['two versions have the same content', null, [FIRST, v(null, 'a')], v(null, 'a'), []],
+])('resolves the last version and the conflicts when %s', (_, current, versions, last, conflicts) => {
   expect(resolveVersions(current, versions)).toEqual({ last, conflicts });
 });

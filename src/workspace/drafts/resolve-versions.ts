@@ -1,23 +1,15 @@
 import type { ManifestFile } from '../../core/methodology/definition/manifest.js';
 
 /**
- * The outcome for one path: the last accepted version that follows from the current file, and the versions that do
- * not.
- */
-export interface ResolvedVersions<F> {
-  readonly last: F | null;
-  readonly conflicts: readonly F[];
-}
-
-/**
  * Walks the accepted versions of one path in log order, starting from the file on disk. The walk begins at the
  * first version that is based on it or equals it: earlier ones were promoted and superseded. If there is none, a
- * person has changed the file, and it is kept.
+ * person has changed the file, and it is kept. Returns the last version that follows from the file on disk, and those
+ * that do not.
  */
 export function resolveVersions<F extends Pick<ManifestFile, 'sha256' | 'base_sha256'>>(
   currentSha256: string | null,
   versions: readonly F[],
-): ResolvedVersions<F> {
+): { last: F | null; conflicts: readonly F[] } {
   const follows = (version: F, state: string | null) =>
     version.base_sha256 === state || version.sha256 === state;
   const first = versions.findIndex((version) => follows(version, currentSha256));

@@ -1,10 +1,11 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
-import { pathFault } from '../../core/methodology/definition/asset-path.js';
+import { posix } from 'node:path';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { FILE_BYTES_MAX, MANIFEST_FILES_MAX } from '../../core/methodology/definition/manifest.js';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { isSameFile, OpenFolder } from '../open-folder.js';
-import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal, nameRefusal } from './refusal.js';
 
 /** Called at each step, so that a test can interfere in between. */
 export type StepHook = (step: string, path: string) => void | Promise<void>;
@@ -61,7 +62,7 @@ function kindFault(stats: BigIntStats, path: string, links: 'one' | 'any'): Draf
   if (stats.isSymbolicLink()) return draftRefusal('SYMLINK', path, `${path} is a symbolic link.`);
   if (!stats.isFile()) return draftRefusal('NOT_A_FILE', path, `${path} is neither a file nor a folder.`);
   if (links === 'one' && stats.nlink > 1n) {
-    return draftRefusal('HARD_LINK', path, `${path} is also a file somewhere else, by a hard link.`);
+    return draftRefusal('HARD_LINK', path, `${path} has more than one hard link.`);
   }
   if (stats.size > BigInt(FILE_BYTES_MAX)) {
     return draftRefusal('TOO_LARGE', path, `${path} has more than ${FILE_BYTES_MAX} bytes.`);
@@ -100,60 +101,48 @@ function refusalOfError(error: unknown, path: string, opened: boolean): DraftRef
 const swapped = (path: string): DraftRefusal =>
   draftRefusal('SWAPPED', path, `${path} was changed or replaced while it was read.`);
 
-type FileVisitor = (file: FoundFile) => Promise<DraftRefusal | null>;
-
 /** Visits every file below a folder, in name order. Stops at the first refusal. */
 export async function walkFiles(
-  folder: OpenFolder,
-  visit: FileVisitor,
-  prefix = '',
+  top: OpenFolder,
+  visit: (file: FoundFile) => Promise<DraftRefusal | null>,
 ): Promise<DraftRefusal | null> {
-  const budget = { names_left: 2 * MANIFEST_FILES_MAX };
-  return walkFolder({ folder, prefix, visit, budget });
+  const budget = { names_left: ENTRIES_MAX };
+  const walk = async (folder: OpenFolder, prefix: string): Promise<DraftRefusal | null> => {
+    const names = await namesIn(folder, prefix, budget);
+    if (isDraftRefusal(names)) return names;
+    for (const name of names) {
+      const path = `${prefix}${name.normalize('NFC')}`;
+      const invalid = nameRefusal(path);
+      if (invalid !== null) return invalid;
+      const inner = await folder.enter(name);
+      const refused =
+        inner instanceof OpenFolder
+          ? await walk(inner, `${path}/`).finally(() => inner.close())
+          : await visit({ path, folder, name });
+      if (refused !== null) return refused;
+    }
+    return null;
+  };
+  return walk(top, '');
 }
 
-interface WalkState {
-  readonly folder: OpenFolder;
-  readonly prefix: string;
-  readonly visit: FileVisitor;
-  readonly budget: { names_left: number };
-}
+const ENTRIES_MAX = 2 * MANIFEST_FILES_MAX;
 
-async function walkFolder(at: WalkState): Promise<DraftRefusal | null> {
-  const names = await namesIn(at);
-  if (!Array.isArray(names)) return names;
-  for (const name of names) {
-    const path = `${at.prefix}${name.normalize('NFC')}`;
-    const fault = pathFault(path);
-    if (fault !== null) return draftRefusal('BAD_NAME', path, `${JSON.stringify(path)}: ${fault}.`);
-    const inner = await at.folder.enter(name);
-    const refused =
-      inner instanceof OpenFolder
-        ? await walkFolder({ ...at, folder: inner, prefix: `${path}/` }).finally(() => inner.close())
-        : await at.visit({ path, folder: at.folder, name });
-    if (refused !== null) return refused;
-  }
-  return null;
-}
-
-async function namesIn({ folder, prefix, budget }: WalkState): Promise<string[] | DraftRefusal> {
+async function namesIn(
+  folder: OpenFolder,
+  prefix: string,
+  budget: { names_left: number },
+): Promise<string[] | DraftRefusal> {
   const names: string[] = [];
   // Read names as bytes: decoding an invalid name could make it equal to another.
-  const folderBytes = await opendir(folder.pathOf('.'), { encoding: 'buffer' as BufferEncoding });
-  for await (const entry of folderBytes) {
-    budget.names_left -= 1;
+  for await (const entry of await opendir(folder.pathOf('.'), { encoding: 'buffer' as BufferEncoding })) {
     const bytes = entry.name as unknown as Buffer;
-    if (budget.names_left < 0) {
-      return draftRefusal(
-        'TOO_MANY',
-        prefix,
-        `There are more than ${2 * MANIFEST_FILES_MAX} names in the drafts.`,
-      );
-    }
+    budget.names_left -= 1;
+    if (budget.names_left < 0)
+      return draftRefusal('TOO_MANY', prefix, `There are more than ${ENTRIES_MAX} entries in the drafts.`);
     const name = bytes.toString('utf8');
-    if (!Buffer.from(name).equals(bytes)) {
-      return draftRefusal('BAD_NAME', prefix + name, `A name in ${prefix || 'the drafts'} is no UTF-8.`);
-    }
+    if (!Buffer.from(name).equals(bytes))
+      return draftRefusal('BAD_NAME', prefix + name, `A name in ${prefix || 'the drafts'} is not UTF-8.`);
     names.push(name);
   }
   return names.sort();
@@ -165,16 +154,14 @@ export async function readBelow(
   path: string,
   options: SafeReadOptions,
 ): Promise<FileContent | DraftRefusal | null> {
-  const names = path.split('/');
-  const name = names.pop() as string;
-  const folder = await OpenFolder.openBelow(root, names);
+  const folder = await OpenFolder.openBelow(root, posix.dirname(path));
   if (folder === 'absent') return null;
   if (folder === 'symlink')
-    return draftRefusal('SYMLINK', path, `A folder on the way to ${path} is a symbolic link.`);
+    return draftRefusal('SYMLINK', path, `A parent folder of ${path} is a symbolic link.`);
   if (folder === 'not_a_folder')
-    return draftRefusal('NOT_A_FILE', path, `The way to ${path} leads through a file.`);
+    return draftRefusal('NOT_A_FILE', path, `A parent of ${path} is a file, not a folder.`);
   try {
-    return await readSafely({ path, folder, name }, options);
+    return await readSafely({ path, folder, name: posix.basename(path) }, options);
   } finally {
     await folder.close();
   }
@@ -182,3 +169,13 @@ export async function readBelow(
 
 export const isFileContent = (read: FileContent | DraftRefusal | null): read is FileContent =>
   read !== null && !isDraftRefusal(read);
+
+/** The digest of a file by its path below a root; null if it cannot be read there. */
+export async function digestBelow(root: string, path: string): Promise<string | null> {
+  const read = await readBelow(root, path, { links: 'any' });
+  return isFileContent(read) ? digestOf(read) : null;
+}
+
+/** SHA-256 of a file; null if there is none. */
+export const digestOf = (file: FileContent | null): string | null =>
+  file === null ? null : sha256Hex(file.bytes);

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
+import { posix } from 'node:path';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { isErrorCode } from '../../stores/file/disk.js';
 import { OpenFolder } from '../open-folder.js';
@@ -53,11 +54,11 @@ async function writeTemporary(
 }
 
 /** Writes a file at a path below the root, creates missing folders, and makes everything durable. */
-export async function writeBelow(root: string, path: readonly string[], file: FileWrite): Promise<boolean> {
-  const folder = await OpenFolder.openBelow(root, path.slice(0, -1), { make: true });
+export async function writeBelow(root: string, path: string, file: FileWrite): Promise<boolean> {
+  const folder = await OpenFolder.openBelow(root, posix.dirname(path), { make: true });
   if (typeof folder === 'string') return false;
   try {
-    const written = await writeSafely(folder, path.at(-1) as string, file);
+    const written = await writeSafely(folder, posix.basename(path), file);
     await folder.sync();
     return written;
   } finally {

@@ -17,7 +17,7 @@ import { OUTCOMES_MAX } from './outcomes.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 
-it('keeps the newest outcomes of an agent, and lets the oldest go', async () => {
+it('keeps the newest outcomes of an agent and removes the oldest', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   const folder = workspace.path('events', 'outcome', 'a-01');
@@ -36,7 +36,7 @@ it('keeps the newest outcomes of an agent, and lets the oldest go', async () => 
   expect(names).toContain(old.at(-1));
 });
 
-it('loses nothing by outcomes that their agent takes away, or has put a link in the place of', async () => {
+it('loses no command when an agent removes its outcomes or replaces one by a link', async () => {
   const workspace = await bareWorkspace();
   const folder = workspace.path('events', 'outcome', 'a-01');
   await mkdir(folder, { recursive: true });
@@ -65,7 +65,7 @@ it('loses nothing by outcomes that their agent takes away, or has put a link in 
   expect((await namesIn(workspace, 'outcome', 'a-01')).length).toBeLessThanOrEqual(OUTCOMES_MAX);
 });
 
-it('serves every agent in turn, however many never stop', async () => {
+it('serves every agent in turn while many agents never stop sending', async () => {
   const workspace = await bareWorkspace();
   const agents = Array.from({ length: 502 }, (_, at) => `a-${String(at).padStart(3, '0')}`);
   const served = new Map(agents.map((agentId) => [agentId, 0]));
@@ -89,7 +89,7 @@ it.each([
   [BROKEN_MAX, '.json'],
   [2 * BROKEN_MAX, '.json.reason.json'],
 ])(
-  'stops an agent that has sent too much that is no command, until a person has looked: %i %s',
+  'blocks an agent with too many broken files until a person empties the folder: %i %s',
   async (count, ending) => {
     const workspace = await bareWorkspace();
     const site = await WorkspaceHarness.open(workspace);
@@ -105,7 +105,7 @@ it.each([
   },
 );
 
-it('takes the drafts of an agent for its result, and brings them into the project', async () => {
+it('submits the drafts of an agent as its result, and promotes them into the project', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);

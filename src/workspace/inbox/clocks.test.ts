@@ -31,7 +31,8 @@ async function serveAt(workspace: Workspace, atMs: number): Promise<string[]> {
   return story;
 }
 
-it('does nothing twice that is dropped again when only the log still knows of it', async () => {
+// req: INB-007
+it('executes a command only once when its file returns and only the log has a record of it', async () => {
   const workspace = await bareWorkspace();
   const intent = { event_type: 'intent_raised', intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
   const commands = [claim, reply, intent, released];
@@ -52,7 +53,7 @@ it('does nothing twice that is dropped again when only the log still knows of it
   expect(await outcomes()).toEqual(before);
 });
 
-it('goes on from the time of the log, though the clock was set back, or to the end of time', async () => {
+it('continues from the time of the log when the clock was set back or far ahead', async () => {
   const workspace = await bareWorkspace();
   const endMs = Date.UTC(275760, 8, 12);
   const days: readonly [number, object][] = [
@@ -77,7 +78,7 @@ it.each([
   8.64e15,
   -1,
   'tomorrow',
-])('believes no time that an agent tells: %j', async (at) => {
+])('ignores the timestamp that an agent sends: %j', async (at) => {
   vi.useFakeTimers({ toFake: ['Date'], now: BEGAN_MS });
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);

@@ -67,13 +67,13 @@ const CASES: Readonly<Record<string, Case>> = {
     reply: { accepted: true, reason: 'ACCEPTED', current_generation: 1, late: false, work_lost: false },
     story: ['edge_started a-01 1', 'claim_rejected b-01 1', 'edge_converged a-01 1'],
   },
-  'a step that is told': {
+  'a reported event': {
     before: [claim],
     command: told,
     reply: { success: true, reason: 'APPENDED', event_id: expect.any(String) },
     story: ['edge_started a-01 1', 'iteration_completed a-01 1'],
   },
-  'a convergence that is refused and kept': {
+  'a convergence that is refused and parked': {
     before: [claim, { event_type: 'edge_released', ...about }],
     command: { event_type: 'edge_converged', ...about, result: 1 },
     reply: { accepted: false, reason: 'NO_CLAIM', work_lost: true, parked: expect.any(String) },
@@ -93,7 +93,7 @@ async function crashingAt(workspace: Workspace, at: SerialiserStep): Promise<voi
 
 for (const [name, { before, command, rival, reply, story }] of Object.entries(CASES)) {
   it.each(SERIALISER_STEPS)(
-    `${name} is done once and told, though the serialiser dies when it is %s`,
+    `executes ${name} once and writes its outcome when the serialiser crashes after step %s`,
     async (step) => {
       const workspace = await bareWorkspace();
       const prelude = await WorkspaceHarness.open(workspace);
@@ -119,7 +119,7 @@ for (const [name, { before, command, rival, reply, story }] of Object.entries(CA
   );
 }
 
-it('a convergence accepted with a warning stays accepted, though the serialiser dies before it is told', async () => {
+it('keeps a convergence accepted with a warning when the serialiser crashes before the outcome', async () => {
   const workspace = await bareWorkspace();
   const prelude = await WorkspaceHarness.open(workspace);
   const warn = 'roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: warn }\n';
@@ -141,7 +141,7 @@ it('a convergence accepted with a warning stays accepted, though the serialiser 
   expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'ACCEPTED' });
 });
 
-it('leaves a command where it is while the store cannot be reached, and decides it when it can', async () => {
+it('keeps a command in the inbox while the store is unreachable, and decides it afterwards', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
@@ -154,7 +154,7 @@ it('leaves a command where it is while the store cannot be reached, and decides 
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
 });
 
-describe('a refusal that left nothing in the log', () => {
+describe('a refusal without an event in the log', () => {
   const heartbeat = { event_type: 'heartbeat', ...about };
 
   /**
@@ -176,7 +176,7 @@ describe('a refusal that left nothing in the log', () => {
     return site.edgeHistory();
   }
 
-  it('stays what its agent was told', async () => {
+  it('is not decided again after its outcome was written', async () => {
     const workspace = await refusedAndCrashed();
     const before = await readOutcome(workspace, 'a-01', '1.json');
     expect(await served(workspace)).toEqual(['edge_started a-01 1']);
@@ -189,8 +189,8 @@ describe('a refusal that left nothing in the log', () => {
       'of another request',
       { request_id: 'inbox-other', ok: false, reply: { problem: 'FORBIDDEN', detail: '' } },
     ],
-    ['that is not whole', '{"request_id": '],
-  ])('is not read out of an outcome %s', async (_, left) => {
+    ['that is incomplete', '{"request_id": '],
+  ])('is not taken from an outcome %s', async (_, left) => {
     const workspace = await refusedAndCrashed();
     const text = typeof left === 'string' ? left : JSON.stringify(left);
     await writeFile(join(workspace.events, 'outcome', 'a-01', '1.json'), text);

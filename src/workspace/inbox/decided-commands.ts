@@ -1,10 +1,15 @@
 import { parseSubject } from '../../coordinator/operations/parse-body.js';
-import { adviceFor } from '../../coordinator/wire/advice.js';
-import type { ClaimResult, RenewalResult, SubmissionResult } from '../../coordinator/wire/index.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
+import type { RenewalResult, SubmissionResult } from '../../core/contract/claims.js';
+import { adviceFor, type ClaimRefusal, type SubmissionRefusal } from '../../core/contract/codes.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { InboxCommand } from './command.js';
-import { type InboxReply, replayGrant, type WorkspaceContext } from './execute-command.js';
+import {
+  type InboxReply,
+  type RecalledRefusal,
+  replayGrant,
+  type WorkspaceContext,
+} from './execute-command.js';
 
 /** More than a busy day's ids. Above this the cache is cleared, and read from the log again on demand. */
 const IDS_KEPT_MAX = 100_000;
@@ -39,7 +44,7 @@ export class DecidedCommands {
     if (granted !== undefined) return replayGrant(this.context, granted);
     // A result accepted with a warning left two events, the warning last.
     const decisive = left.find(({ event_type }) => REPLY_BUILDERS.has(event_type));
-    return decisive === undefined ? null : (REPLY_BUILDERS.get(decisive.event_type)?.(decisive) ?? null);
+    return (decisive && REPLY_BUILDERS.get(decisive.event_type)?.(decisive)) ?? null;
   }
 
   async add(command: InboxCommand): Promise<void> {
@@ -70,16 +75,13 @@ export class DecidedCommands {
   }
 
   private async readIds(scope: HistoryScope): Promise<Set<string>> {
-    const ids = new Set<string>();
-    for (const { request_id } of await this.eventsOf(scope))
-      if (request_id !== undefined) ids.add(request_id);
+    const ids = new Set((await this.eventsOf(scope)).flatMap(({ request_id }) => request_id ?? []));
     this.ids += ids.size;
     return ids;
   }
 
   private eventsOf(scope: HistoryScope): Promise<EventEnvelope[]> {
-    const { coordinator, key } = this.context;
-    return coordinator.history.read(key, scope);
+    return this.context.coordinator.history.read(this.context.key, scope);
   }
 }
 
@@ -95,15 +97,12 @@ function historyScopeOf({ subject, session_id }: InboxCommand): HistoryScope | n
 const scopeKey = (scope: HistoryScope): string =>
   'subject' in scope ? scope.subject : `~${scope.session_id}`;
 
-const REPLY_BUILDERS: ReadonlyMap<string, (event: EventEnvelope) => InboxReply> = new Map<
-  string,
-  (event: EventEnvelope) => InboxReply
->([
+const REPLY_BUILDERS = new Map<string, (event: EventEnvelope) => InboxReply>([
   ['heartbeat', renewed],
   ['edge_released', () => ({ success: true, reason: 'RELEASED' })],
   ['edge_converged', accepted],
   ['convergence_escalated', (event) => refusedResult(event, 'ESCALATED')],
-  ['result_rejected', (event) => refusedResult(event, String(event.payload.rejection_reason))],
+  ['result_rejected', (event) => refusedResult(event, event.payload.rejection_reason as RecordedRefusal)],
   ['claim_rejected', refusedClaim],
 ]);
 
@@ -111,33 +110,33 @@ function renewed({ payload }: EventEnvelope): RenewalResult {
   return { success: true, reason: 'RENEWED', new_expiry: payload.expires_at as string | null };
 }
 
-function accepted({ generation = 0, payload }: EventEnvelope): SubmissionResult {
-  return {
-    accepted: true,
-    reason: 'ACCEPTED',
-    current_generation: generation,
-    work_lost: false,
-    late: payload.late === true,
-    work_product_ref: payload.work_product_ref as string,
-    parked: null,
-  };
+function accepted({ generation: current_generation = 0, payload }: EventEnvelope): SubmissionResult {
+  const late = payload.late === true;
+  const work_product_ref = payload.work_product_ref as string;
+  const kept = { work_lost: false, late, work_product_ref, parked: null } as const;
+  return { accepted: true, reason: 'ACCEPTED', current_generation, ...kept };
 }
 
-function refusedResult({ generation = 0, payload }: EventEnvelope, reason: string): SubmissionResult {
-  return {
-    accepted: false,
-    reason,
-    current_generation: (payload.current_generation as number | undefined) ?? generation,
+/** NOT_CONVERGED keeps the claim and leaves no event. */
+type RecordedRefusal = Exclude<SubmissionRefusal, 'NOT_CONVERGED'>;
+
+function refusedResult(
+  { generation = 0, payload }: EventEnvelope,
+  reason: RecordedRefusal,
+): SubmissionResult {
+  const current_generation = (payload.current_generation as number | undefined) ?? generation;
+  const parked = payload.parked === true ? (payload.result_id as string) : null;
+  const kept = {
     work_lost: payload.work_lost === true,
     late: false,
     work_product_ref: null,
-    parked: payload.parked === true ? (payload.result_id as string) : null,
-    next: adviceFor(reason),
-  };
+    parked,
+  } as const;
+  return { accepted: false, reason, current_generation, ...kept, next: adviceFor(reason) };
 }
 
-function refusedClaim({ payload }: EventEnvelope): ClaimResult {
-  const reason = String(payload.reason);
+function refusedClaim({ payload }: EventEnvelope): RecalledRefusal {
+  const reason = payload.reason as ClaimRefusal;
   const current_holder = (payload.holding_agent as string | undefined) ?? null;
   return { success: false, reason, claim: null, current_holder, next: adviceFor(reason) };
 }

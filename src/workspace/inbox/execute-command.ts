@@ -1,46 +1,59 @@
 import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { parseSubject } from '../../coordinator/operations/parse-body.js';
+import { isProblem, type Problem, problem } from '../../coordinator/wire/problem.js';
 import type {
-  AppendResult,
   ClaimResult,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../coordinator/wire/index.js';
-import { isProblem, type Problem, problem } from '../../coordinator/wire/problem.js';
+} from '../../core/contract/claims.js';
+import type { AppendResult } from '../../core/contract/events.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import {
-  convergeFromDrafts,
-  type DraftRefusal,
-  type GrantFolders,
-  isDraftRefusal,
-  type ProjectFolder,
-  type PromotionLog,
-  type WorktreeScope,
-} from '../drafts/index.js';
+import { convergeFromDrafts } from '../drafts/converge.js';
+import type { ProjectFolder } from '../drafts/draft-paths.js';
+import { cleanUpWorktree, createGrantFolders } from '../drafts/isolation.js';
+import type { PromotionLog } from '../drafts/promote-accepted.js';
+import { type DraftRefusal, isDraftRefusal } from '../drafts/refusal.js';
 import type { InboxCommand } from './command.js';
 import { inboxSessionOf, isInboxSession } from './names.js';
 
-/** A claim reply with the folders of the grant. */
-type ClaimReplyWithFolders = ClaimResult & { readonly work?: string; readonly scratch?: string };
+/** A refusal as the log has it: its code, without the fields that only the decision knew. */
+export interface RecalledRefusal {
+  readonly success: false;
+  readonly reason: string;
+  readonly claim: null;
+  readonly current_holder: string | null;
+  readonly next: string;
+}
 
-export type InboxReply =
-  | ClaimReplyWithFolders
+/** Drafts that cannot be submitted: nothing was sent to the coordinator. */
+type RefusedDrafts = Omit<Extract<SubmissionResult, { accepted: false }>, 'reason'> & {
+  readonly reason: DraftRefusal['refused'];
+};
+
+type CommandReply =
+  | ClaimResult
   | RenewalResult
   | ReleaseResult
   | SubmissionResult
   | AppendResult
+  | RecalledRefusal
+  | RefusedDrafts
   | Problem;
+/** A reply with the folders of a grant, or why those of an ended grant are kept. */
+export type InboxReply = CommandReply & {
+  readonly work?: string;
+  readonly scratch?: string;
+  readonly next?: string;
+};
 
 /** The coordinator that decides, and the project whose files agents use. */
 export interface WorkspaceContext extends PromotionLog {
   readonly coordinator: Coordinator;
   readonly project: ProjectFolder;
-  /** Creates the folders of a grant. */
-  readonly createGrantFolders?: (grant: WorktreeScope) => Promise<GrantFolders | DraftRefusal>;
-  /** Removes them if nothing would be lost; otherwise returns why they are kept. */
-  readonly cleanUpGrant?: (grant: WorktreeScope) => Promise<string | null>;
+  /** Whether a grant gets folders in the project, which are cleaned up after it. */
+  readonly has_grant_folders?: boolean;
 }
 
 /** Runs a command through the coordinator's operations, so the same rules apply as over HTTP. */
@@ -69,10 +82,9 @@ async function withGrantFolders(
   context: WorkspaceContext,
   reply: ClaimResult | Problem,
 ): Promise<InboxReply> {
-  if (context.createGrantFolders === undefined || isProblem(reply) || reply.claim === null || !reply.success)
-    return reply;
+  if (!context.has_grant_folders || isProblem(reply) || reply.claim === null || !reply.success) return reply;
   const { agent_id, task_id: subject, generation } = reply.claim;
-  const folders = await context.createGrantFolders({ agent_id, subject, generation });
+  const folders = await createGrantFolders(context.project, { agent_id, subject, generation });
   return isDraftRefusal(folders) ? reply : { ...reply, work: folders.work, scratch: folders.scratch };
 }
 
@@ -80,85 +92,61 @@ async function withGrantFolders(
 export const replayGrant = async (context: WorkspaceContext, granted: EventEnvelope): Promise<InboxReply> =>
   withGrantFolders(context, await context.coordinator.replayGrant(context.key, granted));
 
-const submit = (context: WorkspaceContext, command: InboxCommand, caller: Caller): Promise<InboxReply> =>
-  hasResult(command.body)
-    ? context.coordinator.submitResult(context.key, command.body, caller)
-    : submitDrafts(context, command, caller);
-
 /** Removes the worktree of a grant that has ended. */
 async function withCleanup(
   context: WorkspaceContext,
   { agent_id, body }: InboxCommand,
   reply: InboxReply,
 ): Promise<InboxReply> {
-  if (context.cleanUpGrant === undefined || !isSuccess(reply)) return reply;
+  if (!context.has_grant_folders || !isSuccess(reply)) return reply;
   const subject = parseSubject(body.task_id);
   const generation = body.generation ?? body.expected_generation;
   if (isProblem(subject) || typeof generation !== 'number') return reply;
-  const kept = await context.cleanUpGrant({ agent_id, subject, generation });
+  const kept = await cleanUpWorktree(context.project, { agent_id, subject, generation });
   return kept === null ? reply : { ...reply, next: kept };
 }
 
-const hasResult = (body: InboxCommand['body']): boolean =>
-  body.result_data !== undefined || body.blob_sha256 !== undefined;
-
 /** A submission without a result submits the agent's drafts. */
-async function submitDrafts(
+async function submit(
   context: WorkspaceContext,
-  command: InboxCommand,
+  { agent_id, body }: InboxCommand,
   caller: Caller,
 ): Promise<InboxReply> {
-  const { agent_id, body } = command;
+  if (body.result_data !== undefined || body.blob_sha256 !== undefined)
+    return context.coordinator.submitResult(context.key, body, caller);
   const task_id = parseSubject(body.task_id);
   if (isProblem(task_id)) return task_id;
   const { generation } = body;
   if (typeof generation !== 'number') {
     return problem('INVALID_REQUEST', 'generation: expected the generation of the grant');
   }
-  const done = await convergeFromDrafts(
-    context.project,
-    context,
-    { agent_id, body: { ...body, task_id, generation } },
-    caller,
-  );
+  const submission = { agent_id, body: { ...body, task_id, generation } };
+  const done = await convergeFromDrafts(context.project, context, submission, caller);
   if (!isDraftRefusal(done)) return done.reply;
-  return {
-    accepted: false,
-    reason: done.refused,
-    current_generation: generation,
-    work_lost: false,
-    late: false,
-    work_product_ref: null,
-    parked: null,
-    next: `${done.says} ${done.next}`,
-  };
+  const kept = { work_lost: false, late: false, work_product_ref: null, parked: null } as const;
+  const next = `${done.says} ${done.next}`;
+  return { accepted: false, reason: done.refused, current_generation: generation, ...kept, next };
 }
 
 /** The caller of a command. Write access to an inbox authenticates its agent for the inbox's own session only. */
 function callerOf({ agent_id, session_id }: InboxCommand): Caller {
-  return {
-    principal: inboxSessionOf(agent_id),
-    user_id: null,
-    client_ip: null,
+  const principal = inboxSessionOf(agent_id);
+  // The project is the workspace, which exists.
+  const permissions = {
     may_work: true,
     may_review: false,
     may_administer: false,
-    claim_id_optional: session_id === inboxSessionOf(agent_id),
+    may_create_project: true,
   };
+  const claim_id_optional = session_id === principal;
+  return { principal, user_id: null, client_ip: null, ...permissions, claim_id_optional };
 }
 
 function sessionFault({ agent_id, session_id }: InboxCommand): Problem | null {
-  if (
-    typeof session_id !== 'string' ||
-    !isInboxSession(session_id) ||
-    session_id === inboxSessionOf(agent_id)
-  ) {
-    return null;
-  }
-  return problem(
-    'FORBIDDEN',
-    `session_id: ${session_id.slice(0, 128)} belongs to another inbox. Leave it out.`,
-  );
+  if (typeof session_id !== 'string' || !isInboxSession(session_id)) return null;
+  if (session_id === inboxSessionOf(agent_id)) return null;
+  const detail = `session_id: ${session_id.slice(0, 128)} belongs to another inbox. Leave it out.`;
+  return problem('FORBIDDEN', detail);
 }
 
 export function isSuccess(reply: InboxReply): boolean {

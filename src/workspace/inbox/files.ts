@@ -25,8 +25,6 @@ export interface AgentFolder {
   /** As bytes: names that others create need not be valid UTF-8. */
   names(): Promise<Buffer[]>;
 
-  has(name: string): Promise<boolean>;
-
   /** Reads a whole file, if it is a regular file of at most `bytesMax` bytes. */
   read(name: string, bytesMax: number): Promise<Buffer | FileFault>;
 

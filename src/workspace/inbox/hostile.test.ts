@@ -56,7 +56,7 @@ it.each([
   ['claim.json.reason.json'],
   [`${'n'.repeat(240)}.json`],
   ['line\nbreak.json'],
-])('keeps a file by the name %j aside, and nothing by that name is opened', async (name) => {
+])('quarantines a file with the name %j, and never opens that name', async (name) => {
   const { workspace, site, inbox } = await scene();
   await writeFile(join(inbox, name), CLAIM);
   await dropCommand(workspace, 'good', '1.json', claim);
@@ -67,7 +67,7 @@ it.each([
   expect(await readFile(workspace.path('events', 'broken', 'eve', kept), 'utf8')).toBe(CLAIM);
 });
 
-it('keeps a file aside whose name is no text', async () => {
+it('quarantines a file whose name is not valid UTF-8', async () => {
   const { workspace, site, inbox } = await scene();
   await writeFile(
     Buffer.concat([Buffer.from(`${inbox}/`), Buffer.from([0xff, 0xfe]), Buffer.from('.json')]),
@@ -77,7 +77,7 @@ it('keeps a file aside whose name is no text', async () => {
   expect(await namesIn(workspace, 'inbox', 'eve')).toEqual([]);
 });
 
-it('leaves alone what is not finished or hidden', async () => {
+it('ignores temporary and hidden files', async () => {
   const { workspace, site, inbox } = await scene();
   for (const name of ['.1.json', '1.json.tmp', '..json']) await writeFile(join(inbox, name), CLAIM);
   expect((await site.serialiser.pass()).toJSON()).toEqual({
@@ -97,30 +97,34 @@ const PARTS: readonly [string, (path: string, workspace: Workspace) => Promise<u
   ],
   ['a link to nothing', (path) => symlink('/nowhere', path), /is a link/],
   [
-    'a second name of a file',
+    'a hard link to a file',
     (path, { root }) => planted(join(root, 'secret.json')).then((at) => link(at, path)),
-    /second name/,
+    /hard link/,
   ],
-  ['a folder', (path) => mkdir(path), /no plain file/],
-  ['a pipe', async (path) => execFileSync('mkfifo', [path]), /no plain file/],
+  ['a folder', (path) => mkdir(path), /not a regular file/],
+  ['a pipe', async (path) => execFileSync('mkfifo', [path]), /not a regular file/],
   [
-    'a gigabyte of nothing',
+    'a sparse file of one gigabyte',
     (path) => writeFile(path, '').then(() => truncate(path, 1024 ** 3)),
     /more than 64 KiB/,
   ],
-  ['no JSON', (path) => writeFile(path, '{"event_type": "edge_cl'), /not one JSON object/],
-  ['a list', (path) => writeFile(path, '[1]'), /not one JSON object/],
-  ['nothing', (path) => writeFile(path, ''), /not one JSON object/],
-  ['no type', (path) => writeFile(path, '{}'), /no event_type/],
+  ['invalid JSON', (path) => writeFile(path, '{"event_type": "edge_cl'), /not a single JSON object/],
+  ['a list', (path) => writeFile(path, '[1]'), /not a single JSON object/],
+  ['an empty file', (path) => writeFile(path, ''), /not a single JSON object/],
+  ['a command without a type', (path) => writeFile(path, '{}'), /no event_type/],
   [
-    'a type of the serialiser’s own',
+    'an event type that only the serialiser writes',
     (path) => writeFile(path, '{"event_type":"edge_started"}'),
-    /no command/,
+    /not a command/,
   ],
-  ['a prototype', (path) => writeFile(path, '{"event_type":"__proto__"}'), /no command/],
-  ['no edge', (path) => writeFile(path, '{"event_type":"heartbeat","feature":"F"}'), /feature and edge/],
+  ['the type __proto__', (path) => writeFile(path, '{"event_type":"__proto__"}'), /not a command/],
   [
-    'another agent',
+    'a command without an edge',
+    (path) => writeFile(path, '{"event_type":"heartbeat","feature":"F"}'),
+    /feature and edge/,
+  ],
+  [
+    'a command of another agent',
     (path) => writeFile(path, JSON.stringify({ ...claim, agent_id: 'good' })),
     /another agent/,
   ],
@@ -132,7 +136,7 @@ async function planted(path: string): Promise<string> {
 }
 
 it.each(PARTS)(
-  'keeps %s aside with its reason, tells its agent, and serves the others',
+  'quarantines %s with the reason, writes an outcome, and serves the others',
   async (_, plant, says) => {
     const { workspace, site, inbox } = await scene();
     await plant(join(inbox, 'x.json'), workspace);
@@ -146,7 +150,7 @@ it.each(PARTS)(
   },
 );
 
-it('keeps both of two broken files by one name', async () => {
+it('keeps both of two broken files with the same name', async () => {
   const { workspace, site } = await scene();
   await dropCommand(workspace, 'eve', 'x.json', 'one');
   await site.serialiser.pass();
@@ -157,7 +161,7 @@ it('keeps both of two broken files by one name', async () => {
   expect(await readFile(workspace.path('events', 'broken', 'eve', 'x.json'), 'utf8')).toBe('one');
 });
 
-it('looks into no folder that is a link, nor one that becomes a link while it is looked into', async () => {
+it('does not follow an inbox folder that is a link or becomes one while it is served', async () => {
   const { workspace, site } = await scene();
   await dropCommand(workspace, 'bob', '1.json', claim);
   await symlink(workspace.path('events', 'inbox', 'bob'), workspace.path('events', 'inbox', 'mallory'));
@@ -167,8 +171,8 @@ it('looks into no folder that is a link, nor one that becomes a link while it is
   expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
   expect(await namesIn(workspace, 'outcome')).toEqual(['bob']);
   expect(site.warnings).toEqual([
-    expect.stringContaining('"no agent" is the name of no agent'),
-    expect.stringMatching(/mallory is no folder/),
+    expect.stringContaining('"no agent" is not a valid agent id'),
+    expect.stringMatching(/mallory is not a folder/),
   ]);
 
   await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-2' });
@@ -192,21 +196,21 @@ it('looks into no folder that is a link, nor one that becomes a link while it is
   expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
 });
 
-it('stops the agent whose outcome cannot be written, and nobody else', async () => {
+it('blocks only the agent whose outcome cannot be written', async () => {
   const { workspace, site } = await scene();
   await mkdir(workspace.path('events', 'outcome', 'eve', '1.json', 'in-the-way'), { recursive: true });
   await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-1' });
   await dropCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
   await dropCommand(workspace, 'good', '2.json', { ...claim, feature: 'F-3' });
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 2 });
-  expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve waits: /)]);
+  expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: /)]);
   await rename(workspace.path('events', 'outcome', 'eve', '1.json'), workspace.path('events', 'away'));
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
   expect((await site.edgeHistory()).filter((line) => line.includes('eve'))).toEqual(['edge_started eve 1']);
 });
 
 it.each(['outcome', 'broken'])(
-  'stops the agent whose folder under %s is a link, and nobody else',
+  'blocks the agent whose folder under %s is a link, and no other agent',
   async (folder) => {
     const { workspace, site, inbox } = await scene();
     await mkdir(workspace.path('events', folder));
@@ -216,29 +220,29 @@ it.each(['outcome', 'broken'])(
     await dropCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
     expect((await site.serialiser.pass()).outcomes).toMatchObject({ GRANTED: expect.any(Number) });
     expect((await readOutcome(workspace, 'good', '1.json')).ok).toBe(true);
-    expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve waits: .*no folder/)]);
+    expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: .*not a folder/)]);
     expect(await readdir(workspace.path('features'))).toEqual([]);
   },
 );
 
-if (process.getuid?.() === 0) skipGroup('a folder that may not be entered', 'root may enter everything');
+if (process.getuid?.() === 0) skipGroup('an inaccessible folder', 'root can enter every folder');
 else {
   it.each([
     ['inbox', ['events', 'inbox', 'eve']],
     ['drafts', ['agents', 'eve', 'drafts']],
-  ])('stops the agent whose %s may not be entered, and nobody else', async (_, folder) => {
+  ])('blocks only the agent whose %s folder is inaccessible', async (_, folder) => {
     const { workspace, site } = await scene();
     await dropCommand(workspace, 'eve', '1.json', { ...claim, event_type: 'edge_converged', generation: 1 });
     await dropCommand(workspace, 'good', '1.json', claim);
     await mkdir(workspace.path(...folder), { recursive: true });
     await chmod(workspace.path(...folder), 0);
     expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
-    expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve waits: EACCES/)]);
+    expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: EACCES/)]);
     await chmod(workspace.path(...folder), 0o700);
   });
 }
 
-it('notices the silent, and stops when it is told to, while an agent never stops sending', async () => {
+it('sweeps expired claims and stops on the signal while an agent never stops sending', async () => {
   const workspace = await bareWorkspace();
   await mkdir(workspace.path('events', 'inbox', 'eve'));
   let sent = 0;
@@ -262,7 +266,7 @@ it('notices the silent, and stops when it is told to, while an agent never stops
   expect(await namesIn(workspace, 'outcome', 'eve')).toEqual(['000001.json', '000002.json']);
 });
 
-it('refuses fields that no command has, by their names', async () => {
+it('refuses unknown fields of a command by name', async () => {
   const { workspace, site } = await scene();
   await dropCommand(workspace, 'eve', '1.json', { ...claim, generation: 7 });
   await dropCommand(workspace, 'eve', '2.json', { ...claim, lease_duration_seconds: -1 });

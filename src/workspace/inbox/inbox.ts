@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isErrorCode } from '../../stores/file/disk.js';
 import type { FileFault } from '../regular-file.js';
-import { BrokenFiles } from './broken.js';
+import { quarantineFile } from './broken.js';
 import { COMMAND_BYTES_MAX, type InboxCommand, parseCommand } from './command.js';
 import type { InboxReply } from './execute-command.js';
 import type { AgentFolder, InboxFiles } from './files.js';
@@ -19,7 +19,6 @@ export interface InvalidFile {
 
 /** One agent's folders, held open for one scan: inbox, outcomes and broken files. */
 export class AgentInbox {
-  private waiting: Buffer[] = [];
   private outcomes: Outcomes | null = null;
 
   private constructor(
@@ -27,32 +26,27 @@ export class AgentInbox {
     private readonly files: InboxFiles,
     private readonly events: string,
     private readonly folder: AgentFolder,
+    /** The names of its commands, the next one last, so that `pop` takes it in constant time. */
+    private readonly waiting: Buffer[],
   ) {}
 
   /** Opens and scans an inbox once; null if the agent's folder is missing or not a folder. */
   static async open(files: InboxFiles, events: string, agentId: string): Promise<AgentInbox | null> {
     const folder = await files.open(join(events, 'inbox', agentId));
     if (folder === null) return null;
-    const inbox = new AgentInbox(agentId, files, events, folder);
     try {
-      await inbox.scan();
-      return inbox;
+      const names = await folder.names();
+      const commands = names.filter((name) => !isTemporaryFile(name.toString('utf8')));
+      const waiting = commands.sort(Buffer.compare).slice(0, NAMES_PER_SCAN_MAX).reverse();
+      return new AgentInbox(agentId, files, events, folder, waiting);
     } catch (error) {
-      await inbox.close();
+      await folder.close();
       throw error;
     }
   }
 
   get isEmpty(): boolean {
     return this.waiting.length === 0;
-  }
-
-  /** Lists the waiting commands in name order. */
-  private async scan(): Promise<void> {
-    const names = await this.folder.names();
-    const commands = names.filter((name) => !isTemporaryFile(name.toString('utf8')));
-    // Reversed, so that `pop` takes the next one in constant time.
-    this.waiting = commands.sort(Buffer.compare).slice(0, NAMES_PER_SCAN_MAX).reverse();
   }
 
   /** The next command, or why its file is invalid; null if the file was withdrawn meanwhile. */
@@ -81,7 +75,7 @@ export class AgentInbox {
   }
 
   private async openOutcomes(): Promise<Outcomes> {
-    this.outcomes ??= await Outcomes.open(this.files, join(this.events, 'outcome', this.agent_id));
+    this.outcomes ??= new Outcomes(await this.files.make(join(this.events, 'outcome', this.agent_id)));
     return this.outcomes;
   }
 
@@ -93,11 +87,11 @@ export class AgentInbox {
 
   /** Moves the invalid file that `next` found to quarantine. False if the agent's quarantine is full. */
   async quarantine(reason: string, at: string): Promise<boolean> {
-    const broken = await BrokenFiles.open(this.files, join(this.events, 'broken', this.agent_id));
+    const broken = await this.files.make(join(this.events, 'broken', this.agent_id));
     try {
-      if (await broken.isFull()) return false;
       const name = this.waiting.at(-1) as Buffer;
-      await broken.quarantine(this.folder, name, reason, at).catch(ignoreRemoved);
+      const kept = await quarantineFile(this.folder, name, broken, { reason, at }).catch(ignoreRemoved);
+      if (kept === false) return false;
       this.waiting.pop();
       return true;
     } finally {
@@ -117,12 +111,12 @@ function ignoreRemoved(error: unknown): void {
 }
 
 const BAD_NAME =
-  'The name of a command begins with a letter or digit, goes on with letters, digits and . _ ~ @ + -, has at most ' +
-  '128 characters, and ends in .json.';
+  'The name of a command file must start with a letter or digit, contain only letters, digits and . _ ~ @ + -, have ' +
+  'at most 128 characters, and end in .json.';
 
 const FAULT_MESSAGES: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
-  link: 'It is a link. A command is a plain file, moved here under its final name.',
-  not_a_file: 'It is no plain file. A command is a plain file, moved here under its final name.',
-  hard_link: 'It has a second name elsewhere. Write a file of its own, and move it here.',
-  too_large: `It has more than ${COMMAND_BYTES_MAX / 1024} KiB. Put large results into the drafts instead.`,
+  link: 'It is a link. Write a regular file, then move it here under its final name.',
+  not_a_file: 'It is not a regular file. Write a regular file, then move it here under its final name.',
+  hard_link: 'It has more than one hard link. Write a separate file, then move it here.',
+  too_large: `It has more than ${COMMAND_BYTES_MAX / 1024} KiB. Write large results to the drafts instead.`,
 };

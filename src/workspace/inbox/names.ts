@@ -1,7 +1,7 @@
 import { agentIdSchema, ID_LENGTH_MAX } from '../../core/ids.js';
+import { INBOX_SESSION_PREFIX } from '../../core/sessions.js';
 
-const SESSION_PREFIX = 'inbox.';
-const AGENT_LENGTH_MAX = ID_LENGTH_MAX - SESSION_PREFIX.length;
+const AGENT_LENGTH_MAX = ID_LENGTH_MAX - INBOX_SESSION_PREFIX.length;
 const COMMAND_FILE = /^[A-Za-z0-9][A-Za-z0-9._~@+-]{0,127}\.json$/;
 
 /** An inbox is named after its agent. The length limit leaves space for the agent's session name. */
@@ -18,6 +18,6 @@ export const isCommandFile = (name: string): boolean =>
 export const isTemporaryFile = (name: string): boolean => name.startsWith('.') || name.endsWith('.tmp');
 
 /** The session of an agent that names none. Write access to the inbox authenticates it. */
-export const inboxSessionOf = (agentId: string): string => `${SESSION_PREFIX}${agentId}`;
+export const inboxSessionOf = (agentId: string): string => `${INBOX_SESSION_PREFIX}${agentId}`;
 
-export const isInboxSession = (sessionId: string): boolean => sessionId.startsWith(SESSION_PREFIX);
+export const isInboxSession = (sessionId: string): boolean => sessionId.startsWith(INBOX_SESSION_PREFIX);

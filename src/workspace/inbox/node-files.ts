@@ -21,16 +21,14 @@ export const nodeInboxFiles: InboxFiles = {
 
   async make(path) {
     // A link or a file in its place is reported below.
-    await mkdir(path, { recursive: true }).catch(ignoreExisting);
+    await mkdir(path, { recursive: true }).catch((error) => {
+      if (!isErrorCode(error, 'EEXIST')) throw error;
+    });
     const held = await OpenFolder.openExact(path);
     if (typeof held !== 'string') return new NodeAgentFolder(held);
-    throw new NotAFolderError(`${path} is no folder: put it away, and it is made anew`);
+    throw new NotAFolderError(`${path} is not a folder: remove it, and it is created again`);
   },
 };
-
-function ignoreExisting(error: unknown): void {
-  if (!isErrorCode(error, 'EEXIST')) throw error;
-}
 
 /**
  * Uses synchronous calls for the operations of every command: dispatching such small calls to the thread pool takes
@@ -41,13 +39,6 @@ class NodeAgentFolder implements AgentFolder {
 
   names(): Promise<Buffer[]> {
     return this.folder.names();
-  }
-
-  has(name: string): Promise<boolean> {
-    return lstat(this.folder.pathOf(name)).then(
-      () => true,
-      () => false,
-    );
   }
 
   async read(name: string, bytesMax: number): Promise<Buffer | FileFault> {

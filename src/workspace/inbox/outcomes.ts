@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { readStrictJson } from '../../core/strict-json.js';
 import { isErrorCode } from '../../stores/file/disk.js';
 import type { InboxReply } from './execute-command.js';
-import type { AgentFolder, InboxFiles } from './files.js';
+import type { AgentFolder } from './files.js';
 
 /** Maximum outcomes kept per agent; the oldest are removed first. */
 export const OUTCOMES_MAX = 1000;
@@ -12,16 +13,11 @@ const CONCURRENCY_MAX = 500;
 /** Larger than any refusal. */
 const OUTCOME_BYTES_MAX = 64 * 1024;
 
-/** The outcomes of one agent's commands. */
 export class Outcomes {
   /** Upper bound of the current count; null until the folder was listed. */
   private count: number | null = null;
 
-  private constructor(private readonly folder: AgentFolder) {}
-
-  static async open(files: InboxFiles, path: string): Promise<Outcomes> {
-    return new Outcomes(await files.make(path));
-  }
+  constructor(private readonly folder: AgentFolder) {}
 
   /** Writes an outcome atomically, so that an agent that waits for the file never reads part of it. */
   async put(name: string, outcome: object): Promise<void> {
@@ -31,14 +27,11 @@ export class Outcomes {
     if (this.count > OUTCOMES_MAX + PRUNE_EVERY) await this.prune();
   }
 
-  /**
-   * The refusal already written for this request; null if there is none, or if a power loss left an incomplete
-   * file.
-   */
+  /** The refusal already written for this request; null if there is none, or a power loss left it incomplete. */
   async refusal(name: string, requestId: string): Promise<InboxReply | null> {
     const bytes = await this.folder.read(name, OUTCOME_BYTES_MAX);
-    if (typeof bytes === 'string') return null;
-    const { success, data } = refusalOutcomeSchema.safeParse(parsed(bytes));
+    const read = typeof bytes === 'string' ? { value: null } : readStrictJson(bytes.toString('utf8'));
+    const { success, data } = refusalOutcomeSchema.safeParse('value' in read ? read.value : null);
     return success && data.request_id === requestId ? (data.reply as InboxReply) : null;
   }
 
@@ -84,15 +77,6 @@ const refusalOutcomeSchema = z.object({
   ]),
 });
 
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return null;
-  }
-}
-
-/** Writes a small file under a temporary name, and renames it. */
 export async function writeJsonAtomically(folder: AgentFolder, name: string, content: object): Promise<void> {
   const temporary = `.${name}.tmp`;
   const text = `${JSON.stringify(content)}\n`;

@@ -93,8 +93,9 @@ async function inspect(workspace: Workspace, rounds: readonly number[]): Promise
   expect((await verifyLog({ folder: workspace.events }, () => {})).breaks).toEqual([]);
 }
 
+// req: INB-007, INB-011
 it(
-  `does every command once and tells of it, through ${ROUNDS} kills while agents go on asking`,
+  `executes every command once and writes its outcome across ${ROUNDS} kills of the serialiser`,
   async () => {
     const random = seededRandom(11);
     for (let begun = 0; begun < ROUNDS; begun += ROUNDS_PER_WORKSPACE) {

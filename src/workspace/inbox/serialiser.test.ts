@@ -12,7 +12,8 @@ import {
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE, agent_role: 'architect' };
 const about = { feature: FEATURE, edge: EDGE, generation: 1 };
 
-it('carries an edge from claim to convergence, as seed 002 draws it', async () => {
+// req: EVT-018, INB-001, INB-002, INB-003, INB-005, INB-012
+it('takes an edge from claim to convergence as the seed document 002 describes', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
@@ -32,7 +33,7 @@ it('carries an edge from claim to convergence, as seed 002 draws it', async () =
     reply: {
       reason: 'DENIED_ACTIVE_CLAIM',
       current_holder: 'a-01',
-      next: expect.stringContaining('other work'),
+      next: expect.stringContaining('Claim another task'),
     },
   });
   await dropCommand(workspace, 'a-01', '2.json', { event_type: 'heartbeat', ...about });
@@ -74,7 +75,8 @@ it('carries an edge from claim to convergence, as seed 002 draws it', async () =
   ]);
 });
 
-it('lets nobody but the holder renew, release or converge, whatever session it names', async () => {
+// req: EDG-007
+it('lets only the holder renew, release or converge, whatever session a command names', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
@@ -97,7 +99,7 @@ it('lets nobody but the holder renew, release or converge, whatever session it n
   expect(await site.edgeHistory()).toEqual(['edge_started a-01 1']);
 });
 
-it('grants an edge to one of many, and tells the others who has it', async () => {
+it('grants an edge to one of many agents, and names the holder to the others', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   const agents = Array.from({ length: 20 }, (_, at) => `agent-${at + 10}`);
@@ -113,7 +115,8 @@ it('grants an edge to one of many, and tells the others who has it', async () =>
   expect(story.filter((line) => line.startsWith('claim_rejected'))).toHaveLength(19);
 });
 
-it('begins each round with another agent, so that no name wins by itself', async () => {
+// req: INB-004
+it('starts each round with another agent, so that no name has an advantage', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
   const agents = ['a', 'b', 'c'];

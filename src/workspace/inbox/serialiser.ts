@@ -36,6 +36,12 @@ export class UndecidedError extends Error {
   override readonly name = 'Undecided';
 }
 
+/** One pass over the inboxes: what it did, and the agents whose folders failed, which it no longer serves. */
+interface Pass {
+  readonly counts: PassCounts;
+  readonly stuck: Set<string>;
+}
+
 interface CommandTurn {
   readonly inbox: AgentInbox;
   readonly command: InboxCommand;
@@ -64,15 +70,15 @@ export class Serialiser {
   /** Serves every inbox until all are empty or the signal aborts: busy inboxes may never be empty. */
   async pass(signal?: AbortSignal): Promise<PassCounts> {
     const counts = new PassCounts();
-    const stuck = new Set<string>();
+    const pass: Pass = { counts, stuck: new Set() };
     for (;;) {
       // Record expired claims even while other agents keep the pass busy.
       counts.expired += await this.options.context.coordinator.sweep();
       if (signal?.aborted) return counts;
-      const inboxes = await this.open(stuck);
+      const inboxes = await this.open(pass);
       try {
         if (inboxes.length === 0) return counts;
-        await this.serve(inboxes, counts, stuck);
+        await this.serve(inboxes, pass);
       } finally {
         await Promise.all(inboxes.map((inbox) => inbox.close()));
       }
@@ -85,16 +91,16 @@ export class Serialiser {
     const names = await this.files.list(folder);
     for (const name of names) {
       if (!isAgentFolder(name) && !name.startsWith('.')) {
-        this.warnOnce(join(folder, JSON.stringify(name)), 'is the name of no agent: it is not looked into');
+        this.warnOnce(join(folder, JSON.stringify(name)), 'is not a valid agent id: the folder is ignored');
       }
     }
     return names.filter(isAgentFolder).sort();
   }
 
-  private async open(stuck: Set<string>): Promise<AgentInbox[]> {
-    const names = (await this.agents()).filter((agentId) => !stuck.has(agentId));
+  private async open(pass: Pass): Promise<AgentInbox[]> {
+    const names = (await this.agents()).filter((agentId) => !pass.stuck.has(agentId));
     const agents = rotated(names, names.filter((agentId) => agentId <= this.lastScanned).length);
-    const open = (agentId: string) => this.isolateFailure(agentId, stuck, () => this.openOne(agentId));
+    const open = (agentId: string) => this.isolateFailure(agentId, pass, () => this.openOne(agentId));
     const opened: AgentInbox[] = [];
     for (let at = 0; at < agents.length && opened.length < AGENTS_AT_ONCE_MAX; at += AGENTS_AT_ONCE_MAX) {
       const some = agents.slice(at, at + AGENTS_AT_ONCE_MAX);
@@ -108,7 +114,7 @@ export class Serialiser {
   private async openOne(agentId: string): Promise<AgentInbox | null> {
     const inbox = await AgentInbox.open(this.files, this.options.events, agentId);
     if (inbox === null) {
-      this.warnOnce(join(this.options.events, 'inbox', agentId), 'is no folder, and no inbox');
+      this.warnOnce(join(this.options.events, 'inbox', agentId), 'is not a folder: it is ignored');
       return null;
     }
     if (!inbox.isEmpty) return inbox;
@@ -116,29 +122,24 @@ export class Serialiser {
     return null;
   }
 
-  private async serve(inboxes: readonly AgentInbox[], counts: PassCounts, stuck: Set<string>): Promise<void> {
+  private async serve(inboxes: readonly AgentInbox[], pass: Pass): Promise<void> {
     for (;;) {
-      const waiting = inboxes.filter((inbox) => !inbox.isEmpty && !stuck.has(inbox.agent_id));
+      const waiting = inboxes.filter((inbox) => !inbox.isEmpty && !pass.stuck.has(inbox.agent_id));
       if (waiting.length === 0) return;
-      await this.round(rotated(waiting, this.roundOffset), counts, stuck);
+      await this.round(rotated(waiting, this.roundOffset), pass);
       this.roundOffset += 1;
     }
   }
 
-  private async round(inboxes: readonly AgentInbox[], counts: PassCounts, stuck: Set<string>): Promise<void> {
-    const turns: CommandTurn[] = [];
+  private async round(inboxes: readonly AgentInbox[], pass: Pass): Promise<void> {
     const taken = await settleAll(
-      inboxes.map((inbox) =>
-        this.isolateFailure(inbox.agent_id, stuck, () => this.nextCommand(inbox, counts, stuck)),
-      ),
+      inboxes.map((inbox) => this.isolateFailure(inbox.agent_id, pass, () => this.nextTurn(inbox, pass))),
     );
-    taken.forEach((command, at) => {
-      if (command != null) turns.push({ inbox: inboxes[at] as AgentInbox, command });
-    });
-    const replies = await this.decide(turns, stuck);
+    const turns = taken.filter((turn) => turn !== null);
+    const replies = await this.decide(turns, pass);
     await settleAll(
       turns.map((turn, at) =>
-        this.isolateFailure(turn.inbox.agent_id, stuck, () => this.finish(turn, replies[at] ?? null, counts)),
+        this.isolateFailure(turn.inbox.agent_id, pass, () => this.finish(turn, replies[at] ?? null, pass)),
       ),
     );
     const undecided = replies.find((reply) => reply !== null && isUndecided(reply)) as Problem | undefined;
@@ -146,77 +147,63 @@ export class Serialiser {
   }
 
   /** A failure in one agent's folders stops that agent only. */
-  private async isolateFailure<T>(
-    agentId: string,
-    stuck: Set<string>,
-    action: () => Promise<T>,
-  ): Promise<T | null> {
+  private async isolateFailure<T>(agentId: string, pass: Pass, action: () => Promise<T>): Promise<T | null> {
     try {
       return await action();
     } catch (error) {
       if (!isFolderError(error)) throw error;
-      stuck.add(agentId);
-      this.warnOnce(`The inbox of ${agentId}`, `waits: ${(error as Error).message}`);
+      pass.stuck.add(agentId);
+      this.warnOnce(`The inbox of ${agentId}`, `is blocked: ${(error as Error).message}`);
       return null;
     }
   }
 
-  private async nextCommand(
-    inbox: AgentInbox,
-    counts: PassCounts,
-    stuck: Set<string>,
-  ): Promise<InboxCommand | null> {
+  private async nextTurn(inbox: AgentInbox, pass: Pass): Promise<CommandTurn | null> {
     const found = await inbox.next();
     if (found === null) return null;
     if (!('reason' in found)) {
       this.options.onStep?.('read', found);
-      return found;
+      return { inbox, command: found };
     }
-    if (!(await this.quarantine(inbox, found))) stuck.add(inbox.agent_id);
-    else counts.broken += 1;
+    if (!(await this.quarantine(inbox, found))) pass.stuck.add(inbox.agent_id);
+    else pass.counts.broken += 1;
     return null;
   }
 
   /** Quarantines an invalid file. Also writes an outcome, because its agent waits for one. */
   private async quarantine(inbox: AgentInbox, { file, reason }: InvalidFile): Promise<boolean> {
     const { events, now } = this.options;
-    const kept = join('events', 'broken', inbox.agent_id);
     if (file !== null) {
-      const reply = problem('INVALID_REQUEST', `${reason} It is kept in ${kept}.`);
+      const kept = join('events', 'broken', inbox.agent_id);
+      const reply = problem('INVALID_REQUEST', `${reason} The file was moved to ${kept}.`);
       await inbox.putOutcome(file, { file, ok: false, reply });
     }
     if (await inbox.quarantine(reason, now().toISOString())) return true;
     this.warnOnce(
       join(events, 'broken', inbox.agent_id),
-      'is full: this inbox waits until somebody has looked and emptied it',
+      'is full: the inbox is blocked until a person inspects and empties this folder',
     );
     return false;
   }
 
   /** Decides one round. Null: the agent's drafts could not be read or promoted, which stops that agent only. */
-  private async decide(turns: readonly CommandTurn[], stuck: Set<string>): Promise<(InboxReply | null)[]> {
-    const { context } = this.options;
-    const recalled = await Promise.all(turns.map((turn) => this.earlierReply(turn, stuck)));
-    const replies = turns.map(
-      ({ inbox, command }, at) =>
-        recalled[at] ?? this.isolateFailure(inbox.agent_id, stuck, () => executeCommand(context, command)),
-    );
-    return Promise.all(replies);
+  private async decide(turns: readonly CommandTurn[], pass: Pass): Promise<(InboxReply | null)[]> {
+    const recalled = await Promise.all(turns.map((turn) => this.earlierReply(turn, pass)));
+    const execute = ({ inbox, command }: CommandTurn) =>
+      this.isolateFailure(inbox.agent_id, pass, () => executeCommand(this.options.context, command));
+    return Promise.all(turns.map((turn, at) => recalled[at] ?? execute(turn)));
   }
 
   /** An earlier reply to this command: from the log or, for a refusal that left no event, from its outcome file. */
-  private async earlierReply(
-    { inbox, command }: CommandTurn,
-    stuck: Set<string>,
-  ): Promise<InboxReply | null> {
+  private async earlierReply({ inbox, command }: CommandTurn, pass: Pass): Promise<InboxReply | null> {
     const decided = await this.decidedCommands.replyFor(command);
-    return decided ?? this.isolateFailure(inbox.agent_id, stuck, () => inbox.earlierRefusal(command));
+    return decided ?? this.isolateFailure(inbox.agent_id, pass, () => inbox.earlierRefusal(command));
   }
 
   private async finish(
     { inbox, command }: CommandTurn,
     reply: InboxReply | null,
-    counts: PassCounts,
+    { counts }: Pass,
   ): Promise<void> {
     const { onStep } = this.options;
     if (reply !== null) onStep?.('decided', command);
@@ -249,7 +236,6 @@ async function settleAll<T>(works: readonly Promise<T>[]): Promise<T[]> {
   return Promise.all(works);
 }
 
-/** The list rotated to start at `by`. */
 const rotated = <T>(list: readonly T[], by: number): T[] => {
   const cut = list.length === 0 ? 0 : by % list.length;
   return [...list.slice(cut), ...list.slice(0, cut)];

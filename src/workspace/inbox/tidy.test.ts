@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { cleanUpWorktree, createGrantFolders } from '../drafts/index.js';
 import {
   bareWorkspace,
   dropCommand,
@@ -50,8 +49,7 @@ async function bench(): Promise<Bench> {
       store,
       blobs: new FolderBlobs(workspace.events),
       key: KEY,
-      createGrantFolders: (grant) => createGrantFolders(workspace, grant),
-      cleanUpGrant: (grant) => cleanUpWorktree(workspace, grant),
+      has_grant_folders: true,
     },
     now: () => new Date(),
     warn: () => {},
@@ -67,7 +65,7 @@ async function bench(): Promise<Bench> {
 
 const worktrees = ({ git }: Bench): number => git('worktree', 'list').trim().split('\n').length - 1;
 
-it('takes the worktree away when its files are the project’s', async () => {
+it('removes the worktree after its files were promoted', async () => {
   const made = await bench();
   await writeFile(join(made.work, 'a.ts'), 'new');
   expect((await made.send('1.json', converged)).reply).toMatchObject({ accepted: true });
@@ -76,34 +74,37 @@ it('takes the worktree away when its files are the project’s', async () => {
   expect(await readdir(made.workspace.path('agents', 'a-01', 'worktrees'))).toEqual([]);
 });
 
-it('takes it away when nothing was done in it', async () => {
+it('removes a worktree without changes', async () => {
   const made = await bench();
   const { reply } = await made.send('1.json', released);
   expect(reply).toEqual({ success: true, reason: 'RELEASED' });
   expect(worktrees(made)).toBe(0);
 });
 
-it.each(['uncommitted', 'committed', 'committed, and undone since'])(
-  'keeps what is %s, and says so',
+it.each(['uncommitted', 'committed', 'committed and then reverted'])(
+  'keeps a worktree with changes that are %s, and reports it',
   async (how) => {
     const made = await bench();
     await writeFile(join(made.work, 'a.ts'), 'mine');
     const inside = ['-C', made.work, '-c', 'user.name=a', '-c', 'user.email=a@b'];
     if (how !== 'uncommitted') execFileSync('git', [...inside, 'commit', '-qam', 'x']);
-    if (how.endsWith('since')) await writeFile(join(made.work, 'a.ts'), 'old');
+    if (how.endsWith('reverted')) await writeFile(join(made.work, 'a.ts'), 'old');
     const { reply } = await made.send('1.json', released);
     expect(reply).toMatchObject({
       reason: 'RELEASED',
-      next: expect.stringContaining('does not have its a.ts'),
+      next: expect.stringContaining('does not have its version of a.ts'),
     });
     expect(worktrees(made)).toBe(1);
   },
 );
 
-it('keeps what was not part of an accepted result', async () => {
+it('keeps a worktree with files that were not part of an accepted result', async () => {
   const made = await bench();
   await writeFile(join(made.work, 'b.ts'), 'mine');
   const { reply } = await made.send('1.json', { ...converged, result: { done: true } });
-  expect(reply).toMatchObject({ accepted: true, next: expect.stringContaining('does not have its b.ts') });
+  expect(reply).toMatchObject({
+    accepted: true,
+    next: expect.stringContaining('does not have its version of b.ts'),
+  });
   expect(await readFile(join(made.work, 'b.ts'), 'utf8')).toBe('mine');
 });

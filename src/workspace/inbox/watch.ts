@@ -1,5 +1,6 @@
 import { type FSWatcher, watch as watchFolder } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PassCounts } from './pass-counts.js';
 import { type Serialiser, UndecidedError } from './serialiser.js';
 
@@ -15,11 +16,13 @@ export interface WatchOptions {
   readonly onPass?: (tally: PassCounts) => void;
 }
 
-/** Serves the inboxes until the signal aborts. */
 export async function watchInboxes(options: WatchOptions): Promise<void> {
   const { serialiser, signal, warn } = options;
-  const wakeSignal = new WakeSignal(signal);
-  const watchers = new FolderWatchers(join(options.events, 'inbox'), () => wakeSignal.notify());
+  // Aborted by any number of changes, also during a pass: the next pass then starts at once.
+  let wakeController = new AbortController();
+  const wake = () => wakeController.abort();
+  signal.addEventListener('abort', wake, { once: true });
+  const watchers = new FolderWatchers(join(options.events, 'inbox'), wake);
   try {
     while (!signal.aborted) {
       // Watch before scanning: a command that arrives in between triggers the next pass.
@@ -29,40 +32,13 @@ export async function watchInboxes(options: WatchOptions): Promise<void> {
         options.onPass?.(counts);
       } catch (error) {
         if (!(error instanceof UndecidedError)) throw error;
-        warn(`${error.message} What lies in the inboxes is kept, and tried again.`);
+        warn(`${error.message} Commands in the inboxes are kept and retried.`);
       }
-      await wakeSignal.wait(SCAN_INTERVAL_MS);
+      await sleep(SCAN_INTERVAL_MS, undefined, { signal: wakeController.signal }).catch(() => {});
+      wakeController = new AbortController();
     }
   } finally {
     watchers.close();
-  }
-}
-
-/** Coalesces notifications: any number of them wake the loop once. */
-class WakeSignal {
-  private isNotified = false;
-  private wake: () => void = () => {};
-
-  constructor(signal: AbortSignal) {
-    signal.addEventListener('abort', () => this.notify(), { once: true });
-  }
-
-  notify(): void {
-    this.isNotified = true;
-    this.wake();
-  }
-
-  async wait(withinMs: number): Promise<void> {
-    if (!this.isNotified) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, withinMs);
-        this.wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.isNotified = false;
   }
 }
 

@@ -4,13 +4,7 @@ import { INTENT_FILE, type Workspace } from '../workspace.js';
 
 const DEPTH_MAX = 8;
 /** Folders with work products, which contain no configuration. */
-const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
-  'events',
-  'agents',
-  'snapshots',
-  'reviews',
-  'fold-back',
-]);
+const SKIPPED_FOLDERS = new Set(['events', 'agents', 'snapshots', 'reviews', 'fold-back']);
 
 /**
  * Whether a configuration file may have changed since. File times err only towards true, unless someone sets them

@@ -5,12 +5,12 @@ import { contextManifest } from './context-hash.js';
 const hashOf = (...files: [string, string | Uint8Array][]) => contextManifest(new Map(files)).aggregate_hash;
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-it('is what its definition says', () => {
+it('equals the hash that its definition gives', () => {
   const list = `- path: a.yml\n  sha256: sha256:${sha256('x\n')}\n- path: b/c.md\n  sha256: sha256:${sha256('y')}\n`;
   expect(hashOf(['b/c.md', 'y'], ['a.yml', 'x\n'])).toBe(`sha256:${sha256(list)}`);
 });
 
-it('is the same in any order, with any line end, composed or not, as text or as bytes', () => {
+it('ignores the order of files, line endings, Unicode composition, and text versus bytes', () => {
   const here = hashOf(['a.md', 'one\ntwo\n'], ['caf\u00e9.md', 'na\u00efve']);
   expect(hashOf(['caf\u00e9.md', 'na\u00efve'], ['a.md', 'one\ntwo\n'])).toBe(here);
   expect(hashOf(['a.md', 'one\r\ntwo\r\n'], ['caf\u00e9.md', 'na\u00efve'])).toBe(here);
@@ -18,7 +18,7 @@ it('is the same in any order, with any line end, composed or not, as text or as 
   expect(hashOf(['a.md', Buffer.from('one\r\ntwo\n')], ['caf\u00e9.md', 'na\u00efve'])).toBe(here);
 });
 
-it('sorts by bytes, not by UTF-16: an astral path comes after the others', () => {
+it('sorts paths by bytes and not by UTF-16 units, so an astral path comes last', () => {
   const paths = contextManifest(
     new Map([
       ['\u{1F600}', ''],
@@ -29,13 +29,13 @@ it('sorts by bytes, not by UTF-16: an astral path comes after the others', () =>
   expect(paths).toEqual(['z', '\uFFEE', '\u{1F600}']);
 });
 
-it('differs by a path, by a byte, and by a bytes that are no text', () => {
+it('changes with a path, with a byte, and with bytes that are not valid UTF-8', () => {
   const here = hashOf(['a', 'x']);
   expect(hashOf(['b', 'x'])).not.toBe(here);
   expect(hashOf(['a', 'x\n'])).not.toBe(here);
   expect(hashOf(['a', Uint8Array.of(0xff, 13, 10)])).not.toBe(hashOf(['a', Uint8Array.of(0xff, 10)]));
 });
 
-it('a path cannot be mistaken for another entry, however it is written', () => {
+it('never confuses a path with another entry', () => {
   expect(hashOf(['a: b\n- path: c', 'x'])).not.toBe(hashOf(['a: b', 'x'], ['c', 'x']));
 });

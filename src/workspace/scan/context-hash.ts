@@ -1,8 +1,5 @@
-import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-
-/** The files that an agent was given, by path relative to one root. */
-export type ContextFiles = ReadonlyMap<string, Uint8Array | string>;
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 
 export interface ContextManifest {
   readonly aggregate_hash: string;
@@ -10,25 +7,21 @@ export interface ContextManifest {
 }
 
 /**
- * One hash for a whole context, equal on every machine: entries sorted by their paths' UTF-8 bytes, texts
+ * One hash for all files that an agent was given, equal on every machine: entries sorted by their paths' UTF-8 bytes, texts
  * normalized to NFC and LF, each file by its SHA-256, the list as YAML with sorted keys, and the SHA-256 of that.
  * Binary files are hashed unchanged.
  */
-export function contextManifest(files: ContextFiles): ContextManifest {
+export function contextManifest(files: ReadonlyMap<string, Uint8Array | string>): ContextManifest {
   const entries = [...files]
     .map(([path, content]) => ({
-      path: normalPath(path),
-      sha256: `sha256:${sha256(normalizeContent(content))}`,
+      path: path.replaceAll('\\', '/').normalize('NFC'),
+      sha256: `sha256:${sha256Hex(normalizeContent(content))}`,
     }))
     .sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
-  return { aggregate_hash: `sha256:${sha256(serializeEntries(entries))}`, entries };
+  // Block style, without line folding.
+  const list = stringify(entries, { sortMapEntries: true, lineWidth: 0, version: '1.2' });
+  return { aggregate_hash: `sha256:${sha256Hex(list)}`, entries };
 }
-
-/** Block style, without line folding. */
-const serializeEntries = (entries: ContextManifest['entries']): string =>
-  stringify(entries, { sortMapEntries: true, lineWidth: 0, version: '1.2' });
-
-const normalPath = (path: string): string => path.replaceAll('\\', '/').normalize('NFC');
 
 const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -46,5 +39,3 @@ function textOf(bytes: Uint8Array): string | null {
     return null;
   }
 }
-
-const sha256 = (content: Uint8Array | string): string => createHash('sha256').update(content).digest('hex');

@@ -1,3 +1,4 @@
+import type { SourceFileKind } from './file-kind.js';
 import { isReqKey, withoutVersion } from './req-key.js';
 import type { RequirementTag, TagKind, TagScan } from './tags.js';
 
@@ -48,13 +49,18 @@ export function coverageOf({ scan, feature_keys, layers, only }: CoverageInput):
   const fromText = [...byKey].filter(([, locations]) => locations.specified.length > 0).map(([key]) => key);
   const required = new Set([...fromText, ...fromFeatures]);
   const selected = [...required].filter((key) => only === undefined || only.has(key)).sort();
-  const keys = selected.map((key) => keyCoverage(key, byKey.get(key) ?? emptyLocations(), layers));
+  const keys = selected.map((key): KeyCoverage => {
+    const places = byKey.get(key) ?? emptyLocations();
+    return { key, places, missing: layers.filter((layer) => places[TAG_OF_LAYER[layer]].length === 0) };
+  });
   const isWhole = only === undefined;
+  const isCode = (kind: SourceFileKind) => kind === 'code' || kind === 'test';
+  const untagged = scan.files.filter(({ kind, is_tagged }) => isCode(kind) && !is_tagged);
   return {
     layers,
     keys,
     orphans: isWhole ? orphansOf(byKey, required) : [],
-    untagged_files: isWhole && layers.includes(1) ? untaggedFiles(scan) : [],
+    untagged_files: isWhole && layers.includes(1) ? untagged.map(({ path }) => path) : [],
   };
 }
 
@@ -76,24 +82,9 @@ export function locationsByKey(tags: readonly RequirementTag[]): Map<string, Rec
   return byKey;
 }
 
-const keyCoverage = (
-  key: string,
-  locations: KeyCoverage['places'],
-  layers: readonly CoverageLayer[],
-): KeyCoverage => ({
-  key,
-  places: locations,
-  missing: layers.filter((layer) => locations[TAG_OF_LAYER[layer]].length === 0),
-});
-
 function orphansOf(byKey: ReadonlyMap<string, KeyCoverage['places']>, demanded: ReadonlySet<string>) {
   return [...byKey]
     .filter(([key]) => !demanded.has(key))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, locations]) => ({ key, places: Object.values(locations).flat() }));
 }
-
-const untaggedFiles = ({ files }: TagScan): string[] =>
-  files
-    .filter(({ kind, is_tagged }) => (kind === 'code' || kind === 'test') && !is_tagged)
-    .map(({ path }) => path);

@@ -27,7 +27,7 @@ async function repository() {
   return { root, git, commit };
 }
 
-it('names the commit, or nothing where there is none', async () => {
+it('returns the current commit, or null without one', async () => {
   expect(await headCommit(await folder())).toBe(null);
   const { root, git, commit } = await repository();
   expect(await headCommit(root)).toBe(null);
@@ -35,7 +35,7 @@ it('names the commit, or nothing where there is none', async () => {
   expect(await headCommit(root)).toBe(git('rev-parse', 'HEAD'));
 });
 
-it('tells the commits that name requirements, after the last release', async () => {
+it('lists the commits that name requirements since the last release', async () => {
   const { root, commit } = await repository();
   commit('REQ-F-OLD-001: before');
   expect(await tagRelease(root, 'v1.0.0', 'one')).toBe(true);
@@ -52,7 +52,7 @@ it('tells the commits that name requirements, after the last release', async () 
   expect(await reply(null)).toHaveLength(3);
 });
 
-it('never moves a tag, and starts no hook', async () => {
+it('never moves a tag and runs no hook', async () => {
   const { root, git, commit } = await repository();
   commit('first');
   const hook = join(root, '.git/hooks/reference-transaction');

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { runGit } from '../git.js';
 import { KEY_IN_TEXT, withoutVersion } from './req-key.js';
 
 export interface TaggedCommit {
@@ -18,7 +18,7 @@ export async function headCommit(root: string): Promise<string | null> {
 /** Why there is no commit, as text. */
 export async function noCommitReason(root: string): Promise<string> {
   const isRepository = (await git(root, ['rev-parse', '--git-dir'])) !== null;
-  return isRepository ? 'none: nothing has been committed yet' : 'none: this is no git repository';
+  return isRepository ? 'none: nothing has been committed yet' : 'none: this is not a git repository';
 }
 
 export async function latestTag(root: string): Promise<string | null> {
@@ -34,57 +34,23 @@ const RECORD = '\u001e';
 export async function commitsWithKeys(root: string, since: string | null): Promise<TaggedCommit[]> {
   const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
   const format = `--format=%H${FIELD}%cI${FIELD}%s${FIELD}%b${RECORD}`;
-  const output = await git(root, [
-    'log',
-    `--max-count=${COMMITS_MAX}`,
-    '--no-show-signature',
-    format,
-    range,
-    '--',
-  ]);
+  const bounds = [`--max-count=${COMMITS_MAX}`, '--no-show-signature'];
+  const output = await git(root, ['log', ...bounds, format, range, '--']);
   return (output ?? '').split(RECORD).flatMap((record) => {
     const [sha = '', at = '', subject = '', body = ''] = record.trim().split(FIELD);
-    const keys = keysIn(`${subject}\n${body}`);
+    const found = `${subject}\n${body}`.matchAll(new RegExp(KEY_IN_TEXT, 'g'));
+    const keys = [...new Set([...found].map(([key]) => withoutVersion(key)))];
     return keys.length === 0 ? [] : [{ sha, at, subject, keys }];
   });
 }
-
-export const keysIn = (text: string): string[] => [
-  ...new Set([...text.matchAll(new RegExp(KEY_IN_TEXT, 'g'))].map(([key]) => withoutVersion(key))),
-];
 
 /** Whether the tag was created. An existing tag is never moved. */
 export async function tagRelease(root: string, name: string, message: string): Promise<boolean> {
   return (await git(root, ['tag', '--annotate', '--no-sign', '-m', message, '--', name])) !== null;
 }
 
-/**
- * Turns off what the repository's configuration could run: hooks, pager, fsmonitor. `git` uses no shell and never
- * prompts; it returns null if git is missing or fails.
- */
-const SAFE_GIT_OPTIONS = [
-  '-c',
-  'core.hooksPath=/dev/null',
-  '-c',
-  'core.fsmonitor=false',
-  '-c',
-  'core.pager=cat',
-];
-const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
-const GIT_TIMEOUT_MS = 20_000;
-
-function git(root: string, args: readonly string[]): Promise<string | null> {
-  const env = { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
-  const options = {
-    cwd: root,
-    env,
-    timeout: GIT_TIMEOUT_MS,
-    maxBuffer: OUTPUT_BYTES_MAX,
-    encoding: 'utf8',
-  } as const;
-  return new Promise((resolve) => {
-    execFile('git', [...SAFE_GIT_OPTIONS, ...args], options, (error, stdout) =>
-      resolve(error === null ? stdout : null),
-    );
-  });
+/** Git's output; null if git is missing or fails. */
+async function git(root: string, args: readonly string[]): Promise<string | null> {
+  const result = await runGit(root, args);
+  return result.ok ? result.out.toString('utf8') : null;
 }

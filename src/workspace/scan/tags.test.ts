@@ -21,7 +21,7 @@ async function project(files: Record<string, string | Uint8Array>): Promise<stri
 const reply = (text: string, path = 'src/a.ts') =>
   tagsIn({ path, text }, fileKind(path)).map(({ kind, key, line }) => `${line} ${kind} ${key}`);
 
-it('reads the keys that real projects have', () => {
+it('reads requirement keys in the forms that real projects use', () => {
   for (const key of ['REQ-GTL-001', 'REQ-F-SCHEMA-DISC-001', 'REQ-COORD-001', 'REQ-F-TOOL-015.1.2.3']) {
     expect(isReqKey(key), key).toBe(true);
     expect(reply(`// Implements: ${key}`)).toEqual([`1 implements ${key.replace('.1.2.3', '')}`]);
@@ -32,7 +32,7 @@ it('reads the keys that real projects have', () => {
   }
 });
 
-it('reads tags in any comment, several at once, and what a program measures', () => {
+it('reads tags in any comment style, several per line, and telemetry tags', () => {
   expect(reply('# Implements: REQ-A-1, REQ-B-2 and REQ-C-3.\n<!-- **Validates**: REQ-A-1 -->')).toEqual([
     '1 implements REQ-A-1',
     '1 implements REQ-B-2',
@@ -47,7 +47,7 @@ it('reads tags in any comment, several at once, and what a program measures', ()
   expect(reply('const key = "REQ-A-1"; // see REQ-B-2')).toEqual([]);
 });
 
-it('every key counts in a specification and a design, and none in a readme', () => {
+it('counts every key in a specification or a design, and none in a readme', () => {
   expect(reply('| REQ-A-1 | login |\r\n', 'specification/req.md')).toEqual(['1 specified REQ-A-1']);
   expect(reply('For REQ-A-1.', 'docs/design/adrs/001.md')).toEqual(['1 designed REQ-A-1']);
   expect(reply('Write `Implements: REQ-A-1`.', 'README.md')).toEqual([]);
@@ -55,7 +55,7 @@ it('every key counts in a specification and a design, and none in a readme', () 
   expect(fileKind('src/features/login.ts')).toBe('code');
 });
 
-it('does not leave the project, nor read what others wrote or what is no text', async () => {
+it('does not leave the project or read third-party and binary files', async () => {
   const tag = '// Implements: REQ-A-1\n';
   const outside = await project({ 'secret.ts': tag });
   const root = await project({
@@ -71,23 +71,23 @@ it('does not leave the project, nor read what others wrote or what is no text', 
   await symlink(outside, join(root, 'src/folder'));
   const { tags, left_out } = await scanTags(root);
   expect(tags.map(({ file }) => file)).toEqual(['src/a.ts']);
-  expect(left_out).toEqual(['src/large.ts: 1380000 bytes']);
+  expect(left_out).toEqual(['src/large.ts: 1380000 bytes, more than 1048576']);
 });
 
-it('ends where a bound is reached, and says so', async () => {
+it('stops at a limit and reports it', async () => {
   const tag = '// Implements: REQ-A-1\n';
   const root = await project({ 'a.ts': tag, 'b.ts': tag, 'c/d/e.ts': tag });
   const few = await scanTags(root, { ...WALK_BOUNDS, files_max: 1 });
   expect(few.tags).toHaveLength(1);
-  expect(few.left_out).toEqual(['everything from b.ts on: 1 files were read']);
+  expect(few.left_out).toEqual(['everything from b.ts on: the limit of 1 files is reached']);
   const small = await scanTags(root, { ...WALK_BOUNDS, bytes_max: 30 });
   expect(small.tags).toHaveLength(1);
   const shallow = await scanTags(root, { ...WALK_BOUNDS, depth_max: 1 });
   expect(shallow.tags).toHaveLength(2);
-  expect(shallow.left_out).toEqual(['c/d: too deep']);
+  expect(shallow.left_out).toEqual(['c/d: nested too deeply']);
 });
 
-it('holds demands against tags, layer by layer', async () => {
+it('compares requirements with tags, layer by layer', async () => {
   const root = await project({
     'specification/req.md': 'REQ-F-AUTH-001 log in\nREQ-F-AUTH-002 log out\nREQ-COORD-001.1.0.0 one holder',
     'src/auth.ts': '// Implements: REQ-F-AUTH-001, REQ-F-GONE-009\nlog({ req: "REQ-F-AUTH-001" })',

@@ -13,28 +13,20 @@ export interface RequirementTag {
   readonly line: number;
 }
 
-export interface ScannedFile {
-  readonly path: string;
-  readonly kind: SourceFileKind;
-  /** Whether it contains a tag, for any key. */
-  readonly is_tagged: boolean;
-}
-
 export interface TagScan {
-  readonly tags: readonly RequirementTag[];
-  readonly files: readonly ScannedFile[];
+  readonly tags: RequirementTag[];
+  /** `is_tagged`: whether it contains a tag, for any key. */
+  readonly files: { readonly path: string; readonly kind: SourceFileKind; readonly is_tagged: boolean }[];
   /** The files that were skipped, and why. */
-  readonly left_out: readonly string[];
+  readonly left_out: string[];
 }
 
 const TAGS_MAX = 100_000;
 const LEFT_OUT_MAX = 50;
 
-/** Scans a project's text files for requirement keys. */
 export async function scanTags(root: string, bounds?: WalkBounds): Promise<TagScan> {
-  const tags: RequirementTag[] = [];
-  const files: ScannedFile[] = [];
-  const left_out: string[] = [];
+  const scan: TagScan = { tags: [], files: [], left_out: [] };
+  const { tags, files, left_out } = scan;
   const onSkipped = (message: string) => {
     if (left_out.length < LEFT_OUT_MAX) left_out.push(message);
   };
@@ -44,11 +36,11 @@ export async function scanTags(root: string, bounds?: WalkBounds): Promise<TagSc
     tags.push(...found);
     files.push({ path: file.path, kind, is_tagged: found.length > 0 });
     if (tags.length > TAGS_MAX) {
-      onSkipped(`everything after ${file.path}: ${TAGS_MAX} keys were found`);
+      onSkipped(`everything after ${file.path}: the limit of ${TAGS_MAX} keys is reached`);
       break;
     }
   }
-  return { tags, files, left_out };
+  return scan;
 }
 
 const ANY_KEY = new RegExp(KEY_IN_TEXT, 'g');

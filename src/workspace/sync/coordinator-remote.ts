@@ -1,20 +1,15 @@
 import { OPEN_CALLER } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
-import type { Blobs } from '../../stores/blobs.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
+import type { ProjectKey } from '../../stores/store.js';
 import type { SyncRemote } from './remote.js';
-
-export interface RemoteDependencies {
-  readonly name: string;
-  readonly coordinator: Coordinator;
-  readonly store: Store;
-  readonly blobs: Blobs;
-  readonly key: ProjectKey;
-}
+import type { LocalLog } from './sync-workspace.js';
 
 /** A remote in this process: a store and a coordinator on it. */
-export function coordinatorRemote({ name, coordinator, store, blobs, key }: RemoteDependencies): SyncRemote {
+export function coordinatorRemote(
+  parts: LocalLog & { readonly name: string; readonly coordinator: Coordinator; readonly key: ProjectKey },
+): SyncRemote {
+  const { name, coordinator, store, blobs, key } = parts;
   const { tenant_id } = key;
   return {
     name,
@@ -35,11 +30,8 @@ export function coordinatorRemote({ name, coordinator, store, blobs, key }: Remo
     append: (body) => coordinator.appendEvent(key, body, OPEN_CALLER),
     importEvents: (events) => coordinator.importEvents(key, { events }),
     configure: async (files) => {
-      const reply = await coordinator.settings.configure(
-        key,
-        { files: Object.fromEntries(files) },
-        OPEN_CALLER,
-      );
+      const body = { files: Object.fromEntries(files) };
+      const reply = await coordinator.settings.configure(key, body, OPEN_CALLER);
       return isProblem(reply) ? reply : null;
     },
   };

@@ -62,7 +62,7 @@ async function begin(): Promise<{ folder: string; office: string }> {
   return { folder, office };
 }
 
-test('killed at any step, and run again, it ends as if it had never been', async () => {
+test('reaches the same result when a sync is killed at any step and run again', async () => {
   const seen: string[] = [];
   const begun = await begin();
   for (let diesAt = 1; ; diesAt += 1) {

@@ -51,32 +51,32 @@ const changed = (events: readonly EventEnvelope[], at: number, change: object) =
   events.map((event) => (event.position === at ? ({ ...event, ...change } as EventEnvelope) : event));
 
 const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly EventEnvelope[]][] = [
-  ['gives the events backwards', (events) => [...events].reverse()],
-  ['leaves one out', (events) => events.filter(({ position }) => position !== 3)],
+  ['returns events in reverse order', (events) => [...events].reverse()],
+  ['omits an event', (events) => events.filter(({ position }) => position !== 3)],
   [
-    'tells one twice',
+    'returns an event twice',
     (events) => events.flatMap((event) => (event.position === 3 ? [event, event] : [event])),
   ],
-  ['tells events of another project', (events) => changed(events, 3, { project_id: 'other' })],
-  ['tells events of another tenant', (events) => changed(events, 3, { tenant_id: 'other' })],
-  ['numbers them backwards', (events) => changed(events, 3, { position: 1 })],
-  ['numbers them with what is no number', (events) => changed(events, 3, { position: 'x' })],
-  ['tells what is no event', (events) => changed(events, 3, { event_type: '' })],
-  ['tells nothing for an event', (events) => [...events.slice(0, 2), null as never]],
-  ['tells an event without a payload', (events) => changed(events, 3, { payload: null })],
+  ['returns events of another project', (events) => changed(events, 3, { project_id: 'other' })],
+  ['returns events of another tenant', (events) => changed(events, 3, { tenant_id: 'other' })],
+  ['returns a position that goes backwards', (events) => changed(events, 3, { position: 1 })],
+  ['returns a position that is not a number', (events) => changed(events, 3, { position: 'x' })],
+  ['returns an event without a type', (events) => changed(events, 3, { event_type: '' })],
+  ['returns null for an event', (events) => [...events.slice(0, 2), null as never]],
+  ['returns an event without a payload', (events) => changed(events, 3, { payload: null })],
   ['skips a seq', (events) => changed(events, 4, { seq: 9 })],
   [
-    'grants what is held',
+    'grants a held task',
     (events) =>
       changed(events, 5, { event_type: 'edge_started', generation: 2, payload: events[1]?.payload }),
   ],
-  ['grants with nothing said of the claim', (events) => changed(events, 2, { payload: {} })],
+  ['grants a claim without its fields', (events) => changed(events, 2, { payload: {} })],
   [
-    'grants for ever',
+    'grants a claim with invalid times',
     (events) => changed(events, 2, { payload: { expires_at: '9'.repeat(99), lease_duration_seconds: -1 } }),
   ],
   [
-    'tells a setting that is none',
+    'returns an invalid setting',
     (events) => [
       ...changed(events, 3, {
         event_type: 'POLICY_CHANGED',
@@ -87,7 +87,7 @@ const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly Eve
     ],
   ],
   [
-    'tells a methodology that is none',
+    'returns an invalid methodology',
     (events) => [
       ...changed(events, 3, {
         event_type: 'METHODOLOGY_CHANGED',
@@ -110,7 +110,7 @@ async function busy(harness: CoordinatorHarness): Promise<void> {
 }
 
 describe('a remote that', () => {
-  test.each(LIES)('%s is not believed, and the next that tells the truth is', async (_, tell) => {
+  test.each(LIES)('%s is refused, and a later correct pull succeeds', async (_, tell) => {
     const { house: harness, remote } = await office();
     await busy(harness);
     const at = await place();
@@ -119,7 +119,7 @@ describe('a remote that', () => {
     expect(await readLog(at)).toEqual(await harness.events(KEY));
   });
 
-  test.each(LIES)('%s after the workspace has worked alone takes nothing from it', async (_, tell) => {
+  test.each(LIES)('%s after offline work destroys no local event', async (_, tell) => {
     const { house: harness, remote } = await office();
     await busy(harness);
     const at = await place();
@@ -133,7 +133,7 @@ describe('a remote that', () => {
     expect([...(await readLog(at)), ...aside.map((line) => JSON.parse(line))]).toEqual(before);
   });
 
-  test('agrees first, and then tells another story, does not replace what was shared', async () => {
+  test('changes its log during a pull does not replace the shared part', async () => {
     const { house: harness, remote } = await office();
     await busy(harness);
     const at = await place();
@@ -157,7 +157,7 @@ describe('a remote that', () => {
     expect((await readLog(at)).slice(0, shared.length)).toEqual(shared);
   });
 
-  test('says that its log goes on for ever is told so', async () => {
+  test('reports an impossible position is refused or unavailable', async () => {
     const { house: harness, remote } = await office();
     await busy(harness);
     const endless = (position: number): SyncRemote => ({ ...remote, position: async () => position });
@@ -170,7 +170,7 @@ describe('a remote that', () => {
     }
   });
 
-  test('gives a blob other bytes is not believed', async () => {
+  test('returns other bytes for a blob is refused', async () => {
     const { house: harness, remote } = await office();
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     const result_data = 'y'.repeat(100_000);
@@ -213,7 +213,7 @@ function breaking(remote: SyncRemote, at: number, when: 'before' | 'after'): Syn
 }
 
 test.each(['before', 'after'] as const)(
-  'cut off %s any request, and run again, it ends as if it had not been',
+  'reaches the same result when the connection fails %s any request and the sync is repeated',
   async (when) => {
     for (let diesAt = 1; ; diesAt += 1) {
       const { house: harness, remote } = await office();
@@ -259,7 +259,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('two workspaces that tell the same office at once, each twice: one has the edge, and all is told once', async () => {
+test('grants an edge to one of two workspaces that push at once, and records each event once', async () => {
   const { house: harness, remote } = await office();
   const places = await Promise.all(
     ['ada', 'bob'].map(async (agent) => {
@@ -294,7 +294,7 @@ test('two workspaces that tell the same office at once, each twice: one has the 
   }
 });
 
-test('what was done under a claim that another has by now is refused, and kept', async () => {
+test('refuses and keeps work under a claim that another agent holds by now', async () => {
   const { house: harness, remote } = await office();
   const at = await place();
   unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
@@ -315,7 +315,7 @@ test('what was done under a claim that another has by now is refused, and kept',
   expect(await readFile((reply as { aside: string }).aside, 'utf8')).toContain('edge_converged');
 });
 
-test('a half-written line at the end of the log here is no event, and hinders nothing', async () => {
+test('ignores an incomplete line at the end of the local log', async () => {
   const { house: harness, remote } = await office();
   await busy(harness);
   const at = await place();

@@ -8,22 +8,16 @@ import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { ACTIVE_FILE, DURABLE_FILE, paddedPosition } from '../../stores/file/layout.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
+import type { Store } from '../../stores/store.js';
+import { eventsUntil } from '../event-pages.js';
 import type { SyncRemote } from './remote.js';
-import { remoteArchive } from './remote-archive.js';
+import { type Replica, remoteArchive } from './remote-archive.js';
 import { finishSwap, REBUILT_FOLDER, swapLog } from './swap.js';
-import { readCursor, type SyncCursor, writeCursor } from './sync-file.js';
+import { readCursor, writeCursor } from './sync-file.js';
 import { readSyncState, type SyncState } from './sync-state.js';
-import {
-  isSyncRefusal,
-  type LocalLog,
-  type SyncOptions,
-  type SyncRefusal,
-  type SyncWorkspace,
-} from './sync-workspace.js';
+import { isSyncRefusal, type SyncOptions, type SyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 
 const OFFLINE_FOLDER = 'offline';
-const PAGE_SIZE = 1000;
 
 export interface PullOptions extends SyncOptions {
   /** Discards unpushed offline work from the log, and saves it to a file. */
@@ -32,7 +26,6 @@ export interface PullOptions extends SyncOptions {
 
 export interface PullReport {
   readonly position: number;
-  /** Number of new events. */
   readonly received: number;
   /** Whether the log was rebuilt from the remote's. */
   readonly rebuilt: boolean;
@@ -51,9 +44,8 @@ export async function pull(
 ): Promise<PullReport | SyncRefusal> {
   await finishSwap(workspace.events, options.onStep);
   const cursor = await readCursor(workspace, remote.name);
-  const report = (await isLogLost(workspace))
-    ? await rebuildLostLog(workspace, remote, options)
-    : await pullOpened(workspace, remote, cursor, options);
+  const run = new PullRun(workspace, remote, options);
+  const report = await ((await run.isLogLost()) ? run.rebuildLostLog() : run.updateLog());
   if (isSyncRefusal(report)) return report;
   await options.onStep('pulled');
   await writeCursor(workspace, remote.name, {
@@ -65,144 +57,117 @@ export async function pull(
   return report;
 }
 
-async function pullOpened(
-  workspace: SyncWorkspace,
-  remote: SyncRemote,
-  cursor: SyncCursor | null,
-  options: PullOptions,
-): Promise<PullReport | SyncRefusal> {
-  const local = await workspace.open();
-  let position: number;
-  let tail: OfflineTail;
-  try {
-    const state = await readSyncState(local.store, workspace.key, remote, cursor);
-    if (isSyncRefusal(state)) return state;
-    if (state.local_position === state.common) return await replicate(workspace.key, local, remote, state);
-    if (!options.keep_aside && cursor?.pushed_position !== state.local_position) return notPushed(state);
-    tail = await saveTail(workspace, local.store, state);
-    await options.onStep('aside');
-    position = state.remote_position;
-    // Keep the local copy of the common part: a remote that now reports other events does not replace it.
-    const archive = remoteArchive(remote, workspace.key, position, {
-      store: local.store,
-      until: state.common,
-    });
-    const fault = await rebuildLog(workspace, archive, remote);
-    if (fault !== null) return fault;
-  } finally {
-    await local.store.close();
-  }
-  return swapIn(workspace, position, tail, options);
-}
-
-async function rebuildLostLog(
-  workspace: SyncWorkspace,
-  remote: SyncRemote,
-  options: PullOptions,
-): Promise<PullReport | SyncRefusal> {
-  const position = await remote.position();
-  const fault = await rebuildLog(workspace, remoteArchive(remote, workspace.key, position, null), remote);
-  return fault ?? swapIn(workspace, position, null, options);
-}
-
-const notPushed = ({ common, local_position }: SyncState): SyncRefusal => ({
-  refused: 'TAIL_NOT_PUSHED',
-  detail:
-    `${local_position - common} events were written here and not told to the remote. Tell it first: gen sync push. ` +
-    'Or put them aside, unheard: gen sync pull --keep-aside.',
-});
-
-/** Appends the remote's new events. There is no local tail. */
-async function replicate(
-  key: ProjectKey,
-  { store, blobs }: LocalLog,
-  remote: SyncRemote,
-  { common, remote_position: position }: SyncState,
-): Promise<PullReport | SyncRefusal> {
-  const report = { position, received: position - common, rebuilt: false, aside: null };
-  if (position === common) return report;
-  const archive = remoteArchive(remote, key, position, { store, until: common });
-  const fault = await importArchive(store, blobs, archive, remote);
-  return fault ?? report;
-}
-
 interface OfflineTail {
   readonly file: string;
   /** Size of the active file when the tail was read, to detect later writes. */
   readonly size_bytes: number;
 }
 
-/** Saves the local-only events to a permanent file, one per line. */
-async function saveTail(
-  { events, key }: SyncWorkspace,
-  store: Store,
-  { common, local_position }: SyncState,
-): Promise<OfflineTail> {
-  const lines: string[] = [];
-  for (let after = common; after < local_position; ) {
-    const page = await store.events(key, { after, until_position: local_position, limit: PAGE_SIZE });
-    for (const event of page) lines.push(`${JSON.stringify(event)}\n`);
-    after = page.at(-1)?.position ?? local_position;
+class PullRun {
+  private readonly logFile: string;
+
+  constructor(
+    private readonly workspace: SyncWorkspace,
+    private readonly remote: SyncRemote,
+    private readonly options: PullOptions,
+  ) {
+    this.logFile = join(workspace.events, ACTIVE_FILE);
   }
-  const folder = join(events, OFFLINE_FOLDER);
-  const name = `${paddedPosition(common + 1)}-${paddedPosition(local_position)}.jsonl`;
-  await nodeDisk.makeFolder(folder);
-  await writeAtomically(nodeDisk, folder, name, lines.join(''));
-  return { file: join(folder, name), size_bytes: await sizeOf(join(events, ACTIVE_FILE)) };
-}
 
-/** Builds the whole log in a separate folder. */
-async function rebuildLog(
-  { events, key }: SyncWorkspace,
-  archive: ReturnType<typeof remoteArchive>,
-  remote: SyncRemote,
-): Promise<SyncRefusal | null> {
-  const root = join(events, REBUILT_FOLDER);
-  await nodeDisk.removeFolder(root);
-  const store = await openFileStore({ root, home: key });
-  try {
-    return await importArchive(store, new FolderBlobs(events), archive, remote);
-  } finally {
-    await store.close();
+  /** Whether the log is missing although its durable marker shows that it existed. */
+  async isLogLost(): Promise<boolean> {
+    const marker = join(this.workspace.events, DURABLE_FILE);
+    return (await sizeOf(this.logFile)) === 0 && (await sizeOf(marker)) > 0;
+  }
+
+  async rebuildLostLog(): Promise<PullReport | SyncRefusal> {
+    const position = await this.remote.position();
+    return (await this.rebuildLog(position, null)) ?? this.swapIn(position, null);
+  }
+
+  /** Appends the remote's new events; if there is a local tail, rebuilds the log instead. */
+  async updateLog(): Promise<PullReport | SyncRefusal> {
+    const { store, blobs } = await this.workspace.open();
+    let position: number;
+    let tail: OfflineTail;
+    try {
+      const state = await readSyncState(this.workspace, store, this.remote);
+      if (isSyncRefusal(state)) return state;
+      const { common, local_position, cursor } = state;
+      position = state.remote_position;
+      // Keep the local copy of the common part: a remote that now reports other events does not replace it.
+      const replica = { store, until: common };
+      if (local_position === common) {
+        const received = position - common;
+        const fault = received === 0 ? null : await this.importInto(store, blobs, position, replica);
+        return fault ?? { position, received, rebuilt: false, aside: null };
+      }
+      if (!this.options.keep_aside && cursor?.pushed_position !== local_position) return notPushed(state);
+      tail = await this.saveTail(store, state);
+      await this.options.onStep('aside');
+      const fault = await this.rebuildLog(position, replica);
+      if (fault !== null) return fault;
+    } finally {
+      await store.close();
+    }
+    return this.swapIn(position, tail);
+  }
+
+  /** Saves the local-only events to a permanent file, one per line. */
+  private async saveTail(store: Store, { common, local_position }: SyncState): Promise<OfflineTail> {
+    const { events, key } = this.workspace;
+    const lines: string[] = [];
+    const range = { after: common, until_position: local_position };
+    for await (const event of eventsUntil({ store, key }, range)) lines.push(`${JSON.stringify(event)}\n`);
+    const folder = join(events, OFFLINE_FOLDER);
+    const name = `${paddedPosition(common + 1)}-${paddedPosition(local_position)}.jsonl`;
+    await nodeDisk.makeFolder(folder);
+    await writeAtomically(nodeDisk, folder, name, lines.join(''));
+    return { file: join(folder, name), size_bytes: await sizeOf(this.logFile) };
+  }
+
+  private async rebuildLog(position: number, replica: Replica | null): Promise<SyncRefusal | null> {
+    const { events, key: home } = this.workspace;
+    const root = join(events, REBUILT_FOLDER);
+    await nodeDisk.removeFolder(root);
+    const store = await openFileStore({ root, home });
+    try {
+      return await this.importInto(store, new FolderBlobs(events), position, replica);
+    } finally {
+      await store.close();
+    }
+  }
+
+  private async importInto(
+    store: Store,
+    blobs: Blobs,
+    position: number,
+    replica: Replica | null,
+  ): Promise<SyncRefusal | null> {
+    const archive = remoteArchive(this.remote, this.workspace.key, position, replica);
+    const moved = await importProject(store, blobs, archive);
+    if (!('refused' in moved)) return null;
+    const detail = `The log of ${this.remote.name} cannot be imported. ${moved.detail}`;
+    return { refused: 'REMOTE_BROKEN', detail };
+  }
+
+  /** Replaces the current log with the rebuilt one. */
+  private async swapIn(position: number, tail: OfflineTail | null): Promise<PullReport | SyncRefusal> {
+    const { onStep } = this.options;
+    await onStep('rebuilt');
+    const isUnchanged = async () => (await sizeOf(this.logFile)) === (tail?.size_bytes ?? 0);
+    if (await swapLog(this.workspace.events, isUnchanged, onStep))
+      return { position, received: position, rebuilt: true, aside: tail?.file ?? null };
+    const detail = 'The log changed during the pull. Run gen sync pull again.';
+    return { refused: 'WRITTEN_MEANWHILE', detail };
   }
 }
 
-/** Replaces the current log with the rebuilt one. */
-async function swapIn(
-  { events }: SyncWorkspace,
-  position: number,
-  tail: OfflineTail | null,
-  { onStep }: PullOptions,
-): Promise<PullReport | SyncRefusal> {
-  await onStep('rebuilt');
-  const path = join(events, ACTIVE_FILE);
-  const unchanged = async () => (await sizeOf(path)) === (tail?.size_bytes ?? 0);
-  if (!(await swapLog(events, unchanged, onStep))) {
-    return {
-      refused: 'WRITTEN_MEANWHILE',
-      detail: 'Something was written to the log meanwhile. Run it again.',
-    };
-  }
-  return { position, received: position, rebuilt: true, aside: tail?.file ?? null };
-}
-
-async function importArchive(
-  store: Store,
-  blobs: Blobs,
-  archive: ReturnType<typeof remoteArchive>,
-  remote: SyncRemote,
-): Promise<SyncRefusal | null> {
-  const moved = await importProject(store, blobs, archive);
-  if (!('refused' in moved)) return null;
-  return {
-    refused: 'REMOTE_BROKEN',
-    detail: `The log of ${remote.name} cannot be taken over. ${moved.detail}`,
-  };
-}
-
-/** Whether the log is missing although its durable marker shows that it existed. */
-async function isLogLost({ events }: SyncWorkspace): Promise<boolean> {
-  return (await sizeOf(join(events, ACTIVE_FILE))) === 0 && (await sizeOf(join(events, DURABLE_FILE))) > 0;
-}
+const notPushed = ({ common, local_position }: SyncState): SyncRefusal => ({
+  refused: 'TAIL_NOT_PUSHED',
+  detail:
+    `${local_position - common} local events have not been pushed to the remote. Push them first: gen sync push. ` +
+    'To replace them and keep a copy in a file instead: gen sync pull --keep-aside.',
+});
 
 const sizeOf = async (path: string): Promise<number> => (await lstat(path).catch(() => null))?.size ?? 0;

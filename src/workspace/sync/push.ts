@@ -1,16 +1,18 @@
 import { blobsOf } from '../../coordinator/transfer/archive.js';
-import type * as wire from '../../coordinator/wire/index.js';
 import { isProblem, isUndecided, type Problem } from '../../coordinator/wire/problem.js';
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import type { ClaimResult } from '../../core/contract/claims.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
 import type { FeatureVector } from '../../core/methodology/definition/methodology.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import { serializeFeature } from '../../core/methodology/definition/serialize-feature.js';
 import type { RecordHead } from '../../core/record.js';
 import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { RemoteUnavailable, type SyncRemote } from './remote.js';
-import { readCursor, writeCursor } from './sync-file.js';
+import { eventsUntil } from '../event-pages.js';
+import { type RemoteCommand, RemoteUnavailable, type SyncRemote } from './remote.js';
+import { writeCursor } from './sync-file.js';
 import { readSyncState } from './sync-state.js';
 import {
   isSyncRefusal,
@@ -19,7 +21,7 @@ import {
   type SyncRefusal,
   type SyncWorkspace,
 } from './sync-workspace.js';
-import { type RemoteCommand, type RemoteHandle, type TailAction, tailActionFor } from './tail-command.js';
+import { type RemoteHandle, type TailAction, tailActionFor } from './tail-command.js';
 
 const PAGE_SIZE = 1000;
 const IMPORT_CHARS = 384 * 1024;
@@ -73,10 +75,9 @@ export async function push(
   files: ReadonlyMap<string, string>,
   { now_ms, onStep }: SyncOptions,
 ): Promise<PushReport | SyncRefusal> {
-  const cursor = await readCursor(workspace, remote.name);
-  const state = await readSyncState(local.store, workspace.key, remote, cursor);
+  const state = await readSyncState(workspace, local.store, remote);
   if (isSyncRefusal(state)) return state;
-  const { common, local_position } = state;
+  const { common, local_position, cursor } = state;
   const run = new PushRun(local, remote, workspace, { from: common + 1, to: local_position }, onStep);
   if (local_position > common) {
     await run.configure(files);
@@ -130,45 +131,33 @@ class PushRun {
     range: { from: number; to: number },
     private readonly onStep: SyncOptions['onStep'],
   ) {
-    this.report = {
-      ...range,
-      sent: 0,
-      refused_count: 0,
-      not_sent_count: 0,
-      refused: [],
-      not_sent: [],
-      claims: [],
-    };
+    const counts = { sent: 0, refused_count: 0, not_sent_count: 0 };
+    this.report = { ...range, ...counts, refused: [], not_sent: [], claims: [] };
   }
 
   /** Sends the configuration. A project without local configuration needs none at the remote. */
   async configure(files: ReadonlyMap<string, string>): Promise<void> {
-    const [configured] = await this.local.store.heads(this.workspace.key, [METHODOLOGY_SUBJECT]);
+    const { store } = this.local;
+    const { key } = this.workspace;
+    const [configured] = await store.heads(key, [METHODOLOGY_SUBJECT]);
     if (configured == null) return;
     await this.onStep('configure');
-    const fault = await this.remote.configure(
-      await withSpawnedFeatures(files, this.local.store, this.workspace.key),
-    );
-    if (fault === null) return;
-    this.report.refused_count += 1;
-    this.report.refused.push({ ...CONFIGURATION, ...refusalReason(assertAnswered(fault)) });
+    const fault = await this.remote.configure(await withSpawnedFeatures(files, store, key));
+    if (fault !== null) this.addRefused(CONFIGURATION, assertAnswered(fault));
   }
 
   async sendTail(after: number, until_position: number): Promise<void> {
-    for (let read = after; read < until_position; ) {
-      const query = { after: read, until_position, limit: PAGE_SIZE };
-      const events = await this.local.store.events(this.workspace.key, query);
-      for (const event of events) await this.pushEvent(event);
-      read = events.at(-1)?.position ?? until_position;
-    }
+    const log = { store: this.local.store, key: this.workspace.key };
+    for await (const event of eventsUntil(log, { after, until_position })) await this.pushEvent(event);
     await this.flushImports();
   }
 
   private async pushEvent(event: EventEnvelope): Promise<void> {
-    const handle = this.handleOf(event);
+    const handle = this.handles.get(claimKey(event));
     if (handle === null && claimEventKindOf(event.event_type) !== 'granted') {
-      return this.addNotSent(event, 'the claim that it rests on was refused');
+      return this.addNotSent(event, 'the claim that it depends on was refused');
     }
+    // A claim granted before the workspace went offline has the same generation at the remote.
     const action = tailActionFor(event, handle ?? { generation: event.generation ?? 0 });
     if (action.kind === 'import') return this.queueImport(event);
     if (action.kind === 'not_sent') return this.addNotSent(event, action.because);
@@ -179,20 +168,13 @@ class PushRun {
     await this.send(event, action);
   }
 
-  /** A claim granted before the workspace went offline has the same generation at the remote. */
-  private handleOf(event: EventEnvelope): RemoteHandle | null {
-    const generation = event.generation ?? 0;
-    const known = this.handles.get(claimKey(event));
-    return known === undefined ? { generation } : known;
-  }
-
   private async send(event: EventEnvelope, action: TailAction & { kind: 'send' }): Promise<void> {
     if (action.verb === 'submit') {
       const fault = await this.sendBlobs(event);
       if (fault !== null) return this.addRefused(event, fault);
     }
     const reply = assertAnswered(await this.remote[action.verb](action.body));
-    if (action.verb === 'claim') this.recordClaim(event, reply as wire.ClaimResult | Problem);
+    if (action.verb === 'claim') this.recordClaim(event, reply as ClaimResult | Problem);
     if (isDone(action.verb, reply)) this.report.sent += 1;
     else this.addRefused(event, reply);
   }
@@ -208,23 +190,15 @@ class PushRun {
     return null;
   }
 
-  private recordClaim(event: EventEnvelope, reply: wire.ClaimResult | Problem): void {
+  private recordClaim(event: EventEnvelope, reply: ClaimResult | Problem): void {
+    // A remote may send anything, also a grant without a claim.
     const claim = isProblem(reply) || !reply.success ? null : (reply.claim ?? null);
+    this.handles.set(claimKey(event), claim && { generation: claim.generation, claim_id: claim.id });
+    if (claim === null) return;
     const { subject = '', agent_id, session_id = '', generation: local_generation = 0 } = event;
-    if (claim === null) {
-      this.handles.set(claimKey(event), null);
-      return;
-    }
     const { generation, id } = claim;
-    this.handles.set(claimKey(event), { generation, ...(id === undefined ? {} : { claim_id: id }) });
-    this.report.claims.push({
-      subject,
-      agent_id,
-      session_id,
-      local_generation,
-      generation,
-      claim_id: id ?? null,
-    });
+    const remapped = { local_generation, generation, claim_id: id ?? null };
+    this.report.claims.push({ subject, agent_id, session_id, ...remapped });
   }
 
   private async queueImport(event: EventEnvelope): Promise<void> {
@@ -249,19 +223,17 @@ class PushRun {
     else for (const event of events) this.addRefused({ ...event, position: 0 }, reply);
   }
 
-  private addRefused(event: EventEnvelope, reply: RemoteReply): void {
+  private addRefused(event: EventRef, reply: object): void {
     this.report.refused_count += 1;
     if (this.report.refused.length < LISTED_MAX)
       this.report.refused.push({ ...eventRef(event), ...refusalReason(reply) });
   }
 
-  private addNotSent(event: EventEnvelope, reason: string): void {
+  private addNotSent(event: EventRef, reason: string): void {
     this.report.not_sent_count += 1;
     if (this.report.not_sent.length < LISTED_MAX) this.report.not_sent.push({ ...eventRef(event), reason });
   }
 }
-
-type RemoteReply = object | Problem;
 
 /** Stands for the configuration in reports. It is not an event of the tail, and comes before all of them. */
 const CONFIGURATION = {
@@ -273,36 +245,31 @@ const CONFIGURATION = {
 
 const claimKey = ({ subject = '', generation = 0 }: EventEnvelope): string => `${subject}\n${generation}`;
 
-const eventRef = ({ position, event_id, event_type, subject }: EventEnvelope) => ({
-  position,
-  event_id,
-  event_type,
-  subject: subject ?? null,
-});
+type EventRef = Pick<EventEnvelope, 'position' | 'event_id' | 'event_type' | 'subject'>;
+
+const eventRef = ({ position, event_id, event_type, subject }: EventRef) => {
+  return { position, event_id, event_type, subject: subject ?? null };
+};
 
 /** Throws on an undecided reply, which is not a refusal: the push stops here and can be repeated. */
-function assertAnswered<T extends RemoteReply>(reply: T): T {
+function assertAnswered<T extends object>(reply: T): T {
   if (isUndecided(reply)) {
-    throw new RemoteUnavailable(`${reply.detail} Run it again: it goes on where it was.`);
+    throw new RemoteUnavailable(`${reply.detail} Run gen sync push again: it continues where it stopped.`);
   }
   return reply;
 }
 
-/** An escalated result has been delivered; it waits for a human. */
-const DELIVERED_REASONS: ReadonlySet<unknown> = new Set(['ESCALATED']);
-
-function isDone(verb: RemoteCommand, reply: RemoteReply): boolean {
+function isDone(verb: RemoteCommand, reply: object): boolean {
   if (isProblem(reply)) return false;
   const { success, accepted, reason } = reply as { success?: boolean; accepted?: boolean; reason?: string };
-  return verb === 'submit' ? accepted === true || DELIVERED_REASONS.has(reason) : success === true;
+  if (verb !== 'submit') return success === true;
+  // An escalated result has been delivered; it waits for a human.
+  return accepted === true || reason === 'ESCALATED';
 }
 
-function refusalReason(reply: RemoteReply): Pick<UnsentEvent, 'reason' | 'holder' | 'next'> {
+function refusalReason(reply: object): Pick<UnsentEvent, 'reason' | 'holder' | 'next'> {
   if (isProblem(reply)) return { reason: reply.problem, next: reply.detail };
-  const { reason = '', current_holder, next } = reply as Partial<wire.ClaimResult>;
-  return {
-    reason,
-    ...(current_holder == null ? {} : { holder: current_holder }),
-    ...(next === undefined ? {} : { next }),
-  };
+  type Refusal = { reason?: string; current_holder?: string | null; next?: string };
+  const { reason = '', current_holder, next } = reply as Refusal;
+  return { reason, ...withoutUndefined({ holder: current_holder ?? undefined, next }) };
 }

@@ -5,22 +5,28 @@ import { RemoteUnavailable, type SyncRemote } from './remote.js';
 
 const PAGE_SIZE = 1000;
 
+/** The part of the remote's log that the workspace already has. */
+export interface Replica {
+  readonly store: Store;
+  readonly until: number;
+}
+
 /**
- * A remote's log as an archive up to a position. The part that the workspace already has comes from `local`; the
- * rest, and the blobs it names, from the remote.
+ * A remote's log as an archive up to a position. What the replica does not have, and the blobs it
+ * names, come from the remote.
  */
 export async function* remoteArchive(
   remote: SyncRemote,
   key: ProjectKey,
   position: number,
-  local: { readonly store: Store; readonly until: number } | null,
+  replica: Replica | null,
 ): AsyncGenerator<ArchiveLine> {
-  const until = local?.until ?? 0;
+  const until = replica?.until ?? 0;
   yield { archive: ARCHIVE_FORMAT, ...key, position };
   for (let after = 0; after < position; ) {
-    const isHere = local !== null && after < until;
+    const isHere = replica !== null && after < until;
     const events: readonly EventEnvelope[] = isHere
-      ? await local.store.events(key, { after, until_position: until, limit: PAGE_SIZE })
+      ? await replica.store.events(key, { after, until_position: until, limit: PAGE_SIZE })
       : await remote.events(after, Math.min(PAGE_SIZE, position - after));
     for (const event of events) {
       // A blob missing at the remote is skipped: the event still has its digest and size. An invalid event names no
@@ -31,7 +37,7 @@ export async function* remoteArchive(
     }
     const last = events.at(-1);
     if (last === undefined)
-      throw new RemoteUnavailable(`${remote.name} did not tell what follows event ${after}.`);
+      throw new RemoteUnavailable(`${remote.name} returned no events after position ${after}.`);
     after = last.position;
   }
 }

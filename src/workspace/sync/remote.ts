@@ -1,9 +1,28 @@
-import type { ImportedCount } from '../../coordinator/transfer/imported-events.js';
-import type * as wire from '../../coordinator/wire/index.js';
 import type { Problem } from '../../coordinator/wire/problem.js';
+import type {
+  ClaimResult,
+  GateResult,
+  NoteResult,
+  ReleaseResult,
+  SubmissionResult,
+} from '../../core/contract/claims.js';
+import type { AppendResult, ImportedCount } from '../../core/contract/events.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 
-type CommandBody = Readonly<Record<string, unknown>>;
+type Send<Reply> = (body: Readonly<Record<string, unknown>>) => Promise<Reply | Problem>;
+
+/** The commands by which offline work is pushed. */
+interface RemoteCommands {
+  readonly claim: Send<ClaimResult>;
+  readonly submit: Send<SubmissionResult>;
+  readonly release: Send<ReleaseResult>;
+  readonly suspend: Send<GateResult>;
+  readonly resume: Send<GateResult>;
+  readonly review: Send<GateResult>;
+  readonly note: Send<NoteResult>;
+  readonly append: Send<AppendResult>;
+}
+export type RemoteCommand = keyof RemoteCommands;
 
 /**
  * The coordinator that a workspace syncs with, reduced to what sync uses: the log and the commands of one project.
@@ -11,7 +30,7 @@ type CommandBody = Readonly<Record<string, unknown>>;
  *
  * A refusal is a return value. If the coordinator is unreachable, a method rejects with `RemoteUnavailable`.
  */
-export interface SyncRemote {
+export interface SyncRemote extends RemoteCommands {
   /** Display name, never with a secret in it. */
   readonly name: string;
   /** Position of the last event; 0 if the project does not exist yet. */
@@ -21,14 +40,6 @@ export interface SyncRemote {
   /** Null if it does not exist. */
   getBlob(sha256: string): Promise<Uint8Array | null>;
   putBlob(sha256: string, bytes: Uint8Array): Promise<Problem | null>;
-  claim(body: CommandBody): Promise<wire.ClaimResult | Problem>;
-  submit(body: CommandBody): Promise<wire.SubmissionResult | Problem>;
-  release(body: CommandBody): Promise<wire.ReleaseResult | Problem>;
-  suspend(body: CommandBody): Promise<wire.GateResult | Problem>;
-  resume(body: CommandBody): Promise<wire.GateResult | Problem>;
-  review(body: CommandBody): Promise<wire.GateResult | Problem>;
-  note(body: CommandBody): Promise<wire.ReleaseResult | Problem>;
-  append(body: CommandBody): Promise<wire.AppendResult | Problem>;
   importEvents(events: readonly NewEvent[]): Promise<ImportedCount | Problem>;
   /** Loads a workspace's configuration files. */
   configure(files: ReadonlyMap<string, string>): Promise<Problem | null>;

@@ -1,14 +1,11 @@
 import type { SyncRemote } from './remote.js';
-import { readCursor } from './sync-file.js';
-import { readSyncState } from './sync-state.js';
+import { readSyncState, type SyncState } from './sync-state.js';
 import { isSyncRefusal, type LocalLog, type SyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 
 const STALE_AFTER_MS = 3600 * 1000;
 
-export interface SyncStatus {
+export interface SyncStatus extends Pick<SyncState, 'local_position' | 'remote_position'> {
   readonly remote: string;
-  readonly local_position: number;
-  readonly remote_position: number;
   /** Both logs are equal up to this position. */
   readonly replicated_position: number;
   /** Number of local events that are not in the remote's log in this form. */
@@ -29,10 +26,9 @@ export async function syncStatus(
   remote: SyncRemote,
   nowMs: number,
 ): Promise<SyncStatus | SyncRefusal> {
-  const cursor = await readCursor(workspace, remote.name);
-  const state = await readSyncState(local.store, workspace.key, remote, cursor);
+  const state = await readSyncState(workspace, local.store, remote);
   if (isSyncRefusal(state)) return state;
-  const { local_position, remote_position, common } = state;
+  const { local_position, remote_position, common, cursor } = state;
   const last_pull = cursor?.last_pull ?? null;
   return {
     remote: remote.name,
@@ -49,7 +45,7 @@ export async function syncStatus(
 }
 
 function staleWarning(lastPull: string | null, nowMs: number): string | null {
-  if (lastPull === null) return 'This workspace was never pulled from there.';
+  if (lastPull === null) return 'This workspace has never been pulled from this remote. Run gen sync pull.';
   if (nowMs - Date.parse(lastPull) <= STALE_AFTER_MS) return null;
-  return `Last in step at ${lastPull}, more than an hour ago: what is claimed here may be claimed there by now.`;
+  return `The last pull was more than an hour ago (${lastPull}): claims may be outdated. Run gen sync pull.`;
 }

@@ -11,7 +11,9 @@ import {
 } from '../../stores/file/layout.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { StoreUnavailable } from '../../stores/store.js';
-import type { SyncStepHook } from './sync-workspace.js';
+
+/** Called before every step. A sync interrupted there continues from there. */
+export type SyncStepHook = (step: string) => void | Promise<void>;
 
 /** Files beside the log during a swap: the new log, the old log, and the stage marker. */
 export const REBUILT_FOLDER = '.rebuilt';
@@ -20,9 +22,6 @@ const MARKER_FILE = '.swap';
 
 /** The parts of a log. The store's secret is not one, so handles that it issued stay valid. */
 const LOG_PARTS = [ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, DURABLE_FILE];
-
-/** The stage of a swap: old parts are moved out, or new parts are moved in. */
-type SwapStage = 'out' | 'in';
 
 export const isSwapInProgress = async (events: string): Promise<boolean> => (await stageOf(events)) !== null;
 
@@ -84,19 +83,20 @@ async function moveParts(from: string, to: string, onPart: SyncStepHook): Promis
   await nodeDisk.syncFolder(from);
 }
 
-async function stageOf(events: string): Promise<SwapStage | null> {
+/** The stage of a swap: old parts are moved out, or new parts are moved in. Null: no swap is in progress. */
+async function stageOf(events: string): Promise<'out' | 'in' | null> {
   const text = await readSmallFile(nodeDisk, join(events, MARKER_FILE));
   return text === 'out' || text === 'in' ? text : null;
 }
 
-const setStage = (events: string, stage: SwapStage): Promise<void> =>
+const setStage = (events: string, stage: 'out' | 'in'): Promise<void> =>
   writeAtomically(nodeDisk, events, MARKER_FILE, stage);
 
 async function withLogLock<T>(events: string, work: () => Promise<T>): Promise<T> {
   const lock = await nodeDisk.lock(join(events, LOCK_FILE));
   if (lock === null) {
     throw new StoreUnavailable(
-      `Another process has the log in ${events} open. Stop it first, and run this again.`,
+      `Another process has the log in ${events} open. Stop it, then run this command again.`,
     );
   }
   try {

@@ -1,23 +1,29 @@
-import type { Blobs } from '../../stores/blobs.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { readProjectKey } from '../project-file.js';
+import { openWorkspaceStore, type WorkspaceStore } from '../store.js';
+import type { Workspace } from '../workspace.js';
+import type { SyncStepHook } from './swap.js';
+
+export type LocalLog = Pick<WorkspaceStore, 'store' | 'blobs'>;
 
 /** The part of a workspace that sync uses. */
 export interface SyncWorkspace {
   readonly key: ProjectKey;
-  /** The log's folder. */
   readonly events: string;
   /** The path of `sync.yml`, which holds the cursor. */
   readonly sync_file: string;
   open(): Promise<LocalLog>;
 }
 
-export interface LocalLog {
-  readonly store: Store;
-  readonly blobs: Blobs;
-}
-
-/** Called before every step. A sync interrupted there continues from there. */
-export type SyncStepHook = (step: string) => void | Promise<void>;
+export const syncWorkspaceOf = async (
+  workspace: Workspace,
+  warn: (sentence: string) => void,
+): Promise<SyncWorkspace> => ({
+  key: await readProjectKey(workspace),
+  events: workspace.events,
+  sync_file: workspace.path('sync.yml'),
+  open: () => openWorkspaceStore(workspace, warn),
+});
 
 export interface SyncOptions {
   readonly now_ms: number;

@@ -83,7 +83,8 @@ async function inStep({ house: harness, place }: SyncScenario): Promise<void> {
 }
 
 describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
-  test('what happens there comes here, at the same positions, a bit at a time', async () => {
+  // req: SYN-001
+  test('pulls remote events incrementally, at the same positions', async () => {
     const all = await scene(name);
     const { house: harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
@@ -105,7 +106,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     });
   });
 
-  test('files of a result go with it, there and back', async () => {
+  test('transfers the files of a result in both directions', async () => {
     const { house: harness, remote, place } = await scene(name);
     const text = Buffer.from('what the file is to become');
     const sha256 = sha256Hex(text);
@@ -128,7 +129,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     );
   });
 
-  test('what was done offline is told there, and both are the same again', async () => {
+  // req: SYN-002, SYN-004
+  test('pushes offline work, after which both logs are equal', async () => {
     const all = await scene(name);
     const { house: harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
@@ -163,7 +165,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     expect(kept.map((line) => JSON.parse(line))).toEqual(tail);
   });
 
-  test('an offline claim may be refused: nothing that rests on it is sent, and all of it is kept', async () => {
+  // req: SYN-005
+  test('sends nothing that depends on a refused offline claim, and keeps all of it', async () => {
     const all = await scene(name);
     const { house: harness, remote, place } = all;
     await workOffline(place, async (here) => {
@@ -190,7 +193,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     ]);
   });
 
-  test('told twice it happens once, with the cursor and without it', async () => {
+  // req: SYN-003
+  test('applies events once when they are pushed twice, with and without the cursor', async () => {
     const all = await scene(name);
     const { house: harness, remote, place } = all;
     await workOffline(place, async (here) => {
@@ -209,7 +213,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     await inStep(all);
   });
 
-  test('a log that was deleted is built anew, however it was deleted', async () => {
+  // req: SYN-006
+  test('rebuilds a deleted log, however it was deleted', async () => {
     const all = await scene(name);
     const { house: harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
@@ -222,7 +227,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     await inStep(all);
   });
 
-  test('what other tools wrote is told there as it is', async () => {
+  test('pushes events of other tools unchanged', async () => {
     const all = await scene(name);
     const { remote, place } = all;
     const line = JSON.stringify({
@@ -251,7 +256,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
 });
 
 describe('a pull', () => {
-  test('demands that what was done offline is told first, or put aside', async () => {
+  test('requires that offline work is pushed first or kept aside', async () => {
     const all = await scene('memory');
     const { remote, place } = all;
     await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
@@ -262,7 +267,7 @@ describe('a pull', () => {
     await inStep(all);
   });
 
-  test('of what was done after the push is refused until it is pushed too', async () => {
+  test('is refused while work after the last push is not pushed', async () => {
     const all = await scene('memory');
     const { remote, place } = all;
     await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
@@ -276,7 +281,7 @@ describe('a pull', () => {
     await inStep(all);
   });
 
-  test('from a log that is not the one before is refused, and nothing is changed', async () => {
+  test('from another log than before is refused and changes nothing', async () => {
     const { house: harness, remote, place } = await scene('memory');
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(place, remote);
@@ -295,7 +300,7 @@ describe('a pull', () => {
   });
 });
 
-test('status says how far apart they are, and warns of old news', async () => {
+test('reports in the status how far the logs differ, and warns about an old pull', async () => {
   const { house: harness, remote, place } = await scene('memory');
   const status = (nowMs = quietOptions.now_ms) =>
     withLocalLog(place, (local) => syncStatus(place, local, remote, nowMs)).then(fine);

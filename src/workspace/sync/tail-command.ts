@@ -1,19 +1,10 @@
 import { type ClaimEventKind, claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
-import type { ClaimEventPayloads, ResultFields } from '../../core/claims/payloads.js';
 import { isAgentReported } from '../../core/events/catalogue.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { isImported } from '../../core/events/imported-event.js';
-
-/** The remote's commands by which offline work is pushed. */
-export type RemoteCommand =
-  | 'claim'
-  | 'submit'
-  | 'release'
-  | 'suspend'
-  | 'resume'
-  | 'review'
-  | 'note'
-  | 'append';
+import { isImported } from '../../core/events/known-event.js';
+import { isObject } from '../../core/events/plain-data.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import type { RemoteCommand } from './remote.js';
 
 export interface RemoteHandle {
   readonly generation: number;
@@ -28,8 +19,8 @@ export type TailAction =
   | { readonly kind: 'skip' }
   | { readonly kind: 'not_sent'; readonly because: string };
 
-const DECIDED_BY_PERSON = 'a person decided this here: decide it there too';
-const LOCAL_SETTING = 'a setting of this place: set it there too';
+const DECIDED_BY_PERSON = 'a person decided this locally: decide it at the remote too';
+const LOCAL_SETTING = 'a local setting: set it at the remote too';
 const SKIP: TailAction = { kind: 'skip' };
 
 /** How an event is pushed, with the handle by which the remote knows its claim. */
@@ -40,7 +31,10 @@ export function tailActionFor(event: EventEnvelope, handle: RemoteHandle): TailA
   const eventKind = claimEventKindOf(event_type);
   if (eventKind !== undefined && subject !== undefined) return ACTION_BY_EVENT_KIND[eventKind](event, handle);
   if (RECORDED_BY_FILES.has(event_type) || event_type.startsWith('SESSION_')) return SKIP;
-  return { kind: 'not_sent', because: subject === undefined ? `nobody tells ${event_type}` : LOCAL_SETTING };
+  return {
+    kind: 'not_sent',
+    because: subject === undefined ? `no command reports ${event_type}` : LOCAL_SETTING,
+  };
 }
 
 /** The workspace's files contain these, and are sent first. */
@@ -58,45 +52,33 @@ const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> 
   // Without a `seq` it is a warning that came with the result.
   escalated: (event, handle) => (event.seq === undefined ? SKIP : submission(event, handle)),
   released: (event, handle) => {
-    const { reason, message } = event.payload as unknown as ClaimEventPayloads['released'];
+    const { reason, message } = event.payload;
     if (reason === 'FORCED') return { kind: 'not_sent', because: DECIDED_BY_PERSON };
     return sendAction('release', {
-      ...holderOf(event, handle),
-      expected_generation: handle.generation,
+      ...expectedHolderOf(event, handle),
       reason: reason === 'ERROR' ? 'ERROR' : 'VOLUNTARY',
-      ...withoutUndefined({ message: message === '' ? undefined : message }),
+      message: message === '' ? undefined : message,
     });
   },
   suspended: (event, handle) => {
-    const { gate } = event.payload as unknown as ClaimEventPayloads['suspended'];
-    return sendAction('suspend', {
-      ...holderOf(event, handle),
-      expected_generation: handle.generation,
-      ...gate,
-    });
+    const { gate } = event.payload;
+    return sendAction('suspend', { ...expectedHolderOf(event, handle), ...(isObject(gate) ? gate : {}) });
   },
-  resumed: (event, handle) =>
-    sendAction('resume', { ...holderOf(event, handle), expected_generation: handle.generation }),
-  reviewed: (event, { generation }) => {
-    const { decision, iteration, candidate_sha256, comment } =
-      event.payload as unknown as ClaimEventPayloads['reviewed'];
-    const fields = { decision, iteration, candidate_sha256, ...withoutUndefined({ comment }) };
-    return sendAction('review', {
-      task_id: event.subject,
-      generation,
-      ...fields,
-      request_id: event.event_id,
-    });
+  resumed: (event, handle) => sendAction('resume', expectedHolderOf(event, handle)),
+  reviewed: ({ subject: task_id, event_id: request_id, payload }, { generation }) => {
+    const { decision, iteration, candidate_sha256, comment } = payload;
+    const review = { decision, iteration, candidate_sha256, comment };
+    return sendAction('review', { task_id, generation, ...review, request_id });
   },
   noted: (event, handle) => {
-    const { text } = event.payload as unknown as ClaimEventPayloads['noted'];
+    const { text } = event.payload;
     return sendAction('note', { ...holderOf(event, handle), generation: handle.generation, text });
   },
   renewed: skipAction,
   lost: skipAction,
   warned: skipAction,
   claim_denied: skipAction,
-  result_denied: notSent('it was refused here, and is kept here'),
+  result_denied: notSent('it was refused locally, and is kept locally'),
   adopted: notSent(DECIDED_BY_PERSON),
   held: notSent(DECIDED_BY_PERSON),
   unheld: notSent(DECIDED_BY_PERSON),
@@ -106,38 +88,28 @@ const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> 
 const sendAction = (verb: RemoteCommand, body: Record<string, unknown>): TailAction => ({
   kind: 'send',
   verb,
-  body,
+  body: withoutUndefined(body),
 });
 
 function claimBody({ subject, agent_id, agent_role, session_id, payload, event_id }: EventEnvelope) {
-  const { lease_duration_seconds, metadata } = payload as unknown as ClaimEventPayloads['granted'];
-  return {
-    task_id: subject,
-    agent_id,
-    session_id,
-    ...withoutUndefined({
-      agent_role,
-      metadata,
-      lease_duration_seconds: lease_duration_seconds ?? undefined,
-    }),
-    request_id: event_id,
-  };
+  const { metadata } = payload;
+  const lease_duration_seconds = payload.lease_duration_seconds ?? undefined;
+  const claim = { task_id: subject, agent_id, session_id, agent_role, metadata, lease_duration_seconds };
+  return { ...claim, request_id: event_id };
 }
 
 function submission(event: EventEnvelope, handle: RemoteHandle): TailAction {
-  const { result_data, blob_sha256 } = event.payload as unknown as ResultFields;
-  const { iteration, evaluators, convergence_type, context_hash } = event.payload;
+  const { blob_sha256, iteration, evaluators, convergence_type, context_hash } = event.payload;
+  const result_data = blob_sha256 === undefined ? event.payload.result_data : undefined;
   const evidence = { iteration, evaluators, convergence_type, context_hash };
-  const body = {
+  const { generation } = handle;
+  return sendAction('submit', {
     ...holderOf(event, handle),
-    generation: handle.generation,
-    ...withoutUndefined({
-      result_data: blob_sha256 === undefined ? result_data : undefined,
-      blob_sha256,
-      ...evidence,
-    }),
-  };
-  return sendAction('submit', body);
+    generation,
+    result_data,
+    blob_sha256,
+    ...evidence,
+  });
 }
 
 function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle) {
@@ -146,26 +118,18 @@ function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle
   // The push authenticates with another credential, so these do not apply.
   const { signature: _, principal: __, occurred_at = timestamp, ...payload } = event.payload;
   const held = event.generation === undefined ? {} : { generation, claim_id };
-  return {
-    event_type,
-    event_id,
-    occurred_at,
-    agent_id,
-    payload,
-    ...withoutUndefined({ task_id, feature_id, edge, agent_role, session_id, ...held }),
-  };
+  const about = { task_id, feature_id, edge, agent_role, session_id, ...held };
+  return { event_type, event_id, occurred_at, agent_id, payload, ...about };
 }
 
 const holderOf = (event: EventEnvelope, { claim_id }: RemoteHandle) => ({
   task_id: event.subject,
   session_id: event.session_id,
-  ...withoutUndefined({ claim_id }),
+  claim_id,
   request_id: event.event_id,
 });
 
-/** A copy without undefined fields. */
-function withoutUndefined<T extends object>(
-  fields: T,
-): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}
+const expectedHolderOf = (event: EventEnvelope, handle: RemoteHandle) => ({
+  ...holderOf(event, handle),
+  expected_generation: handle.generation,
+});

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { CompactSign, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { JwtOptions } from '../../../src/server/auth/options.js';
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
@@ -12,6 +12,8 @@ export interface Issuer {
   readonly jwt: JwtOptions;
   /** Signs a token with these claims. `undefined` removes a default claim. */
   sign(claims: JWTPayload): Promise<string>;
+  /** Signs a text as it is. */
+  signText(payload: string): Promise<string>;
   remove(): Promise<void>;
 }
 
@@ -28,6 +30,8 @@ export async function startIssuer(options: Partial<JwtOptions> = {}): Promise<Is
       new SignJWT({ ...names, sub: 'mallory', iat: nowSeconds(), exp: nowSeconds() + 600, ...claims })
         .setProtectedHeader({ alg: 'EdDSA', kid: 'k1' })
         .sign(privateKey),
+    signText: (payload) =>
+      new CompactSign(Buffer.from(payload)).setProtectedHeader({ alg: 'EdDSA', kid: 'k1' }).sign(privateKey),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

@@ -78,7 +78,7 @@ export class GitClone {
 }
 
 const fail = (err: string): never => {
-  throw new Error(`gen up ended: ${err}`);
+  throw new Error(`gen up exited: ${err}`);
 };
 
 async function folder(): Promise<string> {

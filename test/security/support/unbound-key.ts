@@ -36,6 +36,6 @@ export async function writeUnboundKey(store: Store, more: Partial<KeyRecord> = {
   };
   const swap = { subject: event.subject, expected_seq: 0, head: evolveRecord(null, event), events: [event] };
   const [outcome] = await store.commit([transactionOf(KEY_LOG, { swaps: [swap] })]);
-  if (outcome?.kind !== 'committed') throw new Error(`the key was not written: ${outcome?.kind}`);
+  if (outcome?.kind !== 'committed') throw new Error(`The key was not written: ${outcome?.kind}`);
   return `gck_live_${keyId}_${secret}`;
 }

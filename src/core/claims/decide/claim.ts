@@ -1,3 +1,4 @@
+import type { ClaimEventPayloads } from '../../events/claim-payload-schemas.js';
 import { isoTime } from '../../events/envelope.js';
 import type {
   ClaimCommand,
@@ -6,22 +7,16 @@ import type {
   DecisionCode,
   DecisionContext,
   DecisionDetails,
+  GrantRequest,
 } from '../commands.js';
 import type { Head } from '../head.js';
 import { finiteOrNull, holdReason, isLive, isStale, lapsesAtMs } from '../lease.js';
-import type { ClaimEventPayloads } from '../payloads.js';
 import type { Rules } from '../policy.js';
-import {
-  DecisionBuilder,
-  draftLooseEvent,
-  type EventActor,
-  refuse,
-  withCommitBounds,
-} from './decision-builder.js';
+import { DecisionBuilder, draftEvent, type EventActor, refuse } from './decision-builder.js';
 
 type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
 
-/** Decides a claim. The first matching denial wins, in the order of `CLAIM_CODES`. */
+/** Decides a claim. The first matching denial wins, in the order of `CLAIM_REFUSALS`. */
 export function decideClaim(head: Head, command: ClaimCommand, ctx: DecisionContext): Decision {
   const denial = claimDenialOf(head, command, ctx);
   if (denial !== null) return deny(head, command, ctx, denial);
@@ -34,18 +29,10 @@ export function decideClaim(head: Head, command: ClaimCommand, ctx: DecisionCont
   return builder.build('GRANTED', details, { not_after_ms: expires_at_ms });
 }
 
-export function claimDenialOf(
-  head: Head,
-  command: Omit<ClaimCommand, 'type'>,
-  ctx: DecisionContext,
-): ClaimDenial | null {
-  const { facts } = command;
+function claimDenialOf(head: Head, command: ClaimCommand, ctx: DecisionContext): ClaimDenial | null {
   const { now_ms, rules } = ctx;
-  if (!isLeaseAllowed(command.lease_seconds, rules)) return { code: 'INVALID_LEASE' };
-  if (!facts.known) return unknownSubjectDenial(facts);
-  if (facts.session_closed) return { code: 'SESSION_CLOSED' };
-  if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };
-  if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };
+  const denial = grantDenial(head, command, rules);
+  if (denial !== null) return denial;
   const hold_reason = holdReason(head, now_ms, rules);
   if (hold_reason !== null) return { code: 'DENIED_HELD', details: { hold_reason } };
   if (isLive(head, now_ms, rules)) {
@@ -55,12 +42,22 @@ export function claimDenialOf(
   return readinessDenial(head, command, ctx);
 }
 
-/** Reasons to deny a claim on a subject that nobody holds. */
-export function readinessDenial(
+/** Reasons to deny a grant, whoever holds the subject. */
+export function grantDenial(
   head: Head,
-  command: Omit<ClaimCommand, 'type'>,
-  ctx: DecisionContext,
+  { lease_seconds, facts }: GrantRequest,
+  rules: Rules,
 ): ClaimDenial | null {
+  if (!isLeaseAllowed(lease_seconds, rules)) return { code: 'INVALID_LEASE' };
+  if (!facts.known) return unknownSubjectDenial(facts);
+  if (facts.session_closed) return { code: 'SESSION_CLOSED' };
+  if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };
+  if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };
+  return null;
+}
+
+/** Reasons to deny a claim on a subject that nobody holds. */
+export function readinessDenial(head: Head, command: GrantRequest, ctx: DecisionContext): ClaimDenial | null {
   const { facts } = command;
   if (facts.waiting_for.length > 0) {
     return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
@@ -79,7 +76,7 @@ export function readinessDenial(
   return null;
 }
 
-export function unknownSubjectDenial({ edge }: ClaimFacts): ClaimDenial {
+function unknownSubjectDenial({ edge }: ClaimFacts): ClaimDenial {
   const message = edge?.unknown_message ?? null;
   return message === null ? { code: 'UNKNOWN_TASK' } : { code: 'UNKNOWN_TASK', details: { says: message } };
 }
@@ -90,18 +87,14 @@ export function isLeaseAllowed(leaseSeconds: number | null, rules: Rules): boole
 }
 
 /** Denials caused by the request itself are not recorded; all others are, once per agent and generation. */
-const UNRECORDED_CODES: ReadonlySet<DecisionCode> = new Set<DecisionCode>([
-  'INVALID_LEASE',
-  'UNKNOWN_TASK',
-  'SESSION_CLOSED',
-]);
+const UNRECORDED_CODES = new Set<DecisionCode>(['INVALID_LEASE', 'UNKNOWN_TASK', 'SESSION_CLOSED']);
 
 function deny(head: Head, command: ClaimCommand, ctx: DecisionContext, denial: ClaimDenial): Decision {
   const details = denial.details ?? {};
   if (UNRECORDED_CODES.has(denial.code)) return refuse(head, denial.code, details);
   const [sharedClaim] = details.shared ?? [];
   const holdingClaim = isLive(head, ctx.now_ms, ctx.rules) ? head.claim : (sharedClaim ?? null);
-  const denialEvent = draftLooseEvent(
+  const denialEvent = draftEvent(
     head,
     'claim_denied',
     actorOf(command, head.generation),
@@ -113,11 +106,10 @@ function deny(head: Head, command: ClaimCommand, ctx: DecisionContext, denial: C
       ...(details.limit === undefined ? {} : { limit: details.limit }),
       ...(sharedClaim === undefined ? {} : { shared_modules: sharedClaim.shared_modules.slice(0, 20) }),
     },
-    ctx,
+    ctx.now_ms,
   );
-  return withCommitBounds(refuse(head, denial.code, details, [denialEvent]), {
-    not_after_ms: denialEndsAtMs(head, denial, ctx.rules),
-  });
+  const not_after_ms = denialEndsAtMs(head, denial, ctx.rules);
+  return { ...refuse(head, denial.code, details, [denialEvent]), not_after_ms };
 }
 
 /** Time at which a denial ends without any event; null if it does not. */
@@ -128,11 +120,7 @@ function denialEndsAtMs(head: Head, { code, details }: ClaimDenial, rules: Rules
 }
 
 /** Emits a grant. No other code increments a generation. */
-export function emitGrant(
-  builder: DecisionBuilder,
-  command: Omit<ClaimCommand, 'type'>,
-  ctx: DecisionContext,
-): void {
+export function emitGrant(builder: DecisionBuilder, command: GrantRequest, ctx: DecisionContext): void {
   const { head, at_ms } = builder;
   const actor = actorOf(command, head.generation + 1);
   // A claim without a lease has no time limit: it is held until it is released.
@@ -158,7 +146,7 @@ export function leaseEndMs(fromMs: number, leaseSeconds: number | null, capMs: n
   return Math.min(fromMs + leaseSeconds * 1000, capMs ?? Number.POSITIVE_INFINITY);
 }
 
-const actorOf = (command: Omit<ClaimCommand, 'type'>, generation: number): EventActor => ({
+const actorOf = (command: GrantRequest, generation: number): EventActor => ({
   agent_id: command.agent_id,
   session_id: command.session_id,
   agent_role: command.agent_role,

@@ -1,20 +1,14 @@
+import type { ClaimEventPayloads } from '../../events/claim-payload-schemas.js';
 import { type EventDraft, isoTime } from '../../events/envelope.js';
 import { subjectKeys } from '../../subject.js';
 import { type ClaimEventKind, claimEventType } from '../claim-event-kinds.js';
-import type { Decision, DecisionCode, DecisionContext, DecisionDetails } from '../commands.js';
+import type { Decision, DecisionCode, DecisionContext, DecisionDetails, PastGrant } from '../commands.js';
 import { evolve } from '../evolve.js';
 import type { Head } from '../head.js';
 import { canTakeOver, lapsesAtMs, poisonReason } from '../lease.js';
-import type { ClaimEventPayloads } from '../payloads.js';
 
 /** The agent and the generation that an event refers to. */
-export interface EventActor {
-  readonly agent_id: string;
-  readonly session_id: string;
-  readonly agent_role: string | null;
-  readonly generation: number;
-  readonly request_id?: string | null;
-}
+export type EventActor = Omit<PastGrant, 'request_id'> & Partial<Pick<PastGrant, 'request_id'>>;
 
 /** Collects the events of one decision in order and folds each into the head. */
 export class DecisionBuilder {
@@ -29,7 +23,6 @@ export class DecisionBuilder {
     ctx: DecisionContext,
   ) {
     this.head = initialHead;
-    // The timestamps of a subject never decrease, even if the clock does.
     this.at_ms = Math.max(ctx.now_ms, initialHead.last_at_ms);
     this.emitExpiry(ctx);
   }
@@ -69,24 +62,20 @@ export class DecisionBuilder {
     return this;
   }
 
-  build(code: DecisionCode, details: DecisionDetails = {}, bounds: Partial<CommitBounds> = {}): Decision {
+  build(
+    code: DecisionCode,
+    details: DecisionDetails = {},
+    bounds: Partial<Pick<Decision, 'not_before_ms' | 'not_after_ms'>> = {},
+  ): Decision {
     return {
+      ...refuse(this.initialHead, code, details),
       ok: true,
-      code,
-      head: this.initialHead,
       next: this.head,
       events: this.events,
-      loose_events: [],
       not_before_ms: bounds.not_before_ms ?? this.expiredFromMs,
       not_after_ms: bounds.not_after_ms ?? null,
-      details,
     };
   }
-}
-
-interface CommitBounds {
-  not_before_ms: number | null;
-  not_after_ms: number | null;
 }
 
 /** A refusal: the head is unchanged and part of the reply. */
@@ -110,20 +99,13 @@ export function refuse(
 }
 
 /**
- * Adds commit bounds. A refusal that depends on time holds only if the store's clock agrees; if not, the command is
- * decided again.
+ * Bounds a refusal for lateness: it holds only if the store's clock has also passed the end of the lease; if not, the
+ * command is decided again.
  */
-export const withCommitBounds = (decision: Decision, bounds: Partial<CommitBounds>): Decision => ({
-  ...decision,
-  not_before_ms: bounds.not_before_ms ?? decision.not_before_ms,
-  not_after_ms: bounds.not_after_ms ?? decision.not_after_ms,
-});
-
-/** Bounds a refusal for lateness: the store's clock must also have passed the end of the lease. */
 export function withExpiryBound(refusal: Decision, ctx: DecisionContext): Decision {
   const { claim } = refusal.head;
   if (claim === null || claim.state === 'EXPIRED') return refusal;
-  return withCommitBounds(refusal, { not_before_ms: lapsesAtMs(claim, ctx.rules) });
+  return { ...refusal, not_before_ms: lapsesAtMs(claim, ctx.rules) };
 }
 
 /** A positive reply without events: the command took effect earlier. */
@@ -131,36 +113,24 @@ export function replay(head: Head, code: DecisionCode, details: DecisionDetails 
   return { ...refuse(head, code, { ...details, replayed: true }), ok: true };
 }
 
-/** Drafts an event that moves no head, such as a refusal. */
-export function draftLooseEvent<F extends ClaimEventKind>(
+/** Drafts an event without a seq: as it is, it moves no head, such as a refusal. */
+export function draftEvent<F extends ClaimEventKind>(
   head: Head,
   kind: F,
   actor: EventActor,
   payload: ClaimEventPayloads[F],
-  ctx: DecisionContext,
-): EventDraft {
-  return draftEvent(head, kind, actor, payload, Math.max(ctx.now_ms, head.last_at_ms));
-}
-
-function draftEvent<F extends ClaimEventKind>(
-  head: Head,
-  kind: F,
-  actor: EventActor,
-  payload: ClaimEventPayloads[F],
-  atMs: number,
+  nowMs: number,
 ): EventDraft {
   const event: EventDraft = {
     event_type: claimEventType(kind, head.subject),
-    timestamp: isoTime(atMs),
+    // The timestamps of a subject never decrease, even if the clock does.
+    timestamp: isoTime(Math.max(nowMs, head.last_at_ms)),
     subject: head.subject,
     agent_id: actor.agent_id,
     generation: actor.generation,
-    payload: payload as unknown as Readonly<Record<string, unknown>>,
+    payload,
+    ...subjectKeys(head.subject),
   };
-  const { task_id, feature_id, edge } = subjectKeys(head.subject);
-  if (task_id !== undefined) event.task_id = task_id;
-  if (feature_id !== undefined) event.feature_id = feature_id;
-  if (edge !== undefined) event.edge = edge;
   if (actor.session_id !== '') event.session_id = actor.session_id;
   if (actor.agent_role !== null) event.agent_role = actor.agent_role;
   if (actor.request_id != null) event.request_id = actor.request_id;
@@ -170,7 +140,7 @@ function draftEvent<F extends ClaimEventKind>(
 /** The holder of the head's last claim, as the actor of an event. */
 export function holderActor(head: Head): EventActor {
   const claim = head.claim;
-  if (claim === null) throw new Error(`${head.subject} has no claim to speak of`);
+  if (claim === null) throw new Error(`${head.subject} has no claim`);
   return {
     agent_id: claim.agent_id,
     session_id: claim.session_id,

@@ -1,8 +1,7 @@
+import type { HandleRefusal } from '../../contract/codes.js';
 import type { ClaimHandle, DecisionContext } from '../commands.js';
 import type { Head } from '../head.js';
 import { isLive } from '../lease.js';
-
-export type HandleFault = 'NO_CLAIM' | 'GENERATION_MISMATCH' | 'SESSION_MISMATCH';
 
 /** Whether the handle belongs to the head's last grant: same session, and same claim id if the handle has one. */
 export function isHolderHandle(head: Head, handle: ClaimHandle, ctx: DecisionContext): boolean {
@@ -14,7 +13,7 @@ export function isHolderHandle(head: Head, handle: ClaimHandle, ctx: DecisionCon
 }
 
 /** Refusals common to renew, release, suspend and resume. Null: the handle is valid for this claim. */
-export function handleFault(head: Head, handle: ClaimHandle, ctx: DecisionContext): HandleFault | null {
+export function handleFault(head: Head, handle: ClaimHandle, ctx: DecisionContext): HandleRefusal | null {
   if (head.generation === 0 || head.claim === null) return 'NO_CLAIM';
   if (handle.generation !== head.generation) return 'GENERATION_MISMATCH';
   if (head.claim.state === 'RELEASED' || head.claim.state === 'SUPERSEDED') return 'NO_CLAIM';
@@ -26,7 +25,7 @@ export function reporterFault(
   head: Head,
   handle: ClaimHandle | null,
   ctx: DecisionContext,
-): HandleFault | null {
+): HandleRefusal | null {
   if (!isLive(head, ctx.now_ms, ctx.rules)) return null;
   return handle === null ? 'SESSION_MISMATCH' : handleFault(head, handle, ctx);
 }

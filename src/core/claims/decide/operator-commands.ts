@@ -1,30 +1,14 @@
-import type {
-  AdoptCommand,
-  Decision,
-  DecisionContext,
-  FailingCheck,
-  ForceReleaseCommand,
-  HoldCommand,
-  OperatorFields,
-  ReassignCommand,
-  ResetCommand,
-  UnholdCommand,
-} from '../commands.js';
+import type { FailingCheck } from '../../contract/claims.js';
+import type { ClaimsCommand, Decider, Decision, DecisionContext, OperatorFields } from '../commands.js';
 import type { Head } from '../head.js';
-import { holdReason } from '../lease.js';
-import { emitGrant, isLeaseAllowed, readinessDenial, unknownSubjectDenial } from './claim.js';
+import { holdReason, isOpenClaim } from '../lease.js';
+import { emitGrant, grantDenial, readinessDenial } from './claim.js';
 import { DecisionBuilder, holderActor, operatorActor, refuse, replay } from './decision-builder.js';
 import { resultFields } from './submit.js';
 
-/** Operators must name the generation they saw too: otherwise they could undo a change they did not know about. */
-const isGenerationStale = (head: Head, command: OperatorFields): boolean =>
-  head.generation !== command.expected_generation;
+const hasOpenClaim = ({ claim }: Head): boolean => claim !== null && isOpenClaim(claim);
 
-const hasOpenClaim = (head: Head): boolean =>
-  head.claim !== null && ['ACTIVE', 'SUSPENDED'].includes(head.claim.state);
-
-export function decideForceRelease(head: Head, command: ForceReleaseCommand, ctx: DecisionContext): Decision {
-  if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');
+function decideForceRelease(head: Head, command: OperatorFields, ctx: DecisionContext): Decision {
   if (!hasOpenClaim(head) && head.claim?.state !== 'EXPIRED') return refuse(head, 'NO_CLAIM');
   return new DecisionBuilder(head, ctx)
     .emit('released', holderActor(head), { reason: 'FORCED', by: command.by, message: command.reason })
@@ -32,15 +16,10 @@ export function decideForceRelease(head: Head, command: ForceReleaseCommand, ctx
 }
 
 /** Supersedes a live claim and grants its successor in one commit. */
-export function decideReassign(head: Head, command: ReassignCommand, ctx: DecisionContext): Decision {
-  if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');
-  if (!isLeaseAllowed(command.to.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');
-  if (!command.to.facts.known)
-    return refuse(head, 'UNKNOWN_TASK', unknownSubjectDenial(command.to.facts).details);
-  if (command.to.facts.session_closed) return refuse(head, 'SESSION_CLOSED');
-  if (command.to.facts.edge?.second_agent) return refuse(head, 'DENIED_SINGLE_AGENT');
-  if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
-  const denial = readinessDenial({ ...head, retry_at_ms: null }, command.to, ctx);
+function decideReassign(head: Head, command: ClaimsCommand<'reassign'>, ctx: DecisionContext): Decision {
+  const denial =
+    grantDenial(head, command.to, ctx.rules) ??
+    readinessDenial({ ...head, retry_at_ms: null }, command.to, ctx);
   if (denial !== null) return refuse(head, denial.code, denial.details);
   const builder = new DecisionBuilder(head, ctx);
   emitSupersede(builder, command);
@@ -63,8 +42,7 @@ function emitSupersede(builder: DecisionBuilder, command: OperatorFields): void 
 }
 
 /** Reopens a completed subject. The generation is kept, so that old handles stay invalid. */
-export function decideReset(head: Head, command: ResetCommand, ctx: DecisionContext): Decision {
-  if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');
+function decideReset(head: Head, command: OperatorFields, ctx: DecisionContext): Decision {
   if (head.phase !== 'COMPLETED') return refuse(head, 'NOT_COMPLETED');
   return new DecisionBuilder(head, ctx)
     .emit('reset', operatorActor(head, command.by), {
@@ -75,16 +53,14 @@ export function decideReset(head: Head, command: ResetCommand, ctx: DecisionCont
     .build('RESET');
 }
 
-export function decideHold(head: Head, command: HoldCommand, ctx: DecisionContext): Decision {
-  if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');
+function decideHold(head: Head, command: OperatorFields, ctx: DecisionContext): Decision {
   if (head.hold?.reason === command.reason) return replay(head, 'HELD');
   return new DecisionBuilder(head, ctx)
     .emit('held', operatorActor(head, command.by), { reason: command.reason, by: command.by })
     .build('HELD');
 }
 
-export function decideUnhold(head: Head, command: UnholdCommand, ctx: DecisionContext): Decision {
-  if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');
+function decideUnhold(head: Head, command: OperatorFields, ctx: DecisionContext): Decision {
   if (holdReason(head, ctx.now_ms, ctx.rules) === null) return replay(head, 'UNHELD');
   return new DecisionBuilder(head, ctx)
     .emit('unheld', operatorActor(head, command.by), { reason: command.reason, by: command.by })
@@ -93,14 +69,13 @@ export function decideUnhold(head: Head, command: UnholdCommand, ctx: DecisionCo
 
 function refuseFailingChecks(head: Head, failing: readonly FailingCheck[]): Decision {
   const names = failing.map(({ name }) => name).join(', ');
-  const message = `Whoever submitted this result did not pass ${names}. Claim the edge, pass the checks, and submit it anew.`;
+  const message = `The result did not pass ${names}. Claim the edge, pass the checks and submit it again.`;
   return refuse(head, 'NOT_CONVERGED', { failing, says: message });
 }
 
 /** Makes a parked result the accepted one. The adoption gets its own generation, granted and accepted in one commit. */
-export function decideAdopt(head: Head, command: AdoptCommand, ctx: DecisionContext): Decision {
+function decideAdopt(head: Head, command: ClaimsCommand<'adopt'>, ctx: DecisionContext): Decision {
   const { parked } = command;
-  if (isGenerationStale(head, command)) return refuse(head, 'GENERATION_MISMATCH');
   if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
   if (parked === null) return refuse(head, 'UNKNOWN_RESULT');
   if (command.failing !== undefined && command.failing.length > 0)
@@ -133,3 +108,20 @@ export function decideAdopt(head: Head, command: AdoptCommand, ctx: DecisionCont
   });
   return builder.build('ADOPTED', { result: parked.result });
 }
+
+/** Operators must name the generation they saw too: otherwise they could undo a change they did not know about. */
+const ofGeneration =
+  <Command extends OperatorFields>(decide: Decider<Command>): Decider<Command> =>
+  (head, command, ctx) => {
+    if (head.generation !== command.expected_generation) return refuse(head, 'GENERATION_MISMATCH');
+    return decide(head, command, ctx);
+  };
+
+export const OPERATOR_DECIDERS = {
+  force_release: ofGeneration(decideForceRelease),
+  reassign: ofGeneration(decideReassign),
+  reset: ofGeneration(decideReset),
+  hold: ofGeneration(decideHold),
+  unhold: ofGeneration(decideUnhold),
+  adopt: ofGeneration(decideAdopt),
+};

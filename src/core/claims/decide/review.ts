@@ -1,16 +1,11 @@
-import type { Decision, DecisionContext, ReviewCommand } from '../commands.js';
-import type { Gate, Head, HeldClaim } from '../head.js';
+import type { ClaimsCommand, Decision, DecisionContext } from '../commands.js';
+import type { Gate, Head } from '../head.js';
 import { canTakeOver, finiteOrNull, lapsesAtMs } from '../lease.js';
-import {
-  DecisionBuilder,
-  type EventActor,
-  holderActor,
-  operatorActor,
-  refuse,
-  replay,
-} from './decision-builder.js';
-import { freshLease } from './renew.js';
+import { DecisionBuilder, holderActor, operatorActor, refuse, replay } from './decision-builder.js';
+import { freshLease } from './holder-commands.js';
 import { resultFields } from './submit.js';
+
+type ReviewCommand = ClaimsCommand<'record_review'>;
 
 /** Decides a review. Each gate accepts one decision, and only for the candidate that was reviewed. */
 export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionContext): Decision {
@@ -26,34 +21,26 @@ export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionCo
     return refuse(head, 'STALE_REVIEW');
   }
   // Approval accepts the candidate as the result, so its inputs must be current, as for every submission.
-  const isAcceptance = command.decision === 'APPROVED' && gate.candidate !== null;
-  if (isAcceptance && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
+  const accepted = command.decision === 'APPROVED' ? gate.candidate : null;
+  if (accepted !== null && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
   const builder = new DecisionBuilder(head, ctx);
-  const reviewer: EventActor = operatorActor(head, command.reviewer);
-  const reviewPayload = {
+  const reviewer = operatorActor(head, command.reviewer);
+  const isContinued = accepted === null && command.decision !== 'REJECTED';
+  builder.emit('reviewed', reviewer, {
     decision: command.decision,
     iteration: command.iteration,
     candidate_sha256: command.candidate_sha256,
     reviewer: command.reviewer,
     ...(command.comment === null ? {} : { comment: command.comment }),
-  };
-  if (command.decision === 'APPROVED' && gate.candidate !== null) {
-    builder.emit('reviewed', reviewer, reviewPayload);
-    builder.emit('accepted', holderActor(head), {
-      outcome: 'ACCEPTED',
-      late: false,
-      ...resultFields(gate.candidate),
-    });
+    // Approved without a stored candidate, or changes requested: the holder continues with a fresh lease.
+    ...(isContinued ? freshLease(head.claim, builder.at_ms) : {}),
+  });
+  if (accepted !== null) {
+    const result = { outcome: 'ACCEPTED', late: false, ...resultFields(accepted) } as const;
+    builder.emit('accepted', holderActor(head), result);
   } else if (command.decision === 'REJECTED') {
-    builder.emit('reviewed', reviewer, reviewPayload);
     builder.emit('released', holderActor(head), { reason: 'FORCED', by: command.reviewer });
     builder.emit('held', reviewer, { reason: rejectionReason(command), by: command.reviewer });
-  } else {
-    // Approved without a stored candidate, or changes requested: the holder continues with a fresh lease.
-    builder.emit('reviewed', reviewer, {
-      ...reviewPayload,
-      ...freshLease(head.claim as HeldClaim, builder.at_ms),
-    });
   }
   const not_after_ms = finiteOrNull(lapsesAtMs(head.claim, ctx.rules) + ctx.rules.skew_margin_ms);
   return builder.build(command.decision, {}, { not_after_ms });

@@ -1,19 +1,21 @@
-import { type EventDraft, isoTime } from '../../events/envelope.js';
+import type { ClaimEventPayloads, ResultFields } from '../../events/claim-payload-schemas.js';
+import { isoTime } from '../../events/envelope.js';
 import { PATH_BYTES_MAX } from '../../methodology/definition/asset-path.js';
 import { toolConfigMessage } from '../../methodology/definition/guarded-paths.js';
-import type { Decision, DecisionCode, DecisionContext, PastGrant, SubmitCommand } from '../commands.js';
+import type { ClaimsCommand, Decision, DecisionCode, DecisionContext, PastGrant } from '../commands.js';
 import type { Gate, Head, HeldClaim, SubmittedResult } from '../head.js';
 import { canTakeOver, finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
-import type { ClaimEventPayloads, ResultFields } from '../payloads.js';
 import {
   DecisionBuilder,
-  draftLooseEvent,
+  draftEvent,
   holderActor,
   refuse,
   replay,
   withExpiryBound,
 } from './decision-builder.js';
 import { isHolderHandle } from './handle.js';
+
+type SubmitCommand = ClaimsCommand<'submit'>;
 
 /** Decides a submission. The first match wins: generation before phase, phase before holder. */
 export function decideSubmit(head: Head, command: SubmitCommand, ctx: DecisionContext): Decision {
@@ -27,20 +29,15 @@ export function decideSubmit(head: Head, command: SubmitCommand, ctx: DecisionCo
   const accepted = new DecisionBuilder(head, ctx)
     .emit('accepted', holderActor(head), { outcome: 'ACCEPTED', late, ...resultFields(command.result) })
     .build('ACCEPTED', { late, result: command.result, work_lost: false }, leaseCommitBound(head, ctx));
-  return command.facts.authority === 'warn'
-    ? { ...accepted, loose_events: [authorityWarning(head, command, ctx)] }
-    : accepted;
-}
-
-/** Warning event for a result beyond the role's authority, under a policy that only warns. */
-function authorityWarning(head: Head, command: SubmitCommand, ctx: DecisionContext): EventDraft {
-  const payload: ClaimEventPayloads['warned'] = {
-    action: 'warn',
+  if (command.facts.authority !== 'warn') return accepted;
+  const warning = {
+    action: 'warn' as const,
     reason: authorityReason(command),
     iteration: command.facts.iteration,
     result_sha256: command.result.sha256,
   };
-  return draftLooseEvent(head, 'warned', holderActor(head), payload, ctx);
+  const looseEvent = draftEvent(head, 'warned', holderActor(head), warning, ctx.now_ms);
+  return { ...accepted, loose_events: [looseEvent] };
 }
 
 const authorityReason = ({ facts }: SubmitCommand): string =>
@@ -113,12 +110,12 @@ function escalationReason(command: SubmitCommand): string {
   return convergence?.needs_human === true ? 'human_review_required' : 'review_pending';
 }
 
+type EscalationPaths = Pick<ClaimEventPayloads['escalated'], 'paths' | 'path_count'>;
+
 /** Maximum number of paths listed in an event; the result has all of them. */
 const PATHS_LISTED_MAX = 20;
 
-function escalationPaths(
-  command: SubmitCommand,
-): Pick<ClaimEventPayloads['escalated'], 'paths' | 'path_count'> {
+function escalationPaths(command: SubmitCommand): EscalationPaths {
   const paths = command.facts.convergence?.authority_paths ?? [];
   if (paths.length === 0) return {};
   const listedPaths = paths.slice(0, PATHS_LISTED_MAX).map((path) => path.slice(0, PATH_BYTES_MAX));
@@ -126,9 +123,11 @@ function escalationPaths(
 }
 
 function escalate(head: Head, command: SubmitCommand, ctx: DecisionContext): Decision {
-  const { paths, path_count } = escalationPaths(command);
+  const listed = escalationPaths(command);
   const explanation =
-    paths === undefined ? {} : { says: `A human is asked: ${toolConfigMessage(paths, path_count)}.` };
+    listed.paths === undefined
+      ? {}
+      : { says: `Human review is required: ${toolConfigMessage(listed.paths, listed.path_count)}.` };
   const details = { result: command.result, work_lost: false, ...explanation };
   if (isAwaitingReview(head, command, ctx)) return refuse(head, 'ESCALATED', details);
   // An escalation holds the claim again, so it must not exceed `max_hold`.
@@ -143,15 +142,11 @@ function escalate(head: Head, command: SubmitCommand, ctx: DecisionContext): Dec
     ...resultFields(command.result),
     reason: escalationReason(command),
     iteration: command.facts.iteration,
-    ...escalationPaths(command),
+    ...listed,
     until: isoTime(builder.at_ms + ctx.rules.suspend_max_seconds * 1000),
   });
-  const decision = builder.build(
-    'ESCALATED',
-    details,
-    isLate ? leaseCommitBound(head, ctx) : permitCommitBound(head, ctx),
-  );
-  return { ...decision, ok: false };
+  const bound = isLate ? leaseCommitBound(head, ctx) : permitCommitBound(head, ctx);
+  return { ...builder.build('ESCALATED', details, bound), ok: false };
 }
 
 /** Commit bound of an escalation: a holder that still has its permit must still have it at the commit, or acquire one. */
@@ -169,7 +164,7 @@ function isAwaitingReview(head: Head, command: SubmitCommand, ctx: DecisionConte
   return gate.candidate_sha256 === command.result.sha256 && !canTakeOver(head, ctx.now_ms, ctx.rules);
 }
 
-const WORK_LOST_CODES: ReadonlySet<DecisionCode> = new Set<DecisionCode>([
+const WORK_LOST_CODES = new Set<DecisionCode>([
   'STALE_GENERATION',
   'NO_CLAIM',
   'SESSION_MISMATCH',
@@ -192,7 +187,7 @@ function refuseSubmission(
     return refuse(head, code, { work_lost, parked: null, ...failing });
   }
   const parked = !command.facts.parking_full;
-  const rejectionEvent = draftLooseEvent(
+  const rejectionEvent = draftEvent(
     head,
     'result_denied',
     // The request id belongs to the grant, not to this submission.
@@ -206,15 +201,10 @@ function refuseSubmission(
       metadata: { result_size_bytes: command.result.size_bytes },
       ...resultFields(command.result, parked),
     },
-    ctx,
+    ctx.now_ms,
   );
-  const looseEvents = parked ? [rejectionEvent] : [];
-  const refusal = refuse(
-    head,
-    code,
-    { work_lost, parked: parked ? command.result.result_id : null },
-    looseEvents,
-  );
+  const details = { work_lost, parked: parked ? command.result.result_id : null };
+  const refusal = refuse(head, code, details, parked ? [rejectionEvent] : []);
   return code === 'LEASE_EXPIRED' ? withExpiryBound(refusal, ctx) : refusal;
 }
 
@@ -224,9 +214,7 @@ function verifiedGrantOf(head: Head, command: SubmitCommand, ctx: DecisionContex
   const current = handle.generation === head.generation ? head.claim : null;
   const grant = current === null ? facts.past_grant : { ...current, generation: head.generation };
   if (grant === null || grant.session_id !== handle.session_id) return null;
-  if (handle.claim_id !== null && handle.claim_id !== ctx.claimIdOf(grant)) return null;
-  const { generation, agent_id, session_id, agent_role, request_id } = grant;
-  return { generation, agent_id, session_id, agent_role, request_id };
+  return handle.claim_id === null || handle.claim_id === ctx.claimIdOf(grant) ? grant : null;
 }
 
 export function resultFields(result: SubmittedResult, withBody = true): ResultFields {

@@ -8,9 +8,8 @@ import type { ReportViolation } from './transition.js';
  * not see the plan.
  */
 export class MergeChecker {
-  private readonly children = new Map<string, string[]>();
+  private readonly children = new Map<string, Set<string>>();
   private readonly vectorAtGrant = new Map<string, string | null>();
-  private readonly registeredSubjects = new Set<string>();
 
   constructor(private readonly headOf: (subject: string) => Head | null | undefined) {}
 
@@ -22,18 +21,14 @@ export class MergeChecker {
     const vector = this.resultVectorOf(subject);
     if (vector === null) report('INV-19', 'merged while a subtask was open');
     else if (vector !== this.vectorAtGrant.get(subject))
-      report('INV-19', 'merged other results than it was granted for');
+      report('INV-19', 'merged results other than those it was granted for');
   }
 
   private registerSubtask(subject: string): void {
-    if (this.registeredSubjects.has(subject)) return;
-    this.registeredSubjects.add(subject);
     const cut = subject.indexOf('::');
     if (cut < 0) return;
     const parent = subject.slice(0, cut);
-    const siblings = this.children.get(parent);
-    if (siblings === undefined) this.children.set(parent, [subject]);
-    else siblings.push(subject);
+    this.children.set(parent, (this.children.get(parent) ?? new Set<string>()).add(subject));
   }
 
   /** Identifies the current result of every subtask; null while one of them has none. */

@@ -1,18 +1,4 @@
-import type {
-  AdoptCommand,
-  ClaimCommand,
-  ClaimFacts,
-  ClaimHandle,
-  PastGrant,
-  ReassignCommand,
-  ReleaseCommand,
-  RenewCommand,
-  ResumeCommand,
-  ReviewCommand,
-  SubmitCommand,
-  SubmitFacts,
-  SuspendCommand,
-} from '../commands.js';
+import type { ClaimFacts, ClaimHandle, ClaimsCommand, PastGrant, SubmitFacts } from '../commands.js';
 import type { SubmittedResult } from '../head.js';
 import { claimIdOf, requestOf, TASK, type TestAgent } from './given.js';
 
@@ -33,9 +19,9 @@ export const READY_FACTS: ClaimFacts = {
 
 export const claim = (
   worker: TestAgent,
-  fields: Partial<ClaimCommand> = {},
+  fields: Partial<ClaimsCommand<'claim'>> = {},
   facts: Partial<ClaimFacts> = {},
-): ClaimCommand => ({
+): ClaimsCommand<'claim'> => ({
   type: 'claim',
   ...worker,
   user_id: null,
@@ -50,7 +36,7 @@ export const renew = (
   worker: TestAgent,
   generation: number,
   lease_seconds: number | null = null,
-): RenewCommand => ({
+): ClaimsCommand<'renew'> => ({
   type: 'renew',
   handle: handleOf(worker, generation),
   lease_seconds,
@@ -59,9 +45,9 @@ export const renew = (
 export const release = (
   worker: TestAgent,
   generation: number,
-  reason: ReleaseCommand['reason'] = 'VOLUNTARY',
+  reason: ClaimsCommand<'release'>['reason'] = 'VOLUNTARY',
   message: string | null = null,
-): ReleaseCommand => ({ type: 'release', handle: handleOf(worker, generation), reason, message });
+): ClaimsCommand<'release'> => ({ type: 'release', handle: handleOf(worker, generation), reason, message });
 
 export const result = (sha256 = 'aa11', generation = 1, subject = TASK): SubmittedResult => ({
   result_id: `result-${sha256}`,
@@ -82,9 +68,9 @@ export const UNRESTRICTED_FACTS: SubmitFacts = {
 export const submit = (
   worker: TestAgent,
   generation: number,
-  fields: Partial<SubmitCommand> = {},
+  fields: Partial<ClaimsCommand<'submit'>> = {},
   facts: Partial<SubmitFacts> = {},
-): SubmitCommand => ({
+): ClaimsCommand<'submit'> => ({
   type: 'submit',
   handle: handleOf(worker, generation),
   result: result('aa11', generation),
@@ -101,15 +87,18 @@ export const pastGrant = (worker: TestAgent, generation: number): PastGrant => (
 export const suspend = (
   worker: TestAgent,
   generation: number,
-  gate: SuspendCommand['gate'] = null,
-): SuspendCommand => ({ type: 'suspend', handle: handleOf(worker, generation), gate });
+  gate: ClaimsCommand<'suspend'>['gate'] = null,
+): ClaimsCommand<'suspend'> => ({ type: 'suspend', handle: handleOf(worker, generation), gate });
 
-export const resume = (worker: TestAgent, generation: number): ResumeCommand => ({
+export const resume = (worker: TestAgent, generation: number): ClaimsCommand<'resume'> => ({
   type: 'resume',
   handle: handleOf(worker, generation),
 });
 
-export const review = (generation: number, fields: Partial<ReviewCommand> = {}): ReviewCommand => ({
+export const review = (
+  generation: number,
+  fields: Partial<ClaimsCommand<'record_review'>> = {},
+): ClaimsCommand<'record_review'> => ({
   type: 'record_review',
   generation,
   iteration: 1,
@@ -131,14 +120,17 @@ export const operatorFields = (expected_generation: number, reason = 'because') 
 export const reassign = (
   expectedGeneration: number,
   worker: TestAgent,
-  fields: Partial<ClaimCommand> = {},
+  fields: Partial<ClaimsCommand<'claim'>> = {},
   facts: Partial<ClaimFacts> = {},
-): ReassignCommand => {
+): ClaimsCommand<'reassign'> => {
   const { type: _, ...to } = claim(worker, fields, facts);
   return { type: 'reassign', ...operatorFields(expectedGeneration), to };
 };
 
-export const adopt = (expectedGeneration: number, parked: AdoptCommand['parked']): AdoptCommand => ({
+export const adopt = (
+  expectedGeneration: number,
+  parked: ClaimsCommand<'adopt'>['parked'],
+): ClaimsCommand<'adopt'> => ({
   type: 'adopt',
   ...operatorFields(expectedGeneration),
   session_id: 's-hana',

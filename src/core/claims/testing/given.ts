@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { ClaimEventPayloads } from '../../events/claim-payload-schemas.js';
 import { type EventDraft, isoTime } from '../../events/envelope.js';
 import { subjectKeys, subjectKindOf } from '../../subject.js';
 import { type ClaimEventKind, claimEventType } from '../claim-event-kinds.js';
@@ -6,7 +7,6 @@ import type { ClaimsCommand, Decision, DecisionContext, DecisionDetails } from '
 import { decide } from '../decide.js';
 import { evolve } from '../evolve.js';
 import { emptyHead, type Head } from '../head.js';
-import type { ClaimEventPayloads } from '../payloads.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, type Rules, rulesFor } from '../policy.js';
 
 export const TASK = 'A-001-core';
@@ -55,7 +55,7 @@ export function pastEvent<F extends ClaimEventKind>(
     session_id: head.claim?.session_id ?? '',
     generation: head.generation,
     ...envelope,
-    payload: payload as unknown as Readonly<Record<string, unknown>>,
+    payload,
   });
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { PATH_BYTES_MAX, pathFault } from './asset-path.js';
 import { isFilesResult, MANIFEST_FILES_MAX, parseManifest, pathCollision } from './manifest.js';
 
-describe('a path of a result', () => {
+describe('the path of a result file', () => {
   test.each([
     'a',
     'src/core/a.ts',
@@ -82,7 +82,7 @@ describe('a manifest', () => {
   });
   const of = (...files: object[]) => ({ kind: 'files', files, total_bytes: files.length * 3 });
 
-  test('is read whole or not at all', () => {
+  test('is parsed completely or refused', () => {
     expect(parseManifest(of(file('a'), file('b/c')))).toMatchObject({ ok: true });
     expect(parseManifest(of(file('a'), file('../c')))).toMatchObject({ ok: false, path: 'files.1.path' });
     expect(parseManifest(of(file('a', { sha256: 'A'.repeat(64) })))).toMatchObject({ ok: false });
@@ -94,13 +94,13 @@ describe('a manifest', () => {
     expect(parseManifest(of(...many.slice(1)))).toMatchObject({ ok: true });
   });
 
-  test('names no file twice, and none that is the folder of another', () => {
+  test('must not name a file twice, or a file that is the folder of another', () => {
     expect(pathCollision(['a', 'b', 'a/b'])).toContain('folder of a/b');
-    expect(pathCollision(['Read.me', 'read.me'])).toContain('one file');
+    expect(pathCollision(['Read.me', 'read.me'])).toContain('the same file');
     expect(pathCollision(['a/b', 'a/c', 'ab'])).toBeNull();
   });
 
-  test('is told from other results', () => {
+  test('is distinguished from other results', () => {
     expect(isFilesResult({ kind: 'files' })).toBe(true);
     for (const other of [null, 'files', {}, { kind: 'x' }, []]) expect(isFilesResult(other)).toBe(false);
   });

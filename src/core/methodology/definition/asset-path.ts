@@ -15,15 +15,15 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
  */
 export function pathFault(path: string): string | null {
   if (isLonger(path, PATH_BYTES_MAX)) {
-    return `a path has at most ${PATH_BYTES_MAX} bytes`;
+    return `a path must have at most ${PATH_BYTES_MAX} bytes`;
   }
-  if (path === '') return 'a path is not empty';
-  if (UNPRINTABLE.test(path)) return 'a path has no control characters';
-  if (path.normalize('NFC') !== path) return 'a path is in Unicode normal form C';
-  if (/[\\:]/.test(path)) return 'a path has forward slashes only, and no colon';
-  if (/[<>"|?*]/.test(path)) return 'a path has none of < > " | ? *';
+  if (path === '') return 'a path must not be empty';
+  if (UNPRINTABLE.test(path)) return 'a path must not contain control characters';
+  if (path.normalize('NFC') !== path) return 'a path must be in Unicode normal form C';
+  if (/[\\:]/.test(path)) return 'a path must use forward slashes and contain no colon';
+  if (/[<>"|?*]/.test(path)) return 'a path must not contain < > " | ? or *';
   const segments = path.split('/');
-  if (segments.length > DEPTH_MAX) return `a path is at most ${DEPTH_MAX} folders deep`;
+  if (segments.length > DEPTH_MAX) return `a path must be at most ${DEPTH_MAX} folders deep`;
   for (const name of segments) {
     const fault = segmentFault(name);
     if (fault !== null) return fault;
@@ -35,12 +35,12 @@ const isLonger = (text: string, bytesMax: number): boolean =>
   text.length > bytesMax || new TextEncoder().encode(text).length > bytesMax;
 
 function segmentFault(name: string): string | null {
-  if (name === '') return 'a path starts at the project’s root, and no name in it is empty';
-  if (isLonger(name, NAME_BYTES_MAX)) return `a name in a path has at most ${NAME_BYTES_MAX} bytes`;
-  if (/^\.+$/.test(name)) return 'a path has no "." and no ".." in it';
-  if (/[. ]$/.test(name)) return 'no name in a path ends with a dot or a space';
-  if (WINDOWS_DEVICE_NAME.test(name)) return `${name} is a device on some systems`;
-  if (isWindowsShortName(name)) return `${name} is the second name of another file on some systems`;
-  if (isReservedName(name)) return `nothing is promoted into ${name}`;
+  if (name === '') return 'a path must be relative to the project root and contain no empty name';
+  if (isLonger(name, NAME_BYTES_MAX)) return `a name in a path must have at most ${NAME_BYTES_MAX} bytes`;
+  if (/^\.+$/.test(name)) return 'a path must not contain "." or ".."';
+  if (/[. ]$/.test(name)) return 'a name in a path must not end with a dot or a space';
+  if (WINDOWS_DEVICE_NAME.test(name)) return `${name} is a device name on Windows`;
+  if (isWindowsShortName(name)) return `${name} may be the short name of another file on Windows`;
+  if (isReservedName(name)) return `${name} is reserved: no file is promoted into it`;
   return null;
 }

@@ -15,6 +15,7 @@ const GRANTED = { verdict: 'granted', reason: null };
 const OUTSIDE = { verdict: 'escalate', reason: 'outside_role_authority' };
 
 describe('a role', () => {
+  // req: ROL-001, ROL-003
   it('may converge its own edges, in any spelling', () => {
     expect(ask({})).toEqual(GRANTED);
     expect(ask({ edge: 'Design → Code' })).toEqual(GRANTED);
@@ -22,16 +23,16 @@ describe('a role', () => {
   });
 
   it.each([
-    ['of another edge', { edge: 'code_unit_tests' }],
-    ['that nobody knows', { agent_role: 'pilot' }],
-    ['that every object has', { agent_role: 'constructor' }],
-    ['that is not said', { agent_role: null }],
-  ])('%s may not', (_, reply) => {
-    expect(ask(reply)).toEqual(OUTSIDE);
+    ['for another edge', { edge: 'code_unit_tests' }],
+    ['with an unknown name', { agent_role: 'pilot' }],
+    ['with the name of an object property', { agent_role: 'constructor' }],
+    ['that is not given', { agent_role: null }],
+  ])('%s has no authority', (_, request) => {
+    expect(ask(request)).toEqual(OUTSIDE);
   });
 
   it.each(['escalate', 'reject', 'warn'] as const)(
-    'outside its authority is answered by %s where that is said',
+    'outside its authority gets the configured action %s',
     (verdict) => {
       const text = `roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: ${verdict} }\n`;
       const m = parsedMethodologyOf({ 'agent_roles.yml': text });
@@ -41,7 +42,8 @@ describe('a role', () => {
   );
 });
 
-describe('what a project is held to', () => {
+describe('the specification of a project', () => {
+  // req: WSP-004, WSP-005
   it.each([
     'specification/INTENT.md',
     './specification/core/a.md',
@@ -52,19 +54,19 @@ describe('what a project is held to', () => {
     'docs/decisions/0001.md',
     'imp/design/adrs/ADR-1.md',
     '../elsewhere/a.md',
-  ])('is changed by a human, not by a role: %s', (file) => {
+  ])('can be changed by a human only: %s', (file) => {
     expect(ask({ files: ['src/a.ts', file] })).toEqual({ verdict: 'escalate', reason: 'spec_mutation' });
     expect(ask({ files: [file], is_human: true })).toEqual(GRANTED);
   });
 
   it.each(['src/a.ts', 'packages/a/spec/a.test.ts', 'src/specification.ts', 'docs/adrs.md'])(
-    'does not lie in %s',
+    'does not include %s',
     (file) => {
       expect(ask({ files: [file] })).toEqual(GRANTED);
     },
   );
 
-  it('may be changed by a role where the project says so', () => {
+  it('can be changed by a role if the project allows it', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false }\n';
     const m = parsedMethodologyOf({ 'agent_roles.yml': text });
@@ -72,15 +74,15 @@ describe('what a project is held to', () => {
   });
 });
 
-it('is universal for humans', () => {
+it('grants humans universal authority', () => {
   expect(ask({ is_human: true, agent_role: null, edge: 'moon' })).toEqual(GRANTED);
 });
 
-describe('what commands other programs', () => {
+describe('the configuration of other programs', () => {
   const ESCALATED = { verdict: 'escalate', reason: 'commands_programs', paths: ['.claude/settings.json'] };
   const files = ['src/a.ts', '.claude/settings.json', 'spec/a.md'];
 
-  it('is changed by a human, whatever the role and the project say, and where nothing is said', () => {
+  it('can be changed by a human only, whatever the role and the project configuration', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
     const m = parsedMethodologyOf({ 'agent_roles.yml': text });

@@ -29,7 +29,8 @@ const edgeOf = (checklist: string) =>
   });
 
 describe('variables', () => {
-  it('are replaced, and so are those inside what replaced them', () => {
+  // req: EVL-006
+  it('are replaced recursively', () => {
     expect(named(WITH_TOOLS, 'code↔unit_tests').get('coverage_meets_threshold')).toEqual({
       name: 'coverage_meets_threshold',
       type: 'deterministic',
@@ -41,7 +42,7 @@ describe('variables', () => {
     });
   });
 
-  it("are replaced by a feature's own thresholds, however these are spelt", () => {
+  it("use a feature's own thresholds, in any spelling", () => {
     for (const name of [
       'test_coverage_minimum',
       'thresholds.test_coverage_minimum',
@@ -57,7 +58,7 @@ describe('variables', () => {
     expect(named(parsedMethodologyOf(), 'tdd').get('type_check')?.required).toBe(false);
   });
 
-  it('that nobody answers leave a check skipped, and required', () => {
+  it('that are not set leave the check required and skipped', () => {
     expect(named(parsedMethodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
       required: true,
       skipped: '$tools.test_runner.command is empty in .ai-workspace/context/project_constraints.yml.',
@@ -67,18 +68,19 @@ describe('variables', () => {
     );
     expect(named(m, 'tdd').get('a')).toMatchObject({
       required: true,
-      skipped: '$standards.moon is not said in .ai-workspace/context/project_constraints.yml.',
+      skipped: '$standards.moon is not set in .ai-workspace/context/project_constraints.yml.',
     });
   });
 });
 
 describe('a check', () => {
-  it('of a program without a command is skipped', () => {
+  it('of type deterministic without a command is skipped', () => {
     const m = edgeOf('  - { name: a, type: deterministic }\n');
     expect(named(m, 'tdd').get('a')).toMatchObject({ required: true, skipped: 'It has no command.' });
   });
 
-  it('of a type that the profile leaves out is not asked', () => {
+  // req: EVL-003, EVL-004
+  it('of a type that the profile excludes is left out', () => {
     const types = (profile: string, edge: string) =>
       new Set(effectiveChecklist(WITH_TOOLS, buildFeature({ profile }), edge).map(({ type }) => type));
     expect(types('standard', 'design→code')).toEqual(new Set(['deterministic', 'agent']));
@@ -87,13 +89,13 @@ describe('a check', () => {
     expect(types('hotfix', 'intent→requirements')).toEqual(new Set(['human']));
   });
 
-  it('of a mandatory dimension cannot pass while that is undecided', () => {
+  it('of a mandatory dimension is skipped while the dimension is undecided', () => {
     const checks = named(WITH_TOOLS, 'requirements_design');
     expect(checks.get('security_model_resolved')?.skipped).toBeNull();
     expect(checks.get('deployment_target_resolved')?.skipped).toContain('deployment_target is undecided');
   });
 
-  it('of one name stands once, as the most restrictive says', () => {
+  it('with a duplicate name appears once, in its most restrictive form', () => {
     const check = { name: 'tests_pass', type: 'deterministic', criterion: 'x', source: 'feature' } as const;
     const m = edgeOf('  - { name: tests_pass, type: deterministic, required: false }\n');
     expect(
@@ -132,7 +134,7 @@ describe("a feature's own criteria", () => {
     { id: 'AC-2', description: 'kind', evaluator: 'human', check: 'ask', required: false },
   ] as const;
 
-  it('are asked whatever the profile filters, programs first and humans last', () => {
+  it('are included whatever the profile filters, deterministic first and human last', () => {
     const checks = effectiveChecklist(
       WITH_TOOLS,
       buildFeature({ acceptance_criteria, profile: 'minimal' }),
@@ -149,23 +151,23 @@ describe("a feature's own criteria", () => {
   });
 });
 
-describe('a human', () => {
+describe('a human check', () => {
   const humans = (profile: string, edge: string, m = WITH_TOOLS) =>
     effectiveChecklist(m, buildFeature({ profile }), edge)
       .filter(({ type }) => type === 'human')
       .map(({ name }) => name);
 
-  it('is asked on every edge where the profile wants it, and not twice', () => {
+  it('is added once to every edge if the profile requires it', () => {
     expect(humans('full', 'code_cicd')).toEqual(['human_approval']);
     expect(humans('full', 'requirements_design')).toEqual(['human_approves_architecture']);
   });
 
-  it('is asked by a hotfix, on its last edge, whether production is well', () => {
+  it('is added to the last edge of a hotfix, to verify production', () => {
     expect(humans('hotfix', 'code_unit_tests')).toEqual(['production_verified']);
     expect(humans('hotfix', 'design_code')).toEqual([]);
   });
 
-  it('is asked where the edge itself wants it', () => {
+  it('is added if the edge requires it', () => {
     const text = 'edge: design→code\nchecklist: []\nconvergence: { human_required: true }\n';
     expect(
       humans('standard', 'design_code', parsedMethodologyOf({ 'graph/edges/design_code.yml': text })),
@@ -173,12 +175,12 @@ describe('a human', () => {
   });
 });
 
-it('is empty for an edge that there is not', () => {
+it('gives an empty checklist for an unknown edge', () => {
   expect(effectiveChecklist(WITH_TOOLS, buildFeature(), 'code→moon')).toEqual([]);
   expect(effectiveChecklist(WITH_TOOLS, buildFeature(), 'constructor')).toEqual([]);
 });
 
-it('asks a human whom a feature or its edge names, though a program has a check of the same name', () => {
+it('keeps a human check even if a deterministic check has the same name', () => {
   const m = edgeOf(
     '  - { name: agreed, type: deterministic, criterion: c, required: true, command: make }\n',
   );

@@ -1,44 +1,30 @@
+import type { EffectiveCheck } from '../../contract/tasks.js';
+import { CHECK_TYPES, type CheckType } from '../../contract/values.js';
 import { ownValue } from '../../own-value.js';
 import { canonicalEdge } from './edge-name.js';
-import {
-  CHECK_TYPES,
-  type CheckDefinition,
-  type CheckType,
-  type EdgeConfig,
-  type FeatureVector,
-  type Methodology,
-  type Profile,
-  type ProjectConstraints,
+import type {
+  AcceptanceCriterion,
+  CheckDefinition,
+  EdgeConfig,
+  FeatureVector,
+  Methodology,
+  Profile,
+  ProjectConstraints,
 } from './methodology.js';
 import { profileEdges, profileOf } from './profile.js';
 import { CONSTRAINTS_FILE, resolveVariables } from './variables.js';
 
-/** A check for one feature on one edge, with variables replaced and `required` resolved. */
-export interface EffectiveCheck {
-  readonly name: string;
-  readonly type: CheckType;
-  readonly criterion: string;
-  readonly required: boolean;
-  readonly command?: string;
-  readonly pass_criterion?: string;
-  /** Why the check cannot run; null if it can. A required check that is skipped has not passed. */
-  readonly skipped: string | null;
-}
-
 /** Checks that a result must pass on this edge of this feature, in the order in which they run: human checks last. */
 export function effectiveChecklist(
-  methodology: Methodology,
+  project: Methodology,
   vector: FeatureVector,
   edge: string,
 ): readonly EffectiveCheck[] {
   const id = canonicalEdge(edge);
-  const config = ownValue(methodology.edges, id);
+  const config = ownValue(project.edges, id);
   if (config === undefined) return [];
+  const methodology = { ...project, constraints: constraintsOf(project, vector) };
   const profile = profileOf(methodology, vector);
-  const constraints = {
-    ...methodology.constraints,
-    thresholds: thresholdsOf(methodology.constraints, vector),
-  };
   const types = ownValue(profile.evaluators_by_edge, id);
   const checks = [
     ...config.checklist.filter(({ type }) => (types ?? profile.evaluators).includes(type)),
@@ -46,25 +32,20 @@ export function effectiveChecklist(
     ...vector.additional_checks,
   ];
   const allChecks = [...checks, ...extraHumanChecks(methodology, profile, config, types ?? [], checks)];
-  const effective = mergeByName(allChecks.map((check) => resolveCheck(check, constraints, methodology)));
+  const effective = mergeByName(allChecks.map((check) => resolveCheck(check, methodology)));
   return effective.sort((a, b) => CHECK_TYPES.indexOf(a.type) - CHECK_TYPES.indexOf(b.type));
 }
 
-/** Project thresholds with the feature's overrides, which must apply before variables in a text are resolved. */
-function thresholdsOf(constraints: ProjectConstraints, vector: FeatureVector): Record<string, unknown> {
-  const overrides = Object.entries(vector.threshold_overrides).map(([name, value]) => [
-    name.replace(/^\$?thresholds\./, ''),
-    value,
-  ]);
-  return { ...constraints.thresholds, ...Object.fromEntries(overrides) };
+/** The project's, with the feature's thresholds, which must apply before variables in a text are resolved. */
+function constraintsOf({ constraints }: Methodology, vector: FeatureVector): ProjectConstraints {
+  const entries = Object.entries(vector.threshold_overrides);
+  const overrides = entries.map(([name, value]) => [name.replace(/^\$?thresholds\./, ''), value]);
+  return { ...constraints, thresholds: { ...constraints.thresholds, ...Object.fromEntries(overrides) } };
 }
 
-function checkOfCriterion(acceptance: FeatureVector['acceptance_criteria'][number]): CheckDefinition {
-  const command =
-    acceptance.check !== undefined && acceptance.evaluator === 'deterministic'
-      ? { command: acceptance.check }
-      : {};
-  const { id: name, evaluator: type, description: criterion, required } = acceptance;
+function checkOfCriterion(acceptance: AcceptanceCriterion): CheckDefinition {
+  const { id: name, evaluator: type, description: criterion, required, check } = acceptance;
+  const command = check !== undefined && type === 'deterministic' ? { command: check } : {};
   return { name, type, criterion, required, source: 'feature', ...command };
 }
 
@@ -87,21 +68,15 @@ function extraHumanChecks(
   const last = profileEdges(profile, methodology.topology).findLast(({ optional }) => !optional)?.edge;
   const { additional_condition: condition } = profile;
   if (condition !== undefined && last === config.edge) {
-    extraChecks.push({
-      ...human,
-      name: condition,
-      criterion: `A person says: ${condition.replaceAll('_', ' ')}`,
-    });
+    const criterion = `A person confirms: ${condition.replaceAll('_', ' ')}`;
+    extraChecks.push({ ...human, name: condition, criterion });
   }
   return extraChecks;
 }
 
-function resolveCheck(
-  check: CheckDefinition,
-  constraints: ProjectConstraints,
-  methodology: Methodology,
-): EffectiveCheck {
+function resolveCheck(check: CheckDefinition, methodology: Methodology): EffectiveCheck {
   const { name, type } = check;
+  const { constraints } = methodology;
   const texts: Record<string, string> = {};
   let skipped = undecidedDimensionReason(name, methodology);
   for (const field of ['criterion', 'command', 'pass_criterion'] as const) {
@@ -135,8 +110,7 @@ function isRequired(required: boolean | string, constraints: ProjectConstraints)
 function undecidedDimensionReason(name: string, methodology: Methodology): string | null {
   const dimension = methodology.topology.constraint_dimensions.find((one) => `${one.name}_resolved` === name);
   if (dimension === undefined || !dimension.mandatory) return null;
-  const { constraint_dimensions: decisions } = methodology.constraints;
-  const isDecided = ownValue(decisions, dimension.name);
+  const isDecided = ownValue(methodology.constraints.constraint_dimensions, dimension.name);
   return isDecided ? null : `${dimension.name} is undecided in ${CONSTRAINTS_FILE}.`;
 }
 

@@ -2,11 +2,6 @@ import { isJsonEqual } from '../../json-equal.js';
 import { runAllSteps, type StepGenerator } from '../../steps.js';
 import type { FeatureVector, Methodology } from './methodology.js';
 
-export interface WorkspaceConfig {
-  readonly methodology: Methodology;
-  readonly features: readonly FeatureVector[];
-}
-
 export interface RecordedConfig {
   readonly methodology: Methodology | null;
   feature(featureId: string): FeatureVector | null;
@@ -33,9 +28,8 @@ export function* changedFeatures(
   return changed;
 }
 
-/** Differences between the files and the records. */
 export function diffConfig(
-  config: WorkspaceConfig,
+  config: { readonly methodology: Methodology; readonly features: readonly FeatureVector[] },
   recorded: RecordedConfig,
 ): { methodology: boolean; features: FeatureVector[] } {
   const features = runAllSteps(changedFeatures(config.features.map(toPlainJson), recorded));

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EffectiveCheck } from './checklist.js';
+import type { EffectiveCheck } from '../../contract/tasks.js';
+import { CHECK_TYPES } from '../../contract/values.js';
 import { judgeConvergence, type ReportedCheck } from './convergence.js';
-import { CHECK_TYPES } from './methodology.js';
 
 const check = (name: string, overrides: Partial<EffectiveCheck> = {}): EffectiveCheck => ({
   name,
@@ -16,7 +16,8 @@ const check = (name: string, overrides: Partial<EffectiveCheck> = {}): Effective
 describe('an edge', () => {
   const checks = [check('a', { type: 'deterministic' }), check('b'), check('c', { required: false })];
 
-  it('converges when every required check was reported to have passed', () => {
+  // req: EVL-002
+  it('converges when every required check is reported as passed', () => {
     const reported: ReportedCheck[] = [
       { name: 'a', type: 'deterministic', result: 'pass' },
       { name: 'b', result: 'pass' },
@@ -25,16 +26,19 @@ describe('an edge', () => {
     expect(judgeConvergence(checks, reported)).toEqual({ delta: 0, failing: [], human: [] });
   });
 
-  it.each(['fail', 'skip', 'error', 'pending'] as const)('does not while a required one is %s', (result) => {
-    const verdict = judgeConvergence(checks, [
-      { name: 'a', result: 'pass' },
-      { name: 'b', result },
-    ]);
-    expect(verdict).toMatchObject({ delta: 1, failing: [{ name: 'b' }] });
-  });
+  it.each(['fail', 'skip', 'error', 'pending'] as const)(
+    'does not converge while a required check is %s',
+    (result) => {
+      const verdict = judgeConvergence(checks, [
+        { name: 'a', result: 'pass' },
+        { name: 'b', result },
+      ]);
+      expect(verdict).toMatchObject({ delta: 1, failing: [{ name: 'b' }] });
+    },
+  );
 
-  it('does not by what nobody reported', () => {
-    const says = 'Nobody reported it.';
+  it('does not converge with unreported checks', () => {
+    const says = 'It was not reported.';
     expect(judgeConvergence(checks, [])).toEqual({
       delta: 2,
       failing: [
@@ -45,7 +49,7 @@ describe('an edge', () => {
     });
   });
 
-  it('does not by a check that cannot be run, whatever is reported of it', () => {
+  it('does not converge with a check that cannot run, whatever is reported for it', () => {
     const verdict = judgeConvergence(
       [check('a', { skipped: 'It has no command.' })],
       [{ name: 'a', result: 'pass' }],
@@ -56,15 +60,15 @@ describe('an edge', () => {
     });
   });
 
-  it('does not by a check that was judged by somebody else than it asks for', () => {
+  it('does not converge with a check that is reported under another type', () => {
     const verdict = judgeConvergence(checks, [
       { name: 'a', type: 'agent', result: 'pass' },
       { name: 'b', result: 'pass' },
     ]);
-    expect(verdict.failing).toEqual([{ name: 'a', says: 'It is deterministic, and was reported as agent.' }]);
+    expect(verdict.failing).toEqual([{ name: 'a', says: 'It is deterministic but was reported as agent.' }]);
   });
 
-  it('does not by the better of two reports', () => {
+  it('does not converge if one of two reports failed', () => {
     const twice = [
       { name: 'b', result: 'fail' },
       { name: 'b', result: 'pass' },
@@ -73,7 +77,7 @@ describe('an edge', () => {
     expect(judgeConvergence([check('b')], twice.toReversed()).delta).toBe(1);
   });
 
-  it('does not without any check, nor where nothing at all has passed', () => {
+  it('does not converge without checks, or if none has passed', () => {
     expect(judgeConvergence([], [{ name: 'x', result: 'pass' }]).delta).toBe(1);
     expect(judgeConvergence([check('a', { required: false })], []).delta).toBe(1);
     expect(judgeConvergence([check('a', { required: false })], [{ name: 'a', result: 'pass' }]).delta).toBe(
@@ -85,7 +89,8 @@ describe('an edge', () => {
 describe('a human check', () => {
   const checks = [check('a'), check('h', { type: 'human' }), check('i', { type: 'human', required: false })];
 
-  it('is never passed by a report, and can be failed by one', () => {
+  // req: HUM-006
+  it('cannot be passed by a report, but can be failed by one', () => {
     const passed = [
       { name: 'a', result: 'pass' },
       { name: 'h', result: 'pass' },
@@ -99,7 +104,7 @@ describe('a human check', () => {
   });
 });
 
-it('counts what fails, and every required check is passed, failing or a human’s', () => {
+it('counts failing checks, and converges only if every required check has passed', () => {
   const result = fc.constantFrom('pass', 'fail', 'skip', 'error', 'pending');
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const aCheck = fc.record({

@@ -1,6 +1,5 @@
-import type { EffectiveCheck } from './checklist.js';
-
-export const CHECK_RESULTS = ['pass', 'fail', 'skip', 'error', 'pending'] as const;
+import type { EffectiveCheck } from '../../contract/tasks.js';
+import type { CHECK_RESULTS } from '../../contract/values.js';
 
 export interface ReportedCheck {
   readonly name: string;
@@ -27,8 +26,8 @@ export interface ConvergenceVerdict {
 const RESULT_MESSAGES: Readonly<Record<ReportedCheck['result'], string>> = {
   pass: 'passed',
   fail: 'failed',
-  skip: 'was skipped, which is not passed',
-  error: 'could not be run to its end',
+  skip: 'was skipped, which does not count as passed',
+  error: 'did not run to completion',
   pending: 'is still pending',
 };
 
@@ -54,18 +53,18 @@ export function judgeConvergence(
   }
   if (failing.length === 0 && human.length === 0 && passed === 0) {
     const message = checks.length === 0 ? 'The edge has no check.' : 'No check of the edge has passed.';
-    failing.push({ name: 'checks', says: `${message} An edge converges by what was checked.` });
+    failing.push({ name: 'checks', says: `${message} An edge needs at least one passed check.` });
   }
   return { delta: failing.length, failing, human };
 }
 
 /** Null if the check has passed, or if it is a human check without a reported failure. */
 function failureReason(check: EffectiveCheck, reports: readonly ReportedCheck[]): string | null {
-  if (check.skipped !== null) return `It was skipped, which is not passed: ${check.skipped}`;
+  if (check.skipped !== null) return `It was skipped, which does not count as passed: ${check.skipped}`;
   const other = reports.find(({ type }) => type !== undefined && type !== check.type);
-  if (other !== undefined) return `It is ${check.type}, and was reported as ${other.type}.`;
+  if (other !== undefined) return `It is ${check.type} but was reported as ${other.type}.`;
   if (check.type === 'human') return reports.some(({ result }) => result === 'fail') ? 'It failed.' : null;
-  if (reports.length === 0) return 'Nobody reported it.';
+  if (reports.length === 0) return 'It was not reported.';
   const bad = reports.find(({ result }) => result !== 'pass');
   return bad === undefined ? null : `It ${RESULT_MESSAGES[bad.result]}.`;
 }

@@ -35,23 +35,23 @@ const SPELLINGS: Record<string, readonly string[]> = {
   ],
 };
 
-describe('one edge, many spellings', () => {
+describe('the canonical name of an edge', () => {
   for (const [edge, spellings] of Object.entries(SPELLINGS)) {
-    it.each([edge, ...spellings])(`${edge} is meant by %s`, (name) => {
+    it.each([edge, ...spellings])(`is ${edge} for %s`, (name) => {
       expect(canonicalEdge(name)).toBe(edge);
     });
   }
 
-  it.each(['design', 'closure', 'code', 'basis_proj_code'])('%s means no edge and stays', (name) => {
+  it.each(['design', 'closure', 'code', 'basis_proj_code'])('leaves the unknown %s unchanged', (name) => {
     expect(canonicalEdge(name)).toBe(name);
   });
 
-  it('makes one subject of them', () => {
+  it('is part of its subject', () => {
     expect(edgeSubject('REQ-F-A-001', 'Code ↔ Unit Tests')).toBe('REQ-F-A-001#code_unit_tests');
   });
 });
 
-it('says nothing new the second time, whatever the name', () => {
+it('gives the same name when applied to a canonical name', () => {
   const part = fc.constantFrom('ci', 'CD', '/', '-', '>', '<', '→', '↔', ' ', '_', '(', ')', 'tdd', 'İ', 'x');
   const name = fc.oneof(
     fc.string({ unit: 'binary' }),

@@ -1,4 +1,4 @@
-/** File names that stand for an edge in this family of tools. */
+/** File names that stand for an edge in other Genesis tools. */
 const FILE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['tdd', 'code_unit_tests'],
   ['bdd', 'design_uat_tests'],

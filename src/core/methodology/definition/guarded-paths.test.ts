@@ -8,7 +8,7 @@ import {
   toolConfigPaths,
 } from './guarded-paths.js';
 
-describe('a closed folder', () => {
+describe('a reserved folder name', () => {
   it.each([
     '.git',
     '.GIT',
@@ -20,7 +20,7 @@ describe('a closed folder', () => {
     '.gene\u017fis',
     '.genes\u0131s',
     '.gen\u00adesis',
-  ])('is closed as %j', (name) => {
+  ])('is reserved as %j', (name) => {
     expect(isReservedName(name)).toBe(true);
   });
 
@@ -39,11 +39,11 @@ it.each([
   ['notes~', false],
   ['v1~2beta', false],
   ['archive~1.html', false],
-])('%j may be the second name of a file: %s', (name, isShort) => {
+])('checks whether %j may be a Windows short name: %s', (name, isShort) => {
   expect(isWindowsShortName(name)).toBe(isShort);
 });
 
-describe('what commands other programs', () => {
+describe('the configuration of other programs', () => {
   it.each([
     '.claude/settings.json',
     'a/b/.claude/x',
@@ -78,7 +78,13 @@ describe('what commands other programs', () => {
     'packages/api/.vscode/tasks.json',
     '.gitattributes',
     'sub/.gitmodules',
-  ])('is %j', (path) => {
+    'hooks/pre-commit',
+    'tools/hooks/Post-Checkout',
+    '.cursorrules',
+    '.devcontainer/devcontainer.json',
+    'packages/api/.npmrc',
+    '.envrc',
+  ])('includes %j', (path) => {
     expect(toolConfigPaths(['src/a.ts', path])).toEqual([path]);
   });
 
@@ -89,6 +95,8 @@ describe('what commands other programs', () => {
     'docs/agents.mdx',
     'github/x',
     'hooks/useUser.ts',
+    'hooks/pre-commit.md',
+    'bin/update',
     'mcp.json',
     'src/lefthook/run.ts',
     'docs/lefthook-notes.md',
@@ -96,7 +104,7 @@ describe('what commands other programs', () => {
     'circleci/x',
     'Jenkinsfile.md',
     '.gitignore',
-  ])('is not %j', (path) => {
+  ])('does not include %j', (path) => {
     expect(toolConfigPaths([path])).toEqual([]);
   });
 
@@ -126,9 +134,9 @@ describe('what commands other programs', () => {
     expect(toolConfigPaths([path])).toEqual([]);
   });
 
-  it('is named in a sentence, and counted where it is much', () => {
+  it('is listed in a message, and counted if it is long', () => {
     expect(toolConfigMessage(['CLAUDE.md', '.mcp.json'])).toBe(
-      'it changes what other programs take orders from: CLAUDE.md, .mcp.json',
+      'it changes files that configure other programs: CLAUDE.md, .mcp.json',
     );
     const many = Array.from({ length: 12 }, (_, at) => `${at}/CLAUDE.md`);
     expect(toolConfigMessage(many.slice(0, 11), 12)).toMatch(/9\/CLAUDE\.md and 2 more$/);
@@ -151,11 +159,11 @@ test.each([
   ['src/specification.ts', false],
   ['src/decisions.ts', false],
   ['special/a', false],
-])('%j needs a human: %s', (path, needsHuman) => {
+])('checks whether %j is part of the specification: %s', (path, needsHuman) => {
   expect(isSpecification(path)).toBe(needsHuman);
 });
 
-it('two spellings of one name fold to one text, as on file systems that ignore case', () => {
+it('folds two spellings of one name to one text, like case-insensitive file systems', () => {
   for (const [one, other] of [
     ['Straße', 'STRASSE'],
     ['ﬁle', 'FILE'],

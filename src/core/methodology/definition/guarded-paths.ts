@@ -12,13 +12,21 @@ const TOOL_CONFIG_NAMES: ReadonlySet<string> = new Set([
   ...['.claude', '.mcp.json', 'claude.md', 'claude.local.md'],
   ...['.codex', 'agents.md', 'agents.override.md'],
   ...['.gemini', 'gemini.md'],
-  // Editors: settings, tasks and instructions.
-  ...['.cursor', '.vscode'],
+  ...['.windsurf', '.windsurfrules', '.clinerules', '.roo', '.kiro', '.amazonq', '.aider.conf.yml'],
+  // Editors and shells: settings, tasks, instructions, and what runs when the folder is opened or entered.
+  ...['.cursor', '.cursorrules', '.vscode', '.idea', '.zed', '.devcontainer', '.devcontainer.json', '.envrc'],
+  // Package managers: registries, and the shell and the files they run.
+  ...['.npmrc', '.yarnrc', '.yarnrc.yml', '.pnpmfile.cjs'],
   // Continuous integration.
   ...['.github', '.gitlab-ci.yml', '.circleci', 'jenkinsfile'],
   // Git: filters, merge drivers and the addresses of submodules.
   ...['.gitattributes', '.gitmodules'],
-  // Git hooks: common values of `core.hooksPath`, and the files that hook managers read.
+  // Git hooks: the names that git runs in a clone, since `core.hooksPath` may be any folder, common values of that
+  // setting, and the files that hook managers read.
+  ...['applypatch-msg', 'pre-applypatch', 'post-applypatch', 'pre-commit', 'pre-merge-commit'],
+  ...['prepare-commit-msg', 'commit-msg', 'post-commit', 'pre-rebase', 'post-checkout', 'post-merge'],
+  ...['pre-push', 'reference-transaction', 'pre-auto-gc', 'post-rewrite', 'sendemail-validate'],
+  ...['fsmonitor-watchman', 'post-index-change'],
   ...['.githooks', 'githooks', '.git-hooks', 'git-hooks', '.husky', '.lefthook', '.lefthook-local'],
   ...['.pre-commit-config.yaml', '.overcommit.yml'],
 ]);
@@ -96,5 +104,5 @@ const PATHS_SHOWN_MAX = 10;
 export function toolConfigMessage(paths: readonly string[], count = paths.length): string {
   const shown = paths.slice(0, PATHS_SHOWN_MAX);
   const more = count > shown.length ? ` and ${count - shown.length} more` : '';
-  return `it changes what other programs take orders from: ${shown.join(', ')}${more}`;
+  return `it changes files that configure other programs: ${shown.join(', ')}${more}`;
 }

@@ -9,7 +9,7 @@ it.each([
   '# Intent\n\n- [What should be possible]\n> TODO\nTBD: all of it\n',
   '# INT-001\n\n**Source**: {human}\n**Priority**:\n<what you want>\n',
   '<!-- never closed',
-])('%j says nothing yet', (text) => {
+])('finds no intent in %j', (text) => {
   expect(hasIntent(text)).toBe(false);
 });
 
@@ -18,6 +18,6 @@ it.each([
   '# Intent\n\nPeople cannot pay by card.\n',
   '# Intent\n- pay by card (and by phone)\n',
   '**Problem**: people cannot pay\n',
-])('%j says something', (text) => {
+])('finds an intent in %j', (text) => {
   expect(hasIntent(text)).toBe(true);
 });

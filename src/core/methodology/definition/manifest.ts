@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ReplyOf } from '../../contract/schema.js';
 import { readStrictJson } from '../../strict-json.js';
 import { pathFault } from './asset-path.js';
 import { caseFoldedPath } from './guarded-paths.js';
@@ -25,7 +26,7 @@ const manifestFile = z.strictObject({
 });
 
 /** Manifest of an edge's result: the new content of each file, by digest. */
-export const manifestSchema = z
+const manifestSchema = z
   .strictObject({
     kind: z.literal('files'),
     files: z.array(manifestFile).min(1).max(MANIFEST_FILES_MAX),
@@ -35,30 +36,26 @@ export const manifestSchema = z
     const message = pathCollision(files.map((file) => file.path));
     if (message !== null) ctx.addIssue({ code: 'custom', path: ['files'], message });
     if (files.reduce((sum, file) => sum + file.size_bytes, 0) !== total_bytes) {
-      ctx.addIssue({ code: 'custom', path: ['total_bytes'], message: 'expected the sum of the files' });
+      ctx.addIssue({ code: 'custom', path: ['total_bytes'], message: 'expected the sum of the file sizes' });
     }
   });
 
-export type ManifestFile = Readonly<z.infer<typeof manifestFile>>;
-export interface ResultManifest {
-  readonly kind: 'files';
-  readonly files: readonly ManifestFile[];
-  readonly total_bytes: number;
-}
+export type ResultManifest = ReplyOf<typeof manifestSchema>;
+export type ManifestFile = ResultManifest['files'][number];
 
 /** Two paths that cannot both exist, as a sentence; null if there are none. */
 export function pathCollision(paths: readonly string[]): string | null {
   const pathByFolded = new Map<string, string>();
   for (const path of paths) {
     const other = pathByFolded.get(caseFoldedPath(path));
-    if (other !== undefined) return `${other} and ${path} are one file on some disks`;
+    if (other !== undefined) return `${other} and ${path} are the same file on some file systems`;
     pathByFolded.set(caseFoldedPath(path), path);
   }
   for (const path of paths) {
     const folded = caseFoldedPath(path);
     for (let cut = folded.lastIndexOf('/'); cut > 0; cut = folded.lastIndexOf('/', cut - 1)) {
       const other = pathByFolded.get(folded.slice(0, cut));
-      if (other !== undefined) return `${other} cannot be a file and the folder of ${path}`;
+      if (other !== undefined) return `${other} cannot be both a file and the folder of ${path}`;
     }
   }
   return null;
@@ -68,15 +65,13 @@ export function pathCollision(paths: readonly string[]): string | null {
 export const isFilesResult = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && (data as { kind?: unknown }).kind === 'files';
 
-export type ParsedManifest =
-  | { readonly ok: true; readonly manifest: ResultManifest }
-  | { readonly ok: false; readonly path: string; readonly message: string };
-
-export function parseManifest(data: unknown): ParsedManifest {
+export function parseManifest(
+  data: unknown,
+): { ok: true; manifest: ResultManifest } | { ok: false; path: string; message: string } {
   const parsed = manifestSchema.safeParse(data);
   if (parsed.success) return { ok: true, manifest: parsed.data };
   const [issue] = parsed.error.issues;
-  return { ok: false, path: issue?.path.join('.') ?? '', message: issue?.message ?? 'not understood' };
+  return { ok: false, path: issue?.path.join('.') ?? '', message: issue?.message ?? 'not a valid manifest' };
 }
 
 /**

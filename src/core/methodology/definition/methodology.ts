@@ -1,199 +1,199 @@
-/** Kinds of check, by who evaluates: a program, a model, a person. In the order in which they run. */
-export const CHECK_TYPES = ['deterministic', 'agent', 'human'] as const;
-export type CheckType = (typeof CHECK_TYPES)[number];
+import { z } from 'zod';
+import type { ConfigFault } from '../../contract/problem.js';
+import type { ReplyOf } from '../../contract/schema.js';
+import {
+  AUTHORITY_ACTIONS,
+  CHECK_TYPES,
+  EXPIRY_ACTIONS,
+  PRIORITIES,
+  VECTOR_TYPES,
+} from '../../contract/values.js';
 
-export interface AssetType {
-  readonly name: string;
-  readonly description: string;
-  readonly markov_criteria: readonly string[];
-}
+/** Maximum length in characters of JSON: the log stores these records whole. */
+export const METHODOLOGY_LENGTH_MAX = 512 * 1024;
+export const FEATURE_LENGTH_MAX = 64 * 1024;
 
-/** An allowed step between two asset types. `edge` is its canonical id, `source_target`. */
-export interface Transition {
-  readonly edge: string;
+const text = z.string();
+const texts = z.array(text);
+const checkType = z.enum(CHECK_TYPES);
+const openRecord = z.record(text, z.unknown());
+const listsByName = z.record(text, texts);
+const positiveInt = z.int().positive();
+
+/** An allowed step between two asset types. */
+const transition = z.strictObject({
+  /** Canonical id, `source_target`. */
+  edge: text,
   /** Name in the topology, for people. */
-  readonly name: string;
-  readonly source: string;
-  readonly target: string;
-  readonly edge_type: 'standard' | 'co_evolution';
-  readonly evaluators: readonly CheckType[];
-}
+  name: text,
+  source: text,
+  target: text,
+  edge_type: z.enum(['standard', 'co_evolution']),
+  evaluators: z.array(checkType),
+});
 
-export interface ConstraintDimension {
-  readonly name: string;
-  readonly mandatory: boolean;
-}
-
-export interface Topology {
-  readonly asset_types: readonly AssetType[];
+const topology = z.strictObject({
+  asset_types: z.array(z.strictObject({ name: text, description: text, markov_criteria: texts })),
   /** In file order, which is the order of work; an edge that closes a cycle comes last. */
-  readonly transitions: readonly Transition[];
-  readonly constraint_dimensions: readonly ConstraintDimension[];
-}
+  transitions: z.array(transition),
+  constraint_dimensions: z.array(z.strictObject({ name: text, mandatory: z.boolean() })),
+});
 
-export interface CheckDefinition {
-  readonly name: string;
-  readonly type: CheckType;
-  readonly criterion: string;
+const checkDefinition = z.strictObject({
+  name: text,
+  type: checkType,
+  criterion: text,
   /** A string if a variable decides it: `$tools.type_checker.required`. */
-  readonly required: boolean | string;
+  required: z.union([z.boolean(), text]),
   /** Origin of the check: `default`, `traceability`, `project`, `feature`. */
-  readonly source: string;
-  readonly command?: string;
-  readonly pass_criterion?: string;
-}
+  source: text,
+  command: text.exactOptional(),
+  pass_criterion: text.exactOptional(),
+});
 
 /** Requirements of an edge for its result. Other content of its file (guidance, templates) is kept verbatim. */
-export interface EdgeConfig {
-  readonly edge: string;
-  readonly description: string;
-  readonly checklist: readonly CheckDefinition[];
-  readonly max_iterations: number | null;
-  readonly stuck_threshold: number | null;
-  readonly human_required: boolean;
-  readonly extra: Readonly<Record<string, unknown>>;
-}
+const edgeConfig = z.strictObject({
+  edge: text,
+  description: text,
+  checklist: z.array(checkDefinition),
+  max_iterations: positiveInt.nullable(),
+  stuck_threshold: positiveInt.nullable(),
+  human_required: z.boolean(),
+  extra: openRecord,
+});
 
-export const EXPIRY_ACTIONS = ['fold_back', 'escalate', 'accept_best_effort'] as const;
-export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number];
+const timeBoxRule = z.strictObject({
+  duration_seconds: positiveInt,
+  check_in_seconds: positiveInt.nullable(),
+  on_expiry: z.enum(EXPIRY_ACTIONS),
+});
 
-export interface TimeBoxRule {
-  readonly duration_seconds: number;
-  readonly check_in_seconds: number | null;
-  readonly on_expiry: ExpiryAction;
-}
-
-export interface Profile {
-  readonly name: string;
-  readonly description: string;
+const profile = z.strictObject({
+  name: text,
+  description: text,
   /** Canonical edge ids; `all`: every edge of the topology. */
-  readonly include: readonly string[] | 'all';
-  readonly skip: readonly string[];
-  readonly optional: readonly string[];
-  readonly evaluators: readonly CheckType[];
-  readonly evaluators_by_edge: Readonly<Record<string, readonly CheckType[]>>;
-  readonly convergence_rule: string;
+  include: z.union([z.literal('all'), texts]),
+  skip: texts,
+  optional: texts,
+  evaluators: z.array(checkType),
+  evaluators_by_edge: z.record(text, z.array(checkType)),
+  convergence_rule: text,
   /** An extra condition that a human confirms on the last edge: `production_verified`. */
-  readonly additional_condition?: string;
-  readonly human_required_on_all_edges: boolean;
-  readonly max_iterations: number;
-  readonly stuck_threshold: number;
-  readonly time_box: TimeBoxRule | null;
-  readonly vector_types: readonly string[] | 'any';
-}
+  additional_condition: text.exactOptional(),
+  human_required_on_all_edges: z.boolean(),
+  max_iterations: positiveInt,
+  stuck_threshold: positiveInt,
+  time_box: timeBoxRule.nullable(),
+  vector_types: z.union([z.literal('any'), texts]),
+});
 
-export const AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const;
-export type AuthorityAction = (typeof AUTHORITY_ACTIONS)[number];
-
-export interface AgentRole {
-  readonly description: string;
-  readonly converge_edges: readonly string[] | 'all';
-}
+const agentRole = z.strictObject({ description: text, converge_edges: z.union([z.literal('all'), texts]) });
 
 /** Which roles may converge which edges. Read from `agent_roles.yml`. */
-export interface RoleRegistry {
-  readonly roles: Readonly<Record<string, AgentRole>>;
-  readonly outside_authority_action: AuthorityAction;
-  readonly spec_mutation_requires_human: boolean;
-}
-
-/** Modules that each feature touches, and the dependencies of each module. */
-export interface ModuleMap {
-  readonly feature_module_map: Readonly<Record<string, readonly string[]>>;
-  readonly dependency_dag: Readonly<Record<string, readonly string[]>>;
-}
-
-export interface Parallelism {
-  /** Claims of features that share modules with claimed work are refused, not only warned about. */
-  readonly enforce: boolean;
-}
-
-export const PRIORITIES = ['critical', 'high', 'medium', 'low'] as const;
-export type Priority = (typeof PRIORITIES)[number];
-export const VECTOR_TYPES = ['feature', 'discovery', 'spike', 'poc', 'hotfix'] as const;
-export type VectorType = (typeof VECTOR_TYPES)[number];
-
-export interface AcceptanceCriterion {
-  readonly id: string;
-  readonly description: string;
-  readonly evaluator: CheckType;
-  readonly check?: string;
-  readonly required: boolean;
-}
-
-/**
- * Definition of a feature, from a person or a spawn. Its progress comes from the log only: a trajectory in the file is
- * read but ignored.
- */
-export interface FeatureVector {
-  readonly feature_id: string;
-  readonly title: string;
-  readonly intent: string | null;
-  readonly vector_type: VectorType;
-  readonly profile: string;
-  readonly priority: Priority;
-  readonly created: string | null;
-  readonly time_box: (TimeBoxRule & { readonly started: string | null }) | null;
-  readonly parent: { readonly feature: string; readonly edge: string | null; readonly reason: string } | null;
-  /** Features that must converge first; `asset` limits this to the edges up to that asset type. */
-  readonly dependencies: readonly { readonly feature: string; readonly asset: string | null }[];
-  /** Requirement keys that this feature delivers, including its own. */
-  readonly requirements: readonly string[];
-  readonly acceptance_criteria: readonly AcceptanceCriterion[];
-  readonly threshold_overrides: Readonly<Record<string, unknown>>;
-  readonly additional_checks: readonly CheckDefinition[];
-}
-
-/** Content of `project_constraints.yml`: the values of variables in checks, and the decided dimensions. */
-export interface ProjectConstraints {
-  readonly project_name: string | null;
-  readonly language: string | null;
-  readonly tools: Readonly<Record<string, unknown>>;
-  readonly thresholds: Readonly<Record<string, unknown>>;
-  readonly standards: Readonly<Record<string, unknown>>;
-  readonly architecture: Readonly<Record<string, unknown>>;
-  /** Decision per dimension; empty or null is undecided. */
-  readonly constraint_dimensions: Readonly<Record<string, unknown>>;
-}
-
-export type CoordinationMode = 'single' | 'multi';
+const roleRegistry = z.strictObject({
+  roles: z.record(text, agentRole),
+  outside_authority_action: z.enum(AUTHORITY_ACTIONS),
+  spec_mutation_requires_human: z.boolean(),
+});
 
 /** Durations of edge claims. Absent values come from the project's policy. */
-export interface ClaimTimeouts {
-  readonly stale_threshold_seconds?: number;
-  readonly claim_ttl_seconds?: number;
-  readonly on_ttl?: 'hold' | 'takeover';
-  readonly max_hold_seconds?: number;
-}
+const claimTimeouts = z.strictObject({
+  stale_threshold_seconds: positiveInt.exactOptional(),
+  claim_ttl_seconds: positiveInt.exactOptional(),
+  on_ttl: z.enum(['hold', 'takeover']).exactOptional(),
+  max_hold_seconds: positiveInt.exactOptional(),
+});
+
+/** Modules that each feature touches, and the dependencies of each module. */
+const moduleMap = z.strictObject({ feature_module_map: listsByName, dependency_dag: listsByName });
+
+/** Content of `project_constraints.yml`: the values of variables in checks, and the decided dimensions. */
+const projectConstraints = z.strictObject({
+  project_name: text.nullable(),
+  language: text.nullable(),
+  tools: openRecord,
+  thresholds: openRecord,
+  standards: openRecord,
+  architecture: openRecord,
+  /** Decision per dimension; empty or null is undecided. */
+  constraint_dimensions: openRecord,
+});
+
+const withinLength = <S extends z.ZodType>(schema: S, lengthMax: number): S =>
+  schema.refine((value) => JSON.stringify(value).length <= lengthMax, {
+    error: `expected at most ${lengthMax} characters of JSON`,
+  });
 
 /**
  * Configuration of a project in normal form: canonical edge ids, durations in seconds, built-in defaults filled in.
  * Stored whole in the record `~methodology`, so that decisions depend on the log only.
  */
-export interface Methodology {
-  readonly mode: CoordinationMode;
-  readonly default_profile: string;
-  readonly topology: Topology;
-  readonly edges: Readonly<Record<string, EdgeConfig>>;
-  readonly profiles: Readonly<Record<string, Profile>>;
-  readonly roles: RoleRegistry;
-  readonly parallelism: Parallelism;
-  readonly claims?: ClaimTimeouts;
-  readonly modules: ModuleMap | null;
-  readonly constraints: ProjectConstraints;
-  /** A person has written the intent: the file is neither empty nor the placeholder. */
-  readonly has_intent: boolean;
-}
+export const methodologySchema = withinLength(
+  z.strictObject({
+    mode: z.enum(['single', 'multi']),
+    default_profile: text,
+    topology,
+    edges: z.record(text, edgeConfig),
+    profiles: z.record(text, profile),
+    roles: roleRegistry,
+    /** `enforce`: claims of features that share modules with claimed work are refused, not only warned about. */
+    parallelism: z.strictObject({ enforce: z.boolean() }),
+    claims: claimTimeouts.exactOptional(),
+    modules: moduleMap.nullable(),
+    constraints: projectConstraints,
+    /** A person has written the intent: the file is neither empty nor the placeholder. */
+    has_intent: z.boolean(),
+  }),
+  METHODOLOGY_LENGTH_MAX,
+);
 
-/** What is wrong with a workspace file, and where. */
-export interface ConfigFault {
-  /** Relative to `.ai-workspace/`, as `profiles/standard.yml`. */
-  readonly file: string;
-  readonly path: string;
-  readonly message: string;
-  readonly line?: number;
-  readonly column?: number;
-}
+const acceptanceCriterion = z.strictObject({
+  id: text,
+  description: text,
+  evaluator: checkType,
+  check: text.exactOptional(),
+  required: z.boolean(),
+});
+
+/**
+ * The record `~feature/<id>`: definition of a feature, from a person or a spawn. Its progress comes from the log only: a
+ * trajectory in the file is read but ignored.
+ */
+export const featureVectorSchema = withinLength(
+  z.strictObject({
+    feature_id: text,
+    title: text,
+    intent: text.nullable(),
+    vector_type: z.enum(VECTOR_TYPES),
+    profile: text,
+    priority: z.enum(PRIORITIES),
+    created: text.nullable(),
+    time_box: timeBoxRule.extend({ started: text.nullable() }).nullable(),
+    parent: z.strictObject({ feature: text, edge: text.nullable(), reason: text }).nullable(),
+    /** Features that must converge first; `asset` limits this to the edges up to that asset type. */
+    dependencies: z.array(z.strictObject({ feature: text, asset: text.nullable() })),
+    /** Requirement keys that this feature delivers, including its own. */
+    requirements: texts,
+    acceptance_criteria: z.array(acceptanceCriterion),
+    threshold_overrides: openRecord,
+    additional_checks: z.array(checkDefinition),
+  }),
+  FEATURE_LENGTH_MAX,
+);
+
+export type Transition = ReplyOf<typeof transition>;
+export type Topology = ReplyOf<typeof topology>;
+export type CheckDefinition = ReplyOf<typeof checkDefinition>;
+export type EdgeConfig = ReplyOf<typeof edgeConfig>;
+export type TimeBoxRule = ReplyOf<typeof timeBoxRule>;
+export type Profile = ReplyOf<typeof profile>;
+export type RoleRegistry = ReplyOf<typeof roleRegistry>;
+export type ClaimTimeouts = ReplyOf<typeof claimTimeouts>;
+export type ModuleMap = ReplyOf<typeof moduleMap>;
+export type ProjectConstraints = ReplyOf<typeof projectConstraints>;
+export type Methodology = ReplyOf<typeof methodologySchema>;
+export type AcceptanceCriterion = ReplyOf<typeof acceptanceCriterion>;
+export type FeatureVector = ReplyOf<typeof featureVectorSchema>;
 
 export type ParsedMethodology =
   | {

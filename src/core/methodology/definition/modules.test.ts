@@ -18,17 +18,18 @@ describe('the inner product of two features', () => {
     expect(innerProduct(modules, 'LOGIN', 'ADMIN')).toEqual({ count: 3, shared: ['auth', 'db', 'users'] });
   });
 
-  it('counts what both rest on without naming it (the dependency graph is used, not only direct modules)', () => {
+  // req: RTE-011
+  it('counts shared transitive dependencies, not only direct modules', () => {
     expect(innerProduct(modules, 'LOGIN', 'BILLING')).toEqual({ count: 2, shared: ['db', 'users'] });
   });
 
-  it('is 0 where nothing is shared, and the same either way round', () => {
+  it('is 0 if nothing is shared, and symmetric', () => {
     expect(innerProduct(modules, 'LOGIN', 'REPORTS')).toEqual({ count: 0, shared: [] });
     expect(innerProduct(modules, 'LOGIN', 'EMPTY').count).toBe(0);
     expect(innerProduct(modules, 'BILLING', 'LOGIN')).toEqual(innerProduct(modules, 'LOGIN', 'BILLING'));
   });
 
-  it('with itself is all it touches', () => {
+  it('counts all modules of a feature for the feature with itself', () => {
     expect(innerProduct(modules, 'LOGIN', 'LOGIN').count).toBe(4);
   });
 
@@ -40,19 +41,20 @@ describe('the inner product of two features', () => {
 });
 
 describe('the order of work on shared modules', () => {
-  it('builds the shared modules first, foundations before what rests on them', () => {
+  // req: RTE-008
+  it('puts the shared modules first, dependencies before dependants', () => {
     const { shared_modules, features } = suggestWorkOrder(modules, ['REPORTS', 'BILLING', 'ADMIN', 'LOGIN']);
     expect(shared_modules).toEqual(['db', 'users', 'auth']);
     expect(features).toEqual(['ADMIN', 'LOGIN', 'BILLING', 'REPORTS']);
   });
 
-  it('puts features last of which nobody knows what they touch', () => {
+  it('puts features with unknown modules last', () => {
     expect(suggestWorkOrder(modules, ['NOBODY', 'REPORTS']).features).toEqual(['REPORTS', 'NOBODY']);
     expect(suggestWorkOrder(null, ['B', 'A']).features).toEqual(['A', 'B']);
   });
 });
 
-it('follows a chain of modules that is longer than a stack is deep, and one that runs in a circle', () => {
+it('handles a dependency cycle that is longer than the call stack is deep', () => {
   const length = 20_000;
   const dependency_dag = Object.fromEntries(
     Array.from({ length }, (_, at) => [`m${at}`, [`m${(at + 1) % length}`]]),

@@ -1,13 +1,11 @@
 import { ownValue } from '../../own-value.js';
 import type { ModuleMap } from './methodology.js';
 
-export interface InnerProduct {
+interface InnerProduct {
   /** Number of modules that both features touch; null if the modules of one are unknown. */
   readonly count: number | null;
   readonly shared: readonly string[];
 }
-
-const UNKNOWN_OVERLAP: InnerProduct = { count: null, shared: [] };
 
 /**
  * Overlap of two features: the modules that both touch, directly or through dependencies. A feature that is not in the
@@ -16,7 +14,7 @@ const UNKNOWN_OVERLAP: InnerProduct = { count: null, shared: [] };
 export function innerProduct(modules: ModuleMap | null, a: string, b: string): InnerProduct {
   const ofA = touchedModules(modules, a);
   const ofB = touchedModules(modules, b);
-  if (ofA === null || ofB === null) return UNKNOWN_OVERLAP;
+  if (ofA === null || ofB === null) return { count: null, shared: [] };
   const shared = [...ofA].filter((module) => ofB.has(module)).sort();
   return { count: shared.length, shared };
 }
@@ -35,7 +33,7 @@ export function touchedModules(modules: ModuleMap | null, featureId: string): Re
   return touched;
 }
 
-export interface WorkOrder {
+interface WorkOrder {
   /** Modules that several of the features touch, each after its dependencies. */
   readonly shared_modules: readonly string[];
   /** Features by number of shared modules, most first; features with unknown modules come last. */
@@ -46,7 +44,9 @@ export interface WorkOrder {
 export function suggestWorkOrder(modules: ModuleMap | null, featureIds: readonly string[]): WorkOrder {
   const touched = new Map([...new Set(featureIds)].sort().map((id) => [id, touchedModules(modules, id)]));
   const users = new Map<string, number>();
-  for (const set of touched.values()) for (const module of set ?? []) increment(users, module);
+  for (const set of touched.values()) {
+    for (const module of set ?? []) users.set(module, (users.get(module) ?? 0) + 1);
+  }
   const shared = [...users.keys()].filter((module) => (users.get(module) ?? 0) > 1).sort();
   const sharedCount = (id: string): number => {
     const modulesOfFeature = touched.get(id) ?? null;
@@ -57,10 +57,6 @@ export function suggestWorkOrder(modules: ModuleMap | null, featureIds: readonly
     features: [...touched.keys()].sort((a, b) => sharedCount(b) - sharedCount(a)),
   };
 }
-
-const increment = (counts: Map<string, number>, key: string): void => {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-};
 
 /** Iterative: a chain of modules may be deeper than the call stack. */
 function dependenciesFirst(modules: ModuleMap | null, requested: readonly string[]): string[] {

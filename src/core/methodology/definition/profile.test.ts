@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parsedMethodologyOf } from '../testing.js';
 import type { Profile, Transition } from './methodology.js';
 import { profileEdges, profileOf } from './profile.js';
-import { orderTransitions } from './transition-order.js';
+import { orderTransitions } from './read/topology.js';
 
 const { profiles, topology } = parsedMethodologyOf();
 const spelt = (profile: Profile | undefined, of = topology) =>
@@ -22,7 +22,7 @@ const step = (
 });
 
 describe('the edges of a profile', () => {
-  it('come in the order of work, optional ones among them', () => {
+  it('are in the order of work, including optional ones', () => {
     expect(spelt(profiles.standard)).toEqual([
       'intent_requirements',
       'requirements_design',
@@ -36,18 +36,18 @@ describe('the edges of a profile', () => {
     expect(spelt(profiles.minimal)).toEqual(['intent_requirements', 'design_code']);
   });
 
-  it('are all of them in the full one, the way back last', () => {
+  it('are all edges in the full profile, the feedback edge last', () => {
     expect(spelt(profiles.full)).toHaveLength(10);
     expect(spelt(profiles.full).at(-1)).toBe('telemetry_intent');
   });
 
-  it('are not those that it skips', () => {
+  it('exclude the skipped ones', () => {
     const profile = { ...(profiles.full as Profile), skip: ['code_cicd'], optional: ['design_uat_tests'] };
     expect(spelt(profile)).not.toContain('code_cicd');
     expect(spelt(profile)).toContain('design_uat_tests?');
   });
 
-  it('have both ways of a co-evolution once', () => {
+  it('include a co-evolution once for both directions', () => {
     const both = {
       ...topology,
       transitions: [step('a', 'b', 'co_evolution'), step('b', 'a', 'co_evolution')],
@@ -56,7 +56,7 @@ describe('the edges of a profile', () => {
   });
 });
 
-it('puts what leads back last, wherever it stands in the file', () => {
+it('orders feedback edges last, wherever they are in the file', () => {
   const order = orderTransitions([
     step('a', 'b'),
     step('b', 'a'),
@@ -67,7 +67,7 @@ it('puts what leads back last, wherever it stands in the file', () => {
   expect(order.map(({ edge }) => edge)).toEqual(['a_b', 'b_c', 'c_d', 'b_a', 'c_c']);
 });
 
-it('is the one of the project where the one that a vector names is gone', () => {
+it('uses the default profile if the profile of a vector does not exist', () => {
   expect(profileOf(parsedMethodologyOf(), { profile: 'gone' }).name).toBe('standard');
   expect(profileOf(parsedMethodologyOf(), { profile: 'spike' }).name).toBe('spike');
 });

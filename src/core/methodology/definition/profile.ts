@@ -1,5 +1,6 @@
+import type { VectorType } from '../../contract/values.js';
 import { ownValue } from '../../own-value.js';
-import type { FeatureVector, Methodology, Profile, Topology, VectorType } from './methodology.js';
+import type { FeatureVector, Methodology, Profile, Topology } from './methodology.js';
 
 const PROFILE_BY_VECTOR_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
   discovery: 'minimal',
@@ -22,19 +23,14 @@ export function defaultProfileFor(
 export function profileOf(methodology: Methodology, { profile }: Pick<FeatureVector, 'profile'>): Profile {
   const { profiles, default_profile } = methodology;
   const found = ownValue(profiles, profile) ?? ownValue(profiles, default_profile);
-  if (found === undefined) throw new Error(`a methodology without its default profile ${default_profile}`);
+  if (found === undefined) throw new Error(`The methodology has no default profile ${default_profile}.`);
   return found;
 }
 
-export interface ProfileEdge {
-  readonly edge: string;
-  readonly optional: boolean;
-}
-
 /** Edges of a profile in the order of the topology. The two directions of a co-evolution count as one edge. */
-export function profileEdges(profile: Profile, topology: Topology): readonly ProfileEdge[] {
+export function profileEdges(profile: Profile, topology: Topology): { edge: string; optional: boolean }[] {
   const { include, skip, optional } = profile;
-  const edges: ProfileEdge[] = [];
+  const edges: { edge: string; optional: boolean }[] = [];
   const coEvolvedPairs = new Set<string>();
   for (const { edge, source, target, edge_type } of topology.transitions) {
     const isIncluded = include === 'all' || include.includes(edge);

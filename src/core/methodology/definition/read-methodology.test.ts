@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ConfigFault } from '../../contract/problem.js';
 import { parsedMethodologyOf, parseValidMethodology } from '../testing.js';
-import { DEFAULT_FILES } from './defaults/files.js';
-import type { ConfigFault } from './methodology.js';
-import { featureVectorSchema, METHODOLOGY_LENGTH_MAX, methodologySchema } from './methodology-schema.js';
+import { DEFAULT_FILES } from './defaults.generated.js';
+import { featureVectorSchema, METHODOLOGY_LENGTH_MAX, methodologySchema } from './methodology.js';
 import { FILE_LENGTH_MAX } from './read/yaml-file.js';
 import { parseMethodology } from './read-methodology.js';
 
@@ -39,6 +39,7 @@ describe('an empty workspace', () => {
     ]);
   });
 
+  // req: ROL-004
   it('has six profiles, six roles, and a check that must pass on every edge', () => {
     expect(Object.keys(methodology.profiles)).toEqual([
       'full',
@@ -60,7 +61,7 @@ describe('an empty workspace', () => {
     }
   });
 
-  it('takes its budgets by profile', () => {
+  it('has iteration limits and time boxes per profile', () => {
     const budgets = Object.values(methodology.profiles).map((one) => [
       one.name,
       one.max_iterations,
@@ -85,7 +86,7 @@ describe('an empty workspace', () => {
     });
   });
 
-  it('is in multi-agent mode, without features, and nothing is to be said about it', () => {
+  it('is in multi-agent mode, without features and without warnings', () => {
     expect(methodology).toMatchObject({
       mode: 'multi',
       default_profile: 'standard',
@@ -96,17 +97,17 @@ describe('an empty workspace', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('says the same when the built-in files are written out', () => {
+  it('gives the same methodology when the built-in files are written out', () => {
     expect(parsedMethodologyOf(Object.fromEntries(DEFAULT_FILES))).toEqual(methodology);
   });
 
-  it('is a record that the log takes, with much room left', () => {
+  it('gives a record far below the size limit of the log', () => {
     expect(methodologySchema.parse(methodology)).toEqual(methodology);
     expect(JSON.stringify(methodology).length).toBeLessThan(METHODOLOGY_LENGTH_MAX / 10);
   });
 });
 
-describe('what is wrong is told with its place', () => {
+describe('a fault', () => {
   const topology = DEFAULT_FILES.get('graph/graph_topology.yml') ?? '';
   const graph = 'graph:\n  include: [design→code]\n';
   it.each<[name: string, file: string, text: string, place: string, says: string]>([
@@ -114,21 +115,21 @@ describe('what is wrong is told with its place', () => {
     ['a file that is a list', 'profiles/a.yml', '- a\n', ' 1:1', 'expected object, received array'],
     ['an empty file', 'agent_roles.yml', '', ' 1:1', 'expected object, received null'],
     ['an alias', 'coordination.yml', 'a: &a 1\nb: *a\n', 'b 2:4', 'write the value out'],
-    ['a name written twice', 'coordination.yml', 'a: 1\na: 2\n', 'a 2:1', 'written twice'],
-    ['a name that could do harm', 'coordination.yml', '__proto__: 1\n', '__proto__ 1:1', 'not allowed'],
+    ['a duplicate name', 'coordination.yml', 'a: 1\na: 2\n', 'a 2:1', 'written twice'],
+    ['a forbidden name', 'coordination.yml', '__proto__: 1\n', '__proto__ 1:1', 'not allowed'],
     [
-      'a mode there is not',
+      'an unknown mode',
       'coordination.yml',
       'coordination:\n  mode: swarm\n',
       'coordination.mode 2:3',
       '"single"|"multi"',
     ],
     [
-      'stale after the lease',
+      'a stale threshold that is not below the lease',
       'coordination.yml',
       'claims:\n  stale_threshold_seconds: 9\n  claim_ttl_seconds: 9\n',
       'claims.stale_threshold_seconds 2:3',
-      'not below',
+      'must be below',
     ],
     [
       'a profile without edges',
@@ -139,60 +140,60 @@ describe('what is wrong is told with its place', () => {
     ],
     ['a profile without a graph', 'profiles/a.yml', 'profile: a\n', 'graph 1:1', 'is missing'],
     [
-      'an edge that a profile makes up',
+      'an unknown edge of a profile',
       'profiles/a.yml',
       'graph:\n  include:\n    - design→code\n    - code→moon\n',
       'graph.include[1] 4:7',
       'no edge "code→moon"',
     ],
     [
-      'an edge that is skipped in vain',
+      'an unknown skipped edge',
       'profiles/a.yml',
       `${graph}  skip: [moon]\n`,
       'graph.skip[0] 3:10',
       'no edge "moon"',
     ],
     [
-      'an override of no edge',
+      'an override of an unknown edge',
       'profiles/a.yml',
       `${graph}evaluators:\n  overrides:\n    moon: [agent]\n`,
       'evaluators.overrides.moon 5:5',
       'no edge "moon"',
     ],
     [
-      'an evaluator there is not',
+      'an unknown evaluator',
       'profiles/a.yml',
       `${graph}evaluators:\n  default: [oracle]\n`,
       'evaluators.default[0] 4:13',
       '"deterministic"|"agent"|"human"',
     ],
     [
-      'no duration',
+      'an invalid duration',
       'profiles/a.yml',
       `${graph}iteration:\n  time_box:\n    duration: a while\n`,
       'iteration.time_box.duration 5:5',
-      'is no duration',
+      'is not a valid duration',
     ],
     [
-      'an edge that a role makes up',
+      'an unknown edge of a role',
       'agent_roles.yml',
       'roles:\n  pilot:\n    converge_edges: [uat_tests]\n',
       'roles.pilot.converge_edges[0] 3:22',
       'no edge "uat_tests"',
     ],
     [
-      'an action there is not',
+      'an unknown action',
       'agent_roles.yml',
       'roles: {}\nauthority:\n  outside_authority_action: shrug\n',
       'authority.outside_authority_action 3:3',
       '"escalate"|"reject"|"warn"',
     ],
     [
-      'a transition from nowhere',
+      'a transition from an unknown asset type',
       'graph/graph_topology.yml',
       topology.replace('source: intent', 'source: dream'),
       'transitions[0].source 37:5',
-      'no type of asset "dream"',
+      'Unknown asset type "dream"',
     ],
     [
       'a transition without a target',
@@ -202,32 +203,32 @@ describe('what is wrong is told with its place', () => {
       'is missing',
     ],
     [
-      'a check of no type',
+      'a check of an unknown type',
       'graph/edges/tdd.yml',
       'checklist:\n  - name: a\n    type: oracle\n',
       'checklist[0].type 3:5',
       '"deterministic"|"agent"|"human"',
     ],
     [
-      'two checks of one name',
+      'two checks with one name',
       'graph/edges/tdd.yml',
       'checklist:\n  - { name: a, type: agent }\n  - { name: a, type: human }\n',
       'checklist[1].name 3:7',
       'two checks called "a"',
     ],
     [
-      'required by a word',
+      'an invalid value of required',
       'graph/edges/tdd.yml',
       'checklist:\n  - { name: a, type: agent, required: maybe }\n',
       'checklist[0].required 2:29',
       'true, false or a variable',
     ],
     [
-      'a default profile there is not',
+      'an unknown default profile',
       'context/project_constraints.yml',
       'project:\n  default_profile: grand\n',
       'project.default_profile 2:3',
-      'no profile "grand"',
+      'Unknown profile "grand"',
     ],
     [
       'tools that are a list',
@@ -250,43 +251,43 @@ describe('what is wrong is told with its place', () => {
       'feature 1:1',
       'expected letters, digits',
     ],
-    ['a feature of no id at all', 'features/active/-.yml', 'title: x\n', 'feature 1:1', 'is missing'],
+    ['a feature without an id', 'features/active/-.yml', 'title: x\n', 'feature 1:1', 'is missing'],
     [
       'a feature of an unknown profile',
       'features/active/a.yml',
       'feature: A-1\nprofile: grand\n',
       'profile 2:1',
-      'no profile "grand"',
+      'Unknown profile "grand"',
     ],
     [
-      'a vector of no type',
+      'an unknown vector type',
       'features/active/a.yml',
       'feature: A-1\nvector_type: epic\n',
       'vector_type 2:1',
       '"feature"|"discovery"',
     ],
     [
-      'a time box without its length',
+      'a time box without a duration',
       'features/active/a.yml',
       'feature: A-1\ntime_box:\n  enabled: true\n',
       'time_box.duration 2:1',
       'is missing',
     ],
     [
-      'a feature that waits for itself',
+      'a feature that depends on itself',
       'features/active/a.yml',
       'feature: A-1\ndepends_on: [A-1]\n',
       'depends_on 2:1',
       'A-1 → A-1',
     ],
-  ])('%s', (_, file, text, place, says) => {
+  ])('is reported with its source position: %s', (_, file, text, place, says) => {
     const [fault, ...more] = faultsOf({ [file]: text });
     expect(fault === undefined ? 'nothing' : at(fault)).toBe(`${file} ${place}`);
     expect(fault?.message).toContain(says);
     expect(more).toEqual([]);
   });
 
-  it('names the circle of features that wait for each other, wherever it is entered', () => {
+  it('names a dependency cycle of features, wherever it is entered', () => {
     const waits = (id: string, on: string) => `feature: ${id}\ndependencies:\n  - feature: ${on}\n`;
     const faults = faultsOf({
       'features/active/a.yml': waits('REQ-F-A-001', 'REQ-F-B-001'),
@@ -298,14 +299,14 @@ describe('what is wrong is told with its place', () => {
     expect(faults[0]).toMatchObject({ file: 'features/active/b.yml', line: 2 });
   });
 
-  it('tells two vectors of one id, with both files', () => {
+  it('names both files of a duplicate feature id', () => {
     const vector = 'feature: REQ-F-A-001\n';
     const faults = faultsOf({ 'features/active/a.yml': vector, 'features/completed/a.yml': vector });
     expect(faults.map(at)).toEqual(['features/completed/a.yml feature 1:1']);
     expect(faults[0]?.message).toContain('features/active/a.yml');
   });
 
-  it('tells all of it at once, in the order of the files', () => {
+  it('is reported together with all others, in the order of the files', () => {
     const faults = faultsOf({
       'profiles/b.yml': 'graph:\n  include: [moon, sun]\n',
       'agent_roles.yml': 'roles:\n  a: { converge_edges: [moon] }\n',
@@ -317,7 +318,19 @@ describe('what is wrong is told with its place', () => {
     ]);
   });
 
-  it('reads no file beyond its bound, and not more files than a workspace has', () => {
+  it('is reported for a topology with more than 500 transitions', () => {
+    const names = Array.from({ length: 40 }, (_, at) => `n${at}`);
+    const pairs = names.flatMap((source, at) => names.slice(at + 1).map((target) => ({ source, target })));
+    const asset_types = names.map((name) => ({ name }));
+    const faultsOfFirst = (count: number) =>
+      faultsOf({
+        'graph/graph_topology.yml': JSON.stringify({ asset_types, transitions: pairs.slice(0, count) }),
+      });
+    expect(faultsOfFirst(500)).toEqual([]);
+    expect(faultsOfFirst(501)).toMatchObject([{ path: 'transitions' }]);
+  });
+
+  it('is reported for a file that is too long and for too many files', () => {
     expect(faultsOf({ 'coordination.yml': '#'.repeat(FILE_LENGTH_MAX + 1) })[0]?.message).toContain(
       'at most',
     );
@@ -329,8 +342,8 @@ describe('what is wrong is told with its place', () => {
   });
 });
 
-describe('files as the family really writes them', () => {
-  it('are found in all their places, and the first place counts', () => {
+describe('workspace files of other tools', () => {
+  it('are found in all their locations, and the first location takes precedence', () => {
     const profile = (description: string) =>
       `profile: standard\ndescription: ${description}\ngraph: { include: all }\n`;
     const { methodology, warnings } = parseValidMethodology({
@@ -355,7 +368,7 @@ describe('files as the family really writes them', () => {
     ]);
   });
 
-  it('compose the records of decisions and the tags into the edges they belong to', () => {
+  it('add the checks of adr.yml and code_tagging.yml to their edges', () => {
     const { edges } = parsedMethodologyOf({
       'graph/edges/adr.yml':
         'edge: requirements→design\nchecklist:\n  - { name: has_context, type: agent }\n',
@@ -369,7 +382,7 @@ describe('files as the family really writes them', () => {
     expect(has('code_cicd', 'valid_tag_format')).toBe(false);
   });
 
-  it('have the commands of traceability in a file of its own', () => {
+  it('may have the traceability commands in a separate file', () => {
     const { edges } = parsedMethodologyOf({
       'graph/edges/design_code.yml':
         'edge: "design→code"\nchecklist:\n  - { name: tags, type: deterministic, source: traceability }\n',
@@ -381,7 +394,7 @@ describe('files as the family really writes them', () => {
     ]);
   });
 
-  it('may hold several documents', () => {
+  it('may contain several YAML documents', () => {
     const text = '---\ncoordination: { mode: single }\n---\nparallelism: { enforce: true }\n';
     expect(parsedMethodologyOf({ 'coordination.yml': text })).toMatchObject({
       mode: 'single',
@@ -389,7 +402,7 @@ describe('files as the family really writes them', () => {
     });
   });
 
-  it('have thresholds in a file of their own', () => {
+  it('may have thresholds in a separate file', () => {
     const text = `escalation:
   probabilistic_to_human:
     triggers:
@@ -405,7 +418,8 @@ describe('files as the family really writes them', () => {
     expect(profiles.standard).toMatchObject({ stuck_threshold: 3 });
   });
 
-  it('list types of assets, call edges by other names and leave built-in profiles without a place', () => {
+  // req: ITR-015
+  it('may define other asset types and edges, which drops unsuitable built-in profiles', () => {
     const { methodology, warnings } = parseValidMethodology({
       'graph/graph_topology.yml': `asset_types:
   - name: idea
@@ -424,11 +438,11 @@ transitions:
     expect(methodology.roles.roles.architect?.converge_edges).toEqual([]);
     expect(methodology.edges.idea_song?.checklist.map(({ type }) => type)).toEqual(['agent', 'human']);
     expect(warnings.map(({ message }) => message)).toEqual([
-      expect.stringContaining('No file says what idea_song asks'),
+      expect.stringContaining('No file defines the checks of idea_song'),
     ]);
   });
 
-  it('ask for more in the constraints of the project', () => {
+  it('may add checks in the project constraints', () => {
     const { methodology, warnings } = parseValidMethodology({
       'context/project_constraints.yml': `evaluator_overrides:
   edges:
@@ -462,7 +476,7 @@ describe('a feature vector', () => {
     return { feature: features[0], warnings: warnings.map(({ message }) => message) };
   };
 
-  it('is read whole', () => {
+  it('is read with all its fields', () => {
     const { feature, warnings } = read(`feature: REQ-F-AUTH-001
 title: Sign in
 intent: INT-001
@@ -523,7 +537,7 @@ constraints:
     expect(featureVectorSchema.parse(feature)).toEqual(feature);
   });
 
-  it('made from a template says nothing that nobody filled in', () => {
+  it('from a template has defaults for empty fields', () => {
     const { feature, warnings } = read(`feature: REQ-F-A-001
 title: "{feature title}"
 intent: ""
@@ -553,25 +567,25 @@ constraints:
     );
   });
 
-  it('has a trajectory that nobody believes, in any spelling', () => {
+  it('has its trajectory ignored, in any spelling', () => {
     for (const key of ['code', 'design_code', 'design→code', 'code↔unit_tests', 'basis_proj→code']) {
       const { warnings } = read(`feature: REQ-F-A-001\ntrajectory: { "${key}": { status: converged } }\n`);
-      expect(warnings).toEqual([expect.stringContaining('not believed')]);
+      expect(warnings).toEqual([expect.stringContaining('trajectory in this file is ignored')]);
     }
   });
 
-  it.each(['REQ-GTL-001', 'unknown', 'REQ-F-x-1'])('called %s is kept, and it is said', (id) => {
+  it.each(['REQ-GTL-001', 'unknown', 'REQ-F-x-1'])('with the unusual id %s is read with a warning', (id) => {
     expect(read(`feature: ${id}\n`)).toEqual({
       feature: expect.objectContaining({ feature_id: id }),
       warnings: [expect.stringContaining(id)],
     });
   });
 
-  it.each(['REQ-F-SCHEMA-DISC-001', 'REQ-F-EVOL-NFR-002'])('called %s is called as usual', (id) => {
+  it.each(['REQ-F-SCHEMA-DISC-001', 'REQ-F-EVOL-NFR-002'])('with the usual id %s has no warning', (id) => {
     expect(read(`feature: ${id}\n`).warnings).toEqual([]);
   });
 
-  it('without an id is called as its file', () => {
+  it('without an id gets the name of its file', () => {
     expect(read('title: x\n', 'REQ-F-B-002')).toEqual({
       feature: expect.objectContaining({ feature_id: 'REQ-F-B-002' }),
       warnings: [expect.stringContaining('REQ-F-B-002')],
@@ -579,7 +593,7 @@ constraints:
   });
 });
 
-it('never throws, whatever stands in the files', () => {
+it('never throws, whatever the files contain', () => {
   const path = fc.constantFrom(
     ...DEFAULT_FILES.keys(),
     'features/active/a.yml',
@@ -628,7 +642,7 @@ it('never throws, whatever stands in the files', () => {
   );
 });
 
-it('never throws, whatever field of a good file has whatever value', () => {
+it('never throws, whatever value a field of a valid file has', () => {
   const cut = fc.constantFrom(...DEFAULT_FILES).chain(([path, text]) => {
     const lines = text.split('\n');
     return fc.tuple(

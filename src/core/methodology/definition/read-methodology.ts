@@ -1,22 +1,30 @@
+import type { ConfigFault } from '../../contract/problem.js';
 import { ownValue } from '../../own-value.js';
 import { runAllSteps, type StepGenerator } from '../../steps.js';
 import { hasIntent } from './intent.js';
-import type { ConfigFault, EdgeConfig, Methodology, ParsedMethodology, Profile } from './methodology.js';
-import { FEATURE_LENGTH_MAX, METHODOLOGY_LENGTH_MAX } from './methodology-schema.js';
+import {
+  type EdgeConfig,
+  FEATURE_LENGTH_MAX,
+  type FeatureVector,
+  METHODOLOGY_LENGTH_MAX,
+  type Methodology,
+  type ParsedMethodology,
+  type Profile,
+} from './methodology.js';
 import { builtInEdgeFile, builtInFile, builtInProfiles } from './read/built-in.js';
-import { type ParsedConstraints, parseConstraints } from './read/constraints.js';
-import { type ParsedCoordination, parseCoordination } from './read/coordination.js';
+import { applyEdgeOverrides, type ParsedConstraints, parseConstraints } from './read/constraints.js';
+import { parseCoordination } from './read/coordination.js';
 import { parseEdgeFile } from './read/edge-config.js';
 import { composeEdgeConfigs } from './read/edge-configs.js';
 import type { EdgeNameIndex } from './read/edge-names.js';
 import { parseFeatures } from './read/features.js';
-import { ConfigFindings } from './read/findings.js';
 import { parseModules } from './read/modules.js';
 import { DEFAULT_THRESHOLDS, type IterationThresholds, parseProfile } from './read/profile.js';
 import { parseRoles } from './read/roles.js';
 import { parseThresholds } from './read/thresholds.js';
 import { type ParsedTopology, parseTopology } from './read/topology.js';
 import { sizeLimitError, WorkspaceFiles } from './read/workspace-files.js';
+import { ConfigFindings } from './read/yaml-file.js';
 
 /**
  * Parses the files of a workspace into normal form, or returns all their faults. By path relative to `.ai-workspace/`;
@@ -32,7 +40,7 @@ export function* parseMethodologySteps(files: ReadonlyMap<string, string>): Step
   const findings = new ConfigFindings();
   const workspaceFiles = new WorkspaceFiles(files, findings);
   yield* workspaceFiles.openSteps(['other', 'profile', 'edge', 'feature']);
-  const parsed = new MethodologyParser(workspaceFiles, findings).parse();
+  const parsed = parseFiles(workspaceFiles, findings);
   const faults = sortFindings(findings.faults);
   if (parsed === null || faults.length > 0) return { ok: false, faults };
   return { ok: true, ...parsed, warnings: sortFindings(findings.warnings) };
@@ -46,119 +54,103 @@ const sortFindings = (findings: readonly ConfigFault[]): ConfigFault[] =>
       (a.column ?? 0) - (b.column ?? 0),
   );
 
-class MethodologyParser {
-  constructor(
-    private readonly files: WorkspaceFiles,
-    private readonly findings: ConfigFindings,
-  ) {}
+/** Null if faults, already reported, make it pointless to continue. */
+function parseFiles(
+  files: WorkspaceFiles,
+  findings: ConfigFindings,
+): { readonly methodology: Methodology; readonly features: readonly FeatureVector[] } | null {
+  const topologyFile = files.fileOrBuiltIn('topology', 'graph/graph_topology.yml');
+  const graph = topologyFile && parseTopology(topologyFile);
+  if (graph === null) return null;
+  const { topology, names } = graph;
+  const constraints = constraintsOf(files);
+  const coordinationFile = files.fileOrBuiltIn('coordination', 'coordination.yml');
+  const coordination = coordinationFile && parseCoordination(coordinationFile);
+  const profiles = profilesOf(files, names);
+  const edges = edgesOf(files, graph);
+  const rolesFile = files.fileOrBuiltIn('roles', 'agent_roles.yml');
+  const roles = rolesFile && parseRoles(rolesFile, names);
+  const modulesFile = files.fileOf('modules');
+  if (constraints === null || coordination === null || roles === null) return null;
+  const default_profile = defaultProfileOf(constraints, profiles);
+  const methodology: Methodology = {
+    ...coordination,
+    default_profile,
+    topology,
+    edges: applyEdgeOverrides(edges, names, constraints),
+    profiles,
+    roles,
+    modules: modulesFile && parseModules(modulesFile),
+    constraints: constraints.constraints,
+    has_intent: files.textsOf('intent').some(hasIntent),
+  };
+  const features = parseFeatures(files.filesOf('feature'), profiles, default_profile);
+  checkLength('', methodology, METHODOLOGY_LENGTH_MAX, findings);
+  for (const feature of features) checkLength(feature.feature_id, feature, FEATURE_LENGTH_MAX, findings);
+  return { methodology, features };
+}
 
-  /** Null if faults, already reported, make it pointless to continue. */
-  parse(): Omit<ParsedMethodology & { ok: true }, 'ok' | 'warnings'> | null {
-    const graph = this.topology();
-    if (graph === null) return null;
-    const { topology, names } = graph;
-    const constraints = this.constraints();
-    const coordination = this.coordination();
-    const profiles = this.profiles(names);
-    const edges = this.edges(graph);
-    const rolesFile = this.files.has('roles') ? this.files.fileOf('roles') : builtInFile('agent_roles.yml');
-    const roles = rolesFile && parseRoles(rolesFile, names);
-    const modulesFile = this.files.fileOf('modules');
-    if (constraints === null || coordination === null || roles === null) return null;
-    const default_profile = this.defaultProfile(constraints, profiles);
-    const methodology: Methodology = {
-      mode: coordination.mode ?? 'multi',
-      default_profile,
-      topology,
-      edges: constraints.applyOverrides(edges, names),
-      profiles,
-      roles,
-      parallelism: { enforce: coordination.enforce },
-      claims: coordination.claims,
-      modules: modulesFile && parseModules(modulesFile),
-      constraints: constraints.constraints,
-      has_intent: this.files.textsOf('intent').some(hasIntent),
-    };
-    const features = parseFeatures(this.files.filesOf('feature'), profiles, default_profile);
-    this.checkLength('', methodology, METHODOLOGY_LENGTH_MAX);
-    for (const feature of features) this.checkLength(feature.feature_id, feature, FEATURE_LENGTH_MAX);
-    return { methodology, features };
+function constraintsOf(files: WorkspaceFiles): ParsedConstraints | null {
+  const path = 'context/project_constraints.yml';
+  const builtIn = parseConstraints(builtInFile(path), null);
+  const file = files.fileOrBuiltIn('constraints', path);
+  return file && parseConstraints(file, builtIn?.constraints ?? null);
+}
+
+/** The built-in profiles, replaced by those of the workspace with the same name. */
+function profilesOf(files: WorkspaceFiles, names: EdgeNameIndex): Record<string, Profile> {
+  const builtIn: Record<string, Profile> = {};
+  for (const file of builtInProfiles()) {
+    const profile = parseProfile(file, names, () => DEFAULT_THRESHOLDS);
+    if (profile !== null) builtIn[profile.name] = profile;
   }
-
-  private topology(): ParsedTopology | null {
-    const file = this.files.has('topology')
-      ? this.files.fileOf('topology')
-      : builtInFile('graph/graph_topology.yml');
-    return file && parseTopology(file);
+  const thresholdsFile = files.fileOf('thresholds');
+  // For a profile whose own file sets none.
+  const defaultThresholdsOf =
+    thresholdsFile === null
+      ? (profile: string): IterationThresholds => ownValue(builtIn, profile) ?? DEFAULT_THRESHOLDS
+      : parseThresholds(thresholdsFile);
+  const fromFiles: Record<string, Profile> = {};
+  for (const file of files.filesOf('profile')) {
+    const profile = parseProfile(file, names, defaultThresholdsOf);
+    if (profile === null) continue;
+    if (Object.hasOwn(fromFiles, profile.name)) {
+      file.warn(['profile'], `Another file defines the profile ${profile.name}; this file is ignored.`);
+    } else fromFiles[profile.name] = profile;
   }
+  return { ...builtIn, ...fromFiles };
+}
 
-  private constraints(): ParsedConstraints | null {
-    const builtIn = parseConstraints(builtInFile('context/project_constraints.yml'), null);
-    if (!this.files.has('constraints')) return builtIn;
-    const file = this.files.fileOf('constraints');
-    return file && parseConstraints(file, builtIn?.constraints ?? null);
-  }
-
-  private coordination(): ParsedCoordination | null {
-    const file = this.files.has('coordination')
-      ? this.files.fileOf('coordination')
-      : builtInFile('coordination.yml');
-    return file && parseCoordination(file);
-  }
-
-  /** The built-in profiles, replaced by those of the workspace with the same name. */
-  private profiles(names: EdgeNameIndex): Record<string, Profile> {
-    const builtIn: Record<string, Profile> = {};
-    for (const file of builtInProfiles()) {
-      const profile = parseProfile(file, names, () => DEFAULT_THRESHOLDS);
-      if (profile !== null) builtIn[profile.name] = profile;
-    }
-    const thresholdsOf = this.thresholds(builtIn);
-    const fromFiles: Record<string, Profile> = {};
-    for (const file of this.files.filesOf('profile')) {
-      const profile = parseProfile(file, names, thresholdsOf);
-      if (profile === null) continue;
-      if (Object.hasOwn(fromFiles, profile.name)) {
-        file.warn(['profile'], `There is another file of the profile ${profile.name}; this one is left out.`);
-      } else fromFiles[profile.name] = profile;
-    }
-    return { ...builtIn, ...fromFiles };
-  }
-
-  /** Default thresholds of a profile whose own file sets none. */
-  private thresholds(builtIn: Readonly<Record<string, Profile>>): (profile: string) => IterationThresholds {
-    const file = this.files.fileOf('thresholds');
-    if (file !== null) return parseThresholds(file);
-    return (profile) => ownValue(builtIn, profile) ?? DEFAULT_THRESHOLDS;
-  }
-
-  private edges(graph: ParsedTopology): Record<string, EdgeConfig> {
-    const { names } = graph;
-    const fromFiles = this.files
-      .filesOf('edge')
-      .map((file) => parseEdgeFile(file, names))
-      .filter((file) => file !== null);
-    return composeEdgeConfigs(graph, fromFiles, (edge) => {
+function edgesOf(files: WorkspaceFiles, graph: ParsedTopology): Record<string, EdgeConfig> {
+  const { names } = graph;
+  const edgeFiles = files.filesOf('edge').map((file) => parseEdgeFile(file, names));
+  return composeEdgeConfigs(
+    graph,
+    edgeFiles.filter((file) => file !== null),
+    (edge) => {
       const file = builtInEdgeFile(edge, names);
       return file && parseEdgeFile(file, names);
-    });
-  }
+    },
+  );
+}
 
-  private defaultProfile(constraints: ParsedConstraints, profiles: Record<string, Profile>): string {
-    const requested = constraints.default_profile ?? 'standard';
-    if (Object.hasOwn(profiles, requested)) return requested;
-    const known = Object.keys(profiles);
-    if (constraints.default_profile !== null) {
-      const message = `There is no profile ${JSON.stringify(requested)}; there are ${known.join(', ')}.`;
-      constraints.file.fault(['project', 'default_profile'], message);
-    }
-    return known[0] ?? requested;
+function defaultProfileOf(
+  { default_profile, file }: ParsedConstraints,
+  profiles: Readonly<Record<string, Profile>>,
+): string {
+  const requested = default_profile ?? 'standard';
+  if (Object.hasOwn(profiles, requested)) return requested;
+  const known = Object.keys(profiles);
+  if (default_profile !== null) {
+    const message = `Unknown profile ${JSON.stringify(requested)}; known profiles: ${known.join(', ')}.`;
+    file.fault(['project', 'default_profile'], message);
   }
+  return known[0] ?? requested;
+}
 
-  private checkLength(path: string, value: unknown, lengthMax: number): void {
-    const { length } = JSON.stringify(value);
-    if (length <= lengthMax) return;
-    const message = `What the files say comes to ${length} characters; at most ${lengthMax} are kept.`;
-    this.findings.fault({ file: '', path, message });
-  }
+function checkLength(path: string, value: unknown, lengthMax: number, findings: ConfigFindings): void {
+  const { length } = JSON.stringify(value);
+  if (length <= lengthMax) return;
+  const message = `The configuration has ${length} characters; at most ${lengthMax} are allowed.`;
+  findings.fault({ file: '', path, message });
 }

@@ -35,7 +35,7 @@ const FULL: FeatureVector = {
   ],
 };
 
-it('is read again as what it was', () => {
+it('serializes features that parse back unchanged', () => {
   const files = new Map(
     [PLAIN, FULL].map((vector) => [`features/active/${vector.feature_id}.yml`, serializeFeature(vector)]),
   );

@@ -19,7 +19,7 @@ describe('a duration', () => {
     ['hourly', 3600],
     ['daily', 86_400],
     ['weekly', 604_800],
-  ])('%s is read', (text, seconds) => {
+  ])('is parsed from %s', (text, seconds) => {
     expect(parseDuration(text)).toBe(seconds);
   });
 
@@ -37,7 +37,7 @@ describe('a duration', () => {
     '9'.repeat(80),
     'constructor',
     '__proto__',
-  ])('%j is none', (text) => {
+  ])('is not parsed from %j', (text) => {
     expect(parseDuration(text)).toBeNull();
   });
 });
@@ -58,7 +58,7 @@ describe('a time box', () => {
     expect(timeBoxStatus(box, start + seconds * 1000)).toEqual({ status, elapsed });
   });
 
-  it('that nobody opened is active, and where there is none there is none', () => {
+  it('without a valid start is active, and a missing time box has the status none', () => {
     expect(timeBoxStatus({ duration_seconds: 100, started: null }, start)).toEqual({
       status: 'active',
       elapsed: 0,
@@ -67,7 +67,7 @@ describe('a time box', () => {
     expect(timeBoxStatus(null, start)).toEqual({ status: 'none', elapsed: 0 });
   });
 
-  it('opened at a time without an offset was opened in UTC', () => {
+  it('with a start time without an offset starts in UTC', () => {
     expect(timeBoxStatus({ ...box, started: '2026-01-01T00:00:00' }, start + 50_000).elapsed).toBe(0.5);
     expect(timeBoxStatus({ ...box, started: '2026-01-01 00:00' }, start + 50_000).elapsed).toBe(0.5);
   });

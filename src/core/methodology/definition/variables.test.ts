@@ -14,13 +14,13 @@ const saying = (overrides: Partial<ProjectConstraints>): ProjectConstraints => (
   ...overrides,
 });
 
-describe('a text', () => {
-  it("keeps the shell's own variables and everything that only looks like one", () => {
+describe('resolving variables', () => {
+  it('keeps shell variables and text that only looks like a variable', () => {
     const text = 'for f in *; do grep -q "$f" $MISSING || echo $tool.x $tools $5.00; done';
     expect(resolveVariables(text, saying({}))).toEqual({ ok: true, text });
   });
 
-  it('takes numbers, truths and texts, to any depth, and stops at the end of a sentence', () => {
+  it('inserts numbers, booleans and texts at any depth, and stops at punctuation', () => {
     const constraints = saying({
       thresholds: { a: 0.8, b: { c: true } },
       standards: { s: '$thresholds.b.c!' },
@@ -31,7 +31,7 @@ describe('a text', () => {
     });
   });
 
-  it('does without arguments that a tool leaves out, not without the tool', () => {
+  it('allows a tool without args, but not a missing tool', () => {
     const constraints = saying({ tools: { lint: { command: 'lint' } } });
     const lint = '$tools.lint.command $tools.lint.args';
     expect(resolveVariables(lint, constraints)).toEqual({ ok: true, text: 'lint' });
@@ -39,18 +39,18 @@ describe('a text', () => {
   });
 
   it.each([
-    ['$tools.a.command', { tools: { a: '$tools.a' } }, 'not said'],
+    ['$tools.a.command', { tools: { a: '$tools.a' } }, 'not set'],
     [
       '$tools.a',
       { tools: { a: '$standards.b' }, standards: { b: '$tools.a' } },
-      '$tools.a → $standards.b → $tools.a goes in a circle',
+      '$tools.a → $standards.b → $tools.a is a cycle',
     ],
     ['$tools.a', { tools: { a: ['x'] } }, 'not a single value'],
     ['$tools.a', { tools: { a: '' } }, 'is empty'],
     ['$tools.a', { tools: { a: null } }, 'is empty'],
-    ['$tools.constructor', {}, 'not said'],
+    ['$tools.constructor', {}, 'not set'],
     ['$tools.a', { tools: { a: '$tools.b '.repeat(40), b: '$tools.c '.repeat(40), c: 'x' } }, 'too many'],
-  ])('with %s cannot be said where %j', (text, reply, says) => {
+  ])('fails for %s with %j', (text, reply, says) => {
     expect(resolveVariables(text, saying(reply))).toEqual({
       ok: false,
       message: expect.stringContaining(says),
@@ -58,14 +58,14 @@ describe('a text', () => {
   });
 });
 
-it('is a variable only as a whole', () => {
+it('recognises a variable only if it is the whole text', () => {
   expect(isVariable('$tools.type_checker.required')).toBe(true);
   expect(isVariable('$tools')).toBe(false);
   expect(isVariable('not $tools.a')).toBe(false);
   expect(isVariable('$env.a')).toBe(false);
 });
 
-it('always comes to an end', () => {
+it('always terminates', () => {
   const value = fc.array(fc.constantFrom('$tools.a', '$tools.b', '$standards.a', '$x', ' '), {
     maxLength: 12,
   });

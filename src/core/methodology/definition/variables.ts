@@ -40,13 +40,13 @@ class VariableResolver {
     const resolved = text.replace(VARIABLE, (name, prefix: VariablePrefix, path: string) => {
       this.#substitutions += 1;
       if (parents.includes(name))
-        throw new UnresolvedVariableError(`${[...parents, name].join(' → ')} goes in a circle.`);
+        throw new UnresolvedVariableError(`${[...parents, name].join(' → ')} is a cycle.`);
       if (this.#substitutions > SUBSTITUTIONS_MAX)
-        throw new UnresolvedVariableError(`${name} stands for too many others.`);
+        throw new UnresolvedVariableError(`${name} expands to too many variables.`);
       return this.resolve(this.#valueOf(name, prefix, path.slice(1).split('.')), [...parents, name]);
     });
     if (resolved.length > TEXT_LENGTH_MAX)
-      throw new UnresolvedVariableError('What its variables stand for is too long.');
+      throw new UnresolvedVariableError('Its expanded text is too long.');
     return resolved;
   }
 
@@ -57,7 +57,7 @@ class VariableResolver {
       value = inside ? (value as Record<string, unknown>)[step] : undefined;
       // A tool that exists may omit its optional keys; a tool that does not exist is an error.
       const mayBeAbsent = inside || (at > 0 && at === path.length - 1 && OPTIONAL_KEYS.has(step));
-      if (!mayBeAbsent) throw new UnresolvedVariableError(`${name} is not said in ${CONSTRAINTS_FILE}.`);
+      if (!mayBeAbsent) throw new UnresolvedVariableError(`${name} is not set in ${CONSTRAINTS_FILE}.`);
     }
     const leaf = value ?? '';
     if (typeof leaf === 'object') throw new UnresolvedVariableError(`${name} is not a single value.`);

@@ -8,8 +8,8 @@ const page = readFileSync(new URL('../../../../docs/workspace-files.md', import.
 const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text);
 const examples = blocks.map((text): [string, string] => [/^# (\S+\.yml)\n/.exec(text)?.[1] ?? '', text]);
 
-describe('the page about the files of a workspace', () => {
-  it('shows one example of each', () => {
+describe('the documentation page about workspace files', () => {
+  it('has one example of each kind of file', () => {
     expect(examples.map(([path]) => path)).toEqual([
       'graph/graph_topology.yml',
       'graph/edges/tdd.yml',
@@ -22,11 +22,12 @@ describe('the page about the files of a workspace', () => {
     ]);
   });
 
-  it.each(examples)('has an example %s that is read without a fault', (path, text) => {
+  it.each(examples)('has a valid example %s', (path, text) => {
     expect(parseMethodology(new Map([[path, text]]))).toMatchObject({ ok: true });
   });
 
-  it('means by its examples what it says', () => {
+  // req: EVL-001
+  it('has examples that parse to the documented values', () => {
     const { methodology, features } = parseValidMethodology(Object.fromEntries(examples.slice(1)));
     expect(methodology).toMatchObject({
       mode: 'multi',

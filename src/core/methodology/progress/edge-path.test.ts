@@ -10,8 +10,8 @@ const needsIn = (name: string) => {
   return Object.fromEntries(edgePathOf(profile, topology).map(({ edge, needs }) => [edge, needs]));
 };
 
-describe('the way of a profile', () => {
-  it('has each edge wait for what makes its source, and the first for nothing: the circle is not closed', () => {
+describe('the edge path of a profile', () => {
+  it('makes each edge need the producer of its source, and the first edge need nothing', () => {
     expect(needsIn('full')).toMatchObject({
       intent_requirements: [],
       design_uat_tests: ['requirements_design'],
@@ -19,7 +19,7 @@ describe('the way of a profile', () => {
     });
   });
 
-  it('reaches over edges that the profile leaves out', () => {
+  it('spans edges that the profile skips', () => {
     expect(needsIn('hotfix')).toEqual({
       intent_requirements: [],
       design_code: ['intent_requirements'],
@@ -27,7 +27,7 @@ describe('the way of a profile', () => {
     });
   });
 
-  it('is found in a topology of many ways between the same assets', () => {
+  it('is found in a topology with many parallel paths', () => {
     const between = (at: number): Transition[] =>
       ['a', 'b', 'c'].map((name) => ({
         edge: `${name}_${at}`,

@@ -11,14 +11,13 @@ export interface PathStep {
 
 /** The edges that a profile prescribes, in the order of work. */
 export function edgePathOf(profile: Profile, topology: Topology): PathStep[] {
-  const indexByEdge = new Map(topology.transitions.map((transition, index) => [transition.edge, index]));
+  const order = topology.transitions;
   const listed = profileEdges(profile, topology);
   const required = new Set(listed.filter(({ optional }) => !optional).map(({ edge }) => edge));
-  return listed.flatMap(({ edge, optional }) => {
-    const index = indexByEdge.get(edge);
-    const transition = index === undefined ? undefined : topology.transitions[index];
-    if (index === undefined || transition === undefined) return [];
-    return { edge, transition, optional, needs: requiredEdges(index, required, topology.transitions) };
+  return listed.map(({ edge, optional }) => {
+    const index = order.findIndex((transition) => transition.edge === edge);
+    const transition = order[index] as Transition;
+    return { edge, transition, optional, needs: requiredEdges(index, required, order) };
   });
 }
 

@@ -1,5 +1,11 @@
 import type { EventEnvelope } from '../../events/envelope.js';
-import type { EdgeState, FeatureState, MethodologyState } from './feature-state.js';
+import {
+  type EdgeState,
+  type FeatureState,
+  type MethodologyState,
+  newEdgeState,
+  newFeatureState,
+} from './feature-state.js';
 import { edgeIdOf, featureIdOf } from './payload.js';
 
 /** An event, the feature and edge it refers to, and the state it may change. */
@@ -53,41 +59,3 @@ export class EventContext {
 /** Status of an edge that is not under review: iterating, unless a child or a hold blocks it. */
 export const statusWithoutReview = ({ blocked_by, hold }: EdgeState): EdgeState['status'] =>
   blocked_by === null && hold === null ? 'iterating' : 'blocked';
-
-const newEdgeState = (edge: string, { timestamp, position }: EventEnvelope): EdgeState => ({
-  edge,
-  status: 'iterating',
-  iteration: 0,
-  delta: null,
-  deltas: [],
-  failing: new Map(),
-  blocked_by: null,
-  hold: null,
-  started_at: null,
-  converged_at: null,
-  started_unseen: false,
-  unproven: false,
-  agent_id: null,
-  agent_role: null,
-  generation: null,
-  context_hash: null,
-  convergence_type: null,
-  evaluators: null,
-  review: null,
-  last_at: timestamp,
-  positions: { started: null, last: position, converged: null },
-});
-
-const newFeatureState = (feature_id: string, { timestamp, position }: EventEnvelope): FeatureState => ({
-  feature_id,
-  edges: new Map(),
-  children: new Map(),
-  parent: null,
-  vector_type: null,
-  profile: null,
-  title: null,
-  time_box: null,
-  folded_back: null,
-  last_event_at: timestamp,
-  last_position: position,
-});

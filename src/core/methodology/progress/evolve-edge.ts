@@ -1,8 +1,8 @@
 import type { EventEnvelope } from '../../events/envelope.js';
 import { type EventContext, statusWithoutReview } from './event-context.js';
 import { parseCheckCounts } from './evolve-iteration.js';
-import { clearClaimSignals, clearStaleSignal, raiseEscalation, staleSignalKey } from './evolve-signal.js';
-import type { EdgeState } from './feature-state.js';
+import { clearClaimSignals, clearStaleSignal, raiseEscalation, raiseStaleSignal } from './evolve-signal.js';
+import { type EdgeState, newEpisode } from './feature-state.js';
 import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
 
 /** Handlers for the claim events of an edge. */
@@ -17,7 +17,7 @@ export const edgeHandlers = {
   result_adopted: onConverged,
   convergence_escalated: onEscalated,
   review_completed: onReviewed,
-  // Names that later tools of this family use.
+  // Names that later Genesis tools use.
   review_approved: onReviewed,
   review_rejected: onReviewed,
   edge_held: onHeld,
@@ -38,20 +38,12 @@ function onStarted(context: EventContext): void {
   edge.positions.started = event.position;
   edge.agent_id = shortTextIn(payload, 'granted_to') ?? event.agent_id;
   edge.agent_role = event.agent_role ?? null;
-  edge.generation = event.generation ?? null;
   clearClaimSignals(context);
 }
 
 function resetEpisode(edge: EdgeState): void {
-  edge.delta = null;
-  edge.deltas = [];
-  edge.failing.clear();
-  edge.converged_at = null;
+  Object.assign(edge, newEpisode());
   edge.positions.converged = null;
-  edge.started_unseen = false;
-  edge.unproven = false;
-  edge.convergence_type = null;
-  edge.evaluators = null;
 }
 
 function onConverged(context: EventContext): void {
@@ -96,31 +88,15 @@ function clearHolder(edge: EdgeState): void {
 
 /** A stale claim is still held; only an expiry that ended the claim frees the edge. */
 function onExpired(context: EventContext): void {
-  const edge = context.existingEdge();
-  if (shortTextIn(context.payload, 'disposition') !== 'eligible') {
-    recordStaleClaim(context);
+  const { event, payload, feature_id, edge_id } = context;
+  if (shortTextIn(payload, 'disposition') !== 'eligible') {
+    const who = shortTextIn(payload, 'agent_id') ?? event.agent_id;
+    raiseStaleSignal(context, `${who} holds ${feature_id} on ${edge_id} and is inactive`);
     return;
   }
+  const edge = context.existingEdge();
   if (edge !== null) clearHolder(edge);
   clearClaimSignals(context);
-}
-
-function recordStaleClaim({ state, event, payload, feature_id, edge_id }: EventContext): void {
-  if (feature_id === null || edge_id === null) return;
-  const id = staleSignalKey(feature_id, edge_id);
-  // One signal per episode, however often a tool repeats the event.
-  if (state.signals.has(id)) return;
-  const who = shortTextIn(payload, 'agent_id') ?? event.agent_id;
-  state.signals.set(id, {
-    id,
-    kind: 'stale_claim',
-    at: event.timestamp,
-    position: event.position,
-    feature_id,
-    edge: edge_id,
-    severity: 'medium',
-    says: `${who} holds ${feature_id} on ${edge_id} and has not been heard of`,
-  });
 }
 
 function onSuspended(context: EventContext): void {
@@ -151,12 +127,10 @@ function onReviewed(context: EventContext): void {
   clearClaimSignals(context);
   const edge = context.existingEdge();
   clearPendingReview(edge);
-  if (edge !== null) edge.review = reviewIn(context);
-}
-
-/** The decision is in the payload or in the event type. */
-function reviewIn({ event, payload }: EventContext): EdgeState['review'] {
-  return {
+  if (edge === null) return;
+  const { event, payload } = context;
+  edge.review = {
+    // In the payload or in the event type.
     decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace('review_', '')).toUpperCase(),
     reviewer: shortTextIn(payload, 'reviewer') ?? event.agent_id,
     comment: longTextIn(payload, 'comment', 'feedback'),

@@ -1,6 +1,7 @@
+import type { MethodologySignal } from '../../contract/methodology.js';
+import { PRIORITIES } from '../../contract/values.js';
 import { toolConfigMessage } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
-import type { MethodologySignal } from './feature-state.js';
 import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
 
 /** Handlers for intents: raised, and resolved. */
@@ -11,22 +12,26 @@ export const signalHandlers = {
   intent_resolved: resolveIntents,
 };
 
-const SEVERITIES: readonly MethodologySignal['severity'][] = ['critical', 'high', 'medium', 'low'];
-
-function onIntentRaised({ state, event, payload, feature_id, edge_id }: EventContext): void {
+function onIntentRaised(context: EventContext): void {
+  const { state, event, payload } = context;
   const id = shortTextIn(payload, 'intent_id') ?? `intent@${event.position}`;
   if (state.signals.has(intentSignalKey(id))) return;
   const severityName = shortTextIn(payload, 'severity')?.toLowerCase();
-  state.signals.set(intentSignalKey(id), {
+  raiseSignal(context, intentSignalKey(id), {
     id,
     kind: 'intent',
-    at: event.timestamp,
-    position: event.position,
-    feature_id,
-    edge: edge_id,
-    severity: SEVERITIES.find((severity) => severity === severityName) ?? 'high',
+    severity: PRIORITIES.find((severity) => severity === severityName) ?? 'high',
     says: longTextIn(payload, 'trigger', 'delta', 'description', 'signal_source') ?? 'an intent was raised',
   });
+}
+
+function raiseSignal(
+  { state, event, feature_id, edge_id }: EventContext,
+  key: string,
+  signal: Pick<MethodologySignal, 'id' | 'kind' | 'severity' | 'says'>,
+): void {
+  const { timestamp: at, position } = event;
+  state.signals.set(key, { ...signal, at, position, feature_id, edge: edge_id });
 }
 
 /** Removes the intents that an event names, in a field or in its reason. */
@@ -45,37 +50,34 @@ function* intentIdsIn(payload: EventContext['payload']): Generator<string> {
   if (Array.isArray(several)) for (const id of several.slice(0, 100)) if (typeof id === 'string') yield id;
 }
 
-export const staleSignalKey = (featureId: string | null, edge: string | null): string =>
-  `stale:${featureId}#${edge}`;
-
 /** The holder is active again. */
-export function clearStaleSignal({ state, feature_id, edge_id }: EventContext): void {
-  if (state.signals.size > 0) state.signals.delete(staleSignalKey(feature_id, edge_id));
+export function clearStaleSignal(context: EventContext): void {
+  if (context.state.signals.size > 0) context.state.signals.delete(edgeSignalKey('stale', context));
 }
 
 /** The claim has moved on: it is neither stale nor escalated any more. */
 export function clearClaimSignals(context: EventContext): void {
   clearStaleSignal(context);
-  if (context.state.signals.size > 0) context.state.signals.delete(escalationSignalKey(context));
+  if (context.state.signals.size > 0) context.state.signals.delete(edgeSignalKey('escalation', context));
+}
+
+/** One signal per episode, however often a tool repeats the event. */
+export function raiseStaleSignal(context: EventContext, says: string): void {
+  if (context.feature_id === null || context.edge_id === null) return;
+  const id = edgeSignalKey('stale', context);
+  if (context.state.signals.has(id)) return;
+  raiseSignal(context, id, { id, kind: 'stale_claim', severity: 'medium', says });
 }
 
 export function raiseEscalation(context: EventContext): void {
   const { state, event, payload, feature_id, edge_id } = context;
   if (feature_id === null || edge_id === null) return;
-  const id = escalationSignalKey(context);
+  const id = edgeSignalKey('escalation', context);
   state.signals.delete(id);
   const code = longTextIn(payload, 'reason');
   const reason = code === null ? 'no reason given' : describeReason(code, context);
-  state.signals.set(id, {
-    id,
-    kind: 'escalation',
-    at: event.timestamp,
-    position: event.position,
-    feature_id,
-    edge: edge_id,
-    severity: 'high',
-    says: `${event.agent_id} may not settle ${edge_id} of ${feature_id} alone: ${reason}`,
-  });
+  const says = `${event.agent_id} cannot converge ${edge_id} of ${feature_id} without a human: ${reason}`;
+  raiseSignal(context, id, { id, kind: 'escalation', severity: 'high', says });
 }
 
 /** Explains a reason code to people and appends the code for programs. Other tools may give reasons of their own. */
@@ -86,11 +88,11 @@ function describeReason(code: string, { event: { agent_role }, payload }: EventC
     case 'spec_mutation':
       return `it changes the specification (${code})`;
     case 'outside_role_authority':
-      return `it is outside the authority of ${agent_role === undefined ? 'who has no role' : `the role ${agent_role}`} (${code})`;
+      return `it is outside the authority of ${agent_role === undefined ? 'an agent without a role' : `the role ${agent_role}`} (${code})`;
     case 'human_review_required':
-      return `the edge asks for a human (${code})`;
+      return `the edge requires a human (${code})`;
     case 'review_pending':
-      return `a human was asked before, and has not approved this candidate (${code})`;
+      return `a review is pending, and this candidate is not approved (${code})`;
     default:
       return code;
   }
@@ -105,5 +107,5 @@ function pathsIn(payload: EventContext['payload']): string[] {
 }
 
 const intentSignalKey = (id: string): string => `intent:${id}`;
-const escalationSignalKey = ({ feature_id, edge_id }: EventContext): string =>
-  `escalation:${feature_id}#${edge_id}`;
+const edgeSignalKey = (kind: 'stale' | 'escalation', { feature_id, edge_id }: EventContext): string =>
+  `${kind}:${feature_id}#${edge_id}`;

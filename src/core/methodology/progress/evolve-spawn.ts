@@ -1,8 +1,9 @@
+import type { ChildState } from '../../contract/methodology-views.js';
 import { parseDuration } from '../definition/time-box.js';
 import type { EventContext } from './event-context.js';
 import { unblock } from './evolve-edge.js';
 import { resolveIntents } from './evolve-signal.js';
-import type { ChildState, EdgeState, FeatureState } from './feature-state.js';
+import type { EdgeState, FeatureState } from './feature-state.js';
 import { edgeIn, isFields, longTextIn, payloadField, shortTextIn } from './payload.js';
 
 export const spawnHandlers = { spawn_created: onSpawnCreated, spawn_folded_back: onFoldedBack };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../events/envelope.js';
-import { readEvent } from '../../events/read-event.js';
+import { parseForeignLine } from '../../events/foreign-log.js';
 import { EventLogBuilder, foldAll } from '../testing/event-log-builder.js';
 import { evolveMethodology } from './evolve.js';
 import { type EdgeState, emptyMethodologyState, type MethodologyState } from './feature-state.js';
@@ -25,7 +25,7 @@ describe('an edge', () => {
     });
   });
 
-  it('keeps what its iterations tell', () => {
+  it('keeps the data of its iterations', () => {
     const evaluators = {
       passed: 1,
       failed: 2,
@@ -57,14 +57,29 @@ describe('an edge', () => {
     expect(edge?.evaluators).toEqual({ passed: 1, failed: 2, total: 3 });
   });
 
-  it.each([[-1], [undefined], ['0'], [0.5], [null]])('does not take a delta of %j for 0', (delta) => {
+  it('counts an iteration without a number as the one after the last', () => {
+    const state = reply((story) =>
+      story.iterate(F, 'design_code', 3, 2).append('iteration_completed', F, 'design_code'),
+    );
+    expect(edgeOf(state, 'design_code')?.iteration).toBe(3);
+  });
+
+  it('counts the failures of the first two hundred checks of an iteration', () => {
+    const details = Array.from({ length: 201 }, (_, at) => ({ name: `check-${at}`, result: 'fail' }));
+    const state = reply((story) =>
+      story.append('iteration_completed', F, 'design_code', { evaluators: { details } }),
+    );
+    expect([...(edgeOf(state, 'design_code')?.failing.keys() ?? [])].at(-1)).toBe('check-199');
+  });
+
+  it.each([[-1], [undefined], ['0'], [0.5], [null]])('does not read a delta of %j as 0', (delta) => {
     const state = reply((story) =>
       story.append('iteration_completed', F, 'design_code', { iteration: 1, delta }),
     );
     expect(edgeOf(state, 'design_code')).toMatchObject({ delta: null, deltas: [null] });
   });
 
-  it('converges by edge_converged alone: an iteration that calls itself converged is no evidence', () => {
+  it('converges only by edge_converged, not by an iteration that reports convergence', () => {
     const story = new EventLogBuilder().append('iteration_completed', F, 'tdd', {
       status: 'converged',
       delta: 0,
@@ -89,7 +104,7 @@ describe('an edge', () => {
     });
   });
 
-  it('begins its deltas anew with every start, and keeps no more than sixteen', () => {
+  it('clears its deltas on every start and keeps at most sixteen', () => {
     const story = new EventLogBuilder().iterate(
       F,
       'design_code',
@@ -121,14 +136,14 @@ describe('an edge', () => {
     expect(edgeOf(story.fold(), 'design_code')?.status).toBe('iterating');
   });
 
-  it.each(['review_approved', 'review_rejected', 'claim_resumed'])('goes on after %s', (eventType) => {
+  it.each(['review_approved', 'review_rejected', 'claim_resumed'])('continues after %s', (eventType) => {
     const story = new EventLogBuilder()
       .append('edge_started', F, 'design_code')
       .append('claim_suspended', F, 'design_code');
     expect(edgeOf(story.append(eventType, F, 'design_code').fold(), 'design_code')?.status).toBe('iterating');
   });
 
-  it('goes on where roles only warn', () => {
+  it('continues if the authority action is warn', () => {
     const state = reply((story) =>
       story
         .append('edge_started', F, 'design_code')
@@ -138,7 +153,7 @@ describe('an edge', () => {
     expect(state.signals.size).toBe(0);
   });
 
-  it('is nobody’s after its release, and reopened by a reset', () => {
+  it('has no holder after its release, and is reopened by a reset', () => {
     const story = new EventLogBuilder()
       .iterate(F, 'design_code', 2)
       .append('edge_released', F, 'design_code');
@@ -156,7 +171,7 @@ describe('an edge', () => {
     });
   });
 
-  it('is blocked while an operator holds it, and pending again if nobody ever began it', () => {
+  it('is blocked while an operator holds it, and pending again if it was never started', () => {
     const story = new EventLogBuilder().append('edge_held', F, 'design_code', {
       reason: 'wait for legal',
       by: 'alice',
@@ -180,6 +195,7 @@ describe('a spawn', () => {
     ...(edge === null ? {} : { triggered_at_edge: edge }),
   });
 
+  // req: PRJ-001
   it('blocks the edge it was triggered at until every child of it has folded back', () => {
     const story = new EventLogBuilder()
       .append('edge_started', F, 'requirements_design')
@@ -208,7 +224,7 @@ describe('a spawn', () => {
     });
   });
 
-  it('neither blocks what has converged nor leaves a trace on an edge that nobody began', () => {
+  it('does not block a converged edge, and leaves no trace on an edge that was never started', () => {
     const story = new EventLogBuilder()
       .converge(F, 'requirements_design')
       .append('spawn_created', null, null, child('SPIKE-1'));
@@ -219,7 +235,7 @@ describe('a spawn', () => {
     expect(edgeOf(story.fold(), 'design_code')).toBeUndefined();
   });
 
-  it('of no edge blocks nothing, and nobody is its own parent', () => {
+  it('without an edge blocks nothing, and no feature is its own parent', () => {
     const state = reply((story) =>
       story
         .append('spawn_created', null, null, child('SPIKE-1', null))
@@ -230,8 +246,8 @@ describe('a spawn', () => {
   });
 });
 
-describe('what asks for a human', () => {
-  it('is an intent until a spawn or a change of the specification names it', () => {
+describe('a signal for a human', () => {
+  it('is an intent until a spawn or a specification change names it', () => {
     const story = new EventLogBuilder();
     for (const intent_id of ['INT-1', 'INT-2', 'INT-3', 'INT-4', 'INT-12']) {
       story.append('intent_raised', F, null, { intent_id, trigger: 'latency rose', severity: 'low' });
@@ -254,7 +270,7 @@ describe('what asks for a human', () => {
     expect([...story.fold().signals.values()].map(({ id }) => id)).toEqual(['INT-12']);
   });
 
-  it('is a silence told once an episode, however often a tool repeats it (7.1.1)', () => {
+  it('is a stale claim, once per episode, however often a tool repeats it (7.1.1)', () => {
     const story = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
     story.append('claim_expired', F, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
     story.append('claim_expired', F, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
@@ -265,7 +281,7 @@ describe('what asks for a human', () => {
     expect(story.append('claim_expired', F, 'design_code').fold().signals.size).toBe(1);
   });
 
-  it('is no claim that has ended: the edge is free', () => {
+  it('is not raised for a claim that has ended', () => {
     const story = new EventLogBuilder().append('edge_started', F, 'design_code');
     story.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'held' });
     story.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'eligible' });
@@ -275,7 +291,7 @@ describe('what asks for a human', () => {
 });
 
 describe('defects of the reference that a fold must not have', () => {
-  it('7.1.1 neither a silence noticed nor a refusal is work on the feature', () => {
+  it('7.1.1 neither an expiry nor a refusal is work on the feature', () => {
     const state = reply((story) =>
       story
         .append('edge_started', F, 'design_code')
@@ -287,7 +303,7 @@ describe('defects of the reference that a fold must not have', () => {
     expect(state.position).toBe(3);
   });
 
-  it('7.1.2 a stranger’s edge_released frees nobody’s claim', () => {
+  it('7.1.2 an edge_released by a non-holder does not free the claim', () => {
     const story = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
     story.append('edge_released', F, 'design_code', {}, { agent_id: 'bob' });
     expect(edgeOf(story.fold(), 'design_code')?.agent_id).toBe('ada');
@@ -309,7 +325,7 @@ describe('defects of the reference that a fold must not have', () => {
     expect(edgeOf(state, 'design_code')?.status).toBe('converged');
   });
 
-  it('7.1.4 the role of who started an edge is kept', () => {
+  it('7.1.4 the role of the agent that started an edge is kept', () => {
     const state = reply((story) =>
       story.append('edge_started', F, 'design_code', {}, { agent_role: 'architect' }),
     );
@@ -321,12 +337,12 @@ describe('a foreign line', () => {
   const now_ms = Date.parse('2026-04-01T00:00:00Z');
   const log = { tenant_id: 'acme', project_id: 'shop', source: 'old.jsonl', now_ms };
   const read = (line: unknown, position: number): EventEnvelope => {
-    const reading = readEvent(line, log, { position, event_id: 'id' });
-    if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
-    return reading.event;
+    const event = parseForeignLine(line, log, position);
+    if (typeof event === 'string') throw new Error(event);
+    return { position, event_id: 'id', ...event };
   };
 
-  it('says the same with its fields at the top, inside data, and in both', () => {
+  it('gives the same state with its fields at the top, inside data, and in both', () => {
     const head = { event_type: 'iteration_completed', timestamp: '2026-03-01T10:00:00+11:00', project: 'p' };
     const fields = { feature: F, edge: 'design→code', iteration: 3, delta: 2 };
     const lines = [
@@ -340,7 +356,7 @@ describe('a foreign line', () => {
     expect(states[2]).toEqual(states[0]);
   });
 
-  it('of a type that nobody knows is counted by its name, and one of the family is not', () => {
+  it('of an unknown type is counted by its name, and one of a known type is not', () => {
     const state = reply((story) =>
       story
         .append('moon_phase')
@@ -357,8 +373,8 @@ describe('a foreign line', () => {
   });
 });
 
-describe('what is told of the project', () => {
-  it('is kept: its beginning, checkpoints, releases and the last gaps', () => {
+describe('the state of the project', () => {
+  it('keeps its releases and the last gaps', () => {
     const state = reply((story) =>
       story
         .append('project_initialized')
@@ -367,8 +383,7 @@ describe('what is told of the project', () => {
         .append('release_created', null, null, { version: '1.0.0', features_included: 3 })
         .append('gaps_validated', null, null, { total_req_keys: 5, full_coverage: 4, no_coverage: 1 }),
     );
-    expect(state.initialized_at).toBe('2026-03-01T09:01:00.000Z');
-    expect(state.checkpoints).toMatchObject([{ position: 3, context_hash: 'sha256:ab', message: 'before' }]);
+    expect(state.unknown_types.size).toBe(0);
     expect(state.releases).toMatchObject([{ version: '1.0.0', features_included: 3 }]);
     expect(state.last_gaps).toMatchObject({ total_req_keys: 5, full_coverage: 4, no_coverage: 1 });
   });
@@ -423,7 +438,7 @@ describe('the fold', () => {
     );
   });
 
-  it('never throws, whatever a payload holds', () => {
+  it('never throws, whatever a payload contains', () => {
     fc.assert(
       fc.property(events(wild), (reply) => {
         expect(foldAll(reply).position).toBe(reply.length);
@@ -432,7 +447,7 @@ describe('the fold', () => {
     );
   });
 
-  it('tells what 10,000 events cost', () => {
+  it('folds 10,000 events and prints the time', () => {
     const story = new EventLogBuilder();
     for (let n = 0; story.events.length < 10_000; n += 1) {
       story.iterate(`REQ-F-X-${n % 100}`, ['design→code', 'code_unit_tests'][n % 2] ?? '', 3, 2, 1, 0);

@@ -1,16 +1,15 @@
+import type { EdgeStatus } from '../../contract/values.js';
 import { ownValue } from '../../own-value.js';
 import type { Methodology, Profile } from '../definition/methodology.js';
 import { defaultProfileFor, profileOf } from '../definition/profile.js';
 import { type TimeBoxStatus, timeBoxStatus } from '../definition/time-box.js';
 import type { PathStep } from './edge-path.js';
 import { DELTAS_MAX } from './evolve-iteration.js';
-import type { EdgeClaim, EdgeState, EdgeStatus, FeatureRow } from './feature-state.js';
-
-export type StepStatus = 'pending' | EdgeStatus;
+import type { EdgeClaim, EdgeState, FeatureRow } from './feature-state.js';
 
 /** One edge of a feature's profile, in the order of work, and its progress. */
 export interface FeatureStep extends PathStep {
-  readonly status: StepStatus;
+  readonly status: 'pending' | EdgeStatus;
   readonly state: EdgeState | null;
   readonly claim: EdgeClaim | null;
   /** Repeated iterations have had the same number of failures. */
@@ -35,7 +34,7 @@ export function featureProgressOf(
   const profile = effectiveProfile(methodology, row);
   const steps = edgePathOf(profile).map((pathStep) => featureStep(methodology, profile, row, pathStep));
   const isFoldedBack = row.state?.folded_back != null;
-  const open = steps.filter((step) => isCountedStep(step) && step.status !== 'converged');
+  const open = unconvergedSteps({ steps });
   return {
     row,
     profile,
@@ -48,7 +47,7 @@ export function featureProgressOf(
 /** Whether a step counts: required, or optional and started, since started work must be finished. */
 export const isCountedStep = ({ optional, state }: FeatureStep): boolean => !optional || state !== null;
 
-export const unconvergedSteps = ({ steps }: FeatureProgress): FeatureStep[] =>
+export const unconvergedSteps = ({ steps }: Pick<FeatureProgress, 'steps'>): FeatureStep[] =>
   steps.filter((step) => isCountedStep(step) && step.status !== 'converged');
 
 export function effectiveTimeBox({ vector, state }: FeatureRow) {

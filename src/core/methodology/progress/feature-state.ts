@@ -1,149 +1,100 @@
-import type { ExpiryAction, FeatureVector } from '../definition/methodology.js';
+import type { GapsSummary, MethodologySignal, StartBody } from '../../contract/methodology.js';
+import type {
+  ChildState,
+  ClaimSummary,
+  ReleaseSummary,
+  ReportedTimeBox,
+} from '../../contract/methodology-views.js';
+import type { EdgeStatus } from '../../contract/values.js';
+import type { EventEnvelope } from '../../events/envelope.js';
+import type { FeatureVector, Methodology } from '../definition/methodology.js';
 
-/**
- * Progress of all features, folded from the log only. Events of this coordinator and events imported from other tools
- * of this family are treated alike, by type, feature and edge.
- */
-export interface MethodologyState {
-  /** Position of the last event folded. */
-  position: number;
-  last_updated: string | null;
-  initialized_at: string | null;
-  readonly features: Map<string, FeatureState>;
-  /** Items that need a human or a decision, oldest first: see `escalationsOf`. */
-  readonly signals: Map<string, MethodologySignal>;
-  readonly checkpoints: CheckpointSummary[];
-  readonly releases: ReleaseSummary[];
-  last_gaps: GapsSummary | null;
-  /** Counts per type of unknown events and of lines that could not be converted. */
-  readonly unknown_types: Map<string, number>;
-}
-
-export interface FeatureState {
-  readonly feature_id: string;
-  /** By canonical edge, in order of first mention. */
-  readonly edges: Map<string, EdgeState>;
-  /** Children spawned from this feature, by id. */
-  readonly children: Map<string, ChildState>;
-  parent: { readonly feature: string; readonly edge: string | null; readonly reason: string } | null;
-  /** From the spawn event; the vector's file may have more. */
-  vector_type: string | null;
-  profile: string | null;
-  title: string | null;
-  time_box: {
-    readonly duration_seconds: number;
-    readonly started: string;
-    readonly on_expiry: ExpiryAction;
-  } | null;
-  folded_back: 'converged' | 'time_box_expired' | null;
-  last_event_at: string;
-  last_position: number;
-}
-
-export type EdgeStatus = 'iterating' | 'converged' | 'blocked' | 'pending_review';
-
-export interface EdgeState {
-  readonly edge: string;
-  status: EdgeStatus;
-  /** Last completed iteration; 0 before the first. */
-  iteration: number;
+/** What is known of an edge since it was last started. */
+export const newEpisode = () => ({
   /** Delta of the last iteration; null before the first. */
-  delta: number | null;
-  /** Deltas since the edge was last started, newest last, null if none was reported; at most 16 are kept. */
-  deltas: (number | null)[];
+  delta: null as number | null,
+  /** Newest last, null if none was reported; at most 16 are kept. */
+  deltas: [] as (number | null)[],
   /** Consecutive failures per check. */
-  readonly failing: Map<string, number>;
-  /** The child that blocks the edge. */
-  blocked_by: string | null;
-  /** Reason of an operator's hold. */
-  hold: string | null;
-  started_at: string | null;
-  converged_at: string | null;
+  failing: new Map<string, number>(),
+  converged_at: null as string | null,
   /** Converged without an earlier `edge_started`, as in foreign logs. */
-  started_unseen: boolean;
+  started_unseen: false,
   /** An iteration reported convergence, but there is no `edge_converged`. */
-  unproven: boolean;
-  agent_id: string | null;
-  agent_role: string | null;
-  generation: number | null;
-  context_hash: string | null;
-  convergence_type: string | null;
+  unproven: false,
+  convergence_type: null as string | null,
   /** Last reported counts: passed, failed, skipped, total. */
-  evaluators: Readonly<Record<string, unknown>> | null;
-  /** Time of the last event that was work on the edge: refusals and stale reports do not count. */
-  last_at: string;
-  /** Last human review of a candidate, until the edge converges. */
-  review: {
-    readonly decision: string;
-    readonly reviewer: string;
-    readonly comment: string | null;
-    readonly at: string;
-  } | null;
-  /** Log positions of the last start, the last event and the convergence. */
-  readonly positions: { started: number | null; last: number; converged: number | null };
-}
-
-export interface ChildState {
-  readonly feature: string;
-  readonly vector_type: string;
-  readonly edge: string | null;
-  folded_back: 'converged' | 'time_box_expired' | null;
-  payload_path: string | null;
-}
-
-/** An unresolved `intent_raised`, `convergence_escalated` or `claim_expired`. */
-export interface MethodologySignal {
-  readonly id: string;
-  readonly kind: 'intent' | 'escalation' | 'stale_claim';
-  readonly at: string;
-  readonly position: number;
-  readonly feature_id: string | null;
-  readonly edge: string | null;
-  readonly severity: 'critical' | 'high' | 'medium' | 'low';
-  readonly says: string;
-}
-
-export interface CheckpointSummary {
-  readonly at: string;
-  readonly position: number;
-  readonly context_hash: string;
-  readonly message: string | null;
-  readonly snapshot_path: string | null;
-}
-
-export interface ReleaseSummary {
-  readonly at: string;
-  readonly version: string;
-  readonly features_included: number;
-}
-
-export interface GapsSummary {
-  readonly at: string;
-  readonly total_req_keys: number;
-  readonly full_coverage: number;
-  readonly no_coverage: number;
-}
-
-export const emptyMethodologyState = (): MethodologyState => ({
-  position: 0,
-  last_updated: null,
-  initialized_at: null,
-  features: new Map(),
-  signals: new Map(),
-  checkpoints: [],
-  releases: [],
-  last_gaps: null,
-  unknown_types: new Map(),
+  evaluators: null as Readonly<Record<string, unknown>> | null,
 });
 
-/** Current claim of an edge, from its head. */
-export interface EdgeClaim {
-  readonly agent_id: string;
-  readonly agent_role: string | null;
-  readonly generation: number;
-  readonly state: 'held' | 'stale' | 'awaiting_human' | 'lease_expired';
-  readonly since: string;
+export const newEdgeState = (edge: string, { timestamp, position }: EventEnvelope) => ({
+  edge,
+  status: 'iterating' as EdgeStatus,
+  /** Last completed iteration; 0 before the first. */
+  iteration: 0,
+  ...newEpisode(),
+  /** The child that blocks the edge. */
+  blocked_by: null as string | null,
+  /** Reason of an operator's hold. */
+  hold: null as string | null,
+  started_at: null as string | null,
+  agent_id: null as string | null,
+  agent_role: null as string | null,
+  context_hash: null as string | null,
+  /** Last human review of a candidate, until the edge converges. */
+  review: null as EdgeReview | null,
+  /** Time of the last event that was work on the edge: refusals and stale reports do not count. */
+  last_at: timestamp,
+  /** Log positions of the last start, the last event and the convergence. */
+  positions: { started: null as number | null, last: position, converged: null as number | null },
+});
+export type EdgeState = ReturnType<typeof newEdgeState>;
+
+export interface EdgeReview {
+  readonly decision: string;
+  readonly reviewer: string;
+  readonly comment: string | null;
+  readonly at: string;
 }
+
+export const newFeatureState = (feature_id: string, { timestamp, position }: EventEnvelope) => ({
+  feature_id,
+  /** By canonical edge, in order of first mention. */
+  edges: new Map<string, EdgeState>(),
+  /** Children spawned from this feature, by id. */
+  children: new Map<string, ChildState>(),
+  parent: null as FeatureVector['parent'],
+  /** From the spawn event; the vector's file may have more. */
+  vector_type: null as string | null,
+  profile: null as string | null,
+  title: null as string | null,
+  time_box: null as ReportedTimeBox | null,
+  folded_back: null as 'converged' | 'time_box_expired' | null,
+  last_event_at: timestamp,
+  last_position: position,
+});
+export type FeatureState = ReturnType<typeof newFeatureState>;
+
+/**
+ * Progress of all features, folded from the log only. Events of this coordinator and events imported from other
+ * Genesis tools are treated alike, by type, feature and edge.
+ */
+export const emptyMethodologyState = () => ({
+  /** Position of the last event folded. */
+  position: 0,
+  last_updated: null as string | null,
+  features: new Map<string, FeatureState>(),
+  /** Items that need a human or a decision, oldest first: see `escalationsOf`. */
+  signals: new Map<string, MethodologySignal>(),
+  releases: [] as ReleaseSummary[],
+  last_gaps: null as GapsSummary | null,
+  /** Counts per type of unknown events and of lines that could not be converted. */
+  unknown_types: new Map<string, number>(),
+});
+export type MethodologyState = ReturnType<typeof emptyMethodologyState>;
+
+/** Current claim of an edge, from its head. */
+export type EdgeClaim = Omit<ClaimSummary, 'feature_id' | 'edge'>;
 
 /** A feature's definition and state combined: a row of every view, and the input of routing. */
 export interface FeatureRow {
@@ -153,4 +104,14 @@ export interface FeatureRow {
   readonly state: FeatureState | null;
   /** By canonical edge. */
   readonly claims: ReadonlyMap<string, EdgeClaim>;
+}
+
+export interface RouteInput {
+  /** Null if the project is not initialised. */
+  readonly methodology: Methodology | null;
+  readonly rows: readonly FeatureRow[];
+  readonly state: MethodologyState;
+  readonly now_ms: number;
+  /** The caller, and what it asks for explicitly. */
+  readonly request: Readonly<Omit<StartBody, 'dry_run' | 'request_id'>>;
 }

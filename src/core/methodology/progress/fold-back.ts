@@ -1,14 +1,10 @@
+import { adviceFor, type FoldBackRefusal } from '../../contract/codes.js';
+import type { FoldBackBody } from '../../contract/methodology.js';
+import type { VectorType } from '../../contract/values.js';
 import { isoTime } from '../../events/envelope.js';
-import type { FeatureVector, Methodology, VectorType } from '../definition/methodology.js';
+import type { FeatureVector, Methodology } from '../definition/methodology.js';
 import type { FeatureProgress } from './feature-progress.js';
 import type { FeatureRow, FeatureState } from './feature-state.js';
-
-export interface FoldBackRequest {
-  readonly fold_back_status: 'converged' | 'time_box_expired';
-  readonly question_answered: boolean;
-}
-
-export type FoldBackRefusal = 'NO_PARENT' | 'ALREADY_FOLDED_BACK' | 'NOT_CONVERGED' | 'TIME_BOX_RUNNING';
 
 /** Exploratory features are done when their question is answered, whatever the state of their edges. */
 const EXPLORATORY_TYPES: ReadonlySet<VectorType> = new Set(['discovery', 'spike', 'poc']);
@@ -16,29 +12,29 @@ const EXPLORATORY_TYPES: ReadonlySet<VectorType> = new Set(['discovery', 'spike'
 /** Why a child cannot be folded back into its parent now; null if it can. */
 export function foldBackRefusal(
   { row, isComplete, time_box }: FeatureProgress,
-  request: FoldBackRequest,
+  request: Pick<FoldBackBody, 'fold_back_status' | 'question_answered'>,
 ): { readonly code: FoldBackRefusal; readonly says: string } | null {
   const { feature_id, vector_type } = row.vector;
   if (parentIdOf(row) === null) {
-    return { code: 'NO_PARENT', says: `${feature_id} was spawned from nothing, so nothing waits for it.` };
+    return { code: 'NO_PARENT', says: `${feature_id} has no parent to fold back to.` };
   }
   if (row.state?.folded_back != null) return alreadyFoldedRefusal(feature_id);
   if (request.fold_back_status === 'time_box_expired') {
     if (time_box.status === 'expired') return null;
     return {
       code: 'TIME_BOX_RUNNING',
-      says: `The time box of ${feature_id} has not run out. Go on with it.`,
+      says: `The time box of ${feature_id} has not expired. ${adviceFor('TIME_BOX_RUNNING')}`,
     };
   }
   if (isComplete) return null;
   if (request.question_answered && EXPLORATORY_TYPES.has(vector_type)) return null;
-  const hint = EXPLORATORY_TYPES.has(vector_type) ? ', or say question_answered' : '';
-  return { code: 'NOT_CONVERGED', says: `${feature_id} has edges to converge. Finish them${hint}.` };
+  const hint = EXPLORATORY_TYPES.has(vector_type) ? ', or pass question_answered' : '';
+  return { code: 'NOT_CONVERGED', says: `${feature_id} has open edges. Converge them first${hint}.` };
 }
 
 export const alreadyFoldedRefusal = (featureId: string) => ({
   code: 'ALREADY_FOLDED_BACK' as const,
-  says: `${featureId} was folded back before. That happens once.`,
+  says: `${featureId} is already folded back. ${adviceFor('ALREADY_FOLDED_BACK')}`,
 });
 
 export const parentIdOf = ({ vector, state }: FeatureRow): string | null =>

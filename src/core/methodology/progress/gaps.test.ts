@@ -10,7 +10,7 @@ const scan = (keys: CoverageScan['keys'], more: Partial<CoverageScan> = {}): Cov
   ...more,
 });
 
-test('a key is covered fully, in part or not at all, by the layers that were looked at', () => {
+test('counts a key as covered fully, partly or not at all by the layers that were run', () => {
   const keys = [key('REQ-F-AUTH-001'), key('REQ-F-AUTH-002', 1, 0, 0), key('REQ-F-PAY-001', 0, 0, 0)];
   expect(findGaps(scan(keys))).toMatchObject({
     total_req_keys: 3,
@@ -31,7 +31,7 @@ test('a key is covered fully, in part or not at all, by the layers that were loo
   expect(Object.keys(first.layer_results)).toEqual(['layer_1']);
 });
 
-test('gaps are gathered by domain; what nothing builds or tests weighs more than what nothing watches', () => {
+test('clusters gaps by domain, with missing code or tests above missing telemetry', () => {
   const keys = [
     key('REQ-F-AUTH-002', 1, 0, 1),
     key('REQ-AUTH-001', 0, 1, 1),
@@ -43,7 +43,7 @@ test('gaps are gathered by domain; what nothing builds or tests weighs more than
   ]);
 });
 
-test('nothing missing is complete; a key that no specification has, or a file without one, is not', () => {
+test('reports no gaps only without missing keys, orphan keys and untagged files', () => {
   const keys = [key('REQ-F-AUTH-001')];
   expect(hasNoGaps(findGaps(scan(keys)))).toBe(true);
   expect(hasNoGaps(findGaps(scan(keys, { orphan_keys: ['REQ-F-OLD-001'] })))).toBe(false);
@@ -51,7 +51,7 @@ test('nothing missing is complete; a key that no specification has, or a file wi
   expect(hasNoGaps(findGaps(scan(keys, { untagged_files: 1, layers_run: [2] })))).toBe(true);
 });
 
-test('a key given twice counts once; many domains make no more than twenty clusters, and lose no key', () => {
+test('counts a repeated key once, and makes at most twenty clusters without losing a key', () => {
   expect(findGaps(scan([key('REQ-A-1', 0), key('REQ-A-1', 0)])).total_req_keys).toBe(1);
   const keys = Array.from({ length: 500 }, (_, at) => key(`REQ-F-D${at}-001`, 0));
   const { clusters } = findGaps(scan(keys));

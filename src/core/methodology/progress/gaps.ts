@@ -1,39 +1,7 @@
-/** Number of occurrences of a requirement key: layer 1 in code, layer 2 in tests, layer 3 in telemetry. */
-export interface KeyCounts {
-  readonly key: string;
-  readonly code: number;
-  readonly tests: number;
-  readonly telemetry: number;
-}
+import type { GapCluster, GapReport, GapsBody } from '../../contract/methodology.js';
+import { GAP_LAYERS, type GapLayer } from '../../contract/values.js';
 
-export const GAP_LAYERS = ['code', 'tests', 'telemetry'] as const;
-export type GapLayer = (typeof GAP_LAYERS)[number];
-
-/** Requirement keys of one domain that lack coverage. */
-export interface GapCluster {
-  readonly domain: string;
-  readonly severity: 'high' | 'medium';
-  readonly keys: readonly string[];
-  readonly layers: readonly GapLayer[];
-}
-
-export interface GapReport {
-  readonly total_req_keys: number;
-  readonly full_coverage: number;
-  readonly partial_coverage: number;
-  readonly no_coverage: number;
-  readonly test_gaps: number;
-  readonly telemetry_gaps: number;
-  readonly layer_results: Readonly<Record<string, 'pass' | 'fail'>>;
-  readonly clusters: readonly GapCluster[];
-}
-
-export interface CoverageScan {
-  readonly layers_run: readonly number[];
-  readonly keys: readonly KeyCounts[];
-  readonly orphan_keys: readonly string[];
-  readonly untagged_files: number;
-}
+export type CoverageScan = Pick<GapsBody, 'layers_run' | 'keys' | 'orphan_keys' | 'untagged_files'>;
 
 /** Maximum number of clusters: one commit raises an intent for each. The rest are merged into one. */
 const CLUSTERS_MAX = 20;
@@ -49,7 +17,7 @@ export function findGaps(scan: CoverageScan): GapReport {
   const uncovered = missingByKey.filter((each) => each.layers.length > 0);
   const no_coverage = uncovered.filter((each) => each.layers.length === layers.length).length;
   const countWithout = (layer: GapLayer) => uncovered.filter((each) => each.layers.includes(layer)).length;
-  const hasStrays = scan.orphan_keys.length > 0 || scan.untagged_files > 0;
+  const hasStrays = (scan.orphan_keys ?? []).length > 0 || (scan.untagged_files ?? 0) > 0;
   const layerResult = (layer: GapLayer) =>
     countWithout(layer) > 0 || (layer === 'code' && hasStrays) ? ('fail' as const) : ('pass' as const);
   return {
@@ -78,15 +46,16 @@ function clustersOf(uncovered: readonly UncoveredKey[]): GapCluster[] {
   const domains = new Map<string, UncoveredKey[]>();
   for (const each of uncovered) {
     const domain = domainOf(each.key);
-    const known = domains.get(domain);
-    if (known === undefined) domains.set(domain, [each]);
-    else known.push(each);
+    const known = domains.get(domain) ?? [];
+    known.push(each);
+    domains.set(domain, known);
   }
   const sorted = [...domains].sort(([a], [b]) => (a < b ? -1 : 1));
-  if (sorted.length <= CLUSTERS_MAX) return sorted.map(([domain, keys]) => clusterOf(domain, keys));
-  const named = sorted.slice(0, CLUSTERS_MAX - 1);
-  const rest = sorted.slice(CLUSTERS_MAX - 1).flatMap(([, keys]) => keys);
-  return [...named.map(([domain, keys]) => clusterOf(domain, keys)), clusterOf(OTHER_DOMAIN, rest)];
+  if (sorted.length > CLUSTERS_MAX) {
+    const rest = sorted.splice(CLUSTERS_MAX - 1);
+    sorted.push([OTHER_DOMAIN, rest.flatMap(([, keys]) => keys)]);
+  }
+  return sorted.map(([domain, keys]) => clusterOf(domain, keys));
 }
 
 /** Missing code or tests are more severe than missing telemetry. */

@@ -16,23 +16,22 @@ export function payloadField(payload: PayloadFields, name: string): unknown {
   return isFields(data) && Object.hasOwn(data, name) ? data[name] : undefined;
 }
 
-/** A short text; null if it is longer than any name. */
-export function shortTextIn(payload: PayloadFields, ...names: readonly string[]): string | null {
+/** The first of these fields that is a text of an accepted length. */
+function textIn(payload: PayloadFields, names: readonly string[], lengthMax: number): string | null {
   for (const name of names) {
     const value = payloadField(payload, name);
-    if (typeof value === 'string' && value !== '' && value.length <= NAME_LENGTH_MAX) return value;
+    if (typeof value === 'string' && value !== '' && value.length <= lengthMax) return value;
   }
   return null;
 }
 
+/** A short text; null if it is longer than any name. */
+export const shortTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
+  textIn(payload, names, NAME_LENGTH_MAX);
+
 /** Text written for people, truncated so that it does not grow the state. */
-export function longTextIn(payload: PayloadFields, ...names: readonly string[]): string | null {
-  for (const name of names) {
-    const value = payloadField(payload, name);
-    if (typeof value === 'string' && value !== '') return value.slice(0, SENTENCE_LENGTH_MAX);
-  }
-  return null;
-}
+export const longTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
+  textIn(payload, names, Number.POSITIVE_INFINITY)?.slice(0, SENTENCE_LENGTH_MAX) ?? null;
 
 /** A count; null for the -1 with which some writers mean unknown. */
 export function countIn(payload: PayloadFields, name: string): number | null {

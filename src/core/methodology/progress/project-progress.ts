@@ -1,3 +1,4 @@
+import type { FeatureStatus } from '../../contract/values.js';
 import type { Methodology, Profile } from '../definition/methodology.js';
 import { edgePathOf, type PathStep } from './edge-path.js';
 import {
@@ -6,18 +7,7 @@ import {
   featureProgressOf,
   unconvergedSteps,
 } from './feature-progress.js';
-import type { RouteInput } from './route-input.js';
-
-export const FEATURE_STATUSES = [
-  'pending',
-  'in_progress',
-  'stuck',
-  'pending_review',
-  'blocked',
-  'converged',
-  'time_box_expired',
-] as const;
-export type FeatureStatus = (typeof FEATURE_STATUSES)[number];
+import type { RouteInput } from './feature-state.js';
 
 /** What prevents everybody from working on an edge. A claim is none: its holder may work. */
 export interface Obstacle {
@@ -25,15 +15,16 @@ export interface Obstacle {
   readonly message: string;
 }
 
-/** Progress of all features at one time, including their effects on each other. */
-export interface ProjectProgress {
+/** A project, and the progress of all its features at one time, including their effects on each other. */
+export interface ProjectProgress extends RouteInput {
   readonly features: ReadonlyMap<string, FeatureProgress>;
   /** What prevents everybody from working on the feature. */
-  readonly obstacleOf: (standing: FeatureProgress) => Obstacle | null;
-  readonly statusOf: (standing: FeatureProgress) => FeatureStatus;
+  readonly obstacleOf: (progress: FeatureProgress) => Obstacle | null;
+  readonly statusOf: (progress: FeatureProgress) => FeatureStatus;
 }
 
-export function projectProgressOf({ methodology, rows, now_ms }: RouteInput): ProjectProgress {
+export function projectProgressOf(input: RouteInput): ProjectProgress {
+  const { methodology, rows, now_ms } = input;
   const features = new Map<string, FeatureProgress>();
   if (methodology !== null) {
     const pathOf = memoizedEdgePaths(methodology);
@@ -43,6 +34,7 @@ export function projectProgressOf({ methodology, rows, now_ms }: RouteInput): Pr
   const obstacleOf = (progress: FeatureProgress): Obstacle | null => featureObstacle(progress, features);
   const statuses = new Map<FeatureProgress, FeatureStatus>();
   return {
+    ...input,
     features,
     obstacleOf,
     statusOf: (progress) => {
@@ -78,7 +70,7 @@ function featureStatusOf(progress: FeatureProgress, obstacle: Obstacle | null): 
 
 function featureObstacle(progress: FeatureProgress, features: ProjectProgress['features']): Obstacle | null {
   const { row, time_box } = progress;
-  if (time_box.status === 'expired') return { kind: 'time_box', message: 'its time box has run out' };
+  if (time_box.status === 'expired') return { kind: 'time_box', message: 'its time box has expired' };
   for (const dependency of row.vector.dependencies) {
     const message = missingDependency(dependency, features);
     if (message !== null) return { kind: 'dependency', message };
@@ -92,7 +84,7 @@ function missingDependency(
   features: ProjectProgress['features'],
 ): string | null {
   const progress = features.get(feature);
-  if (progress === undefined) return `it depends on ${feature}, which nobody has defined`;
+  if (progress === undefined) return `it depends on ${feature}, which is not defined`;
   if (progress.isComplete) return null;
   const upTo = progress.steps.findLastIndex(({ transition }) => transition.target === asset);
   const requiredSteps = upTo === -1 ? progress.steps : progress.steps.slice(0, upTo + 1);
@@ -111,7 +103,7 @@ export function stepObstacle(
     return { kind: 'spawn', message: `it waits for ${state.blocked_by} to fold back` };
   }
   if (state?.hold != null) return { kind: 'hold', message: `an operator holds it: ${state.hold}` };
-  if (status === 'blocked') return { kind: 'told', message: 'its last iteration says that it is blocked' };
+  if (status === 'blocked') return { kind: 'told', message: 'its last iteration reported it as blocked' };
   const open = needs.find((edge) => steps.some((step) => step.edge === edge && step.status !== 'converged'));
   if (open === undefined) return null;
   return { kind: 'source', message: `${open} of ${row.vector.feature_id} has not converged yet` };

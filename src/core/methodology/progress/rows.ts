@@ -1,6 +1,6 @@
+import { VECTOR_TYPES } from '../../contract/values.js';
 import { edgeSubject } from '../definition/edge-name.js';
-import type { FeatureVector, VectorType } from '../definition/methodology.js';
-import { VECTOR_TYPES } from '../definition/methodology.js';
+import type { FeatureVector } from '../definition/methodology.js';
 import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './feature-state.js';
 
 /**
@@ -44,16 +44,15 @@ function claimsOfFeature(
 }
 
 function vectorFromLog(state: FeatureState): FeatureVector {
-  const vector_type = parseVectorType(state.vector_type);
   return {
     feature_id: state.feature_id,
     title: state.title ?? state.feature_id,
     intent: null,
-    vector_type,
+    vector_type: VECTOR_TYPES.find((type) => type === state.vector_type) ?? 'feature',
     profile: state.profile ?? '',
     priority: 'medium',
     created: null,
-    time_box: state.time_box === null ? null : { ...state.time_box, check_in_seconds: null },
+    time_box: state.time_box && { ...state.time_box, check_in_seconds: null },
     parent: state.parent,
     dependencies: [],
     requirements: [],
@@ -62,6 +61,3 @@ function vectorFromLog(state: FeatureState): FeatureVector {
     additional_checks: [],
   };
 }
-
-const parseVectorType = (raw: string | null): VectorType =>
-  VECTOR_TYPES.find((type) => type === raw) ?? 'feature';

@@ -1,19 +1,13 @@
+import { adviceFor, type SpawnRefusal } from '../../contract/codes.js';
+import type { Priority, VectorType } from '../../contract/values.js';
 import { isoTime } from '../../events/envelope.js';
 import { ownValue } from '../../own-value.js';
 import { canonicalEdge } from '../definition/edge-name.js';
-import type {
-  FeatureVector,
-  Methodology,
-  Priority,
-  Profile,
-  TimeBoxRule,
-  VectorType,
-} from '../definition/methodology.js';
+import type { FeatureVector, Methodology, Profile, TimeBoxRule } from '../definition/methodology.js';
 import { defaultProfileFor, profileEdges } from '../definition/profile.js';
 import { parseDuration, timeBoxStatus } from '../definition/time-box.js';
 
-export const SPAWN_DEPTH_MAX = 3;
-const DAY_SECONDS = 24 * 3600;
+const SPAWN_DEPTH_MAX = 3;
 
 export interface SpawnRequest {
   readonly vector_type: VectorType;
@@ -37,13 +31,6 @@ export interface SpawnFacts {
   readonly now_ms: number;
 }
 
-export type SpawnRefusal =
-  | 'UNKNOWN_PROFILE'
-  | 'UNKNOWN_EDGE'
-  | 'PARENT_CONVERGED'
-  | 'NESTED_TOO_DEEP'
-  | 'INVALID_DURATION'
-  | 'PARENT_TIME_BOX';
 export type SpawnDecision =
   | { readonly ok: true; readonly vector: FeatureVector }
   | { readonly ok: false; readonly code: SpawnRefusal; readonly says: string };
@@ -58,7 +45,7 @@ export function decideSpawn(request: SpawnRequest, facts: SpawnFacts): SpawnDeci
   );
   if (profile === undefined) {
     const known = Object.keys(methodology.profiles).join(', ');
-    return refusedSpawn('UNKNOWN_PROFILE', `There is no profile ${request.profile}. Known are: ${known}.`);
+    return refusedSpawn('UNKNOWN_PROFILE', `Unknown profile ${request.profile}. Known profiles: ${known}.`);
   }
   const fault = request.parent === null ? null : parentRefusal(request.parent, request, facts);
   if (fault !== null) return fault;
@@ -73,19 +60,15 @@ function parentRefusal(
 ): SpawnDecision | null {
   const { feature_id } = parent;
   if (facts.isConverged(feature_id)) {
-    return refusedSpawn('PARENT_CONVERGED', `${feature_id} is done, and has no question left to ask.`);
+    return refusedSpawn('PARENT_CONVERGED', `${feature_id} has converged and cannot spawn children.`);
   }
   if (request.edge !== null && !isEdgeOf(parent, request.edge, facts.methodology)) {
-    return refusedSpawn(
-      'UNKNOWN_EDGE',
-      `${feature_id} has no edge ${request.edge} in its profile ${parent.profile}. What it has: gen status --feature ${feature_id}.`,
-    );
+    const message = `${feature_id} has no edge ${request.edge} in its profile ${parent.profile}. List its edges with gen status --feature ${feature_id}.`;
+    return refusedSpawn('UNKNOWN_EDGE', message);
   }
   if (spawnDepth(parent, facts) + 1 > SPAWN_DEPTH_MAX) {
-    return refusedSpawn(
-      'NESTED_TOO_DEEP',
-      `Spawns are nested at most ${SPAWN_DEPTH_MAX} deep. Fold one back first.`,
-    );
+    const message = `Spawns are nested at most ${SPAWN_DEPTH_MAX} deep. ${adviceFor('NESTED_TOO_DEEP')}`;
+    return refusedSpawn('NESTED_TOO_DEEP', message);
   }
   return null;
 }
@@ -107,10 +90,9 @@ function spawnDepth(vector: FeatureVector, { vectorOf: find }: SpawnFacts): numb
   return depth;
 }
 
-/** The project's default profile if the preferred one does not exist. */
 /** The minimal profile is for minutes of work; a discovery takes a day. */
 const DISCOVERY_TIME_BOX: TimeBoxRule = {
-  duration_seconds: DAY_SECONDS,
+  duration_seconds: 24 * 3600,
   check_in_seconds: null,
   on_expiry: 'fold_back',
 };
@@ -119,24 +101,23 @@ function spawnTimeBox(
   { vector_type, duration, parent }: SpawnRequest,
   profile: Profile,
   nowMs: number,
-): { rule: TimeBoxRule | null } | (SpawnDecision & { ok: false }) {
+): { rule: TimeBoxRule | null } | ReturnType<typeof refusedSpawn> {
   const defaultRule = vector_type === 'discovery' ? DISCOVERY_TIME_BOX : profile.time_box;
   const left = parent === null ? null : secondsLeft(parent, nowMs);
   if (left === 0)
-    return refusedSpawn('PARENT_TIME_BOX', `The time box of ${parent?.feature_id} has run out.`);
+    return refusedSpawn('PARENT_TIME_BOX', `The time box of ${parent?.feature_id} has expired.`);
   if (duration === null) {
     if (defaultRule === null || left === null) return { rule: defaultRule };
     return { rule: { ...defaultRule, duration_seconds: Math.min(defaultRule.duration_seconds, left) } };
   }
   const duration_seconds = parseDuration(duration);
   if (duration_seconds === null) {
-    return refusedSpawn(
-      'INVALID_DURATION',
-      `${duration} is no duration. Say it as 2 weeks, 3 days or 1h30m.`,
-    );
+    const message = `${duration} is not a valid duration. ${adviceFor('INVALID_DURATION')}`;
+    return refusedSpawn('INVALID_DURATION', message);
   }
   if (left !== null && duration_seconds > left) {
-    return refusedSpawn('PARENT_TIME_BOX', `${parent?.feature_id} has ${left} seconds left. Ask for less.`);
+    const message = `The time box of ${parent?.feature_id} has ${left} seconds left. ${adviceFor('PARENT_TIME_BOX')}`;
+    return refusedSpawn('PARENT_TIME_BOX', message);
   }
   const { check_in_seconds = null, on_expiry = 'fold_back' } = defaultRule ?? {};
   return { rule: { duration_seconds, check_in_seconds, on_expiry } };
@@ -166,11 +147,8 @@ function childVector(
     // A child that blocks its parent is as urgent as the parent.
     priority: request.priority ?? parent?.priority ?? 'medium',
     created: now,
-    time_box: rule === null ? null : { ...rule, started: now },
-    parent:
-      parent === null
-        ? null
-        : { feature: parent.feature_id, edge: edge === null ? null : canonicalEdge(edge), reason },
+    time_box: rule && { ...rule, started: now },
+    parent: parent && { feature: parent.feature_id, edge: edge && canonicalEdge(edge), reason },
     dependencies: [],
     requirements: [feature_id],
     acceptance_criteria: [],
@@ -179,19 +157,10 @@ function childVector(
   };
 }
 
-const refusedSpawn = (code: SpawnRefusal, message: string): SpawnDecision & { ok: false } => ({
-  ok: false,
-  code,
-  says: message,
-});
+const refusedSpawn = (code: SpawnRefusal, says: string) => ({ ok: false, code, says }) as const;
 
-const PREFIXES: Readonly<Record<Exclude<VectorType, 'feature'>, string>> = {
-  discovery: 'REQ-F-DISC-',
-  spike: 'REQ-F-SPIKE-',
-  poc: 'REQ-F-POC-',
-  hotfix: 'REQ-F-HOTFIX-',
-};
-export const childPrefix = (vectorType: Exclude<VectorType, 'feature'>): string => PREFIXES[vectorType];
+export const childPrefix = (vectorType: Exclude<VectorType, 'feature'>): string =>
+  `REQ-F-${vectorType === 'discovery' ? 'DISC' : vectorType.toUpperCase()}-`;
 /** Prefix of the features that follow a hotfix. */
 export const REMEDIATION_PREFIX = 'REQ-F-REMEDY-';
 const NUMBER_DIGITS = 3;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_FILES } from '../definition/defaults/files.js';
+import { findCycles } from '../definition/cycles.js';
+import { DEFAULT_FILES } from '../definition/defaults.generated.js';
 import { parseMethodology } from '../definition/read-methodology.js';
 import { EventLogBuilder, START_MS } from '../testing/event-log-builder.js';
 import {
@@ -15,7 +16,6 @@ import { healthView } from '../views/health.js';
 import { statusView } from '../views/status.js';
 import { traceView } from '../views/trace.js';
 import { zoomView } from '../views/zoom.js';
-import { findCycles } from './cycles.js';
 
 const SPECIFIED = ['intent_requirements', 'requirements_design'];
 const ALL = [...SPECIFIED, 'design_code', 'code_unit_tests'];
@@ -48,7 +48,7 @@ const project: TestProject = {
 describe('the status', () => {
   const status = statusView(routeInputOf(project));
 
-  it('says where each feature is, along its profile, a co-evolution as one stop', () => {
+  it('shows the position of each feature in its profile, with a co-evolution as one stage', () => {
     const lines = status.features.map(({ feature_id, you_are_here }) => [
       feature_id,
       you_are_here.map(({ stage, mark }) => `${stage} ${mark}`).join(' → '),
@@ -74,7 +74,7 @@ describe('the status', () => {
     ]);
   });
 
-  it('says of each what it is at, and why it cannot go on', () => {
+  it('shows the current edge of each feature and why it cannot continue', () => {
     expect(status.features.map(({ status }) => status)).toEqual([
       'in_progress',
       'converged',
@@ -94,7 +94,7 @@ describe('the status', () => {
     expect(status.features[2]?.waits_for).toBe('requirements_design: it waits for SPIKE-1 to fold back');
   });
 
-  it('sums up the project: edges, features by status, stages', () => {
+  it('summarises the project: edges, features by status, stages', () => {
     expect(status.project).toEqual({
       edges_completed: 8,
       edges_remaining: 11,
@@ -123,7 +123,7 @@ describe('the status', () => {
     expect(status.coverage[4]).toMatchObject({ edge: 'design_test_cases', pending: 0 });
   });
 
-  it('says what start would do, who holds what, and what waits for a human', () => {
+  it('shows what start would do, the claims, and what waits for a human', () => {
     expect(status).toMatchObject({
       state: 'IN_PROGRESS',
       start_would: { feature: 'SPIKE-1', edge: 'intent_requirements', iteration: 1 },
@@ -139,7 +139,7 @@ describe('the status', () => {
     ]);
   });
 
-  it('of an empty project says what to do first', () => {
+  it('of an empty project names the first command', () => {
     expect(statusView(routeInputOf({ methodology: null }))).toMatchObject({
       state: 'UNINITIALISED',
       features: [],
@@ -147,7 +147,7 @@ describe('the status', () => {
     });
   });
 
-  it('counts a review once it is asked for, and shows the feature waiting', () => {
+  it('counts a pending review and shows the feature as waiting', () => {
     const story = new EventLogBuilder()
       .append('edge_started', 'F', 'intent_requirements')
       .append('claim_suspended', 'F', 'intent_requirements');
@@ -161,7 +161,7 @@ describe('the status', () => {
 });
 
 describe('the view of one feature', () => {
-  it('has its trajectory, its kin and its constraints', () => {
+  it('has its trajectory, its parent and children, and its constraints', () => {
     const view = featureView(routeInputOf(project), 'GAMMA');
     expect(view).toMatchObject({
       feature_id: 'GAMMA',
@@ -184,7 +184,7 @@ describe('the view of one feature', () => {
     });
   });
 
-  it('says how its dependencies stand, and is null for a stranger', () => {
+  it('shows the status of its dependencies, and is null for an unknown feature', () => {
     const on = (name: string) => ({ feature: name, asset: null });
     const features = [testFeature('F', { dependencies: [on('G'), on('NONE')] }), testFeature('G')];
     expect(featureView(routeInputOf({ features }), 'F')?.dependencies).toEqual([
@@ -196,7 +196,7 @@ describe('the view of one feature', () => {
 });
 
 describe('the trace of a requirement', () => {
-  it('is the chain of its features with their places in the log', () => {
+  it('is the chain of its features with their log positions', () => {
     const trace = traceView(routeInputOf(project), 'ALPHA');
     expect(trace.features.map(({ feature_id }) => feature_id)).toEqual(['ALPHA']);
     expect(trace.features[0]?.chain.slice(2, 5)).toMatchObject([
@@ -216,7 +216,7 @@ describe('the trace of a requirement', () => {
     expect(trace.gaps).toEqual([]);
   });
 
-  it('finds every feature that delivers it, and names what is missing', () => {
+  it('lists every feature that delivers it and what is missing', () => {
     const features = [
       testFeature('A', { requirements: ['A', 'REQ-1'] }),
       testFeature('B', { requirements: ['REQ-1'], intent: null }),
@@ -227,7 +227,7 @@ describe('the trace of a requirement', () => {
     expect(trace.features.map(({ feature_id }) => feature_id)).toEqual(['A', 'B']);
     expect(trace.gaps).toEqual([
       'B names no intent',
-      'intent_requirements of B calls itself converged without evidence',
+      'intent_requirements of B reports convergence without evidence',
       'B has no design yet',
       'B has no code yet',
       'B has no unit_tests yet',
@@ -247,14 +247,14 @@ describe('health', () => {
   };
   const features = [testFeature('F')];
 
-  it('is good where nothing is wrong', () => {
+  it('is good without findings', () => {
     const health = healthView(
       routeInputOf({ features, events: new EventLogBuilder().converge('F', ...ALL) }),
     );
     expect(health).toMatchObject({ healthy: true, findings: [], counts: { features: 1, stuck: 0 } });
   });
 
-  it('finds what is stuck, and checks that fail again and again', () => {
+  it('finds stuck edges and repeatedly failing checks', () => {
     const story = new EventLogBuilder();
     for (let iteration = 1; iteration <= 4; iteration += 1) {
       const evaluators = { details: [{ name: 'tests_pass', result: 'fail' }] };
@@ -265,7 +265,7 @@ describe('health', () => {
     expect(healthView(routeInputOf({ features, events: story })).healthy).toBe(false);
   });
 
-  it('finds spawns whose parent nobody knows, and children that never came back', () => {
+  it('finds spawns with an unknown parent, and finished children that are not folded back', () => {
     const orphan = new EventLogBuilder().append('spawn_created', null, null, {
       parent: 'GONE',
       child: 'S',
@@ -283,10 +283,10 @@ describe('health', () => {
     expect(kinds({ features, events: story })).toEqual(['missing_vector']);
   });
 
-  it('finds features that only the log knows, and types that nobody knows', () => {
+  it('finds features that are only in the log, and unknown event types', () => {
     const story = new EventLogBuilder().append('edge_started', 'PROP-7', 'design_code').append('moon_phase');
-    finds({ features, events: story }, 'missing_vector', 'the log speaks of PROP-7 (last at position 1)');
-    finds({ features, events: story }, 'unknown_type', '1 events of a type that nobody knows: moon_phase');
+    finds({ features, events: story }, 'missing_vector', 'the log mentions PROP-7 (last at position 1)');
+    finds({ features, events: story }, 'unknown_type', '1 events of the unknown type moon_phase');
   });
 
   it('finds convergence without evidence, and without a start', () => {
@@ -297,7 +297,7 @@ describe('health', () => {
     finds({ features, events: story }, 'unstarted_convergence', 'requirements_design of F');
   });
 
-  it('finds dependencies in a circle or on nobody, and profiles that are gone', () => {
+  it('finds cyclic and unknown dependencies, and unknown profiles', () => {
     const on = (name: string) => [{ feature: name, asset: null }];
     const tangled = [
       testFeature('A', { dependencies: on('B') }),
@@ -309,17 +309,18 @@ describe('health', () => {
       'unknown_dependency',
       'A depends on Z',
     );
-    finds({ features: [testFeature('A', { profile: 'gone' })] }, 'unknown_profile', 'standard stands in');
+    finds({ features: [testFeature('A', { profile: 'gone' })] }, 'unknown_profile', 'using standard instead');
   });
 
-  it('finds time boxes that run out, stale claims and leases that are over', () => {
+  // req: STL-004
+  it('finds expiring time boxes, stale claims and expired leases', () => {
     const box = { duration_seconds: 4000, check_in_seconds: null, on_expiry: 'fold_back' as const };
     const boxed = [testFeature('F', { time_box: { ...box, started: new Date(START_MS).toISOString() } })];
-    finds({ features: boxed }, 'time_box_expiring', '10 % of the time box of F are left');
+    finds({ features: boxed }, 'time_box_expiring', '10 % of the time box of F is left');
     finds(
       { features: boxed, now_ms: START_MS + 4_000_000 },
       'time_box',
-      'has run out: fold back what there is',
+      'has expired: fold back the current result',
     );
     const story = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
     const held = (state: 'stale' | 'lease_expired') => ({ 'F#intent_requirements': testClaim('ada', state) });
@@ -327,11 +328,11 @@ describe('health', () => {
     finds(
       { features, events: story, claims: held('lease_expired') },
       'lease_expired',
-      'anybody may take it over',
+      'any agent can claim it',
     );
   });
 
-  it('finds dimensions undecided and files misread', () => {
+  it('finds undecided dimensions and invalid files', () => {
     const constraints = { ...testMethodology().constraints, constraint_dimensions: {} };
     finds({ features, methodology: testMethodology({ constraints }) }, 'constraint', 'security_model');
     const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a text', line: 3 };
@@ -340,7 +341,7 @@ describe('health', () => {
     ]);
   });
 
-  it('walks a chain of a hundred thousand, and tells each circle once', () => {
+  it('walks a chain of a hundred thousand and reports each cycle once', () => {
     const chain = new Map(Array.from({ length: 100_000 }, (_, at) => [`${at}`, [`${at + 1}`]]));
     expect(findCycles(chain)).toEqual([]);
     expect(
@@ -378,7 +379,7 @@ describe('the schedule', () => {
     ]);
   });
 
-  it('is not broken by a title, nor by a log that ends before it begins', () => {
+  it('is not broken by a hostile title or by an end before the start', () => {
     const title = 'x\n  click F call alert():done; %%{init}%% #lt;script> "q"\u001b[2J -->';
     const story = new EventLogBuilder()
       .append('edge_started', 'F', 'intent_requirements')
@@ -409,7 +410,7 @@ describe('zoom', () => {
     ]);
   });
 
-  it('shows an edge in any spelling, with its checks and its features, and a hint where there are many', () => {
+  it('shows an edge in any spelling, with its checks, its features, and a hint if it has many', () => {
     const read = parseMethodology(DEFAULT_FILES);
     if (!read.ok) throw new Error(JSON.stringify(read.faults));
     const { edge } = zoomView(
@@ -422,7 +423,25 @@ describe('zoom', () => {
     expect(edge?.features[0]).toEqual({ feature_id: 'ALPHA', status: 'iterating', iteration: 2, delta: 2 });
   });
 
-  it('says which edge it does not know', () => {
+  it('gives no hint for an edge with five checks', () => {
+    const hintFor = (count: number) => {
+      const checklist = Array.from({ length: count }, (_, at) => ({
+        name: `check-${at}`,
+        type: 'agent' as const,
+        criterion: '',
+        required: true,
+        source: 'default',
+      }));
+      const limits = { max_iterations: null, stuck_threshold: null, human_required: false };
+      const edges = {
+        design_code: { edge: 'design_code', description: '', checklist, ...limits, extra: {} },
+      };
+      return zoomView(routeInputOf({ methodology: testMethodology({ edges }) }), 'design_code').edge?.hint;
+    };
+    expect([hintFor(5), hintFor(6)]).toEqual([null, expect.stringMatching(/^6 checks/)]);
+  });
+
+  it('reports an unknown edge', () => {
     expect(zoomView(routeInputOf(project), 'closure')).toMatchObject({ edge: null, unknown_edge: 'closure' });
     expect(zoomView(routeInputOf({ methodology: null }), 'tdd')).toEqual({
       bands: [],

@@ -24,7 +24,7 @@ const spawn = (child: string, parent: string, edge: string, more = {}) => ({
 });
 const reply = (project: TestProject): string => go(project).reasons.join('\n');
 
-describe('the state of a workspace, the first that fits', () => {
+describe('the state of a workspace', () => {
   const undecided = testMethodology({
     constraints: {
       ...testMethodology().constraints,
@@ -32,7 +32,7 @@ describe('the state of a workspace, the first that fits', () => {
     },
   });
 
-  it('is UNINITIALISED where nobody has set anything up', () => {
+  it('is UNINITIALISED without a methodology', () => {
     expect(go({ methodology: null })).toMatchObject({
       state: 'UNINITIALISED',
       feature: null,
@@ -40,7 +40,7 @@ describe('the state of a workspace, the first that fits', () => {
     });
   });
 
-  it('is NEEDS_CONSTRAINTS only once a feature has come to its design with a mandatory dimension empty', () => {
+  it('is NEEDS_CONSTRAINTS once a feature reaches design with a mandatory dimension undecided', () => {
     const features = [testFeature('F')];
     const young = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
     expect(go({ methodology: undecided, features, events: young }).state).toBe('IN_PROGRESS');
@@ -53,7 +53,7 @@ describe('the state of a workspace, the first that fits', () => {
     expect(go({ methodology: undecided, features: hotfix, events: story }).state).toBe('NEEDS_CONSTRAINTS');
   });
 
-  it('is not NEEDS_CONSTRAINTS because somebody claims an edge far ahead, but where one there has converged', () => {
+  it('is NEEDS_CONSTRAINTS if an edge at or after design has converged, not if it is only claimed', () => {
     const features = [testFeature('F'), testFeature('G')];
     const early = new EventLogBuilder().append('edge_started', 'F', 'code_unit_tests');
     expect(go({ methodology: undecided, features, events: early })).toMatchObject({
@@ -70,7 +70,7 @@ describe('the state of a workspace, the first that fits', () => {
     expect(go({}).state).toBe('NO_FEATURES');
   });
 
-  it('is STUCK before it is ALL_BLOCKED', () => {
+  it('is STUCK in preference to ALL_BLOCKED', () => {
     const story = new EventLogBuilder()
       .converge('X', ...SPECIFIED)
       .iterate('X', 'design_code', 3, 3, 3)
@@ -88,7 +88,7 @@ describe('the state of a workspace, the first that fits', () => {
     expect(go({ features: features.slice(1), events: story }).state).toBe('ALL_BLOCKED');
   });
 
-  it('is ALL_CONVERGED when every feature is finished, begun optional edges included', () => {
+  it('is ALL_CONVERGED when every feature has converged, including started optional edges', () => {
     const features = [testFeature('F')];
     const story = new EventLogBuilder().converge('F', ...ALL);
     expect(go({ features, events: story })).toMatchObject({
@@ -100,7 +100,7 @@ describe('the state of a workspace, the first that fits', () => {
     expect(go({ features, events: story })).toMatchObject({ state: 'IN_PROGRESS', edge: 'design_uat_tests' });
   });
 
-  it('is not converged by iterations that say so without an edge_converged', () => {
+  it('is not ALL_CONVERGED by iterations that report convergence without an edge_converged', () => {
     const story = new EventLogBuilder();
     for (const edge of ALL) story.append('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
     expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
@@ -116,18 +116,19 @@ describe('a stuck edge', () => {
     events: new EventLogBuilder().converge('F', ...SPECIFIED).iterate('F', 'design_code', ...deltas),
   });
 
-  it('has failed as often in a row, with the same number of failures', () => {
+  // req: ITR-013
+  it('has the same delta in as many iterations in a row as the threshold', () => {
     expect(go(with_(5, 3, 3, 3)).state).toBe('STUCK');
     expect(go(with_(3, 3, 2)).state).toBe('IN_PROGRESS');
     expect(go(with_(3, 3)).state).toBe('IN_PROGRESS');
     expect(go(with_(3, -1, 3, 3)).state).toBe('IN_PROGRESS');
   });
 
-  it('is none with three zeros in a row (7.3)', () => {
+  it('is not an edge with three zero deltas in a row (7.3)', () => {
     expect(go(with_(0, 0, 0)).state).toBe('IN_PROGRESS');
   });
 
-  it('is judged by the threshold of its profile, and of the edge where it has one', () => {
+  it('is determined by the threshold of its edge, or else of its profile', () => {
     const story = new EventLogBuilder().converge('F', 'intent_requirements').iterate('F', 'design_code', 2);
     expect(go({ features: [testFeature('F', { profile: 'hotfix' })], events: story }).state).toBe('STUCK');
     const patient = {
@@ -141,7 +142,7 @@ describe('a stuck edge', () => {
     expect(go({ ...with_(3, 3, 3), methodology: testMethodology({ edges }) }).state).toBe('IN_PROGRESS');
   });
 
-  it('does not keep others from going on, and is tried again by whoever names the feature', () => {
+  it('does not block other features, and is retried if the request names its feature', () => {
     const project = { ...with_(3, 3, 3), features: [testFeature('F'), testFeature('G')] };
     expect(go(project)).toMatchObject({ state: 'STUCK', feature: 'G', edge: 'intent_requirements' });
     expect(go(project).skipped).toMatchObject([{ feature: 'F', edge: 'design_code' }, { feature: 'F' }]);
@@ -152,7 +153,7 @@ describe('a stuck edge', () => {
     });
   });
 
-  it('is not stuck once it was started anew', () => {
+  it('is no longer stuck once it is started again', () => {
     const { features, events } = with_(3, 3, 3);
     expect(go({ features, events: events.append('edge_started', 'F', 'design_code') }).state).toBe(
       'IN_PROGRESS',
@@ -160,8 +161,8 @@ describe('a stuck edge', () => {
   });
 });
 
-describe('of several features', () => {
-  it('1: the one with less than a quarter of its time box left goes first, the least left before others', () => {
+describe('the choice among several features', () => {
+  it('1: prefers less than a quarter of the time box left, the least first', () => {
     const box = (duration_seconds: number) => ({
       duration_seconds,
       check_in_seconds: null,
@@ -177,12 +178,12 @@ describe('of several features', () => {
     const story = new EventLogBuilder().converge('CALM', ...SPECIFIED);
     const route = go({ features, events: story });
     expect(route.feature).toBe('SOONER');
-    expect(route.reasons.join()).toContain('3 % of its time box are left');
-    expect(route.skipped).toMatchObject([{ feature: 'OVER', says: 'its time box has run out' }]);
+    expect(route.reasons.join()).toContain('3 % of its time box is left');
+    expect(route.skipped).toMatchObject([{ feature: 'OVER', says: 'its time box has expired' }]);
     expect(route.escalations).toMatchObject([{ kind: 'time_box', feature_id: 'OVER' }]);
   });
 
-  it('1: a time box with a quarter or more left is no hurry', () => {
+  it('1: ignores a time box with a quarter or more left', () => {
     const time_box = {
       duration_seconds: 4800,
       check_in_seconds: null,
@@ -195,16 +196,17 @@ describe('of several features', () => {
     ).toBe('NEAR');
   });
 
-  it('2: the one with the fewest edges to go; edges nobody has mentioned count (7.3)', () => {
+  // req: RTE-009
+  it('2: prefers the fewest open edges, including those that are not in the log (7.3)', () => {
     const story = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
     const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
     expect(go({ features, events: story })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
     expect(reply({ features, events: story })).toContain(
-      'NEAR goes before EMPTY: it has the fewest edges to go: 2',
+      'NEAR goes before EMPTY: it has the fewest open edges: 2',
     );
   });
 
-  it('3: the one of higher priority', () => {
+  it('3: prefers the higher priority', () => {
     const features = [
       testFeature('A', { priority: 'low' }),
       testFeature('B', { priority: 'high' }),
@@ -213,18 +215,18 @@ describe('of several features', () => {
     expect(reply({ features })).toContain('B goes before C: its priority is high');
   });
 
-  it('4: the one worked on last; a silence noticed is no work', () => {
+  it('4: prefers the feature worked on most recently; an expiry is not work', () => {
     const story = new EventLogBuilder()
       .append('edge_started', 'A', 'intent_requirements')
       .append('edge_started', 'B', 'intent_requirements')
       .append('claim_expired', 'A', 'intent_requirements');
     const features = [testFeature('A'), testFeature('B')];
     expect(go({ features, events: story }).feature).toBe('B');
-    expect(reply({ features, events: story })).toContain('it was worked on last');
+    expect(reply({ features, events: story })).toContain('it was worked on most recently');
   });
 
-  it('by name, where nothing tells them apart', () => {
-    expect(reply({ features: [testFeature('B'), testFeature('A')] })).toContain('A comes first by its name');
+  it('falls back to the name if all else is equal', () => {
+    expect(reply({ features: [testFeature('B'), testFeature('A')] })).toContain('A comes first by name');
   });
 });
 
@@ -239,7 +241,7 @@ describe('the edge of a feature', () => {
     });
   });
 
-  it('starts from what comes before it where its profile leaves the edge between out', () => {
+  it('needs the last included edge before it if its profile skips the one between', () => {
     const features = [testFeature('F', { profile: 'hotfix' })];
     expect(go({ features }).edge).toBe('intent_requirements');
     expect(go({ features, events: new EventLogBuilder().converge('F', 'intent_requirements') }).edge).toBe(
@@ -247,7 +249,7 @@ describe('the edge of a feature', () => {
     );
   });
 
-  it('is a co-evolution as one unit, told by either arrow', () => {
+  it('is a co-evolution as one unit, in either arrow notation', () => {
     const story = new EventLogBuilder()
       .converge('F', ...SPECIFIED, 'design_code')
       .append('edge_started', 'F', 'code↔unit_tests');
@@ -256,17 +258,17 @@ describe('the edge of a feature', () => {
     expect(go({ features: [testFeature('F')], events: story }).state).toBe('ALL_CONVERGED');
   });
 
-  it('is optional only if begun, or asked for', () => {
+  it('is an optional one only if it was started or requested', () => {
     const story = new EventLogBuilder().converge('F', ...SPECIFIED);
     const features = [testFeature('F')];
     expect(go({ features, events: story }).edge).toBe('design_code');
-    expect(reply({ features, events: story })).toContain('optional and not begun: design_test_cases');
+    expect(reply({ features, events: story })).toContain('optional and not started: design_test_cases');
     expect(go({ features, events: story, request: { edge: 'design→test_cases' } }).edge).toBe(
       'design_test_cases',
     );
   });
 
-  it('is passed over while a spawn is out, and what rests on it too', () => {
+  it('is skipped until its spawn folds back, together with the edges that need it', () => {
     const story = new EventLogBuilder()
       .converge('F', 'intent_requirements')
       .append('spawn_created', null, null, spawn('SPIKE-1', 'F', 'requirements_design'));
@@ -288,7 +290,7 @@ describe('the edge of a feature', () => {
     });
   });
 
-  it('waits for the whole of a dependency: one converged edge of it is not enough (7.3)', () => {
+  it('waits for all edges of a dependency, not only for one (7.3)', () => {
     const features = [testFeature('B', { dependencies: [{ feature: 'A', asset: null }] }), testFeature('A')];
     const story = new EventLogBuilder().converge('A', 'intent_requirements');
     expect(go({ features, events: story }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
@@ -298,7 +300,7 @@ describe('the edge of a feature', () => {
     expect(go({ features, events: story.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
   });
 
-  it('waits for a dependency up to the asset that it needs', () => {
+  it('waits for a dependency only up to the required asset', () => {
     const features = [
       testFeature('B', { dependencies: [{ feature: 'A', asset: 'design' }] }),
       testFeature('A'),
@@ -309,7 +311,8 @@ describe('the edge of a feature', () => {
     expect(go({ features, events: story, request: { feature: 'B' } }).refused).toBeNull();
   });
 
-  it('is held by nobody else; its holder is named', () => {
+  // req: RTE-010, RTE-012
+  it('is not one that another agent holds, and the holder is named', () => {
     const story = new EventLogBuilder().append(
       'edge_started',
       'A',
@@ -325,17 +328,19 @@ describe('the edge of a feature', () => {
     const route = go({ ...project, request: { agent_id: 'bob' } });
     expect(route.feature).toBe('B');
     expect(route.skipped).toEqual([
-      { feature: 'A', edge: 'intent_requirements', says: 'ada holds it since 2026-03-01T09:00:00.000Z' },
+      { feature: 'A', edge: 'intent_requirements', says: 'ada has held it since 2026-03-01T09:00:00.000Z' },
     ]);
     expect(go({ ...project, request: { agent_id: 'ada' } }).feature).toBe('A');
-    expect(go({ ...project, request: { agent_id: 'bob', feature: 'A' } }).refused).toContain('ada holds it');
+    expect(go({ ...project, request: { agent_id: 'bob', feature: 'A' } }).refused).toContain(
+      'ada has held it',
+    );
   });
 
   it.each([
-    ['stale', 'B', 'has not been heard of'],
+    ['stale', 'B', 'is inactive'],
     ['awaiting_human', 'B', 'waits for a human'],
     ['lease_expired', 'A', ''],
-  ] as const)('whose claim is %s leads to %s', (state, expected, says) => {
+  ] as const)('whose claim is %s routes to feature %s', (state, expected, says) => {
     const story = new EventLogBuilder().append('edge_started', 'A', 'intent_requirements');
     const claims = { 'A#intent_requirements': testClaim('ada', state) };
     const route = go({
@@ -349,7 +354,7 @@ describe('the edge of a feature', () => {
   });
 });
 
-describe('what the caller insists on', () => {
+describe('an explicit request', () => {
   const features = [testFeature('F'), testFeature('G')];
   const story = new EventLogBuilder().converge('F', 'intent_requirements');
 
@@ -365,31 +370,31 @@ describe('what the caller insists on', () => {
   });
 
   it.each([
-    [{ feature: 'NONE' }, 'there is no feature NONE; known are F, G'],
-    [{ edge: 'closure' }, 'there is no edge closure'],
-    [{ profile: 'baroque' }, 'there is no profile baroque; known are standard, full, hotfix, spike'],
-    [{ profile: 'constructor' }, 'there is no profile constructor'],
+    [{ feature: 'NONE' }, 'unknown feature NONE; known features: F, G'],
+    [{ edge: 'closure' }, 'unknown edge closure'],
+    [{ profile: 'baroque' }, 'unknown profile baroque; known profiles: standard, full, hotfix, spike'],
+    [{ profile: 'constructor' }, 'unknown profile constructor'],
     [{ feature: 'F', edge: 'intent_requirements' }, 'it has converged'],
     [{ feature: 'F', edge: 'code_unit_tests' }, 'design_code of F has not converged yet'],
     [
       { feature: 'F', profile: 'spike', edge: 'code_unit_tests' },
-      'the profile spike of F leaves out code_unit_tests',
+      'the profile spike of F does not include code_unit_tests',
     ],
-    [{ feature: 'F', edge: 'telemetry_intent' }, 'leaves out telemetry_intent'],
-  ])('is refused in a plain sentence: %j', (asked, says) => {
-    const route = go({ features, events: story, request: asked });
+    [{ feature: 'F', edge: 'telemetry_intent' }, 'does not include telemetry_intent'],
+  ])('is refused with a message: %j', (request, says) => {
+    const route = go({ features, events: story, request });
     expect(route).toMatchObject({ feature: null, edge: null });
     expect(route.refused).toContain(says);
     expect(route.next).not.toBe('');
   });
 
-  it('is refused when the feature is finished', () => {
+  it('is refused if the feature has converged', () => {
     const done = new EventLogBuilder().converge('F', ...ALL);
-    expect(go({ features, events: done, request: { feature: 'F' } }).refused).toContain('F is finished');
+    expect(go({ features, events: done, request: { feature: 'F' } }).refused).toContain('F is complete');
   });
 });
 
-describe('work that touches the same modules', () => {
+describe('work on shared modules', () => {
   const modules: ModuleMap = {
     feature_module_map: { A: ['auth'], B: ['auth', 'web'], C: ['charts'] },
     dependency_dag: { auth: ['users'] },
@@ -410,7 +415,8 @@ describe('work that touches the same modules', () => {
   ];
   const project = { features, events: story, claims, modules, request: { agent_id: 'bob' } };
 
-  it('is warned of across agents, with the shared modules and an order (7.2)', () => {
+  // req: RTE-007, RTE-008
+  it('gives a warning across agents, with the shared modules and an order (7.2)', () => {
     const route = go(project);
     expect(route).toMatchObject({ feature: 'B', refused: null });
     expect(route.parallel).toEqual([
@@ -426,23 +432,24 @@ describe('work that touches the same modules', () => {
     expect(route.reasons).toContain(route.parallel[0]?.says);
   });
 
-  it('is free where nothing is shared', () => {
+  // req: RTE-006
+  it('gives no warning if nothing is shared', () => {
     const route = go({ ...project, request: { agent_id: 'bob', feature: 'C' } });
     expect(route.parallel).toEqual([]);
     expect(route.reasons.join()).toContain('shares no module');
   });
 
-  it('is unknown, and said so, where the map does not name a feature (7.2)', () => {
+  it('is reported as unknown if the module map lacks a feature (7.2)', () => {
     const route = go({ ...project, request: { agent_id: 'bob', feature: 'U' } });
     expect(route.parallel).toMatchObject([{ inner_product: null, shared_modules: [] }]);
     expect(route.reasons.join()).toContain('unknown whether U shares modules with A');
   });
 
-  it('is one’s own business where the claim is one’s own', () => {
+  it('gives no warning for the agent’s own claim', () => {
     expect(go({ ...project, request: { agent_id: 'ada', feature: 'B' } }).parallel).toEqual([]);
   });
 
-  it('is refused where that is enforced, and something else is offered', () => {
+  it('is refused if parallelism is enforced, and another feature is offered', () => {
     const offered = go({ ...project, enforce: true });
     expect(offered).toMatchObject({ feature: 'C', refused: null });
     expect(offered.skipped).toContainEqual({
@@ -456,8 +463,8 @@ describe('work that touches the same modules', () => {
   });
 });
 
-describe('what waits for a human', () => {
-  it('comes first of all reasons, the gravest before the rest', () => {
+describe('an escalation', () => {
+  it('is the first reason, ordered by severity', () => {
     const story = new EventLogBuilder()
       .append('intent_raised', null, null, { intent_id: 'INT-7', trigger: 'slow', severity: 'low' })
       .append('edge_started', 'F', 'intent_requirements')
@@ -465,11 +472,11 @@ describe('what waits for a human', () => {
     const route = go({ features: [testFeature('F'), testFeature('G')], events: story });
     expect(route.escalations.map(({ kind }) => kind)).toEqual(['escalation', 'intent']);
     expect(route.escalations[0]?.next).toBe('gen review --feature F --edge intent_requirements');
-    expect(route.reasons[0]).toMatch(/^2 things wait for a human, first of all: primary may not settle/);
+    expect(route.reasons[0]).toMatch(/^2 escalations wait for a human; the first: primary cannot converge/);
     expect(route.feature).toBe('G');
   });
 
-  it('is told once, be it in the log, in a claim or in both', () => {
+  it('is listed once, whether it is in the log, in a claim or in both', () => {
     const story = new EventLogBuilder()
       .append('edge_started', 'F', 'intent_requirements')
       .append('claim_expired', 'F', 'intent_requirements', { disposition: 'held' });
@@ -479,7 +486,7 @@ describe('what waits for a human', () => {
     expect(route.escalations[0]?.next).toContain('gen task force-release F#intent_requirements');
   });
 
-  it('is an edge that is held, and to lift the hold comes before anything new', () => {
+  it('is raised for a held edge, and lifting the hold comes before new work', () => {
     const story = new EventLogBuilder()
       .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' })
       .append('edge_started', 'F', 'intent_requirements')
@@ -505,14 +512,15 @@ describe('what waits for a human', () => {
     ]);
   });
 
-  it('is an edge that has used its iterations', () => {
+  // req: ITR-014
+  it('is raised for an edge that has used all its iterations', () => {
     const story = new EventLogBuilder().iterate('F', 'intent_requirements', 9, 8, 7, 6, 5);
     expect(go({ features: [testFeature('F')], events: story }).escalations).toMatchObject([
       { kind: 'max_iterations' },
     ]);
   });
 
-  it('never offers a command that a hostile name has bent', () => {
+  it('quotes hostile names in the suggested command', () => {
     const story = new EventLogBuilder()
       .append('edge_started', "F'; rm -rf ~; '", 'x')
       .append('convergence_escalated', "F'; rm -rf ~; '", 'x y\u001b[2J');

@@ -1,13 +1,13 @@
+import type { OverlappingWork, RouteAdvice } from '../../contract/methodology.js';
+import type { WorkspaceState } from '../../contract/values.js';
 import { genCommand, newFeatureCommand } from '../definition/command.js';
 import { canonicalEdge } from '../definition/edge-name.js';
 import type { Methodology } from '../definition/methodology.js';
 import { CONSTRAINTS_FILE } from '../definition/variables.js';
-import type { FeatureProgress, FeatureStep } from '../progress/feature-progress.js';
-import type { EdgeClaim } from '../progress/feature-state.js';
+import type { FeatureStep } from '../progress/feature-progress.js';
+import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
 import { escalationsOf } from './escalations.js';
-import type { OverlappingWork, RouteAdvice, WorkspaceState } from './route.js';
 import { chooseEdge, type RouteCandidate } from './route-edge.js';
 import { openClaims, overlappingWork } from './route-overlap.js';
 import { rankCandidates, rankingReason } from './route-ranking.js';
@@ -19,19 +19,18 @@ import { undecidedDimensions, workspaceState } from './route-state.js';
  */
 export function chooseRoute(rawInput: RouteInput, knownProgress?: ProjectProgress): RouteAdvice {
   const input = normalizeInput(rawInput);
-  const projectProgress =
-    knownProgress !== undefined && input.rows === rawInput.rows ? knownProgress : projectProgressOf(input);
-  const state = workspaceState(input, projectProgress);
-  const escalations = escalationsOf(input, projectProgress);
+  const isKnown = knownProgress !== undefined && input.rows === rawInput.rows;
+  const project = isKnown ? { ...knownProgress, ...input } : projectProgressOf(input);
+  const state = workspaceState(project);
+  const escalations = escalationsOf(project);
   const base: RouteAdvice = { ...EMPTY_ROUTE, state, escalations, reasons: escalationReasons(escalations) };
   const { methodology } = input;
-  if (methodology === null) return { ...base, next: 'gen init', reasons: [STATE_REASONS.UNINITIALISED] };
-  const preparation = setupStepFor(methodology, state);
-  if (preparation !== null)
-    return { ...base, ...preparation, reasons: [...base.reasons, ...preparation.reasons] };
-  const refused = requestRefusal(input, methodology, projectProgress);
-  if (refused !== null) return refusedRoute(base, refused);
-  return chooseCandidate(base, input, methodology, projectProgress);
+  if (methodology === null)
+    return { ...base, next: 'gen init', reasons: ['the project is not initialised yet'] };
+  const setup = setupStepFor(methodology, state);
+  if (setup !== null) return withReason(base, setup.reason, setup.next);
+  const refused = requestRefusal(project, methodology);
+  return refused === null ? chooseCandidate(base, project) : refusedRoute(base, refused);
 }
 
 const EMPTY_ROUTE = {
@@ -68,64 +67,58 @@ const isClaimable = ({ defined, vector }: RouteInput['rows'][number]): boolean =
 function escalationReasons(escalations: RouteAdvice['escalations']): string[] {
   const [first] = escalations;
   if (first === undefined) return [];
-  const count = escalations.length === 1 ? 'one thing waits' : `${escalations.length} things wait`;
-  return [`${count} for a human, first of all: ${first.says}`];
+  const count = escalations.length === 1 ? '1 escalation waits' : `${escalations.length} escalations wait`;
+  return [`${count} for a human; the first: ${first.says}`];
 }
-
-const STATE_REASONS: Readonly<Record<'UNINITIALISED' | 'NEEDS_INTENT' | 'NO_FEATURES', string>> = {
-  UNINITIALISED: 'nobody has initialised this project yet',
-  NEEDS_INTENT: 'nobody has written down yet what the project is for',
-  NO_FEATURES: 'the project has no features yet',
-};
 
 /** The setup step required before any feature can continue; null if none is. */
 function setupStepFor(
   methodology: Methodology,
   state: WorkspaceState,
-): Pick<RouteAdvice, 'reasons' | 'next'> | null {
-  if (state === 'NEEDS_CONSTRAINTS') {
-    const message = `a feature has come to its design, and the project has not decided: ${undecidedDimensions(methodology).join(', ')}`;
-    return {
-      reasons: [message],
-      next: `fill in constraint_dimensions in ${CONSTRAINTS_FILE}`,
-    };
+): { readonly reason: string; readonly next: string } | null {
+  switch (state) {
+    case 'NEEDS_CONSTRAINTS':
+      return {
+        reason: `a feature has reached design, but mandatory constraint dimensions are undecided: ${undecidedDimensions(methodology).join(', ')}`,
+        next: `fill in constraint_dimensions in ${CONSTRAINTS_FILE}`,
+      };
+    case 'NEEDS_INTENT':
+      return { reason: 'the project has no intent yet', next: 'write specification/INTENT.md' };
+    case 'NO_FEATURES': {
+      const next = newFeatureCommand('--reason', 'what it is for');
+      return { reason: 'the project has no features yet', next };
+    }
+    default:
+      return null;
   }
-  if (state === 'NEEDS_INTENT')
-    return { reasons: [STATE_REASONS[state]], next: 'write specification/INTENT.md' };
-  if (state === 'NO_FEATURES')
-    return { reasons: [STATE_REASONS[state]], next: newFeatureCommand('--reason', 'what it is for') };
-  return null;
 }
 
-const refusedRoute = (base: RouteAdvice, message: string, more: Partial<RouteAdvice> = {}): RouteAdvice => ({
+const withReason = (base: RouteAdvice, reason: string, next: string): RouteAdvice => ({
   ...base,
-  refused: message,
-  reasons: [...base.reasons, message],
-  next: base.escalations[0]?.next ?? 'gen status',
-  ...more,
+  reasons: [...base.reasons, reason],
+  next,
 });
 
+const refusedRoute = (base: RouteAdvice, refused: string): RouteAdvice =>
+  withReason({ ...base, refused }, refused, base.escalations[0]?.next ?? 'gen status');
+
 /** Why the request names something that does not exist; null if everything exists. */
-function requestRefusal(
-  { request }: RouteInput,
-  methodology: Methodology,
-  projectProgress: ProjectProgress,
-): string | null {
+function requestRefusal({ request, features }: ProjectProgress, methodology: Methodology): string | null {
   const { feature, edge, profile } = request;
-  if (feature !== undefined && !projectProgress.features.has(feature)) {
-    return `there is no feature ${feature}; known are ${joinNames([...projectProgress.features.keys()])}`;
+  if (feature !== undefined && !features.has(feature)) {
+    return `unknown feature ${feature}; known features: ${joinNames([...features.keys()])}`;
   }
   if (profile !== undefined && !Object.hasOwn(methodology.profiles, profile)) {
-    return `there is no profile ${profile}; known are ${joinNames(Object.keys(methodology.profiles))}`;
+    return `unknown profile ${profile}; known profiles: ${joinNames(Object.keys(methodology.profiles))}`;
   }
   const edges = methodology.topology.transitions.map((transition) => transition.edge);
   if (edge !== undefined && !edges.includes(edge))
-    return `there is no edge ${edge}; known are ${joinNames(edges)}`;
-  const progress = feature === undefined ? undefined : projectProgress.features.get(feature);
+    return `unknown edge ${edge}; known edges: ${joinNames(edges)}`;
+  const progress = feature === undefined ? undefined : features.get(feature);
   if (progress === undefined) return null;
-  if (progress.isComplete) return `${feature} is finished: every edge of its profile has converged`;
+  if (progress.isComplete) return `${feature} is complete: every edge of its profile has converged`;
   if (edge === undefined || progress.steps.some((step) => step.edge === edge)) return null;
-  return `the profile ${progress.profile.name} of ${feature} leaves out ${edge}`;
+  return `the profile ${progress.profile.name} of ${feature} does not include ${edge}`;
 }
 
 const NAMES_SHOWN_MAX = 20;
@@ -134,38 +127,30 @@ const joinNames = (names: readonly string[]): string =>
     ? 'none'
     : names.slice(0, NAMES_SHOWN_MAX).join(', ') + (names.length > NAMES_SHOWN_MAX ? ' …' : '');
 
-function chooseCandidate(
-  base: RouteAdvice,
-  input: RouteInput,
-  methodology: Methodology,
-  projectProgress: ProjectProgress,
-): RouteAdvice {
-  const { request } = input;
+function chooseCandidate(base: RouteAdvice, project: ProjectProgress): RouteAdvice {
+  const { request, methodology, features } = project;
   const skipped: RouteAdvice['skipped'][number][] = [];
   const candidates: RouteCandidate[] = [];
-  for (const progress of incompleteFeatures(projectProgress, request.feature)) {
-    const choice = chooseEdge(projectProgress, progress, request);
+  for (const progress of features.values()) {
+    const isRequested = request.feature === undefined || request.feature === progress.row.vector.feature_id;
+    if (progress.isComplete || !isRequested) continue;
+    const choice = chooseEdge(project, progress);
     skipped.push(...choice.skipped);
     if (choice.candidate !== null) candidates.push(choice.candidate);
   }
   const ranked = rankCandidates(candidates);
   const overlapping: OverlappingWork[] = [];
   for (const [at, candidate] of ranked.entries()) {
-    const parallel = overlappingWork(input, candidate.progress.row.vector.feature_id);
+    const parallel = overlappingWork(project, candidate.progress.row.vector.feature_id);
     const overlap = parallel.find(({ inner_product }) => (inner_product ?? 0) > 0);
-    if (overlap === undefined || !methodology.parallelism.enforce) {
-      return routeToCandidate({ ...base, skipped, parallel }, input, candidate, ranked[at + 1]);
+    if (overlap === undefined || !methodology?.parallelism.enforce) {
+      return routeToCandidate({ ...base, skipped, parallel }, project, candidate, ranked[at + 1]);
     }
     overlapping.push(...parallel);
     skipped.push({ feature: candidate.progress.row.vector.feature_id, edge: null, says: overlap.says });
   }
   return routeWithoutCandidate({ ...base, skipped, parallel: overlapping }, request);
 }
-
-const incompleteFeatures = ({ features }: ProjectProgress, feature: string | undefined): FeatureProgress[] =>
-  [...features.values()].filter(
-    ({ isComplete, row }) => !isComplete && (feature === undefined || row.vector.feature_id === feature),
-  );
 
 function routeToCandidate(
   base: RouteAdvice,
@@ -174,17 +159,19 @@ function routeToCandidate(
   runnerUp: RouteCandidate | undefined,
 ): RouteAdvice {
   const { feature_id } = progress.row.vector;
-  const isRequested = input.request.feature !== undefined;
+  const { request } = input;
   const optional = progress.steps.filter((one) => one.optional && one.state === null).map(({ edge }) => edge);
   const reasons = [
     ...base.reasons,
-    isRequested ? `${feature_id} was asked for` : rankingReason({ progress, step }, runnerUp),
+    request.feature === undefined
+      ? rankingReason({ progress, step }, runnerUp)
+      : `${feature_id} was requested`,
     `${step.edge} is the first edge of its profile ${progress.profile.name} that has not converged and can be worked on`,
     ...(step.claim?.state === 'lease_expired'
-      ? [`the lease of ${step.claim.agent_id} on it has run out, so a claim takes it over`]
+      ? [`the lease of ${step.claim.agent_id} on it has expired, so a claim takes it over`]
       : []),
     ...reviewReasons(step),
-    ...(optional.length === 0 ? [] : [`optional and not begun: ${optional.join(', ')}`]),
+    ...(optional.length === 0 ? [] : [`optional and not started: ${optional.join(', ')}`]),
     ...parallelReasons(base.parallel, openClaims(input).length),
   ];
   return {
@@ -207,38 +194,30 @@ function nextCommand(subject: string, claim: EdgeClaim | null, { agent_id }: Rou
 function reviewReasons({ state }: FeatureStep): string[] {
   const review = state?.review ?? null;
   if (review === null || review.decision === 'APPROVED') return [];
-  const outcome = review.decision === 'REJECTED' ? 'rejected the last candidate' : 'asked for changes';
+  const outcome = review.decision === 'REJECTED' ? 'rejected the last candidate' : 'requested changes';
   return [`${review.reviewer} ${outcome}${review.comment === null ? '' : `: ${review.comment}`}`];
 }
 
 function parallelReasons(parallel: readonly OverlappingWork[], claims: number): string[] {
-  if (claims === 0) return ['no other agent has anything open'];
-  if (parallel.length === 0) return [`it shares no module with what other agents have open (${claims})`];
+  if (claims === 0) return ['no other agent has an open claim'];
+  if (parallel.length === 0) return [`it shares no module with the open claims of other agents (${claims})`];
   return parallel.map(({ says }) => says);
 }
 
-function routeWithoutCandidate(base: RouteAdvice, request: RouteInput['request']): RouteAdvice {
+function routeWithoutCandidate(base: RouteAdvice, { feature, edge }: RouteInput['request']): RouteAdvice {
   if (base.parallel.length > 0) {
-    return refusedRoute(
-      base,
-      `parallelism is enforced: ${base.parallel.map(({ says: message }) => message).join('; ')}`,
-    );
+    const overlaps = base.parallel.map(({ says }) => says).join('; ');
+    return refusedRoute(base, `parallelism is enforced: ${overlaps}`);
   }
-  if (request.feature !== undefined || request.edge !== undefined) {
-    const what = [request.feature, request.edge].filter((one) => one !== undefined).join(' on ');
-    const why = base.skipped
-      .map((one) => `${one.edge ?? one.feature}: ${one.says}`)
-      .slice(0, NAMES_SHOWN_MAX);
-    return refusedRoute(
-      base,
-      `nothing can be done now for ${what}${why.length === 0 ? '' : ` (${why.join('; ')})`}`,
-    );
+  if (feature !== undefined || edge !== undefined) {
+    const what = [feature, edge].filter((one) => one !== undefined).join(' on ');
+    const why = base.skipped.map((one) => `${one.edge ?? one.feature}: ${one.says}`);
+    const details = why.length === 0 ? '' : ` (${why.slice(0, NAMES_SHOWN_MAX).join('; ')})`;
+    return refusedRoute(base, `no work is available for ${what}${details}`);
   }
-  if (base.state === 'ALL_CONVERGED') {
-    return { ...base, reasons: [...base.reasons, 'every feature has converged'], next: 'gen gaps' };
-  }
-  const message = 'nothing can go on now: every feature is claimed, stuck or waits for something';
+  if (base.state === 'ALL_CONVERGED') return withReason(base, 'every feature has converged', 'gen gaps');
   // An intent starts new work; escalations that block existing features come before it.
   const first = base.escalations.find(({ kind }) => kind !== 'intent') ?? base.escalations[0];
-  return { ...base, reasons: [...base.reasons, message], next: first?.next ?? 'gen status' };
+  const message = 'no work is available: every feature is claimed, stuck or waiting';
+  return withReason(base, message, first?.next ?? 'gen status');
 }

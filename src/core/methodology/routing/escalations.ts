@@ -1,3 +1,5 @@
+import type { Escalation, MethodologySignal } from '../../contract/methodology.js';
+import { PRIORITIES } from '../../contract/values.js';
 import { genCommand, newFeatureCommand } from '../definition/command.js';
 import {
   effectiveTimeBox,
@@ -5,29 +7,25 @@ import {
   type FeatureStep,
   unconvergedSteps,
 } from '../progress/feature-progress.js';
-import type { MethodologySignal } from '../progress/feature-state.js';
-import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
-import type { Escalation } from './route.js';
-
-const SEVERITIES: readonly Escalation['severity'][] = ['critical', 'high', 'medium', 'low'];
+import type { ProjectProgress } from '../progress/project-progress.js';
 
 /**
  * Items that wait for a human, by severity; within one severity, blocked work comes before intents, then the oldest
  * first. Folded from the log, stored nowhere.
  */
-export function escalationsOf(
-  input: RouteInput,
-  projectProgress: ProjectProgress = projectProgressOf(input),
-): readonly Escalation[] {
-  const found = [...input.state.signals.values()].map(escalationOfSignal);
+export function escalationsOf(project: ProjectProgress): readonly Escalation[] {
+  const found = [...project.state.signals.values()].map(escalationOfSignal);
   const reported = new Set(found.map(escalationKey));
-  for (const progress of projectProgress.features.values()) {
+  for (const progress of project.features.values()) {
     if (progress.isComplete) continue;
     // Skips reviews and stale claims that a signal in the log has already reported.
-    found.push(...escalationsOfFeature(input, progress).filter((one) => !reported.has(escalationKey(one))));
+    const ofFeature = [
+      ...unconvergedSteps(progress).flatMap((step) => escalationsOfStep(project, progress, step)),
+      ...escalationsOfTimeBox(progress),
+    ];
+    found.push(...ofFeature.filter((one) => !reported.has(escalationKey(one))));
   }
-  const rank = ({ severity }: Escalation): number => SEVERITIES.indexOf(severity);
+  const rank = ({ severity }: Escalation): number => PRIORITIES.indexOf(severity);
   const isNew = ({ kind }: Escalation): number => (kind === 'intent' ? 1 : 0);
   return found.sort((a, b) => rank(a) - rank(b) || isNew(a) - isNew(b) || compare(a.since, b.since));
 }
@@ -56,66 +54,44 @@ const reviewCommand = (feature: string, edge: string): string =>
 const releaseCommand = (feature: string, edge: string): string =>
   genCommand('task', 'force-release', `${feature}#${edge}`, '--reason', 'stale');
 
-function escalationsOfFeature(input: RouteInput, progress: FeatureProgress): Escalation[] {
-  return [
-    ...unconvergedSteps(progress).flatMap((step) => escalationsOfStep(input, progress, step)),
-    ...escalationsOfTimeBox(progress),
-  ];
-}
-
 function escalationsOfStep(
-  { methodology }: RouteInput,
+  { methodology }: ProjectProgress,
   { row, profile }: FeatureProgress,
   step: FeatureStep,
 ): Escalation[] {
-  const { edge, state, claim } = step;
+  const { edge, state, claim, status } = step;
   if (state === null) return [];
-  const feature_id = row.vector.feature_id;
-  const at = { feature_id, edge, since: state.last_at };
+  const { feature_id } = row.vector;
+  const where = `${edge} of ${feature_id}`;
   const found: Escalation[] = [];
-  if (step.status === 'pending_review') {
-    const message = `${edge} of ${feature_id} waits for a review`;
-    found.push({
-      ...at,
-      kind: 'review',
-      severity: 'high',
-      says: message,
-      next: reviewCommand(feature_id, edge),
-    });
-  }
+  const add = (
+    kind: Escalation['kind'],
+    severity: Escalation['severity'],
+    says: string,
+    next: string,
+    since = state.last_at,
+  ): void => {
+    found.push({ kind, feature_id, edge, severity, since, says, next });
+  };
+  const review = reviewCommand(feature_id, edge);
+  if (status === 'pending_review') add('review', 'high', `${where} waits for a review`, review);
   if (state.hold !== null) {
-    const message = `${edge} of ${feature_id} is held: ${state.hold}`;
-    const next = genCommand('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');
-    found.push({ ...at, kind: 'hold', severity: 'high', says: message, next });
+    const unhold = genCommand('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');
+    add('hold', 'high', `${where} is held: ${state.hold}`, unhold);
   }
   if (step.stuck) {
-    const message = `${edge} of ${feature_id} is stuck: delta ${state.delta} again and again, ${state.iteration} iterations so far`;
-    const next = genCommand(
-      'spawn',
-      '--type',
-      'discovery',
-      '--parent',
-      feature_id,
-      '--reason',
-      `stuck on ${edge}`,
-    );
-    found.push({ ...at, kind: 'stuck', severity: 'critical', says: message, next });
+    const message = `${where} is stuck at delta ${state.delta} after ${state.iteration} iterations`;
+    const reason = ['--reason', `stuck on ${edge}`];
+    const discovery = genCommand('spawn', '--type', 'discovery', '--parent', feature_id, ...reason);
+    add('stuck', 'critical', message, discovery);
   }
   const iterationsMax = methodology?.edges[edge]?.max_iterations ?? profile.max_iterations;
-  if (step.status === 'iterating' && state.deltas.length > 0 && state.iteration >= iterationsMax) {
-    const message = `${edge} of ${feature_id} has used its ${iterationsMax} iterations`;
-    found.push({
-      ...at,
-      kind: 'max_iterations',
-      severity: 'medium',
-      says: message,
-      next: reviewCommand(feature_id, edge),
-    });
+  if (status === 'iterating' && state.deltas.length > 0 && state.iteration >= iterationsMax) {
+    add('max_iterations', 'medium', `${where} has used all ${iterationsMax} iterations`, review);
   }
   if (claim?.state === 'stale') {
-    const message = `${claim.agent_id} holds ${edge} of ${feature_id} and has not been heard of`;
-    const next = releaseCommand(feature_id, edge);
-    found.push({ ...at, kind: 'stale_claim', severity: 'medium', since: claim.since, says: message, next });
+    const message = `${claim.agent_id} holds ${where} and is inactive`;
+    add('stale_claim', 'medium', message, releaseCommand(feature_id, edge), claim.since);
   }
   return found;
 }
@@ -131,14 +107,14 @@ function escalationsOfTimeBox({ row, time_box }: FeatureProgress): Escalation[] 
       edge: null,
       severity: 'high',
       since: box.started ?? '',
-      says: `the time box of ${feature_id} has run out: ${EXPIRY_MESSAGES[box.on_expiry]}`,
+      says: `the time box of ${feature_id} has expired: ${EXPIRY_MESSAGES[box.on_expiry]}`,
       next: genCommand('spawn', 'fold-back', feature_id),
     },
   ];
 }
 
 const EXPIRY_MESSAGES = {
-  fold_back: 'fold back what there is',
-  escalate: 'somebody must decide how it goes on',
-  accept_best_effort: 'what there is may be accepted',
+  fold_back: 'fold back the current result',
+  escalate: 'a human must decide how to continue',
+  accept_best_effort: 'the current result may be accepted',
 } as const;

@@ -1,8 +1,7 @@
+import type { RouteAdvice } from '../../contract/methodology.js';
 import { type FeatureProgress, type FeatureStep, isCountedStep } from '../progress/feature-progress.js';
-import type { EdgeClaim } from '../progress/feature-state.js';
+import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { type ProjectProgress, stepObstacle } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
-import type { RouteAdvice } from './route.js';
 
 type RouteRequest = RouteInput['request'];
 type SkippedEdge = RouteAdvice['skipped'][number];
@@ -13,19 +12,15 @@ export interface RouteCandidate {
   readonly step: FeatureStep;
 }
 
-export interface EdgeChoice {
+interface EdgeChoice {
   readonly candidate: RouteCandidate | null;
   readonly skipped: readonly SkippedEdge[];
 }
 
 /** Chooses the first edge of the feature's profile that the caller could claim now, and lists what was skipped and why. */
-export function chooseEdge(
-  projectProgress: ProjectProgress,
-  progress: FeatureProgress,
-  request: RouteRequest,
-): EdgeChoice {
+export function chooseEdge({ request, obstacleOf }: ProjectProgress, progress: FeatureProgress): EdgeChoice {
   const feature = progress.row.vector.feature_id;
-  const obstacle = projectProgress.obstacleOf(progress);
+  const obstacle = obstacleOf(progress);
   if (obstacle !== null && !(obstacle.kind === 'time_box' && request.feature === feature)) {
     return { candidate: null, skipped: [{ feature, edge: null, says: obstacle.message }] };
   }
@@ -64,9 +59,9 @@ export const isHeldByAnother = ({ agent_id, state }: EdgeClaim, request: RouteRe
   agent_id !== request.agent_id && state !== 'lease_expired';
 
 function holderMessage({ agent_id, state, since }: EdgeClaim): string {
-  if (state === 'stale') return `${agent_id} holds it since ${since} and has not been heard of`;
+  if (state === 'stale') return `${agent_id} has held it since ${since} and is inactive`;
   if (state === 'awaiting_human') return `${agent_id} holds it and waits for a human`;
-  return `${agent_id} holds it since ${since}`;
+  return `${agent_id} has held it since ${since}`;
 }
 
 function stepRefusal(progress: FeatureProgress, step: FeatureStep, request: RouteRequest): string | null {
@@ -76,7 +71,7 @@ function stepRefusal(progress: FeatureProgress, step: FeatureStep, request: Rout
   if (step.claim !== null && isHeldByAnother(step.claim, request)) return holderMessage(step.claim);
   // A request that names the feature is a deliberate retry of a stuck edge.
   if (step.stuck && request.feature === undefined) {
-    return `it is stuck: delta ${step.state?.delta} again and again, and needs a human or another idea`;
+    return `it is stuck at delta ${step.state?.delta} and needs a human or a different approach`;
   }
   return null;
 }

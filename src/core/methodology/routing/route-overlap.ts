@@ -1,7 +1,7 @@
+import type { OverlappingWork } from '../../contract/methodology.js';
 import type { ModuleMap } from '../definition/methodology.js';
 import { innerProduct, suggestWorkOrder } from '../definition/modules.js';
-import type { RouteInput } from '../progress/route-input.js';
-import type { OverlappingWork } from './route.js';
+import type { RouteInput } from '../progress/feature-state.js';
 import { isHeldByAnother } from './route-edge.js';
 
 /** Open features of other agents whose overlap with this one is not zero, or unknown. */
@@ -10,11 +10,12 @@ export function overlappingWork(input: RouteInput, featureId: string): Overlappi
   return openClaims(input).flatMap((claim) => {
     const { count, shared } = innerProduct(modules, featureId, claim.feature_id);
     if (count === 0) return [];
-    const message =
+    const holder = `${claim.feature_id} (${claim.agent_id} on ${claim.edge})`;
+    const says =
       count === null
-        ? unknownOverlapMessage(featureId, claim)
-        : sharedModulesMessage(modules, featureId, claim, shared);
-    return { ...claim, inner_product: count, shared_modules: shared, says: message };
+        ? `unknown whether ${featureId} shares modules with ${holder}: the module map does not name both`
+        : `${featureId} and ${holder} both touch ${shared.join(', ')}: ${orderAdvice(modules, featureId, claim)}`;
+    return { ...claim, inner_product: count, shared_modules: shared, says };
   });
 }
 
@@ -28,17 +29,8 @@ export function openClaims({ rows, request }: RouteInput): OpenClaim[] {
   );
 }
 
-const unknownOverlapMessage = (featureId: string, { feature_id, edge, agent_id }: OpenClaim): string =>
-  `unknown whether ${featureId} shares modules with ${feature_id} (${agent_id} on ${edge}): the module map does not name both`;
-
-function sharedModulesMessage(
-  modules: ModuleMap | null,
-  featureId: string,
-  { feature_id, edge, agent_id }: OpenClaim,
-  shared: readonly string[],
-): string {
-  const overlap = `${featureId} and ${feature_id} (${agent_id} on ${edge}) both touch ${shared.join(', ')}`;
-  if (featureId === feature_id) return `${overlap}: one of you should wait`;
+function orderAdvice(modules: ModuleMap | null, featureId: string, { feature_id }: OpenClaim): string {
+  if (featureId === feature_id) return 'one of the agents should wait';
   const order = suggestWorkOrder(modules, [featureId, feature_id]);
-  return `${overlap}: build ${order.shared_modules.join(', ')} first, then ${order.features.join(', then ')}`;
+  return `build ${order.shared_modules.join(', ')} first, then ${order.features.join(', then ')}`;
 }

@@ -1,4 +1,4 @@
-import { PRIORITIES } from '../definition/methodology.js';
+import { PRIORITIES } from '../../contract/values.js';
 import { unconvergedSteps } from '../progress/feature-progress.js';
 import type { RouteCandidate } from './route-edge.js';
 
@@ -24,17 +24,17 @@ const lastPosition = ({ progress }: RouteCandidate): number => progress.row.stat
 const TIERS: readonly RankingTier[] = [
   {
     weight: urgency,
-    describe: (candidate) => `${Math.round(urgency(candidate) * 100)} % of its time box are left`,
+    describe: (candidate) => `${Math.round(urgency(candidate) * 100)} % of its time box is left`,
   },
   {
     weight: openEdgeCount,
-    describe: (candidate) => `it has the fewest edges to go: ${openEdgeCount(candidate)}`,
+    describe: (candidate) => `it has the fewest open edges: ${openEdgeCount(candidate)}`,
   },
   {
     weight: (candidate) => PRIORITIES.indexOf(priorityOf(candidate)),
     describe: (candidate) => `its priority is ${priorityOf(candidate)}`,
   },
-  { weight: (candidate) => -lastPosition(candidate), describe: () => 'it was worked on last' },
+  { weight: (candidate) => -lastPosition(candidate), describe: () => 'it was worked on most recently' },
 ];
 
 const featureIdOf = ({ progress }: RouteCandidate): string => progress.row.vector.feature_id;
@@ -49,11 +49,10 @@ export function rankCandidates(candidates: readonly RouteCandidate[]): RouteCand
   });
 }
 
-/** Why the first candidate ranks before the second. */
 export function rankingReason(first: RouteCandidate, second: RouteCandidate | undefined): string {
   const { feature_id } = first.progress.row.vector;
-  if (second === undefined) return `${feature_id} is the only feature that can go on`;
+  if (second === undefined) return `${feature_id} is the only feature that can continue`;
   const decisive = TIERS.find(({ weight }) => weight(first) !== weight(second));
-  if (decisive === undefined) return `${feature_id} comes first by its name; nothing else tells it apart`;
+  if (decisive === undefined) return `${feature_id} comes first by name; all other criteria are equal`;
   return `${feature_id} goes before ${featureIdOf(second)}: ${decisive.describe(first)}`;
 }

@@ -1,17 +1,13 @@
+import type { WorkspaceState } from '../../contract/values.js';
 import { ownValue } from '../../own-value.js';
 import type { Methodology } from '../definition/methodology.js';
 import { type FeatureProgress, unconvergedSteps } from '../progress/feature-progress.js';
 import type { ProjectProgress } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
-import type { WorkspaceState } from './route.js';
 
 /** Derives the workspace state: the first of the eight that applies. */
-export function workspaceState(
-  { methodology }: RouteInput,
-  projectProgress: ProjectProgress,
-): WorkspaceState {
+export function workspaceState({ methodology, features, statusOf }: ProjectProgress): WorkspaceState {
   if (methodology === null) return 'UNINITIALISED';
-  const active = [...projectProgress.features.values()].filter(({ isComplete }) => !isComplete);
+  const active = [...features.values()].filter(({ isComplete }) => !isComplete);
   if (
     undecidedDimensions(methodology).length > 0 &&
     active.some((progress) => needsConstraints(methodology, progress))
@@ -19,8 +15,8 @@ export function workspaceState(
     return 'NEEDS_CONSTRAINTS';
   }
   if (!methodology.has_intent) return 'NEEDS_INTENT';
-  if (projectProgress.features.size === 0) return 'NO_FEATURES';
-  const statuses = active.map(projectProgress.statusOf);
+  if (features.size === 0) return 'NO_FEATURES';
+  const statuses = active.map(statusOf);
   if (statuses.includes('stuck')) return 'STUCK';
   if (statuses.length > 0 && statuses.every((status) => WAITING_STATUSES.has(status))) return 'ALL_BLOCKED';
   return statuses.length > 0 ? 'IN_PROGRESS' : 'ALL_CONVERGED';
@@ -43,7 +39,6 @@ function needsConstraints({ topology }: Methodology, progress: FeatureProgress):
   return [...convergedSteps, ...currentStep].some(({ edge }) => order.indexOf(edge) >= from);
 }
 
-/** Mandatory dimensions that the project has not decided. */
 export function undecidedDimensions({ topology, constraints }: Methodology): string[] {
   return topology.constraint_dimensions
     .filter(({ name, mandatory }) => mandatory && !isDecided(constraints.constraint_dimensions, name))

@@ -5,8 +5,7 @@ import type {
   Profile,
   Transition,
 } from '../definition/methodology.js';
-import type { EdgeClaim } from '../progress/feature-state.js';
-import type { RouteInput } from '../progress/route-input.js';
+import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { featureRows } from '../progress/rows.js';
 import { EventLogBuilder, START_MS } from './event-log-builder.js';
 

@@ -1,55 +1,9 @@
-import {
-  effectiveTimeBox,
-  type FeatureProgress,
-  type FeatureStep,
-  type StepStatus,
-} from '../progress/feature-progress.js';
-import type { ChildState, EdgeState } from '../progress/feature-state.js';
+import type { FeatureView, TrajectoryEntry } from '../../contract/methodology-views.js';
+import { effectiveTimeBox, type FeatureProgress, type FeatureStep } from '../progress/feature-progress.js';
+import type { RouteInput } from '../progress/feature-state.js';
 import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
 import { isDecided } from '../routing/route-state.js';
-import { type FeatureSummary, featureSummary } from './status.js';
-
-export interface TrajectoryEntry {
-  readonly edge: string;
-  readonly optional: boolean;
-  readonly status: StepStatus;
-  readonly stuck: boolean;
-  readonly iteration: number;
-  readonly delta: number | null;
-  readonly deltas: readonly (number | null)[];
-  readonly started_at: string | null;
-  readonly converged_at: string | null;
-  readonly convergence_type: string | null;
-  readonly agent_id: string | null;
-  readonly agent_role: string | null;
-  readonly blocked_by: string | null;
-  readonly hold: string | null;
-  readonly context_hash: string | null;
-  readonly evaluators: EdgeState['evaluators'];
-  readonly failing: readonly { readonly check: string; readonly times_in_a_row: number }[];
-}
-
-export interface FeatureView extends FeatureSummary {
-  readonly intent: string | null;
-  readonly parent: { readonly feature: string; readonly edge: string | null; readonly reason: string } | null;
-  readonly children: readonly ChildState[];
-  readonly trajectory: readonly TrajectoryEntry[];
-  readonly dependencies: readonly {
-    readonly feature: string;
-    readonly asset: string | null;
-    readonly status: string;
-  }[];
-  readonly constraint_dimensions: readonly {
-    readonly name: string;
-    readonly mandatory: boolean;
-    readonly decided: boolean;
-  }[];
-  readonly time_box_rule: ReturnType<typeof effectiveTimeBox>;
-  readonly context_hash: string | null;
-  readonly last_event_at: string | null;
-  readonly last_position: number | null;
-}
+import { featureSummary } from './status.js';
 
 /** Details of one feature; null if it does not exist. */
 export function featureView(input: RouteInput, featureId: string): FeatureView | null {

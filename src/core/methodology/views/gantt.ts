@@ -1,7 +1,8 @@
 import { msOf } from '../../events/envelope.js';
 import { type FeatureProgress, type FeatureStep, isCountedStep } from '../progress/feature-progress.js';
+import type { RouteInput } from '../progress/feature-state.js';
 import { projectProgressOf } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
+import { STATUS_MARKS } from './status.js';
 
 const ESTIMATE_MS = 3_600_000;
 const BAR_MIN_MS = 60_000;
@@ -28,10 +29,10 @@ function featureSection(progress: FeatureProgress, nowMs: number): string[] {
   for (const step of progress.steps.filter(isCountedStep)) {
     const { start_ms, end_ms } = barSpan(step, nowMs, nextStartMs);
     if (step.status === 'pending') nextStartMs = end_ms;
-    const tags = MERMAID_TAGS[step.status];
-    lines.push(
-      `    ${STATUS_MARKS[step.status]} ${mermaidLabel(step.transition.name)} :${tags}${mermaidTime(start_ms)}, ${mermaidTime(end_ms)}`,
-    );
+    // The mark comes first: a line that starts with a Mermaid keyword would be parsed as that keyword.
+    const label = `${STATUS_MARKS[step.status]} ${mermaidLabel(step.transition.name)}`;
+    const span = `${mermaidTime(start_ms)}, ${mermaidTime(end_ms)}`;
+    lines.push(`    ${label} :${MERMAID_TAGS[step.status]}${span}`);
   }
   return lines;
 }
@@ -43,15 +44,6 @@ const MERMAID_TAGS: Readonly<Record<FeatureStep['status'], string>> = {
   pending: '',
   blocked: 'crit, ',
 };
-/** Prefix of each bar: a line that starts with a Mermaid keyword would be parsed as that keyword. */
-const STATUS_MARKS: Readonly<Record<FeatureStep['status'], string>> = {
-  converged: '✓',
-  iterating: '●',
-  pending_review: '●',
-  pending: '○',
-  blocked: '✗',
-};
-
 /** Missing times are estimated at one hour; in a foreign log, the end may even precede the start. */
 function barSpan(
   { status, state }: FeatureStep,

@@ -1,22 +1,7 @@
-import type { VectorType } from '../definition/methodology.js';
-import { isCountedStep, type StepStatus } from '../progress/feature-progress.js';
-import { type FeatureStatus, projectProgressOf } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
-
-export interface FeatureSnapshot {
-  readonly feature_id: string;
-  readonly title: string;
-  readonly vector_type: VectorType;
-  readonly profile: string;
-  readonly status: FeatureStatus;
-  readonly edges: readonly {
-    readonly edge: string;
-    readonly status: StepStatus;
-    readonly iteration: number;
-    readonly delta: number | null;
-    readonly converged_at: string | null;
-  }[];
-}
+import type { FeatureSnapshot } from '../../contract/methodology.js';
+import { isCountedStep } from '../progress/feature-progress.js';
+import type { RouteInput } from '../progress/feature-state.js';
+import { projectProgressOf } from '../progress/project-progress.js';
 
 /** Progress of each feature, in a form that can be stored. */
 export function featureSnapshots(input: RouteInput): FeatureSnapshot[] {

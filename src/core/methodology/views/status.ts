@@ -1,123 +1,32 @@
+import type { RouteAdvice } from '../../contract/methodology.js';
+import type {
+  ClaimSummary,
+  FeatureSummary,
+  MethodologyStatus,
+  NextAction,
+  StageCoverage,
+  StatusMark,
+  TrackStop,
+} from '../../contract/methodology-views.js';
+import { FEATURE_STATUSES, type FeatureStatus } from '../../contract/values.js';
 import {
   type FeatureProgress,
   type FeatureStep,
   isCountedStep,
   unconvergedSteps,
 } from '../progress/feature-progress.js';
-import type { EdgeClaim, GapsSummary, MethodologySignal, ReleaseSummary } from '../progress/feature-state.js';
-import {
-  FEATURE_STATUSES,
-  type FeatureStatus,
-  type ProjectProgress,
-  projectProgressOf,
-  stepObstacle,
-} from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
+import type { RouteInput } from '../progress/feature-state.js';
+import { type ProjectProgress, projectProgressOf, stepObstacle } from '../progress/project-progress.js';
 import { chooseRoute } from '../routing/choose-route.js';
-import type { Escalation, RouteAdvice, WorkspaceState } from '../routing/route.js';
-
-/** Converged, in work, pending, blocked. */
-export type StatusMark = '✓' | '●' | '○' | '✗';
-
-/** One stage of a feature; a co-evolution is one stage. */
-export interface TrackStop {
-  readonly stage: string;
-  readonly edge: string;
-  readonly optional: boolean;
-  readonly mark: StatusMark;
-}
-
-/**
- * Health fields that tools of this family expect of every service: the lag of its view, pending reviews and stale
- * claims.
- */
-export interface ServiceHealth {
-  /** Always 0: views are folded from the log itself up to their position, without a stream. */
-  readonly streams_lag_ms: 0;
-  readonly pending_reviews: number;
-  readonly stale_claims: number;
-}
-
-export interface FeatureSummary {
-  /** Same as feature_id, under the name that tools of this family read. */
-  readonly id: string;
-  readonly feature_id: string;
-  readonly title: string;
-  readonly vector_type: string;
-  readonly profile: string;
-  readonly priority: string;
-  /** Requirement keys that the feature delivers. */
-  readonly requirements: readonly string[];
-  readonly status: FeatureStatus;
-  readonly current_edge: string | null;
-  /** Completed iterations on the current edge, and its last delta. */
-  readonly iteration: number;
-  readonly delta: number | null;
-  readonly you_are_here: readonly TrackStop[];
-  readonly edges_converged: number;
-  readonly edges_total: number;
-  /** Why the feature cannot continue; null if it can. */
-  readonly waits_for: string | null;
-  readonly time_box: { readonly status: string; readonly elapsed: number };
-}
-
-export interface ClaimSummary extends EdgeClaim {
-  readonly feature_id: string;
-  readonly edge: string;
-}
-
-export interface StageCoverage {
-  readonly stage: string;
-  readonly edge: string;
-  readonly converged: number;
-  readonly at_work: number;
-  readonly pending: number;
-  readonly blocked: number;
-}
-
-export interface NextAction {
-  readonly says: string;
-  readonly command: string;
-}
-
-export interface MethodologyStatus {
-  readonly position: number;
-  readonly last_updated: string | null;
-  readonly state: WorkspaceState;
-  readonly start_would: {
-    readonly feature: string | null;
-    readonly edge: string | null;
-    readonly iteration: number | null;
-    readonly reasons: readonly string[];
-    readonly command: string;
-  };
-  readonly project: {
-    readonly edges_completed: number;
-    readonly edges_remaining: number;
-    readonly edges_total: number;
-    readonly percent: number;
-    readonly active_features: number;
-    readonly features_by_status: Readonly<Record<FeatureStatus, number>>;
-  };
-  readonly features: readonly FeatureSummary[];
-  readonly signals: readonly MethodologySignal[];
-  readonly coverage: readonly StageCoverage[];
-  readonly claims: readonly ClaimSummary[];
-  readonly pending_reviews: readonly Escalation[];
-  readonly health: ServiceHealth;
-  readonly last_gaps: GapsSummary | null;
-  readonly last_release: ReleaseSummary | null;
-  readonly next_actions: readonly NextAction[];
-}
 
 const ACTIONS_MAX = 10;
 
 /** Status of the whole project, and what `start` would do. */
 export function statusView(input: RouteInput): MethodologyStatus {
   const { state, rows } = input;
-  const projectProgress = projectProgressOf(input);
-  const featureList = [...projectProgress.features.values()];
-  const next = chooseRoute(input, projectProgress);
+  const project = projectProgressOf(input);
+  const featureList = [...project.features.values()];
+  const next = chooseRoute(input, project);
   const claims = rows.flatMap(claimSummaries);
   const pending_reviews = next.escalations.filter(({ kind }) => kind === 'review' || kind === 'escalation');
   const stale_claims = next.escalations.filter(({ kind }) => kind === 'stale_claim').length;
@@ -132,8 +41,8 @@ export function statusView(input: RouteInput): MethodologyStatus {
       reasons: next.reasons,
       command: next.next,
     },
-    project: projectTotals(featureList, projectProgress),
-    features: featureList.map((progress) => featureSummary(progress, projectProgress)),
+    project: projectTotals(featureList, project),
+    features: featureList.map((progress) => featureSummary(progress, project)),
     signals: [...state.signals.values()],
     coverage: stageCoverage(input, featureList),
     claims,
@@ -153,7 +62,7 @@ function nextActions({ escalations, feature, edge, iteration, reasons, next }: R
   return [...waiting.slice(0, ACTIONS_MAX - 1), { says: message, command: next }];
 }
 
-export function featureSummary(progress: FeatureProgress, projectProgress: ProjectProgress): FeatureSummary {
+export function featureSummary(progress: FeatureProgress, project: ProjectProgress): FeatureSummary {
   const { vector } = progress.row;
   const open = unconvergedSteps(progress);
   const current = progress.isComplete ? null : (open.find(({ state }) => state !== null) ?? open[0] ?? null);
@@ -166,14 +75,14 @@ export function featureSummary(progress: FeatureProgress, projectProgress: Proje
     profile: progress.profile.name,
     priority: vector.priority,
     requirements: vector.requirements,
-    status: projectProgress.statusOf(progress),
+    status: project.statusOf(progress),
     current_edge: current?.edge ?? null,
     iteration: current?.state?.iteration ?? 0,
     delta: current?.state?.delta ?? null,
     you_are_here: progress.steps.map(trackStop),
     edges_converged: total - open.length,
     edges_total: total,
-    waits_for: waitReason(progress, projectProgress),
+    waits_for: waitReason(progress, project),
     time_box: progress.time_box,
   };
 }
@@ -184,7 +93,7 @@ function trackStop({ edge, transition, optional, status }: FeatureStep): TrackSt
   return { stage: pathStep, edge, optional, mark: STATUS_MARKS[status] };
 }
 
-const STATUS_MARKS: Readonly<Record<FeatureStep['status'], StatusMark>> = {
+export const STATUS_MARKS: Readonly<Record<FeatureStep['status'], StatusMark>> = {
   converged: '✓',
   iterating: '●',
   pending_review: '●',
@@ -192,9 +101,9 @@ const STATUS_MARKS: Readonly<Record<FeatureStep['status'], StatusMark>> = {
   blocked: '✗',
 };
 
-function waitReason(progress: FeatureProgress, projectProgress: ProjectProgress): string | null {
+function waitReason(progress: FeatureProgress, project: ProjectProgress): string | null {
   if (progress.isComplete) return null;
-  const obstacle = projectProgress.obstacleOf(progress);
+  const obstacle = project.obstacleOf(progress);
   if (obstacle !== null) return obstacle.message;
   const found = unconvergedSteps(progress).map((step) => ({ step, obstacle: stepObstacle(progress, step) }));
   if (found.some((one) => one.obstacle === null)) return null;
@@ -204,19 +113,12 @@ function waitReason(progress: FeatureProgress, projectProgress: ProjectProgress)
 
 function projectTotals(
   features: readonly FeatureProgress[],
-  projectProgress: ProjectProgress,
+  { statusOf }: ProjectProgress,
 ): MethodologyStatus['project'] {
-  const byStatus = Object.fromEntries(FEATURE_STATUSES.map((status) => [status, 0])) as Record<
-    FeatureStatus,
-    number
-  >;
-  let edges_total = 0;
-  let edges_remaining = 0;
-  for (const progress of features) {
-    byStatus[projectProgress.statusOf(progress)] += 1;
-    edges_total += progress.steps.filter(isCountedStep).length;
-    edges_remaining += unconvergedSteps(progress).length;
-  }
+  const statuses = features.map(statusOf);
+  const countOf = (status: FeatureStatus) => statuses.filter((one) => one === status).length;
+  const edges_total = features.flatMap(({ steps }) => steps.filter(isCountedStep)).length;
+  const edges_remaining = features.flatMap(unconvergedSteps).length;
   const edges_completed = edges_total - edges_remaining;
   return {
     edges_completed,
@@ -224,14 +126,16 @@ function projectTotals(
     edges_total,
     percent: percentOf(edges_completed, edges_total),
     active_features: features.filter(({ isComplete }) => !isComplete).length,
-    features_by_status: byStatus,
+    features_by_status: Object.fromEntries(
+      FEATURE_STATUSES.map((status) => [status, countOf(status)]),
+    ) as Record<FeatureStatus, number>,
   };
 }
 
 export const percentOf = (part: number, whole: number): number =>
   whole === 0 ? 0 : Math.floor((part / whole) * 100);
 
-export const claimSummaries = ({ vector, claims }: RouteInput['rows'][number]): ClaimSummary[] =>
+const claimSummaries = ({ vector, claims }: RouteInput['rows'][number]): ClaimSummary[] =>
   [...claims].map(([edge, claim]) => ({ feature_id: vector.feature_id, edge, ...claim }));
 
 /** Number of features per status at each stage of the graph, for features whose profile includes it. */

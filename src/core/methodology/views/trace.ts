@@ -1,37 +1,8 @@
-import type { FeatureProgress, StepStatus } from '../progress/feature-progress.js';
-import { type FeatureStatus, projectProgressOf } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
-
-export interface TraceStep {
-  readonly edge: string;
-  readonly stage: string;
-  readonly status: StepStatus;
-  readonly started_at: string | null;
-  readonly converged_at: string | null;
-  readonly agent_id: string | null;
-  readonly positions: {
-    readonly started: number | null;
-    readonly last: number | null;
-    readonly converged: number | null;
-  };
-}
-
-export interface TracedFeature {
-  readonly feature_id: string;
-  readonly title: string;
-  readonly intent: string | null;
-  readonly status: FeatureStatus;
-  readonly parent: string | null;
-  readonly children: readonly string[];
-  /** In the order of work, along the feature's profile. */
-  readonly chain: readonly TraceStep[];
-}
-
-export interface RequirementTrace {
-  readonly requirement: string;
-  readonly features: readonly TracedFeature[];
-  readonly gaps: readonly string[];
-}
+import type { RequirementTrace, TracedFeature } from '../../contract/methodology-views.js';
+import type { FeatureStatus } from '../../contract/values.js';
+import type { FeatureProgress } from '../progress/feature-progress.js';
+import type { RouteInput } from '../progress/feature-state.js';
+import { projectProgressOf } from '../progress/project-progress.js';
 
 /** Traces a requirement: the features that deliver it, and their progress at each stage. */
 export function traceView(input: RouteInput, requirement: string): RequirementTrace {
@@ -72,7 +43,7 @@ function traceGaps({ row: { vector }, steps }: FeatureProgress): string[] {
   const gaps = vector.intent === null ? [`${vector.feature_id} names no intent`] : [];
   for (const { edge, transition, optional, status, state } of steps) {
     if (!optional && status === 'pending') gaps.push(`${vector.feature_id} has no ${transition.target} yet`);
-    if (state?.unproven) gaps.push(`${edge} of ${vector.feature_id} calls itself converged without evidence`);
+    if (state?.unproven) gaps.push(`${edge} of ${vector.feature_id} reports convergence without evidence`);
   }
   return gaps;
 }

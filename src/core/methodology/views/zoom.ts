@@ -1,47 +1,12 @@
+import type { BandView, EdgeView, ZoomView } from '../../contract/methodology-views.js';
+import { BANDS, type Band } from '../../contract/values.js';
 import { ownValue } from '../../own-value.js';
 import { canonicalEdge } from '../definition/edge-name.js';
 import type { Methodology, Topology, Transition } from '../definition/methodology.js';
-import { isCountedStep, type StepStatus } from '../progress/feature-progress.js';
+import { isCountedStep } from '../progress/feature-progress.js';
+import type { RouteInput } from '../progress/feature-state.js';
 import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
-import type { RouteInput } from '../progress/route-input.js';
 import { percentOf } from './status.js';
-
-export const BANDS = ['Specification', 'Construction', 'Validation', 'Operations'] as const;
-export type Band = (typeof BANDS)[number];
-
-export interface BandView {
-  readonly band: Band;
-  readonly edges: readonly string[];
-  readonly converged: number;
-  readonly total: number;
-  readonly percent: number;
-}
-
-/** Details of one edge: its requirements and the features on it. */
-export interface EdgeView {
-  readonly edge: string;
-  readonly name: string;
-  readonly band: Band;
-  readonly source: string;
-  readonly target: string;
-  readonly edge_type: Transition['edge_type'];
-  readonly evaluators: readonly string[];
-  readonly sub_steps: readonly { readonly name: string; readonly type: string; readonly criterion: string }[];
-  readonly features: readonly {
-    readonly feature_id: string;
-    readonly status: StepStatus;
-    readonly iteration: number;
-    readonly delta: number | null;
-  }[];
-  readonly hint: string | null;
-}
-
-export interface ZoomView {
-  readonly bands: readonly BandView[];
-  readonly edge: EdgeView | null;
-  /** Set if the requested edge is not in the topology. */
-  readonly unknown_edge: string | null;
-}
 
 /** Overview of the graph in four bands, with details of one edge. Read-only. */
 export function zoomView(input: RouteInput, edge: string | null): ZoomView {
@@ -56,31 +21,25 @@ export function zoomView(input: RouteInput, edge: string | null): ZoomView {
   return { bands, edge: edgeView(methodology, projectProgress, transition), unknown_edge: null };
 }
 
-const BAND_BY_ASSET: ReadonlyMap<string, Band> = new Map([
-  ['intent', 'Specification'],
-  ['requirements', 'Specification'],
-  ['design', 'Specification'],
-  ['code', 'Construction'],
-  ['unit_tests', 'Construction'],
-  ['test_cases', 'Validation'],
-  ['uat_tests', 'Validation'],
-  ['cicd', 'Operations'],
-  ['running_system', 'Operations'],
-  ['telemetry', 'Operations'],
-]);
+const ASSETS_BY_BAND: Readonly<Record<Band, readonly string[]>> = {
+  Specification: ['intent', 'requirements', 'design'],
+  Construction: ['code', 'unit_tests'],
+  Validation: ['test_cases', 'uat_tests'],
+  Operations: ['cicd', 'running_system', 'telemetry'],
+};
+const bandOfAsset = (asset: string): Band | undefined =>
+  BANDS.find((band) => ASSETS_BY_BAND[band].includes(asset));
 
 /**
  * Band of an edge, by its target. Assets of the project's own belong to the band of their source; the feedback edge
  * belongs to Operations.
  */
-function bandOf({ source, target }: Transition, { transitions }: Topology, seen = new Set<string>()): Band {
+function bandOf({ source, target }: Transition, topology: Topology, seen = new Set<string>()): Band {
   if (source === 'telemetry') return 'Operations';
-  const known = BAND_BY_ASSET.get(target) ?? BAND_BY_ASSET.get(source);
+  const known = bandOfAsset(target) ?? bandOfAsset(source);
   if (known !== undefined || seen.has(source)) return known ?? 'Construction';
-  const producer = transitions.find((one) => one.target === source);
-  return producer === undefined
-    ? 'Construction'
-    : bandOf(producer, { transitions } as Topology, seen.add(source));
+  const producer = topology.transitions.find((one) => one.target === source);
+  return producer === undefined ? 'Construction' : bandOf(producer, topology, seen.add(source));
 }
 
 function bandView(topology: Topology, { features }: ProjectProgress, band: Band): BandView {
@@ -100,24 +59,19 @@ function edgeView(
   transition: Transition,
 ): EdgeView {
   const { edge, name, source, target, edge_type, evaluators } = transition;
-  const sub_steps = (ownValue(methodology.edges, edge)?.checklist ?? []).map((check) => ({
-    name: check.name,
-    type: check.type,
-    criterion: check.criterion,
-  }));
+  const checklist = ownValue(methodology.edges, edge)?.checklist ?? [];
+  const sub_steps = checklist.map(({ name, type, criterion }) => ({ name, type, criterion }));
   const features = [...featureMap].flatMap(([feature_id, { steps }]) =>
     steps
       .filter((step) => step.edge === edge)
-      .map(({ status, state }) => ({
-        feature_id,
-        status,
-        iteration: state?.iteration ?? 0,
-        delta: state?.delta ?? null,
-      })),
+      .map(({ status, state }) => {
+        const { iteration = 0, delta = null } = state ?? {};
+        return { feature_id, status, iteration, delta };
+      }),
   );
   const hint =
     sub_steps.length > SUB_STEPS_UNTIL_HINT
-      ? `${sub_steps.length} checks on one edge: there may be an asset in between that deserves an edge of its own`
+      ? `${sub_steps.length} checks on one edge: consider an intermediate asset with its own edge`
       : null;
   const band = bandOf(transition, methodology.topology);
   return { edge, name, band, source, target, edge_type, evaluators, sub_steps, features, hint };

@@ -1,12 +1,6 @@
-import type {
-  ClaimCommand,
-  ClaimHandle,
-  ClaimsCommand,
-  PastGrant,
-  SubmitCommand,
-} from '../../claims/commands.js';
+import type { ClaimHandle, ClaimsCommand, PastGrant } from '../../claims/commands.js';
 import { type Head, REVIEW_DECISIONS, type SubmittedResult } from '../../claims/head.js';
-import type { TaskResult } from '../results.js';
+import type { TaskResult } from '../../contract/tasks.js';
 
 export const TASKS = [
   { id: 'A-001-core', description: 'the core' },
@@ -63,7 +57,7 @@ export interface CommandStep {
   readonly choice: number;
 }
 
-export function claimBy(worker: HistoryAgent, waiting_for: readonly string[] = []): ClaimCommand {
+export function claimBy(worker: HistoryAgent, waiting_for: readonly string[] = []): ClaimsCommand<'claim'> {
   return {
     type: 'claim',
     ...worker,
@@ -91,7 +85,7 @@ export function submitBy(
   subject: string,
   handle: ClaimHandle,
   fields: { text?: string; authority?: 'granted' | 'escalate' } = {},
-): SubmitCommand {
+): ClaimsCommand<'submit'> {
   return {
     type: 'submit',
     handle,

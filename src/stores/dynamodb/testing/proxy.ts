@@ -92,7 +92,7 @@ function reply(outgoing: ServerResponse, fate: Exclude<CallFate, string | ReplyE
   const status = fate.error === 'InternalServerError' ? 500 : 400;
   outgoing
     .writeHead(status, headers)
-    .end(JSON.stringify({ __type, message: 'as asked', CancellationReasons }));
+    .end(JSON.stringify({ __type, message: 'injected fault', CancellationReasons }));
 }
 
 function forward(

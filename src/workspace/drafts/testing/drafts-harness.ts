@@ -7,7 +7,7 @@ import { canonicalEdge } from '../../../core/methodology/definition/edge-name.js
 import type { ResultManifest } from '../../../core/methodology/definition/manifest.js';
 import { FolderBlobs } from '../../../stores/file/folder-blobs.js';
 import { collectDrafts } from '../collect.js';
-import { type DraftScope, draftFoldersOf } from '../draft-folders.js';
+import { type DraftScope, draftPathsOf } from '../draft-paths.js';
 import { type DraftRefusal, isDraftRefusal } from '../refusal.js';
 import type { StepHook } from '../safe-read.js';
 import { KEY } from './project-folder.js';
@@ -37,9 +37,9 @@ export class DraftsHarness {
 
   /** The absolute path of a draft. */
   draftPath(path = '', scope = ALPHA): string {
-    const folders = draftFoldersOf(this, scope);
+    const folders = draftPathsOf(scope);
     if (isDraftRefusal(folders)) throw new Error(folders.says);
-    return join(this.root, ...folders.drafts, path);
+    return join(this.root, folders.drafts, path);
   }
 
   async writeDraft(path: string, text: string, scope = ALPHA): Promise<void> {

@@ -1,8 +1,7 @@
-import { DEFAULT_FILES } from '../defaults/files.js';
+import { DEFAULT_FILES } from '../defaults.generated.js';
 import { canonicalEdge } from '../edge-name.js';
 import { type EdgeNameIndex, fileStem } from './edge-names.js';
-import { ConfigFindings } from './findings.js';
-import { openYamlFile, type YamlFile } from './yaml-file.js';
+import { ConfigFindings, openYamlFile, type YamlFile } from './yaml-file.js';
 
 const builtInCache = new Map<string, YamlFile>();
 
@@ -16,12 +15,14 @@ export function builtInFile(path: string): YamlFile {
   return file;
 }
 
-export const builtInProfiles = (): YamlFile[] =>
-  [...DEFAULT_FILES.keys()].filter((path) => path.startsWith('profiles/')).map(builtInFile);
+const pathsIn = (folder: string): string[] =>
+  [...DEFAULT_FILES.keys()].filter((path) => path.startsWith(folder));
+
+export const builtInProfiles = (): YamlFile[] => pathsIn('profiles/').map(builtInFile);
 
 /** Finds the built-in file of an edge: the one its transition names, otherwise the one named after the edge. */
 export function builtInEdgeFile(edge: string, names: EdgeNameIndex): YamlFile | null {
-  const paths = [...DEFAULT_FILES.keys()].filter((path) => path.startsWith('graph/edges/'));
+  const paths = pathsIn('graph/edges/');
   const named = paths.find((path) => fileStem(path) === names.configStems.get(edge));
   const path = named ?? paths.find((one) => canonicalEdge(fileStem(one)) === edge);
   return path === undefined ? null : builtInFile(path);

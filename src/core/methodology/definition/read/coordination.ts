@@ -1,43 +1,38 @@
 import { z } from 'zod';
-import type { ClaimTimeouts, CoordinationMode } from '../methodology.js';
-import { booleanField } from './fields.js';
+import type { ClaimTimeouts, Methodology } from '../methodology.js';
+import { orElse, section } from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
 const seconds = z
   .int()
   .min(1)
-  .max(366 * 86_400);
-const schema = z
-  .object({
-    coordination: z.object({ mode: z.enum(['single', 'multi']).nullish() }).nullish(),
-    parallelism: z.object({ enforce: booleanField.nullish() }).nullish(),
-    claims: z
-      .object({
-        stale_threshold_seconds: seconds.nullish(),
-        claim_ttl_seconds: seconds.nullish(),
-        on_ttl: z.enum(['hold', 'takeover']).nullish(),
-        max_hold_seconds: seconds.nullish(),
-      })
-      .nullish(),
-  })
-  .nullable();
+  .max(366 * 86_400)
+  .nullish();
+const schema = section({
+  coordination: section({ mode: orElse(z.enum(['single', 'multi']), 'multi') }),
+  parallelism: section({ enforce: orElse(z.boolean(), false) }),
+  claims: section({
+    stale_threshold_seconds: seconds,
+    claim_ttl_seconds: seconds,
+    on_ttl: z.enum(['hold', 'takeover']).nullish(),
+    max_hold_seconds: seconds,
+  }),
+});
 
-export interface ParsedCoordination {
-  readonly mode: CoordinationMode | null;
-  readonly enforce: boolean;
-  readonly claims: ClaimTimeouts;
-}
-
-export function parseCoordination(file: YamlFile): ParsedCoordination | null {
-  if (file.value !== null && file.parse(schema) === null) return null;
-  const parsed = schema.parse(file.value);
-  const claims = Object.fromEntries(
-    Object.entries(parsed?.claims ?? {}).filter(([, value]) => value !== null && value !== undefined),
-  ) as ClaimTimeouts;
-  const { stale_threshold_seconds: stale, claim_ttl_seconds: ttl } = claims;
-  if (stale !== undefined && ttl !== undefined && stale >= ttl) {
-    const parsed = `A claim is stale before its lease ends: ${stale} is not below claim_ttl_seconds, ${ttl}.`;
-    file.fault(['claims', 'stale_threshold_seconds'], parsed);
+export function parseCoordination(
+  file: YamlFile,
+): Pick<Methodology, 'mode' | 'parallelism' | 'claims'> | null {
+  const parsed = file.parse(schema);
+  if (parsed === null) return null;
+  const { stale_threshold_seconds: stale, claim_ttl_seconds: ttl } = parsed.claims;
+  if (stale != null && ttl != null && stale >= ttl) {
+    const message = `stale_threshold_seconds (${stale}) must be below claim_ttl_seconds (${ttl}).`;
+    file.fault(['claims', 'stale_threshold_seconds'], message);
   }
-  return { mode: parsed?.coordination?.mode ?? null, enforce: parsed?.parallelism?.enforce ?? false, claims };
+  const claims = Object.entries(parsed.claims).filter(([, value]) => value != null);
+  return {
+    mode: parsed.coordination.mode,
+    parallelism: parsed.parallelism,
+    claims: Object.fromEntries(claims) as ClaimTimeouts,
+  };
 }

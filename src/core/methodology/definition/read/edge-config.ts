@@ -2,20 +2,26 @@ import { z } from 'zod';
 import type { DocumentPath } from '../../../yaml/source-position.js';
 import type { CheckDefinition, EdgeConfig, Transition } from '../methodology.js';
 import { type EdgeNameIndex, fileStem } from './edge-names.js';
-import { booleanField, checksSchema, iterationCount, longText, parseCheck, shortText } from './fields.js';
+import {
+  checksSchema,
+  description,
+  iterationCount,
+  orElse,
+  parseCheck,
+  section,
+  shortText,
+} from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
 const schema = z.looseObject({
   edge: shortText.nullish(),
-  description: longText.nullish(),
-  checklist: checksSchema.nullish(),
-  convergence: z
-    .object({
-      max_iterations: iterationCount.nullish(),
-      stuck_threshold: iterationCount.nullish(),
-      human_required: booleanField.nullish(),
-    })
-    .nullish(),
+  description,
+  checklist: checksSchema,
+  convergence: section({
+    max_iterations: orElse(iterationCount, null),
+    stuck_threshold: orElse(iterationCount, null),
+    human_required: orElse(z.boolean(), false),
+  }),
 });
 
 /** Maximum length of other file content that is kept (guidance, templates), in characters of JSON. */
@@ -33,22 +39,22 @@ export interface ParsedEdgeFile {
 export function parseEdgeFile(file: YamlFile, names: EdgeNameIndex): ParsedEdgeFile | null {
   const parsed = file.parse(schema);
   if (parsed === null) return null;
-  const { edge: name, description, checklist, convergence, ...rest } = parsed;
+  const { edge: name, description, checklist, convergence, ...extra } = parsed;
   const stem = fileStem(file.name);
-  const edge = name ? names.find(name) : names.find(stem);
+  const edge = names.find(name ?? stem);
   if (name && edge === null && !file.isBuiltIn) {
-    file.warn(['edge'], `The topology has no edge ${JSON.stringify(name)}: the file is left out.`);
+    file.warn(['edge'], `The topology has no edge ${JSON.stringify(name)}: the file is ignored.`);
     return null;
   }
-  const config = {
-    description: description?.trim() ?? '',
-    checklist: parseChecks(checklist ?? [], ['checklist'], file),
-    max_iterations: convergence?.max_iterations ?? null,
-    stuck_threshold: convergence?.stuck_threshold ?? null,
-    human_required: convergence?.human_required ?? false,
-    extra: limitExtra(rest, file),
+  const isTooLong = JSON.stringify(extra).length > EXTRA_LENGTH_MAX;
+  if (isTooLong) file.warn([], `Guidance of more than ${EXTRA_LENGTH_MAX} characters is ignored.`);
+  const checks = parseChecks(checklist, ['checklist'], file);
+  return {
+    file,
+    stem,
+    edge,
+    config: { description, checklist: checks, ...convergence, extra: isTooLong ? {} : extra },
   };
-  return { file, stem, edge, config };
 }
 
 /** Check names must be unique: reports are matched by name. */
@@ -61,16 +67,10 @@ export function parseChecks(
   const names = new Set<string>();
   for (const [at, { name }] of parsed.entries()) {
     if (names.has(name))
-      file.fault([...path, at, 'name'], `There are two checks called ${JSON.stringify(name)}.`);
+      file.fault([...path, at, 'name'], `There are two checks called ${JSON.stringify(name)}; rename one.`);
     names.add(name);
   }
   return parsed.map((check) => parseCheck(check, source));
-}
-
-function limitExtra(extra: Record<string, unknown>, file: YamlFile): Record<string, unknown> {
-  if (JSON.stringify(extra).length <= EXTRA_LENGTH_MAX) return extra;
-  file.warn([], `Guidance of more than ${EXTRA_LENGTH_MAX} characters is left out.`);
-  return {};
 }
 
 /** Config of an edge without a file: one check per evaluator type that its transition names. */

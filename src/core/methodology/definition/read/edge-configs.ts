@@ -1,7 +1,6 @@
 import { canonicalEdge } from '../edge-name.js';
 import type { CheckDefinition, EdgeConfig, Transition } from '../methodology.js';
 import { defaultEdgeConfig, type ParsedEdgeFile } from './edge-config.js';
-import type { EdgeNameIndex } from './edge-names.js';
 import { checksSchema, parseCheck } from './fields.js';
 import type { ParsedTopology } from './topology.js';
 
@@ -21,43 +20,42 @@ export function composeEdgeConfigs(
 ): Record<string, EdgeConfig> {
   for (const { file, stem, edge } of fromFiles) {
     if (edge === null && stem !== TAGGING_STEM && stem !== TRACEABILITY_STEM) {
-      file.warn([], 'The file says of no edge that it is about it, and is left out.');
+      file.warn([], 'The file names no edge and is ignored.');
     }
   }
   const commands = traceabilityChecks(fromFiles);
   const edges: Record<string, EdgeConfig> = {};
   for (const transition of topology.transitions) {
     const { edge } = transition;
-    const mainConfigFile = mainFile(edge, names, fromFiles) ?? builtIn(edge);
-    if (mainConfigFile === null)
-      topologyFile.warn(
-        ['transitions'],
-        `No file says what ${edge} asks: it asks for one check of each of its evaluators.`,
-      );
+    const mainConfigFile = mainFile(edge, names.configStems.get(edge), fromFiles) ?? builtIn(edge);
+    if (mainConfigFile === null) {
+      const message = `No file defines the checks of ${edge}: it gets one default check per evaluator.`;
+      topologyFile.warn(['transitions'], message);
+    }
     const config =
       mainConfigFile === null ? defaultEdgeConfig(transition) : { edge, ...mainConfigFile.config };
     const parts = fromFiles.filter((one) => one !== mainConfigFile && isSupplement(one, transition));
     const checks = [config, ...parts.map((part) => part.config)].flatMap(({ checklist }) => checklist);
-    edges[edge] = {
-      ...config,
-      checklist: uniqueByName(checks).map((check) => withTraceabilityCommand(check, commands)),
-    };
+    // Of several checks with one name the first counts.
+    const byName = new Map(checks.toReversed().map((check) => [check.name, check]));
+    const checklist = checks
+      .filter((check) => byName.get(check.name) === check)
+      .map((check) => withTraceabilityCommand(check, commands));
+    edges[edge] = { ...config, checklist };
   }
   return edges;
 }
 
 function mainFile(
   edge: string,
-  names: EdgeNameIndex,
+  configStem: string | undefined,
   files: readonly ParsedEdgeFile[],
-): ParsedEdgeFile | null {
+): ParsedEdgeFile | undefined {
   const candidates = files.filter(({ stem }) => !SUPPLEMENTARY_STEMS.has(stem));
-  const named = names.configStems.get(edge);
   return (
-    candidates.find(({ stem }) => stem === named) ??
+    candidates.find(({ stem }) => stem === configStem) ??
     candidates.find((one) => one.edge === edge && canonicalEdge(one.stem) === edge) ??
-    candidates.find((one) => one.edge === edge) ??
-    null
+    candidates.find((one) => one.edge === edge)
   );
 }
 
@@ -66,21 +64,12 @@ function isSupplement({ edge, stem }: ParsedEdgeFile, transition: Transition): b
   return edge === null && stem === TAGGING_STEM && TAGGED_ASSETS.has(transition.target);
 }
 
-const uniqueByName = (checks: readonly CheckDefinition[]): CheckDefinition[] => {
-  const byName = new Map<string, CheckDefinition>();
-  for (const check of checks) if (!byName.has(check.name)) byName.set(check.name, check);
-  return [...byName.values()];
-};
-
 /** The checks of the traceability file, which lists them by layer: `layer_1_req_coverage`, and so on. */
 function traceabilityChecks(files: readonly ParsedEdgeFile[]): ReadonlyMap<string, CheckDefinition> {
-  const checks = new Map<string, CheckDefinition>();
   const extra = files.find(({ stem }) => stem === TRACEABILITY_STEM)?.config.extra ?? {};
-  for (const [name, layer] of Object.entries(extra)) {
-    const parsed = name.startsWith('layer_') ? checksSchema.safeParse(layer) : null;
-    for (const check of parsed?.data ?? []) checks.set(check.name, parseCheck(check));
-  }
-  return checks;
+  const layers = Object.entries(extra).filter(([name]) => name.startsWith('layer_'));
+  const checks = layers.flatMap(([, layer]) => checksSchema.safeParse(layer).data ?? []);
+  return new Map(checks.map((check) => [check.name, parseCheck(check)]));
 }
 
 function withTraceabilityCommand(

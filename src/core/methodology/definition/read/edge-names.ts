@@ -1,28 +1,39 @@
+import type { DocumentPath } from '../../../yaml/source-position.js';
 import { canonicalEdge } from '../edge-name.js';
 import type { Topology } from '../methodology.js';
+import type { YamlFile } from './yaml-file.js';
 
 /** Finds the edges of a topology by any name: canonical id, transition name, file name. */
 export class EdgeNameIndex {
   readonly #byName = new Map<string, string>();
 
   constructor(
-    topology: Topology,
+    { transitions }: Topology,
     /** By edge: stem of the file that its transition names. */
     readonly configStems: ReadonlyMap<string, string>,
   ) {
-    const { transitions } = topology;
     for (const { edge } of transitions) this.#byName.set(edge, edge);
     for (const { edge, name } of transitions) this.#add(name, edge);
     for (const [edge, stem] of configStems) this.#add(stem, edge);
   }
 
-  /** Null if the topology has no such edge. */
   find(name: string): string | null {
     return this.#byName.get(canonicalEdge(name)) ?? null;
   }
 
-  get all(): readonly string[] {
-    return [...new Set(this.#byName.values())];
+  /** Null if the topology has no such edge, which is reported as a fault of the file that names it. */
+  resolve(name: string, file: YamlFile, path: DocumentPath): string | null {
+    const edge = this.find(name);
+    if (edge === null && !file.isBuiltIn) {
+      const known = [...new Set(this.#byName.values())].join(', ');
+      file.fault(path, `The topology has no edge ${JSON.stringify(name)}; known edges: ${known}.`);
+    }
+    return edge;
+  }
+
+  resolveAll(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
+    const edges = listed.map((name, at) => this.resolve(name, file, [...path, at]));
+    return [...new Set(edges.filter((edge) => edge !== null))];
   }
 
   #add(name: string, edge: string): void {

@@ -1,20 +1,18 @@
 import { z } from 'zod';
+import { PRIORITIES, VECTOR_TYPES } from '../../../contract/values.js';
 import { ID_LENGTH_MAX } from '../../../ids.js';
 import { canonicalEdge } from '../edge-name.js';
-import {
-  type AcceptanceCriterion,
-  CHECK_TYPES,
-  type FeatureVector,
-  PRIORITIES,
-  VECTOR_TYPES,
-} from '../methodology.js';
+import type { AcceptanceCriterion, FeatureVector } from '../methodology.js';
 import { parseChecks } from './edge-config.js';
 import { fileStem } from './edge-names.js';
 import {
-  booleanField,
   checksSchema,
+  checkType,
   longText,
   openRecord,
+  optionalText,
+  orElse,
+  section,
   shortText,
   textOrNull,
   timeBoxSchema,
@@ -36,47 +34,48 @@ const featureId = z
 const criterion = z.object({
   id: shortText,
   description: longText.nullish(),
-  evaluator: z.enum(CHECK_TYPES).nullish(),
+  evaluator: orElse(checkType, 'agent'),
   check: longText.nullish(),
-  required: booleanField.nullish(),
+  required: orElse(z.boolean(), true),
 });
-const dependency = z.union([shortText, z.object({ feature: longText.nullish(), asset: longText.nullish() })]);
-const keys = z.array(z.union([shortText, z.looseObject({ id: shortText.nullish() })])).max(1000);
+const dependencyFields = z.object({ feature: optionalText, asset: optionalText });
+const dependency = z.union([
+  shortText.transform((feature) => dependencyFields.parse({ feature })),
+  dependencyFields,
+]);
+const dependencies = orElse(z.array(dependency).max(1000), []);
+const parentFields = z.object({ feature: optionalText, edge: optionalText, reason: optionalText });
+const parent = z.union([longText.transform((feature) => parentFields.parse({ feature })), parentFields]);
+const key = z.union([
+  shortText.transform(textOrNull),
+  z.looseObject({ id: shortText.nullish() }).transform(({ id }) => textOrNull(id)),
+]);
+const keys = orElse(z.array(key).max(1000), []);
+const priority = z
+  .string()
+  .transform((text) => text.toLowerCase())
+  .pipe(z.enum(PRIORITIES));
 
 const schema = z.object({
   feature: featureId.nullish(),
-  title: longText.nullish(),
-  intent: longText.nullish(),
-  vector_type: z.enum(VECTOR_TYPES).nullish(),
-  profile: shortText.nullish(),
-  priority: z
-    .string()
-    .transform((text) => text.toLowerCase())
-    .pipe(z.enum(PRIORITIES))
-    .nullish(),
-  created: longText.nullish(),
-  time_box: timeBoxSchema.nullish(),
-  parent: z
-    .union([
-      longText,
-      z.object({ feature: longText.nullish(), edge: longText.nullish(), reason: longText.nullish() }),
-    ])
-    .nullish(),
-  parent_id: longText.nullish(),
-  dependencies: z.array(dependency).max(1000).nullish(),
-  depends_on: z.array(dependency).max(1000).nullish(),
-  requirements: keys.nullish(),
-  satisfies: keys.nullish(),
-  constraints: z
-    .object({
-      acceptance_criteria: z
-        .array(z.union([longText, criterion]))
-        .max(500)
-        .nullish(),
-      threshold_overrides: openRecord.nullish(),
-      additional_checks: checksSchema.nullish(),
-    })
-    .nullish(),
+  title: optionalText,
+  intent: optionalText,
+  vector_type: orElse(z.enum(VECTOR_TYPES), 'feature'),
+  profile: orElse(shortText, ''),
+  priority: orElse(priority, 'medium'),
+  created: optionalText,
+  time_box: timeBoxSchema,
+  parent: parent.nullish(),
+  parent_id: optionalText,
+  dependencies,
+  depends_on: dependencies,
+  requirements: keys,
+  satisfies: keys,
+  constraints: section({
+    acceptance_criteria: orElse(z.array(z.union([longText, criterion])).max(500), []),
+    threshold_overrides: openRecord,
+    additional_checks: checksSchema,
+  }),
   trajectory: z.unknown().optional(),
 });
 type ParsedFeatureFile = z.infer<typeof schema>;
@@ -88,39 +87,39 @@ export function parseFeature(file: YamlFile): FeatureVector | null {
   const feature_id = idOf(parsed, file);
   if (feature_id === null) return null;
   if (hasTrajectoryProgress(parsed.trajectory)) {
-    file.warn(
-      ['trajectory'],
-      'How far a feature is comes from the log; the trajectory here is not believed.',
-    );
+    file.warn(['trajectory'], 'Progress is read from the log; the trajectory in this file is ignored.');
   }
+  const { intent, vector_type, profile, priority, created, constraints } = parsed;
+  const named = [...parsed.requirements, ...parsed.satisfies].filter((requirement) => requirement !== null);
+  const checksPath = ['constraints', 'additional_checks'];
   return {
     feature_id,
-    title: textOrNull(parsed.title) ?? feature_id,
-    intent: textOrNull(parsed.intent),
-    vector_type: parsed.vector_type ?? 'feature',
-    profile: parsed.profile ?? '',
-    priority: parsed.priority ?? 'medium',
-    created: textOrNull(parsed.created),
+    title: parsed.title ?? feature_id,
+    intent,
+    vector_type,
+    profile,
+    priority,
+    created,
     time_box: timeBoxOf(parsed, file),
     parent: parentOf(parsed),
     dependencies: dependenciesOf(parsed),
-    requirements: requirementsOf(parsed, feature_id),
-    ...constraintFields(parsed, file),
+    requirements: [...new Set([feature_id, ...named])],
+    acceptance_criteria: constraints.acceptance_criteria.map(criterionOf),
+    threshold_overrides: constraints.threshold_overrides,
+    additional_checks: parseChecks(constraints.additional_checks, checksPath, file, 'feature'),
   };
 }
 
 function idOf({ feature }: ParsedFeatureFile, file: YamlFile): string | null {
   const id = feature ?? fileStem(file.name);
   if (!featureId.safeParse(id).success) {
-    file.fault(
-      ['feature'],
-      `"feature" is missing, and the name of the file is no id; write it as REQ-F-AUTH-001.`,
-    );
+    const message = `"feature" is missing, and the file name is not a valid id; use the form REQ-F-AUTH-001.`;
+    file.fault(['feature'], message);
     return null;
   }
-  if (!feature) file.warn(['feature'], `"feature" is missing; the name of the file stands for it: ${id}.`);
+  if (!feature) file.warn(['feature'], `"feature" is missing; using the file name as the id: ${id}.`);
   else if (!CONVENTIONAL_FEATURE_ID.test(id))
-    file.warn(['feature'], `${id} is kept, though ids are usually written as REQ-F-AUTH-001.`);
+    file.warn(['feature'], `${id} is accepted, but the usual form of an id is REQ-F-AUTH-001.`);
   return id;
 }
 
@@ -132,51 +131,27 @@ function hasTrajectoryProgress(trajectory: unknown): boolean {
   );
 }
 
-function timeBoxOf(parsed: ParsedFeatureFile, file: YamlFile): FeatureVector['time_box'] {
-  if (parsed.time_box?.enabled === true && !parsed.time_box.duration) {
-    file.fault(
-      ['time_box', 'duration'],
-      '"duration" is missing: a time box that is enabled has one, as "1 week".',
-    );
+function timeBoxOf({ time_box }: ParsedFeatureFile, file: YamlFile): FeatureVector['time_box'] {
+  if (time_box?.enabled === true && !time_box.duration) {
+    const message = '"duration" is missing: an enabled time box requires one, such as "1 week".';
+    file.fault(['time_box', 'duration'], message);
   }
-  const rule = parseTimeBoxRule(parsed.time_box, file, ['time_box']);
-  return rule === null ? null : { ...rule, started: textOrNull(parsed.time_box?.started) };
+  const rule = parseTimeBoxRule(time_box, file, ['time_box']);
+  return rule && { ...rule, started: time_box?.started ?? null };
 }
 
-function parentOf(parsed: ParsedFeatureFile): FeatureVector['parent'] {
-  const parent = typeof parsed.parent === 'string' ? { feature: parsed.parent } : (parsed.parent ?? {});
-  const feature = textOrNull(parent.feature) ?? textOrNull(parsed.parent_id);
+function parentOf({ parent, parent_id }: ParsedFeatureFile): FeatureVector['parent'] {
+  const feature = parent?.feature ?? parent_id;
   if (feature === null) return null;
-  const { edge = null, reason = null } = parent as { edge?: string | null; reason?: string | null };
-  const at = textOrNull(edge);
-  return { feature, edge: at === null ? null : canonicalEdge(at), reason: textOrNull(reason) ?? '' };
+  return { feature, edge: parent?.edge ? canonicalEdge(parent.edge) : null, reason: parent?.reason ?? '' };
 }
 
 function dependenciesOf(parsed: ParsedFeatureFile): FeatureVector['dependencies'] {
   const found = new Map<string, { feature: string; asset: string | null }>();
-  for (const entry of [...(parsed.dependencies ?? []), ...(parsed.depends_on ?? [])]) {
-    const { feature, asset } = typeof entry === 'string' ? { feature: entry, asset: null } : entry;
-    const named = textOrNull(feature);
-    const part = textOrNull(asset);
-    if (named !== null) found.set(`${named} ${part}`, { feature: named, asset: part });
+  for (const { feature, asset } of [...parsed.dependencies, ...parsed.depends_on]) {
+    if (feature !== null) found.set(`${feature} ${asset}`, { feature, asset });
   }
   return [...found.values()];
-}
-
-function requirementsOf(parsed: ParsedFeatureFile, featureId: string): string[] {
-  const keys = [...(parsed.requirements ?? []), ...(parsed.satisfies ?? [])].map((key) =>
-    textOrNull(typeof key === 'string' ? key : key.id),
-  );
-  return [...new Set([featureId, ...keys.filter((key) => key !== null)])];
-}
-
-function constraintFields({ constraints }: ParsedFeatureFile, file: YamlFile) {
-  const path = ['constraints', 'additional_checks'];
-  return {
-    acceptance_criteria: (constraints?.acceptance_criteria ?? []).map(criterionOf),
-    threshold_overrides: constraints?.threshold_overrides ?? {},
-    additional_checks: parseChecks(constraints?.additional_checks ?? [], path, file, 'feature'),
-  };
 }
 
 /** A criterion that is a plain sentence is evaluated by an agent and named after its index. */
@@ -185,11 +160,5 @@ function criterionOf(parsed: string | z.infer<typeof criterion>, at: number): Ac
     return { id: `AC-${at + 1}`, description: parsed, evaluator: 'agent', required: true };
   }
   const { id, description, evaluator, check, required } = parsed;
-  return {
-    id,
-    description: description ?? id,
-    evaluator: evaluator ?? 'agent',
-    ...(check ? { check } : {}),
-    required: required ?? true,
-  };
+  return { id, description: description ?? id, evaluator, ...(check ? { check } : {}), required };
 }

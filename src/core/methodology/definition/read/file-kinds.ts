@@ -2,21 +2,8 @@ export const FILES_MAX = 5000;
 /** In characters. Parsed files take many times their length in memory. */
 export const ALL_FILES_LENGTH_MAX = 4 * 1024 * 1024;
 
-export type WorkspaceFileKind =
-  | 'topology'
-  | 'edge'
-  | 'profile'
-  | 'roles'
-  | 'coordination'
-  | 'constraints'
-  | 'modules'
-  | 'thresholds'
-  | 'feature'
-  | 'intent'
-  | 'other';
-
 /** Location of each kind of file, relative to `.ai-workspace/`. Earlier entries take precedence. */
-const FILE_PATTERNS: readonly (readonly [WorkspaceFileKind, RegExp])[] = [
+const FILE_PATTERNS = [
   ['topology', /^graph\/graph_topology\.ya?ml$/],
   ['topology', /^config\/graph_topology\.ya?ml$/],
   ['edge', /^graph\/edges\/[^/]+\.ya?ml$/],
@@ -37,7 +24,8 @@ const FILE_PATTERNS: readonly (readonly [WorkspaceFileKind, RegExp])[] = [
   ['feature', /^features\/(active|completed)\/[^/]+\.ya?ml$/],
   ['intent', /^(\.\.\/)?(specification|spec)\/INTENT\.md$/],
   ['other', /^(graph|config)\/evaluator_defaults\.ya?ml$/],
-];
+] as const;
+export type WorkspaceFileKind = (typeof FILE_PATTERNS)[number][0];
 
 /** Groups files by kind, in order of precedence and then by name. Files of no kind are omitted. */
 export function filesByKind(paths: Iterable<string>): Map<WorkspaceFileKind, string[]> {
@@ -48,9 +36,9 @@ export function filesByKind(paths: Iterable<string>): Map<WorkspaceFileKind, str
   const byKind = new Map<WorkspaceFileKind, string[]>();
   for (const { path, rank } of ranked) {
     const kind = FILE_PATTERNS[rank]?.[0] as WorkspaceFileKind;
-    const same = byKind.get(kind);
-    if (same === undefined) byKind.set(kind, [path]);
-    else same.push(path);
+    const same = byKind.get(kind) ?? [];
+    same.push(path);
+    byKind.set(kind, same);
   }
   return byKind;
 }

@@ -1,42 +1,29 @@
 import { z } from 'zod';
-import { type AgentRole, AUTHORITY_ACTIONS, type RoleRegistry } from '../methodology.js';
+import { AUTHORITY_ACTIONS } from '../../../contract/values.js';
+import type { RoleRegistry } from '../methodology.js';
 import type { EdgeNameIndex } from './edge-names.js';
-import { booleanField, longText, shortText, shortTexts } from './fields.js';
-import { EdgeListResolver } from './profile.js';
+import { description, orElse, section, shortText, shortTexts } from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
+const role = z.object({ description, converge_edges: z.union([z.literal('all'), shortTexts]) });
 const schema = z.object({
   roles: z
-    .record(
-      shortText,
-      z.object({ description: longText.nullish(), converge_edges: z.union([z.literal('all'), shortTexts]) }),
-    )
+    .record(shortText, role)
     .refine((roles) => Object.keys(roles).length <= 200, { error: 'expected at most 200 roles' }),
-  authority: z
-    .object({
-      outside_authority_action: z.enum(AUTHORITY_ACTIONS).nullish(),
-      spec_mutation_requires_human: booleanField.nullish(),
-    })
-    .nullish(),
+  authority: section({
+    outside_authority_action: orElse(z.enum(AUTHORITY_ACTIONS), 'escalate'),
+    spec_mutation_requires_human: orElse(z.boolean(), true),
+  }),
 });
 
 export function parseRoles(file: YamlFile, names: EdgeNameIndex): RoleRegistry | null {
   const parsed = file.parse(schema);
   if (parsed === null) return null;
-  const edges = new EdgeListResolver(file, names);
-  const roles: Record<string, AgentRole> = {};
-  for (const [role, { description, converge_edges }] of Object.entries(parsed.roles)) {
-    const all = converge_edges === 'all' || converge_edges.includes('all');
-    roles[role] = {
-      description: description?.trim() ?? '',
-      converge_edges: all
-        ? 'all'
-        : edges.resolveAll(converge_edges as string[], ['roles', role, 'converge_edges']),
-    };
+  const roles: Record<string, RoleRegistry['roles'][string]> = {};
+  for (const [name, { description, converge_edges: edges }] of Object.entries(parsed.roles)) {
+    const path = ['roles', name, 'converge_edges'];
+    const isAll = edges === 'all' || edges.includes('all');
+    roles[name] = { description, converge_edges: isAll ? 'all' : names.resolveAll(edges, file, path) };
   }
-  return {
-    roles,
-    outside_authority_action: parsed.authority?.outside_authority_action ?? 'escalate',
-    spec_mutation_requires_human: parsed.authority?.spec_mutation_requires_human ?? true,
-  };
+  return { roles, ...parsed.authority };
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { canonicalEdge } from '../edge-name.js';
-import type { AssetType, Topology, Transition } from '../methodology.js';
-import { orderTransitions } from '../transition-order.js';
+import type { Topology, Transition } from '../methodology.js';
 import { EdgeNameIndex, fileStem } from './edge-names.js';
-import { booleanField, checkTypes, longText, shortText } from './fields.js';
+import { checkTypes, description, longText, orElse, shortText } from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
 const ASSET_TYPES_MAX = 200;
@@ -12,34 +11,27 @@ const assetName = z
   .string()
   .regex(ASSET_NAME, { error: 'expected letters, digits, _ . - and at most 64 of them' });
 
-const assetTypeFields = {
-  description: longText.nullish(),
-  markov_criteria: z.array(longText).max(100).nullish(),
-};
+const assetType = z.object({ description, markov_criteria: orElse(z.array(longText).max(100), []) });
+const transitionSchema = z.object({
+  name: shortText.nullish(),
+  source: assetName,
+  target: assetName,
+  edge_type: shortText.nullish(),
+  bidirectional: z.boolean().nullish(),
+  evaluators: orElse(checkTypes, []),
+  edge_config: longText.nullish(),
+});
+const dimension = z.object({ mandatory: z.boolean().nullish() }).nullable();
 const schema = z.object({
   asset_types: z.union([
-    z.record(z.string(), z.object(assetTypeFields).nullable()),
-    z.array(z.object({ name: assetName, ...assetTypeFields })).max(ASSET_TYPES_MAX),
+    z.record(z.string(), assetType.nullable()),
+    z.array(assetType.extend({ name: assetName })).max(ASSET_TYPES_MAX),
   ]),
-  transitions: z
-    .array(
-      z.object({
-        name: shortText.nullish(),
-        source: assetName,
-        target: assetName,
-        edge_type: shortText.nullish(),
-        bidirectional: booleanField.nullish(),
-        evaluators: checkTypes.nullish(),
-        edge_config: longText.nullish(),
-      }),
-    )
-    .min(1)
-    .max(500),
-  constraint_dimensions: z
-    .record(z.string(), z.object({ mandatory: booleanField.nullish() }).nullable())
-    .nullish(),
+  transitions: z.array(transitionSchema).min(1).max(500),
+  constraint_dimensions: orElse(z.record(z.string(), dimension), {}),
 });
 type ParsedTopologyFile = z.infer<typeof schema>;
+type ParsedTransition = z.infer<typeof transitionSchema>;
 
 export interface ParsedTopology {
   readonly file: YamlFile;
@@ -57,7 +49,7 @@ export function parseTopology(file: YamlFile): ParsedTopology | null {
   for (const [at, entry] of parsed.transitions.entries()) {
     const transition = transitionOf(entry, at, known, file);
     if (transitions.has(transition.edge)) {
-      file.warn(['transitions', at], `${transition.edge} stands here a second time; the first one counts.`);
+      file.warn(['transitions', at], `Duplicate edge ${transition.edge}; the first one is used.`);
       continue;
     }
     transitions.set(transition.edge, transition);
@@ -65,35 +57,32 @@ export function parseTopology(file: YamlFile): ParsedTopology | null {
   }
   const topology = {
     asset_types,
-    transitions: orderTransitions([...transitions.values()]),
-    constraint_dimensions: dimensionsOf(parsed),
+    transitions: orderTransitions(transitions.values()),
+    constraint_dimensions: Object.entries(parsed.constraint_dimensions).map(([name, dimension]) => ({
+      name,
+      mandatory: dimension?.mandatory ?? false,
+    })),
   };
   return { file, topology, names: new EdgeNameIndex(topology, stems) };
 }
 
-function assetTypesOf({ asset_types }: ParsedTopologyFile, file: YamlFile): AssetType[] {
+function assetTypesOf({ asset_types }: ParsedTopologyFile, file: YamlFile): Topology['asset_types'] {
   const listed = Array.isArray(asset_types)
     ? asset_types
-    : Object.entries(asset_types).map(([name, type]) => ({ name, ...type }));
+    : Object.entries(asset_types).map(([name, type]) => ({ ...(type ?? assetType.parse({})), name }));
   for (const { name } of listed) {
     if (!ASSET_NAME.test(name))
-      file.fault(['asset_types', name], `${JSON.stringify(name)} is no name for a type of asset.`);
+      file.fault(['asset_types', name], `${JSON.stringify(name)} is not a valid asset type name.`);
   }
   if (listed.length > ASSET_TYPES_MAX) {
-    file.fault(
-      ['asset_types'],
-      `There are ${listed.length} types of assets; at most ${ASSET_TYPES_MAX} are read.`,
-    );
+    const message = `There are ${listed.length} asset types; at most ${ASSET_TYPES_MAX} are allowed.`;
+    file.fault(['asset_types'], message);
   }
-  return listed.map(({ name, description, markov_criteria }) => ({
-    name,
-    description: description?.trim() ?? '',
-    markov_criteria: markov_criteria ?? [],
-  }));
+  return listed;
 }
 
 function transitionOf(
-  entry: ParsedTopologyFile['transitions'][number],
+  entry: ParsedTransition,
   at: number,
   known: readonly string[],
   file: YamlFile,
@@ -101,39 +90,44 @@ function transitionOf(
   const { source, target, evaluators } = entry;
   for (const end of ['source', 'target'] as const) {
     if (known.includes(entry[end])) continue;
-    const message = `There is no type of asset ${JSON.stringify(entry[end])}; there are ${known.join(', ')}.`;
+    const message = `Unknown asset type ${JSON.stringify(entry[end])}; known types: ${known.join(', ')}.`;
     file.fault(['transitions', at, end], message);
   }
   const edge = canonicalEdge(`${source}_${target}`);
   const name = entry.name ?? `${source} → ${target}`;
-  return {
-    edge,
-    name,
-    source,
-    target,
-    edge_type: edgeTypeOf(entry, edge, at, file),
-    evaluators: evaluators ?? [],
-  };
+  return { edge, name, source, target, edge_type: edgeTypeOf(entry, edge, at, file), evaluators };
 }
 
 /** Some topologies have the edge's own name in `edge_type`. */
 function edgeTypeOf(
-  { edge_type, bidirectional }: ParsedTopologyFile['transitions'][number],
+  { edge_type, bidirectional }: ParsedTransition,
   edge: string,
   at: number,
   file: YamlFile,
 ): Transition['edge_type'] {
   if (edge_type === 'co_evolution' || bidirectional) return 'co_evolution';
   if (edge_type && edge_type !== 'standard' && canonicalEdge(edge_type) !== edge) {
-    const message = `An edge of type ${JSON.stringify(edge_type)} is treated as standard.`;
+    const message = `Unknown edge type ${JSON.stringify(edge_type)}; the edge is treated as standard.`;
     file.warn(['transitions', at, 'edge_type'], message);
   }
   return 'standard';
 }
 
-function dimensionsOf({ constraint_dimensions }: ParsedTopologyFile): Topology['constraint_dimensions'] {
-  return Object.entries(constraint_dimensions ?? {}).map(([name, dimension]) => ({
-    name,
-    mandatory: dimension?.mandatory ?? false,
-  }));
+/** Keeps the file order, but moves transitions that close a cycle to the end. */
+export function orderTransitions(transitions: Iterable<Transition>): Transition[] {
+  const forward: Transition[] = [];
+  const feedback: Transition[] = [];
+  for (const transition of transitions) {
+    const closesCycle = isReachable(forward, transition.target, transition.source);
+    (closesCycle ? feedback : forward).push(transition);
+  }
+  return [...forward, ...feedback];
+}
+
+function isReachable(transitions: readonly Transition[], from: string, to: string): boolean {
+  const seen = new Set([from]);
+  for (const here of seen) {
+    for (const { source, target } of transitions) if (source === here) seen.add(target);
+  }
+  return seen.has(to);
 }

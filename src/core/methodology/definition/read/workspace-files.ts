@@ -1,6 +1,6 @@
+import { builtInFile } from './built-in.js';
 import { ALL_FILES_LENGTH_MAX, FILES_MAX, filesByKind, type WorkspaceFileKind } from './file-kinds.js';
-import type { ConfigFindings } from './findings.js';
-import { openYamlFile, type YamlFile } from './yaml-file.js';
+import { type ConfigFindings, openYamlFile, type YamlFile } from './yaml-file.js';
 
 export class WorkspaceFiles {
   readonly #byKind: ReadonlyMap<WorkspaceFileKind, readonly string[]>;
@@ -15,11 +15,9 @@ export class WorkspaceFiles {
 
   /** Opens every file of these kinds, one per step. Some kinds are opened only to check that they can be parsed. */
   *openSteps(kinds: readonly WorkspaceFileKind[]): Generator<void, void> {
-    for (const kind of kinds) {
-      for (const path of this.#byKind.get(kind) ?? []) {
-        this.#open(path);
-        yield;
-      }
+    for (const path of kinds.flatMap((kind) => this.#byKind.get(kind) ?? [])) {
+      this.#open(path);
+      yield;
     }
   }
 
@@ -33,18 +31,14 @@ export class WorkspaceFiles {
   fileOf(kind: WorkspaceFileKind): YamlFile | null {
     const [first, ...others] = this.#byKind.get(kind) ?? [];
     if (first === undefined) return null;
-    for (const path of others) {
-      this.findings.warn({
-        file: path,
-        path: '',
-        message: `${first} counts instead; this file is left out.`,
-      });
-    }
+    const message = `${first} takes precedence; this file is ignored.`;
+    for (const file of others) this.findings.warn({ file, path: '', message });
     return this.#open(first);
   }
 
-  has(kind: WorkspaceFileKind): boolean {
-    return this.#byKind.has(kind);
+  /** The same, with a built-in file for workspaces that have none. */
+  fileOrBuiltIn(kind: WorkspaceFileKind, builtInPath: string): YamlFile | null {
+    return this.#byKind.has(kind) ? this.fileOf(kind) : builtInFile(builtInPath);
   }
 
   textsOf(kind: WorkspaceFileKind): string[] {
@@ -62,9 +56,9 @@ export class WorkspaceFiles {
 
 /** What is wrong with the total size of the files; null if they are within the limits. */
 export function sizeLimitError(texts: ReadonlyMap<string, string>): string | null {
-  if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are read.`;
+  if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are allowed.`;
   let length = 0;
   for (const text of texts.values()) length += text.length;
   if (length <= ALL_FILES_LENGTH_MAX) return null;
-  return `The files have ${length} characters; at most ${ALL_FILES_LENGTH_MAX} are read.`;
+  return `The files have ${length} characters; at most ${ALL_FILES_LENGTH_MAX} are allowed.`;
 }

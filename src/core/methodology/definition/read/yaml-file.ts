@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ConfigFault } from '../../../contract/problem.js';
 import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../../yaml/check-shape.js';
 import { readYamlText } from '../../../yaml/read-yaml.js';
 import {
@@ -7,11 +8,23 @@ import {
   pathText,
   type SourcePosition,
 } from '../../../yaml/source-position.js';
-import type { ConfigFault } from '../methodology.js';
-import type { ConfigFindings } from './findings.js';
 
 /** In characters. */
 export const FILE_LENGTH_MAX = 256 * 1024;
+const FINDINGS_MAX = 100;
+
+/** Collects faults and warnings about workspace files, up to a limit. */
+export class ConfigFindings {
+  readonly faults: ConfigFault[] = [];
+  readonly warnings: ConfigFault[] = [];
+
+  fault(fault: ConfigFault): void {
+    if (this.faults.length < FINDINGS_MAX) this.faults.push(fault);
+  }
+  warn(warning: ConfigFault): void {
+    if (this.warnings.length < FINDINGS_MAX) this.warnings.push(warning);
+  }
+}
 
 /** `constructor` is allowed, since transitions have such a field; all lookups check for own properties. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'prototype']);
@@ -34,13 +47,10 @@ export class YamlFile implements ShapeFaultSink {
     return parseWithSchema(schema, this.value, [], this);
   }
 
-  badValue(path: DocumentPath, message: string): void {
+  add(_code: string, path: DocumentPath, message: string): void {
     this.fault(path, message);
   }
-  unknownField(path: DocumentPath, message: string): void {
-    this.fault(path, message);
-  }
-  fault(path: DocumentPath, message: string, position: SourcePosition | null = this.locate(path)): void {
+  fault(path: DocumentPath, message: string, position = this.locate(path)): void {
     this.findings.fault(this.finding(path, message, position));
   }
   warn(path: DocumentPath, message: string): void {
@@ -48,7 +58,7 @@ export class YamlFile implements ShapeFaultSink {
   }
 
   private finding(path: DocumentPath, message: string, position: SourcePosition | null): ConfigFault {
-    return { file: this.name, path: pathText(path), message, ...(position ?? {}) };
+    return { file: this.name, path: pathText(path), message, ...position };
   }
 }
 
@@ -63,7 +73,7 @@ export function openYamlFile(
   isBuiltIn = false,
 ): YamlFile | null {
   if (text.length > FILE_LENGTH_MAX) {
-    const message = `The file has ${text.length} characters; at most ${FILE_LENGTH_MAX} are read.`;
+    const message = `The file has ${text.length} characters; at most ${FILE_LENGTH_MAX} are allowed.`;
     findings.fault({ file: name, path: '', message });
     return null;
   }

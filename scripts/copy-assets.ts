@@ -1,0 +1,3 @@
+import { copyAssets } from './assets.js';
+
+copyAssets('src', 'dist');

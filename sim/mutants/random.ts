@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { transform } from 'esbuild';
+import { Rng } from '../world/rng.js';
+import { ROOT } from './bundle.js';
+import { tryByTests } from './by-tests.js';
+import { type Mutant, mutate } from './mutant.js';
+import { mutantsOf } from './random-places.js';
+import { importGraphOf, reachingTests } from './reaching-tests.js';
+
+/** Without what is executed by tests of its own only: fixtures and programs that tests start. */
+const FOLDERS = ['src/core', 'src/coordinator', 'src/stores/file'];
+const NOT_MUTATED = /\.test\.ts$|\btesting\b|\.child\.ts$/;
+/** Ends a mutant that loops for ever. All tests of the unmodified code take less, also on a busy machine. */
+const TRIAL_MS_MAX = 10 * 60_000;
+
+export interface RandomRun {
+  readonly count: number;
+  readonly seed: string;
+  readonly jobs: number;
+}
+
+/** Flips operators and constants at random places, and lists the mutants that no unit test finds. */
+export async function tryRandomMutants({ count, seed, jobs }: RandomRun): Promise<void> {
+  const files = FOLDERS.flatMap(typescriptFilesIn).sort();
+  const tests = files.filter((file) => file.endsWith('.test.ts') && !file.endsWith('.long.test.ts'));
+  const graph = await importGraphOf(tests);
+  const mutants = await pickMutants(files, count, seed);
+  process.stdout.write(`${mutants.length} mutants, seed ${seed}\n`);
+  const survivors: Mutant[] = [];
+  const baseline = new TestBaseline();
+  const remaining = mutants[Symbol.iterator]();
+  const work = async (): Promise<void> => {
+    for (const mutant of remaining) {
+      const reaching = reachingTests(graph, tests, mutant.file);
+      const how = await findingOf(mutant, reaching, baseline);
+      if (how === null) survivors.push(mutant);
+      const found = how ?? `survived ${reaching.length} test files`;
+      process.stdout.write(`${mutant.name}  ${mutant.why}  ${found}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  process.stdout.write(`\n${mutants.length - survivors.length} of ${mutants.length} killed. Survivors:\n`);
+  for (const { name, why } of survivors) process.stdout.write(`${name}  ${why}\n`);
+}
+
+function typescriptFilesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name}`);
+}
+
+/** The first of all mutants in a random order that compile; always the same for a seed and a source. */
+async function pickMutants(files: readonly string[], count: number, seed: string): Promise<Mutant[]> {
+  const rng = new Rng(`random mutants ${seed}`);
+  const sources = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
+  const all = [...sources].flatMap(([file, text]) => (NOT_MUTATED.test(file) ? [] : mutantsOf(file, text)));
+  const picked: Mutant[] = [];
+  while (picked.length < count && all.length > 0) {
+    const [mutant] = all.splice(rng.int(all.length), 1) as [Mutant];
+    if (await compiles(mutate(sources.get(mutant.file) ?? '', mutant))) picked.push(mutant);
+  }
+  return picked;
+}
+
+const compiles = (text: string): Promise<boolean> =>
+  transform(text, { loader: 'ts', logLevel: 'silent' }).then(
+    () => true,
+    () => false,
+  );
+
+/** How the tests found the mutant; null: they did not. */
+async function findingOf(
+  mutant: Mutant,
+  tests: readonly string[],
+  baseline: TestBaseline,
+): Promise<string | null> {
+  if (tests.length === 0) return null;
+  const { outcome, message, seconds } = await tryByTests(mutant, tests, TRIAL_MS_MAX);
+  if (outcome === 'survived') return null;
+  const [test] = message.split(' ');
+  if (outcome === 'killed' && test !== undefined) await baseline.expectPasses(test);
+  return `${outcome} after ${seconds.toFixed(0)} s  ${message}`;
+}
+
+/** A test that fails on the unmodified code too has found something, but not a mutant. */
+class TestBaseline {
+  private readonly verdicts = new Map<string, ReturnType<typeof tryByTests>>();
+
+  async expectPasses(test: string): Promise<void> {
+    const verdict = this.verdicts.get(test) ?? tryByTests(null, [test]);
+    this.verdicts.set(test, verdict);
+    const { outcome, message } = await verdict;
+    if (outcome !== 'survived') throw new Error(`The unmodified code fails (${message}). Fix it first.`);
+  }
+}

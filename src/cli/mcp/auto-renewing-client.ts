@@ -1,0 +1,104 @@
+import { type ApiProblem, Genesis, isProblem } from '../../client/index.js';
+import type { ClaimReply, NextReply } from '../../client/replies.js';
+import type { RenewLeaseRequest } from '../../client/requests.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+
+/** The same fraction as the SDK's worker: leaves time for two more attempts before the lease expires. */
+const RENEW_AT_LEASE_FRACTION = 0.4;
+/** Assumed lease of a handle granted elsewhere. Short: it is renewed too often rather than too late. */
+const LEASE_SECONDS_UNKNOWN = 60;
+/** `setTimeout` overflows after about 24 days; one hour is enough. */
+const RENEW_DELAY_MS_MAX = 3_600_000;
+/** Delay after a renewal that got no reply. */
+const RETRY_AFTER_MS = 2000;
+
+interface ScheduledRenewal {
+  readonly timer: NodeJS.Timeout;
+  readonly lease_seconds: number;
+}
+
+/**
+ * Renews the claims granted through it while its client lives, because a model that thinks for ten minutes makes no
+ * calls. When the server refuses a renewal, it drops the claim.
+ */
+export class AutoRenewingClient extends Genesis {
+  private readonly renewals = new Map<string, ScheduledRenewal>();
+  private isStopped = false;
+
+  /** The user of the tools is gone: its claims expire with their leases. */
+  stop(): void {
+    this.isStopped = true;
+    for (const { timer } of this.renewals.values()) clearTimeout(timer);
+    this.renewals.clear();
+  }
+
+  override async next(...args: Parameters<Genesis['next']>) {
+    return this.scheduleIfGranted(await super.next(...args));
+  }
+
+  override async claimTask(...args: Parameters<Genesis['claimTask']>) {
+    return this.scheduleIfGranted(await super.claimTask(...args));
+  }
+
+  override async renewLease(renewal: Parameters<Genesis['renewLease']>[0]) {
+    const reply = await super.renewLease(renewal);
+    if (isProblem(reply)) return reply;
+    if (!reply.success) this.cancelRenewal(renewal);
+    else if (reply.new_expiry !== null) this.scheduleRenewal(renewal, renewal.lease_duration_seconds);
+    return reply;
+  }
+
+  override async submitResult(submission: Parameters<Genesis['submitResult']>[0]) {
+    const reply = await super.submitResult(submission);
+    const { generation: expected_generation } = submission;
+    if (!isProblem(reply) && reply.accepted) this.cancelRenewal({ ...submission, expected_generation });
+    return reply;
+  }
+
+  override async releaseClaim(release: Parameters<Genesis['releaseClaim']>[0]) {
+    const reply = await super.releaseClaim(release);
+    if (!isProblem(reply) && reply.success) this.cancelRenewal(release);
+    return reply;
+  }
+
+  private scheduleIfGranted<Reply extends ClaimReply | NextReply | ApiProblem>(reply: Reply): Reply {
+    if (isProblem(reply) || !reply.success) return reply;
+    const { id: claim_id, generation: expected_generation, lease_duration_seconds } = reply.claim;
+    // A claim without a lease needs no renewal.
+    if (lease_duration_seconds !== null)
+      this.scheduleRenewal({ ...reply.claim, claim_id, expected_generation }, lease_duration_seconds);
+    return reply;
+  }
+
+  /** Uses the lease's duration, not its end: the server's clock may differ from ours. */
+  private scheduleRenewal(holder: Holder, leaseDurationSeconds?: number): void {
+    const known = this.renewals.get(keyOf(holder))?.lease_seconds;
+    const leaseSeconds = leaseDurationSeconds ?? known ?? LEASE_SECONDS_UNKNOWN;
+    const delayMs = Math.min(leaseSeconds * 1000 * RENEW_AT_LEASE_FRACTION, RENEW_DELAY_MS_MAX);
+    this.renewAfter(holder, leaseSeconds, delayMs);
+  }
+
+  private renewAfter(holder: Holder, lease_seconds: number, delayMs: number): void {
+    this.cancelRenewal(holder);
+    if (this.isStopped) return;
+    const { task_id, session_id, claim_id, expected_generation } = holder;
+    const renewal = withoutUndefined({ task_id, session_id, claim_id, expected_generation });
+    const timer = setTimeout(async () => {
+      const reply = await this.renewLease(renewal).catch(() => null);
+      const isCurrent = this.renewals.get(keyOf(holder))?.timer === timer;
+      if ((reply === null || isProblem(reply)) && isCurrent)
+        this.renewAfter(holder, lease_seconds, RETRY_AFTER_MS);
+    }, delayMs);
+    this.renewals.set(keyOf(holder), { timer, lease_seconds });
+  }
+
+  private cancelRenewal(holder: Holder): void {
+    clearTimeout(this.renewals.get(keyOf(holder))?.timer);
+    this.renewals.delete(keyOf(holder));
+  }
+}
+
+type Holder = Pick<RenewLeaseRequest, 'task_id' | 'session_id' | 'claim_id' | 'expected_generation'>;
+
+const keyOf = ({ task_id, expected_generation, claim_id = '' }: Holder): string =>
+  `${task_id} ${expected_generation} ${claim_id}`;

@@ -1,0 +1,29 @@
+import type { Genesis } from '../../client/index.js';
+import type { MethodologyClient } from '../../client/methodology.js';
+import type { ProjectStatus } from '../../core/contract/overview.js';
+import { unwrapReply } from '../replies.js';
+
+/** The methodology calls, independent of where the project is stored. */
+export type ProjectCalls = Omit<MethodologyClient, 'init'>;
+
+/** The calls that change nothing. Of those that can, only the dry run is allowed. */
+export type ReadOnlyCalls = Omit<ProjectCalls, 'spawn' | 'foldBack' | 'checkpoint' | 'review'>;
+
+export interface OpenedProject<Calls = ProjectCalls> {
+  readonly calls: Calls;
+  readonly title: string;
+  /** The plan's status; null if the project has no plan and works by features alone. */
+  plan(): Promise<ProjectStatus | null>;
+  close(): Promise<void>;
+}
+
+/** A project that is called through a client. */
+export const openedProject = (genesis: Genesis, close = async () => {}): OpenedProject => ({
+  calls: genesis.methodology,
+  title: genesis.project,
+  plan: async () => {
+    const status = unwrapReply(await genesis.status());
+    return Object.keys(status.tracks).length === 0 ? null : status;
+  },
+  close,
+});

@@ -1,0 +1,53 @@
+import { type Command, Option } from 'commander';
+
+interface OptionDetails {
+  readonly about: string;
+  readonly parse?: (text: string, before: never) => unknown;
+  readonly choices?: readonly string[];
+  readonly default?: unknown;
+  readonly required?: true;
+  readonly conflicts?: readonly string[];
+}
+
+/** Options by their flags: a description, or one with how the value is read. */
+export type OptionTable = Readonly<Record<string, string | OptionDetails>>;
+
+type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+type OptionName<Flags> = Flags extends `--${infer Name} <${string}`
+  ? CamelCase<Name>
+  : Flags extends `--${infer Name}`
+    ? CamelCase<Name>
+    : never;
+type OptionValue<Flags, Details> = Details extends { parse: (...args: never) => infer Value }
+  ? Value
+  : Details extends { choices: readonly (infer Choice)[] }
+    ? Choice
+    : Flags extends `${string}<${string}`
+      ? string
+      : true;
+type AlwaysSet = { readonly required: true } | { readonly default: unknown };
+
+/** The values that a command gets for a table of options. */
+export type OptionsOf<Table> = {
+  readonly [F in keyof Table as Table[F] extends AlwaysSet ? OptionName<F> : never]: OptionValue<F, Table[F]>;
+} & {
+  readonly [F in keyof Table as Table[F] extends AlwaysSet ? never : OptionName<F>]?: OptionValue<
+    F,
+    Table[F]
+  >;
+};
+
+export function addOptions(target: Command, table: OptionTable): void {
+  for (const [flags, given] of Object.entries(table)) target.addOption(optionOf(flags, given));
+}
+
+function optionOf(flags: string, given: string | OptionDetails): Option {
+  const details = typeof given === 'string' ? { about: given } : given;
+  const { about, parse, choices, required = false, conflicts = [] } = details;
+  const option = new Option(flags, about).makeOptionMandatory(required).conflicts([...conflicts]);
+  if (parse !== undefined) option.argParser(parse as (text: string) => unknown);
+  if (choices !== undefined) option.choices(choices);
+  return details.default === undefined ? option : option.default(details.default);
+}

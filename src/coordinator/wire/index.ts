@@ -1,2 +1,0 @@
-export * from './bodies.js';
-export type * from './replies.js';

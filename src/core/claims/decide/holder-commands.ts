@@ -1,0 +1,126 @@
+import { isoTime } from '../../events/envelope.js';
+import type { ClaimsCommand, Decision, DecisionContext } from '../commands.js';
+import type { Head, HeldClaim } from '../head.js';
+import { finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
+import { isLeaseAllowed, leaseEndMs } from './claim.js';
+import {
+  DecisionBuilder,
+  draftEvent,
+  holderActor,
+  refuse,
+  replay,
+  withExpiryBound,
+} from './decision-builder.js';
+import { handleFault, isHolderHandle } from './handle.js';
+
+export function decideRenew(head: Head, command: ClaimsCommand<'renew'>, ctx: DecisionContext): Decision {
+  if (!isLeaseAllowed(command.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');
+  const fault = handleFault(head, command.handle, ctx);
+  if (fault !== null) return refuse(head, fault);
+  const claim = head.claim as HeldClaim;
+  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
+  // The lease of a suspended claim does not run: there is nothing to renew, and the request is valid.
+  if (claim.state === 'SUSPENDED') {
+    return replay(head, 'RENEWED', { expires_at_ms: claim.suspended_until_ms });
+  }
+  if (claim.expires_at_ms === null) return replay(head, 'RENEWED', { expires_at_ms: null });
+  const builder = new DecisionBuilder(head, ctx);
+  const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;
+  const untilMs = leaseEndMs(builder.at_ms, leaseSeconds, claim.max_hold_until_ms);
+  // A renewal never shortens the lease.
+  const expires_at_ms = Math.max(claim.expires_at_ms, untilMs ?? claim.expires_at_ms);
+  builder.emit('renewed', holderActor(head), {
+    lease_duration_seconds: leaseSeconds,
+    expires_at: isoTime(expires_at_ms),
+  });
+  return builder.build(
+    'RENEWED',
+    { expires_at_ms },
+    { not_after_ms: finiteOrNull(lapsesAtMs(claim, ctx.rules)) },
+  );
+}
+
+/** Suspends a claim for a human decision: the lease stops and the gate's own deadline starts. */
+export function decideSuspend(head: Head, command: ClaimsCommand<'suspend'>, ctx: DecisionContext): Decision {
+  const fault = handleFault(head, command.handle, ctx);
+  if (fault !== null) return refuse(head, fault);
+  const claim = head.claim as HeldClaim;
+  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
+  if (claim.state === 'SUSPENDED')
+    return replay(head, 'SUSPENDED', { expires_at_ms: claim.suspended_until_ms });
+  const builder = new DecisionBuilder(head, ctx);
+  const untilMs = builder.at_ms + ctx.rules.suspend_max_seconds * 1000;
+  builder.emit('suspended', holderActor(head), {
+    until: isoTime(untilMs),
+    ...(command.gate === null ? {} : { gate: command.gate }),
+  });
+  const not_after_ms = finiteOrNull(lapsesAtMs(claim, ctx.rules));
+  return builder.build('SUSPENDED', { expires_at_ms: untilMs }, { not_after_ms });
+}
+
+/** Resumes a claim under the same generation, with a fresh lease. */
+export function decideResume(head: Head, command: ClaimsCommand<'resume'>, ctx: DecisionContext): Decision {
+  const fault = handleFault(head, command.handle, ctx);
+  if (fault !== null) return refuse(head, fault);
+  const claim = head.claim as HeldClaim;
+  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
+  if (claim.state === 'ACTIVE') return replay(head, 'RESUMED', { expires_at_ms: claim.expires_at_ms });
+  const builder = new DecisionBuilder(head, ctx);
+  const lease = freshLease(claim, builder.at_ms);
+  builder.emit('resumed', holderActor(head), lease);
+  const not_after_ms = finiteOrNull(lapsesAtMs(claim, ctx.rules));
+  return builder.build(
+    'RESUMED',
+    { expires_at_ms: builder.head.claim?.expires_at_ms ?? null },
+    { not_after_ms },
+  );
+}
+
+/** A full lease of the claim's own duration, from now. */
+export function freshLease(claim: HeldClaim, atMs: number) {
+  const endMs = leaseEndMs(atMs, claim.lease_seconds, claim.max_hold_until_ms);
+  return {
+    lease_duration_seconds: claim.lease_seconds,
+    expires_at: endMs === null ? null : isoTime(endMs),
+  };
+}
+
+const BACKOFF_FIRST_MS = 5_000;
+const BACKOFF_MAX_MS = 15 * 60_000;
+
+/** Exponential backoff: the delay doubles with every consecutive failure, up to 15 minutes. */
+export function backoffMs(failures: number): number {
+  return Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 20), BACKOFF_MAX_MS);
+}
+
+export function decideRelease(head: Head, command: ClaimsCommand<'release'>, ctx: DecisionContext): Decision {
+  if (isAlreadyReleased(head, command, ctx)) return replay(head, 'RELEASED');
+  const fault = handleFault(head, command.handle, ctx);
+  if (fault !== null) return refuse(head, fault);
+  const builder = new DecisionBuilder(head, ctx);
+  const isError = command.reason === 'ERROR';
+  // Each generation counts as one failure at most: a recorded expiry has already counted this one.
+  const failures = builder.head.failures + (builder.head.claim?.state === 'EXPIRED' ? 0 : 1);
+  builder.emit('released', holderActor(head), {
+    reason: command.reason,
+    ...(command.message === null ? {} : { message: command.message }),
+    ...(isError ? { retry_at: isoTime(builder.at_ms + backoffMs(failures)) } : {}),
+  });
+  builder.emitPoisonHold(ctx);
+  return builder.build('RELEASED');
+}
+
+/** A repeated release replays the first one, as long as the subject was not granted again. */
+function isAlreadyReleased(head: Head, command: ClaimsCommand<'release'>, ctx: DecisionContext): boolean {
+  const { claim } = head;
+  if (claim === null || claim.state !== 'RELEASED' || claim.release_reason === 'COMPLETED') return false;
+  return command.handle.generation === head.generation && isHolderHandle(head, command.handle, ctx);
+}
+
+/** Decides a note: holder only. It moves no head, but the handle is checked like for every other command. */
+export function decideNote(head: Head, command: ClaimsCommand<'note'>, ctx: DecisionContext): Decision {
+  const fault = handleFault(head, command.handle, ctx);
+  if (fault !== null) return refuse(head, fault);
+  const noteEvent = draftEvent(head, 'noted', holderActor(head), { text: command.text }, ctx.now_ms);
+  return { ...refuse(head, 'NOTED', {}, [noteEvent]), ok: true };
+}

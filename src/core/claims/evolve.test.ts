@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import type { ClaimEventPayloads } from '../events/claim-payload-schemas.js';
+import { resultOf } from './evolve.js';
+import {
+  ada,
+  escalated,
+  expired,
+  granted,
+  headAfter,
+  type PastEventBuilder,
+  released,
+  resultPayload,
+  TASK,
+} from './testing/given.js';
+
+const failed: readonly PastEventBuilder[] = [
+  granted(ada, 0),
+  released(1, { reason: 'ERROR' }),
+  granted(ada, 9),
+];
+const failuresAfter = (...past: readonly PastEventBuilder[]): number => headAfter(TASK, past).failures;
+const releasedFor = (reason: ClaimEventPayloads['released']['reason']) => released(400, { reason });
+
+describe('the failure count of a task', () => {
+  it('starts again after a voluntary or a forced release', () => {
+    expect(failuresAfter(...failed)).toBe(1);
+    expect(failuresAfter(...failed, releasedFor('VOLUNTARY'))).toBe(0);
+    expect(failuresAfter(...failed, releasedFor('FORCED'))).toBe(0);
+    expect(failuresAfter(...failed, expired(309), releasedFor('FORCED'))).toBe(0);
+  });
+
+  it('stays when a session closes, or when an expired claim is released', () => {
+    expect(failuresAfter(...failed, releasedFor('SESSION_CLOSED'))).toBe(1);
+    expect(failuresAfter(...failed, expired(309), releasedFor('VOLUNTARY'))).toBe(2);
+  });
+
+  it('loses only the expiry of the claim whose late result goes to a human', () => {
+    expect(failuresAfter(...failed, expired(309), escalated(320))).toBe(1);
+    expect(failuresAfter(...failed, escalated(20))).toBe(1);
+  });
+});
+
+describe('a submitted result', () => {
+  const fields = { ...resultPayload('aa11', 1, TASK), iteration: 1 };
+
+  it('has no evidence if only its iteration is known', () => {
+    expect(resultOf(fields)).not.toHaveProperty('evidence');
+  });
+
+  it('has evidence if its context or its checks are known', () => {
+    expect(resultOf({ ...fields, context_hash: 'sha256:11' }).evidence).toEqual({
+      iteration: 1,
+      context_hash: 'sha256:11',
+    });
+    expect(resultOf({ ...fields, convergence_type: 'standard' }).evidence).toEqual({
+      iteration: 1,
+      convergence_type: 'standard',
+    });
+  });
+});

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { isoTimestamp } from '../events/fields.js';
+import { agentIdSchema, sessionIdSchema } from '../ids.js';
+import { BATCH_ITEMS_MAX } from './claims.js';
+import { APPEND_REFUSALS } from './codes.js';
+import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
+import {
+  boundedText,
+  claimId,
+  count,
+  generation,
+  jsonRecord,
+  mutationFields,
+  namedObject,
+  namedResult,
+  next,
+  pageLimit,
+  plainObject,
+  type ReplyOf,
+  subject,
+  time,
+  withinBytes,
+} from './schema.js';
+
+const PAYLOAD_BYTES_MAX = 64 * 1024;
+
+export const appendBody = z.strictObject({
+  event_type: boundedText(100),
+  task_id: subject.optional(),
+  feature_id: boundedText(100).optional(),
+  edge: boundedText(100).optional(),
+  agent_id: agentIdSchema,
+  agent_role: boundedText(64).optional(),
+  session_id: sessionIdSchema.optional(),
+  generation: generation.optional(),
+  claim_id: claimId.optional(),
+  // Version 5 (name-based) is reserved for the events that the coordinator deduplicates.
+  event_id: z
+    .uuid()
+    .refine((id) => id[14] !== '5', 'expected a UUID of any version except 5')
+    .optional(),
+  /** When it happened, if not now. */
+  occurred_at: isoTimestamp.optional(),
+  payload: plainObject.refine(...withinBytes(PAYLOAD_BYTES_MAX)),
+  ...mutationFields,
+});
+/** Events of other tools. `core/events/imported-event.ts` validates each one. */
+export const importBody = z.strictObject({
+  events: z.array(plainObject).max(BATCH_ITEMS_MAX),
+  ...mutationFields,
+});
+
+const cursor = z.string().max(200).exactOptional();
+const textFilter = z.string().min(1).max(200).exactOptional();
+const timeFilter = z.iso.datetime({ offset: true }).exactOptional();
+const filterFields = {
+  type: textFilter,
+  task_id: textFilter,
+  feature_id: textFilter,
+  edge: textFilter,
+  agent_id: textFilter,
+  session_id: textFilter,
+  since: timeFilter,
+  until: timeFilter,
+};
+const eventQuery = z.strictObject({ after: cursor, limit: pageLimit, ...filterFields });
+
+/** An event in logs, feeds and pages. */
+const event = namedObject('Event', {
+  event_id: z.string(),
+  event_type: z.string(),
+  /** Not used for ordering: that is `position` and `seq`. */
+  timestamp: time,
+  tenant_id: z.string(),
+  project_id: z.string(),
+  /** 1, 2, 3 … within the project, without gaps; assigned by the commit. */
+  position: z.number().int().min(1),
+  subject: z.string().exactOptional(),
+  /** 1, 2, 3 … within the subject; only events that move its head have one. */
+  seq: z.number().int().exactOptional(),
+  task_id: z.string().exactOptional(),
+  feature_id: z.string().exactOptional(),
+  edge: z.string().exactOptional(),
+  agent_id: z.string(),
+  agent_role: z.string().exactOptional(),
+  session_id: z.string().exactOptional(),
+  generation: count.exactOptional(),
+  request_id: z.string().exactOptional(),
+  payload: jsonRecord,
+});
+const appendResult = namedResult('AppendResult', [
+  z.object({ success: z.literal(true), reason: z.literal('APPENDED'), event_id: z.string() }),
+  z.object({ success: z.literal(false), reason: z.enum(APPEND_REFUSALS), event_id: z.null(), next }),
+]);
+const importResult = z.object({ written: z.int(), already_there: z.int() });
+
+export type AppendBody = z.infer<typeof appendBody>;
+export type ImportBody = z.infer<typeof importBody>;
+export type EventFilter = z.infer<typeof eventQuery>;
+/** Mutable: whoever writes an event builds it field by field. */
+export type EventEnvelope = z.output<typeof event>;
+export type AppendResult = ReplyOf<typeof appendResult>;
+export type ImportedCount = ReplyOf<typeof importResult>;
+
+const EVENTS_PATH = `${PROJECT_PATH}/events`;
+
+export const eventOperations = {
+  events: read(
+    EVENTS_PATH,
+    'List the events of the project, paginated; `next` is the cursor of the next page',
+    { query: eventQuery, reply: z.object({ events: z.array(event), next: z.string() }) },
+  ),
+  append_event: {
+    ...command(
+      EVENTS_PATH,
+      'Append a methodology event; on claimed work only its holder may, and a human decision needs the permission to review',
+      appendBody,
+      appendResult,
+    ),
+    action: 'tell',
+  },
+  import_events: {
+    method: 'POST',
+    path: `${EVENTS_PATH}/import`,
+    action: 'operate',
+    summary: 'Import events of other tools; an event whose event_id exists already is skipped',
+    body: json(importBody),
+    reply: importResult,
+  },
+  events_stream: read(
+    `${EVENTS_PATH}/stream`,
+    'Stream the events of the project as server-sent events; resume by Last-Event-ID, start now by after=now',
+    // `after` may be `now`, for future events only.
+    {
+      query: z.strictObject({ after: cursor, ...filterFields }),
+      reply: { content_type: 'text/event-stream' },
+    },
+  ),
+} as const satisfies ApiOperations;

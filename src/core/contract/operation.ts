@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { projectIdSchema } from '../ids.js';
+
+/** What an operation requires. The server maps roles to actions. */
+export const ACTIONS = ['public', 'read', 'work', 'tell', 'review', 'operate', 'administer'] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/**
+ * `json`: a command, validated by the coordinator, small unless `bytes_max` is set. `is_document`: a large body
+ * arrives as text, to be parsed in a thread. `plan`: the same, or YAML. `bytes`: unparsed.
+ */
+export type RequestBody =
+  | {
+      readonly kind: 'json';
+      readonly schema: z.ZodType;
+      readonly bytes_max?: number;
+      readonly is_document?: true;
+    }
+  | { readonly kind: 'plan'; readonly schema: z.ZodType }
+  | { readonly kind: 'bytes' };
+
+/** The schema of a JSON reply, otherwise its content type. */
+export type ReplySchema = z.ZodType | { readonly content_type: string };
+
+/** One call of the HTTP API. The server's handlers, the API description and the reference are made from it. */
+export interface ApiOperation {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With `{param}`s. `{tenant_id}` is the tenant the request is about. */
+  readonly path: string;
+  /** The path names no tenant: the request is about the caller's own. */
+  readonly tenant?: 'own';
+  readonly action: Action;
+  readonly summary: string;
+  readonly query?: z.ZodType<Record<string, unknown>>;
+  readonly body?: RequestBody;
+  readonly reply: ReplySchema;
+  /** The rules may refuse it, which changes the reply's status. */
+  readonly isRefusable?: true;
+}
+
+/** An operation and its id. */
+export interface IdentifiedOperation extends ApiOperation {
+  readonly id: string;
+}
+
+export type ApiOperations = Readonly<Record<string, ApiOperation>>;
+
+export const TENANT_PATH = '/api/tenants/{tenant_id}';
+export const PROJECT_PATH = `${TENANT_PATH}/projects/{project_id}` as const;
+
+/** A call that reads, and changes nothing. */
+export const read = <Path extends string, Shape extends Pick<ApiOperation, 'query' | 'reply'>>(
+  path: Path,
+  summary: string,
+  shape: Shape,
+) => ({ method: 'GET', path, action: 'read', summary, ...shape }) as const;
+
+/** A call whose command is entirely in its body, and that the rules may refuse. */
+export const command = <Body extends z.ZodType, Reply extends z.ZodType>(
+  path: string,
+  summary: string,
+  body: Body,
+  reply: Reply,
+) => ({ method: 'POST', path, action: 'work', summary, body: json(body), reply, isRefusable: true }) as const;
+
+export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
+
+const projectField = { project_id: projectIdSchema };
+
+/** A body or query that names the project beside its other fields, for a path that does not. */
+export const withProject = <Shape extends z.core.$ZodShape>({ shape }: z.ZodObject<Shape>) =>
+  z.strictObject({ ...projectField, ...shape });

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { claimOperations } from './claims.js';
+import { eventOperations } from './events.js';
+import { keyOperations } from './keys.js';
+import { methodologyOperations } from './methodology.js';
+import { methodologyViewOperations } from './methodology-views.js';
+import { type ApiOperations, type IdentifiedOperation, json, type ReplySchema } from './operation.js';
+import { overviewOperations } from './overview.js';
+import { planOperations } from './plan.js';
+import { sessionOperations } from './sessions.js';
+import { settingsOperations } from './settings.js';
+import { taskOperations } from './tasks.js';
+
+const mcp = {
+  method: 'POST',
+  action: 'read',
+  body: json(z.unknown()),
+  reply: { content_type: 'application/json' },
+} as const;
+
+/** A call that needs no credential. */
+const open = <Reply extends ReplySchema>(path: string, summary: string, reply: Reply) =>
+  ({ method: 'GET', path, action: 'public', summary, reply }) as const;
+
+/** About the server itself. */
+const platformOperations = {
+  healthz: open('/healthz', 'Liveness: the process is running', z.object({ status: z.string() })),
+  readyz: open(
+    '/readyz',
+    'Readiness: the store responds and the server accepts requests; `damaged_logs` counts unreadable logs',
+    z.object({ status: z.string(), damaged_logs: z.int().exactOptional() }),
+  ),
+  metrics: {
+    method: 'GET',
+    path: '/metrics',
+    action: 'administer',
+    summary: 'Metrics in Prometheus text format',
+    reply: { content_type: 'text/plain' },
+  },
+  page: open('/', 'Web page with live status and events', { content_type: 'text/html' }),
+  page_script: open('/page.js', 'Script of the web page', { content_type: 'text/javascript' }),
+  page_style: open('/page.css', 'Style sheet of the web page', { content_type: 'text/css' }),
+  mcp: { ...mcp, path: '/mcp', tenant: 'own', summary: 'Model Context Protocol' },
+  mcp_project: {
+    ...mcp,
+    path: '/mcp/{tenant_id}/{project_id}',
+    summary: 'Model Context Protocol, for clients that can set a URL but no headers',
+  },
+  openapi: open('/openapi.json', 'This API description, as OpenAPI 3.1', z.record(z.string(), z.unknown())),
+  docs: open('/docs', 'This API description, as HTML', { content_type: 'text/html' }),
+} as const satisfies ApiOperations;
+
+/** All operations by id. The handlers, the API description, the reference and the contract tests are made from this table. */
+export const OPERATIONS = {
+  ...claimOperations,
+  ...taskOperations,
+  ...planOperations,
+  ...sessionOperations,
+  ...settingsOperations,
+  ...overviewOperations,
+  ...keyOperations,
+  ...eventOperations,
+  ...methodologyOperations,
+  ...methodologyViewOperations,
+  ...platformOperations,
+} as const satisfies ApiOperations;
+
+export type OperationId = keyof typeof OPERATIONS;
+
+export const OPERATION_LIST: readonly (IdentifiedOperation & { readonly id: OperationId })[] = Object.entries(
+  OPERATIONS,
+).map(([id, operation]) => ({ id: id as OperationId, ...operation }));

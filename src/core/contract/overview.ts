@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { projectFields, taskClaim } from './claims.js';
+import { type ApiOperations, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
+import { count, namedObject, nextPage, pageQuery, positionFields, type ReplyOf, time } from './schema.js';
+import { progressCounts } from './sessions.js';
+import { READINESS } from './values.js';
+
+/** What goes on in a project, and which projects there are. */
+
+/** A subject that agents alone cannot advance, why, and who must act. */
+const waitingSubject = z.object({
+  task_id: z.string(),
+  readiness: z.enum(READINESS),
+  waits_for: z.string(),
+  reason: z.string(),
+});
+const projectStatus = namedObject('ProjectStatus', {
+  ...projectFields,
+  ...positionFields,
+  tracks: z.record(z.string(), progressCounts),
+  total: progressCounts,
+  counts: z.record(z.enum(READINESS), count),
+  claims: z.array(taskClaim),
+  waiting: z.array(waitingSubject),
+  parked: z.array(z.object({ task_id: z.string(), parked: count })),
+});
+const projectEntry = namedObject('ProjectEntry', { project_id: z.string(), ...positionFields });
+const agentView = namedObject('AgentView', {
+  agent_id: z.string(),
+  role: z.string().nullable(),
+  sessions: z.array(z.string()),
+  /** Subjects on which the agent has an ACTIVE or SUSPENDED claim. */
+  claims: z.array(z.string()),
+  completed: count,
+  rejected: count,
+  denied: count,
+  last_activity: time,
+});
+
+export type WaitingSubject = ReplyOf<typeof waitingSubject>;
+export type ProjectStatus = ReplyOf<typeof projectStatus>;
+export type ProjectEntry = ReplyOf<typeof projectEntry>;
+export type AgentView = ReplyOf<typeof agentView>;
+
+const atField = { at: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).exactOptional() };
+
+export const overviewOperations = {
+  status: read(`${PROJECT_PATH}/status`, 'Get the status of the project, now or at a log position', {
+    query: z.strictObject(atField),
+    reply: projectStatus,
+  }),
+  agents: read(
+    `${PROJECT_PATH}/agents`,
+    'List the agents of the project, now or at a log position, paginated',
+    {
+      query: pageQuery.extend(atField),
+      reply: z.object({ agents: z.array(agentView), next: nextPage, ...positionFields }),
+    },
+  ),
+  list_projects: read(`${TENANT_PATH}/projects`, 'List the projects of the tenant, paginated', {
+    query: pageQuery,
+    reply: z.object({ projects: z.array(projectEntry), next: nextPage }),
+  }),
+} as const satisfies ApiOperations;

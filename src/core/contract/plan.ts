@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { requestIdSchema } from '../ids.js';
+import { taskInputSchema } from '../plan/task-schema.js';
+import { type ApiOperations, PROJECT_PATH, read } from './operation.js';
+import { count, mutationFields, named, namedObject, type ReplyOf } from './schema.js';
+
+const planFields = {
+  project: z.string().exactOptional(),
+  tracks: z.record(z.string(), z.array(taskInputSchema)),
+};
+
+/** A plan in its written form. */
+const plan = named('Plan', z.object(planFields));
+const planView = z.object({ version: count, plan });
+const planResult = namedObject('PlanResult', {
+  version: count,
+  added: count,
+  changed: count,
+  removed: count,
+  task_count: count,
+});
+
+const addedSubtask = z.object({
+  id: z.string(),
+  description: z.string(),
+  depends_on: z.array(z.string()).optional(),
+});
+const addTasksBody = z.strictObject({
+  tasks: z.array(z.union([taskInputSchema, addedSubtask])),
+  ...mutationFields,
+});
+
+/** The fields beside a plan or a list of tasks, which the coordinator itself validates. */
+export const planEnvelope = z.object(mutationFields).loose();
+export const tasksEnvelope = z.strictObject({
+  tasks: z.unknown().refine((tasks) => tasks !== undefined, 'expected a list of tasks'),
+  ...mutationFields,
+});
+
+export type PlanInput = z.output<typeof plan>;
+export type PlanResult = ReplyOf<typeof planResult>;
+export type PlanView = z.output<typeof planView>;
+
+const PLAN_PATH = `${PROJECT_PATH}/plan` as const;
+
+export const planOperations = {
+  get_plan: read(PLAN_PATH, 'Get the plan, with its version as ETag', { reply: planView }),
+  put_plan: {
+    method: 'PUT',
+    path: PLAN_PATH,
+    action: 'operate',
+    summary: 'Replace the plan, in JSON or YAML; If-Match prevents lost updates',
+    query: z.strictObject({ request_id: requestIdSchema.exactOptional() }),
+    body: { kind: 'plan', schema: z.object({ ...planFields, ...mutationFields }) },
+    reply: planResult,
+  },
+  add_tasks: {
+    method: 'POST',
+    path: `${PROJECT_PATH}/tasks`,
+    action: 'operate',
+    summary: 'Add tasks and subtasks to the plan',
+    body: { kind: 'json', schema: addTasksBody, is_document: true },
+    reply: planResult,
+  },
+} as const satisfies ApiOperations;

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { claimBody, submitBody } from './claims.js';
+import { appendBody } from './events.js';
+import { noteBody } from './tasks.js';
+
+const TWO_BYTES = 'é';
+const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+/** The value that `wrap` builds around as many two-byte characters as give it this size. */
+function sized(bytes: number, wrap: (filler: string) => unknown): unknown {
+  const odd = bytes - jsonBytes(wrap(''));
+  const value = wrap(TWO_BYTES.repeat(odd >> 1) + 'x'.repeat(odd & 1));
+  expect(jsonBytes(value)).toBe(bytes);
+  return value;
+}
+
+const CLAIM = { task_id: 'A-001-x', agent_id: 'a', session_id: 's' };
+const RESULT = { task_id: 'A-001-x', session_id: 's', generation: 1, result_data: 1 };
+const COUNTS = { passed: 0, failed: 0, skipped: 0 };
+const checks = (filler: string) => {
+  const details = Array.from({ length: 33 }, (_, at) => ({
+    name: `check ${at}`,
+    result: 'skip',
+    says: filler.slice(at * 1000, (at + 1) * 1000),
+  }));
+  return { ...COUNTS, total: details.length, details };
+};
+
+const LIMITED: readonly [string, number, (bytes: number) => { success: boolean }][] = [
+  [
+    'the metadata of a claim',
+    4096,
+    (bytes) => claimBody.safeParse({ ...CLAIM, metadata: sized(bytes, (text) => ({ text })) }),
+  ],
+  [
+    'the payload of an event',
+    64 * 1024,
+    (bytes) =>
+      appendBody.safeParse({
+        event_type: 'x',
+        agent_id: 'a',
+        payload: sized(bytes, (text) => ({ text })),
+      }),
+  ],
+  [
+    'the checks of a result',
+    64 * 1024,
+    (bytes) => submitBody.safeParse({ ...RESULT, evaluators: sized(bytes, checks) }),
+  ],
+  [
+    'the text of a note',
+    4096,
+    (bytes) => {
+      // Two bytes are the quotes, which count for JSON alone.
+      const text = sized(bytes + 2, (filler) => filler);
+      return noteBody.safeParse({ task_id: 'A-001-x', session_id: 's', generation: 1, text });
+    },
+  ],
+];
+
+test.each(LIMITED)('%s may have %i bytes, counted as bytes and not as characters', (_, bytesMax, parse) => {
+  expect(parse(bytesMax).success).toBe(true);
+  expect(parse(bytesMax + 1).success).toBe(false);
+});

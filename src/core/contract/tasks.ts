@@ -1,0 +1,248 @@
+import { z } from 'zod';
+import { RELEASE_REASONS, REVIEW_DECISIONS } from '../claims/head.js';
+import { agentIdSchema, sessionIdSchema } from '../ids.js';
+import { handleFields, leaseFields, noteResult, projectFields, taskClaim, taskFields } from './claims.js';
+import { CLAIM_REFUSALS, OPERATOR_REFUSALS, OPERATOR_SUCCESSES } from './codes.js';
+import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
+import { problemDocument } from './problem.js';
+import {
+  boundedText,
+  count,
+  generation,
+  latestQuery,
+  mutationFields,
+  named,
+  namedObject,
+  namedResult,
+  next,
+  nextPage,
+  PAGE_MAX,
+  pageLimit,
+  pageQuery,
+  type ReplyOf,
+  time,
+  withinBytes,
+} from './schema.js';
+import { CHECK_TYPES, READINESS } from './values.js';
+
+/** The state and history of a task or an edge, its notes and results, and an operator's commands on it. */
+
+const NOTE_BYTES_MAX = 4096;
+const phase = z.enum(['OPEN', 'COMPLETED']);
+
+// Requests
+
+export const noteBody = z.strictObject({
+  ...handleFields,
+  generation,
+  text: boundedText(NOTE_BYTES_MAX).refine(...withinBytes(NOTE_BYTES_MAX)),
+  ...mutationFields,
+});
+export const taskIdsBody = z.strictObject({ task_ids: z.array(z.string().max(200)).max(PAGE_MAX) });
+const taskQuery = z.strictObject({
+  phase: phase.exactOptional(),
+  readiness: z.enum(READINESS).exactOptional(),
+  track: z.string().max(100).exactOptional(),
+  after: z.string().max(200).exactOptional(),
+  limit: pageLimit,
+});
+
+const operatorFields = { expected_generation: generation, reason: boundedText(2000), ...mutationFields };
+const plainOperator = z.strictObject(operatorFields);
+export const operatorBodies = {
+  force_release: plainOperator,
+  reset: plainOperator,
+  hold: plainOperator,
+  unhold: plainOperator,
+  reassign: z.strictObject({
+    ...operatorFields,
+    agent_id: agentIdSchema,
+    session_id: sessionIdSchema,
+    agent_role: boundedText(64).optional(),
+    ...leaseFields,
+  }),
+  adopt: z.strictObject({ ...operatorFields, result_id: boundedText(100) }),
+} as const;
+
+export type NoteBody = z.infer<typeof noteBody>;
+export type TaskFilter = z.infer<typeof taskQuery>;
+export type OperatorVerb = keyof typeof operatorBodies;
+
+// Replies
+
+/** A check for one feature on one edge, with variables replaced and `required` resolved. */
+const effectiveCheck = z.object({
+  name: z.string(),
+  type: z.enum(CHECK_TYPES),
+  criterion: z.string(),
+  required: z.boolean(),
+  command: z.string().exactOptional(),
+  pass_criterion: z.string().exactOptional(),
+  /** A required check that is skipped has not passed. */
+  skipped: z.string().nullable().describe('why the check cannot be run'),
+});
+const acceptedResult = z.object({
+  result_id: z.string(),
+  generation: count,
+  agent_id: z.string(),
+  session_id: z.string(),
+  sha256: z.string(),
+  work_product_ref: z.string(),
+  submitted_at: time,
+});
+const stateFields = {
+  task_id: z.string(),
+  phase,
+  readiness: z.enum(READINESS),
+  generation: count,
+  claim: taskClaim.nullable(),
+  result: acceptedResult.nullable(),
+  waiting_for: z.array(z.string()),
+  parked: count.describe('number of refused results that are kept'),
+  title: z.string().describe('title of the feature, for an edge').exactOptional(),
+  checks: z.array(effectiveCheck).describe('checks that the result of an edge must pass').exactOptional(),
+};
+const taskState = named('TaskState', z.object(stateFields));
+/** The task's current state, and whether the command succeeded. */
+const operatorResult = namedResult('OperatorResult', [
+  z.object({ success: z.literal(true), reason: z.enum(OPERATOR_SUCCESSES), ...stateFields }),
+  z.object({ success: z.literal(false), reason: z.enum(OPERATOR_REFUSALS), ...stateFields, next }),
+]);
+
+const generationFields = {
+  ...taskFields,
+  ...projectFields,
+  id: z.string(),
+  generation: count,
+  session_id: z.string(),
+  agent_id: z.string(),
+};
+/** A submitted result and its outcome (seed 004 §4.2.1). */
+const taskResult = namedObject('TaskResult', {
+  ...generationFields,
+  work_product_ref: z.string(),
+  /** Null if the result is in a blob, or was refused and not kept. */
+  result_data: z.unknown(),
+  blob_sha256: z.string().nullable(),
+  submitted_at: time,
+  accepted: z.boolean(),
+  rejection_reason: z.string().nullable(),
+  /** Generation in force when the result was refused; null if it was accepted. */
+  current_generation: count.nullable(),
+  parked: z.boolean(),
+});
+/** One generation of a subject, from grant to end (seed 004 §4.2.1). */
+const claimHistory = namedObject('ClaimHistory', {
+  /** `id` is that of the event that granted it. */
+  ...generationFields,
+  user_id: z.string().nullable(),
+  acquired_at: time,
+  /** Null while the claim is held. */
+  released_at: time.nullable(),
+  release_reason: z.enum(RELEASE_REASONS).nullable(),
+  release_message: z.string().exactOptional().describe('message of the release'),
+  result_accepted: z.boolean(),
+  work_product_ref: z.string().nullable(),
+  /** Set if a human adopted a parked result of an older generation. */
+  adopted_from: z
+    .object({ result_id: z.string(), generation: count, agent_id: z.string(), session_id: z.string() })
+    .nullable(),
+});
+/** A human review of a candidate. */
+const reviewEntry = z.object({
+  generation: count,
+  iteration: count,
+  decision: z.enum(REVIEW_DECISIONS),
+  reviewer: z.string(),
+  comment: z.string().nullable(),
+  at: time,
+});
+const lineage = namedObject('Lineage', {
+  task_id: z.string(),
+  generations: z.array(claimHistory),
+  rejected: z.array(taskResult),
+  reviews: z.array(reviewEntry),
+  omitted: count.exactOptional().describe('number of older events left out, if any'),
+});
+const explanation = namedObject('Explanation', {
+  task_id: z.string(),
+  claimable: z.boolean(),
+  why: z.array(z.object({ rule: z.enum(['GRANTED', ...CLAIM_REFUSALS]), says: z.string() })),
+  next: z.string(),
+});
+const blobStored = z.object({ sha256: z.string(), size_bytes: count });
+
+export type EffectiveCheck = ReplyOf<typeof effectiveCheck>;
+export type TaskStateResult = ReplyOf<typeof acceptedResult>;
+export type TaskState = ReplyOf<typeof taskState>;
+export type OperatorResult = ReplyOf<typeof operatorResult>;
+export type TaskResult = ReplyOf<typeof taskResult>;
+export type ClaimHistory = ReplyOf<typeof claimHistory>;
+export type ReviewEntry = ReplyOf<typeof reviewEntry>;
+export type Lineage = ReplyOf<typeof lineage>;
+export type Explanation = ReplyOf<typeof explanation>;
+
+// Operations
+
+const TASK_PATH = `${PROJECT_PATH}/tasks/{subject}` as const;
+const BLOB_PATH = `${PROJECT_PATH}/blobs/{sha256}` as const;
+
+const operator = <Verb extends OperatorVerb>(verb: Verb, summary: string) =>
+  ({
+    ...command(`${TASK_PATH}/${verb}`, summary, operatorBodies[verb], operatorResult),
+    action: 'operate',
+  }) as const;
+
+export const taskOperations = {
+  list_tasks: read(`${PROJECT_PATH}/tasks`, 'List the tasks of the plan with their state, paginated', {
+    query: taskQuery,
+    reply: z.object({ tasks: z.array(taskState), next: nextPage, position: count }),
+  }),
+  batch_get_states: {
+    method: 'POST',
+    path: `${PROJECT_PATH}/tasks/batch_get`,
+    action: 'read',
+    summary: 'Get the state of several tasks',
+    body: json(taskIdsBody),
+    reply: z.object({ tasks: z.array(z.union([taskState, problemDocument])), next: z.null() }),
+  },
+  get_task_state: read(TASK_PATH, 'Get the state of a task', { reply: taskState }),
+  note: command(
+    `${TASK_PATH}/notes`,
+    'Leave a note for the next holder of a task',
+    noteBody.partial({ task_id: true }),
+    noteResult,
+  ),
+  get_claim_history: read(
+    `${TASK_PATH}/history`,
+    'Get the generations and refused results of a task, the latest of each',
+    { query: latestQuery, reply: lineage },
+  ),
+  list_results: read(
+    `${TASK_PATH}/results`,
+    'List the results of a task: accepted, refused and parked, paginated',
+    { query: pageQuery, reply: z.object({ results: z.array(taskResult), next: nextPage }) },
+  ),
+  get_result: read(`${TASK_PATH}/results/{result_id}`, 'Get a result with its data', { reply: taskResult }),
+  explain: read(`${TASK_PATH}/explain`, 'Explain why a task can or cannot be claimed now', {
+    reply: explanation,
+  }),
+  force_release: operator('force_release', 'Release a claim regardless of its holder'),
+  reassign: operator('reassign', 'Reassign a task to another agent'),
+  reset: operator('reset', 'Reopen a completed task'),
+  hold: operator('hold', 'Hold a task so that it cannot be claimed'),
+  unhold: operator('unhold', 'Remove the hold of a task'),
+  // Reviewers, too, may decide which result counts.
+  adopt: { ...operator('adopt', 'Accept a refused result that was parked'), action: 'review' },
+  put_blob: {
+    method: 'PUT',
+    path: BLOB_PATH,
+    action: 'work',
+    summary: 'Upload the bytes of a large result before submitting it',
+    body: { kind: 'bytes' },
+    reply: blobStored,
+  },
+  get_blob: read(BLOB_PATH, 'Download the bytes of a large result', {
+    reply: { content_type: 'application/octet-stream' },
+  }),
+} as const satisfies ApiOperations;

@@ -1,0 +1,70 @@
+/** Closed sets of values that the rules use too. Without schemas: see codes.ts. */
+
+/** Why a subject can or cannot be claimed, in the order in which a claim is refused. */
+export const READINESS = [
+  'completed',
+  'held',
+  'suspended',
+  'stale',
+  'claimed',
+  'blocked',
+  'backoff',
+  'exhausted',
+  'ready',
+] as const;
+export type Readiness = (typeof READINESS)[number];
+
+/** States of a workspace, in order of precedence: the first that applies. Always derived, never stored. */
+export const WORKSPACE_STATES = [
+  'UNINITIALISED',
+  'NEEDS_CONSTRAINTS',
+  'NEEDS_INTENT',
+  'NO_FEATURES',
+  'STUCK',
+  'ALL_BLOCKED',
+  'IN_PROGRESS',
+  'ALL_CONVERGED',
+] as const;
+export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
+
+export const FEATURE_STATUSES = [
+  'pending',
+  'in_progress',
+  'stuck',
+  'pending_review',
+  'blocked',
+  'converged',
+  'time_box_expired',
+] as const;
+export type FeatureStatus = (typeof FEATURE_STATUSES)[number];
+
+export const EDGE_STATUSES = ['iterating', 'converged', 'blocked', 'pending_review'] as const;
+export type EdgeStatus = (typeof EDGE_STATUSES)[number];
+
+export const GAP_LAYERS = ['code', 'tests', 'telemetry'] as const;
+export type GapLayer = (typeof GAP_LAYERS)[number];
+
+export const BANDS = ['Specification', 'Construction', 'Validation', 'Operations'] as const;
+export type Band = (typeof BANDS)[number];
+
+/** What a check of an edge reported. */
+export const CHECK_RESULTS = ['pass', 'fail', 'skip', 'error', 'pending'] as const;
+
+/** Kinds of check, by who evaluates: a program, a model, a person. In the order in which they run. */
+export const CHECK_TYPES = ['deterministic', 'agent', 'human'] as const;
+export type CheckType = (typeof CHECK_TYPES)[number];
+
+export const EXPIRY_ACTIONS = ['fold_back', 'escalate', 'accept_best_effort'] as const;
+export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number];
+
+export const AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const;
+
+/** Of features, and severities of what waits for a human; most urgent first. */
+export const PRIORITIES = ['critical', 'high', 'medium', 'low'] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+export const VECTOR_TYPES = ['feature', 'discovery', 'spike', 'poc', 'hotfix'] as const;
+export type VectorType = (typeof VECTOR_TYPES)[number];
+
+/** Maximum of `max_result_size_bytes`: a result is held in memory while it arrives. */
+export const RESULT_BYTES_MAX = 256 * 1024 ** 2;

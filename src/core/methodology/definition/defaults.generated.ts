@@ -1,0 +1,1112 @@
+// Generated from defaults/*.yml. Do not edit: change those files, then run `npm run generate`.
+
+/**
+ * Built-in files: written by `gen init`, and used for every file that a workspace lacks. By path relative to
+ * `.ai-workspace/`.
+ */
+export const DEFAULT_FILES: ReadonlyMap<string, string> = new Map([
+  [
+    'graph/graph_topology.yml',
+    `# The kinds of assets of this project, and the steps between them, in the order of work.
+
+asset_types:
+  intent:
+    description: "A problem or an opportunity, as somebody saw it"
+    markov_criteria: [has_id, has_description, has_source]
+  requirements:
+    description: "What must hold, each with its own key and a way to test it"
+    markov_criteria: [has_id, has_type, has_acceptance_criteria, traces_to_intent, human_approved]
+  design:
+    description: "How it is built: components, interfaces, decisions with their reasons"
+    markov_criteria: [has_components, traces_to_requirements, adrs_documented, human_approved]
+  code:
+    description: "Source text, tagged with the keys of the requirements it serves"
+    markov_criteria: [compiles, follows_standards, has_req_tags, traces_to_design]
+  unit_tests:
+    description: "Tests of the code, tagged with the keys they prove"
+    markov_criteria: [all_pass, meets_coverage_threshold, has_req_tags]
+  test_cases:
+    description: "Tests of how components work together, taken from the design"
+    markov_criteria: [covers_components, has_req_tags, executable]
+  uat_tests:
+    description: "Scenarios in the words of those who use the system"
+    markov_criteria: [business_language, covers_requirements, human_approved]
+  cicd:
+    description: "What was built, packed and may be released"
+    markov_criteria: [build_passes, tests_pass, has_release_manifest]
+  running_system:
+    description: "What runs, and where"
+    markov_criteria: [deployed, healthy]
+  telemetry:
+    description: "What the running system tells of itself, tagged with keys of requirements"
+    markov_criteria: [has_req_tags, monitored]
+
+transitions:
+  - name: "Intent → Requirements"
+    source: intent
+    target: requirements
+    edge_type: standard
+    evaluators: [agent, human]
+    constructor: agent
+    edge_config: "edges/intent_requirements.yml"
+  - name: "Requirements → Design"
+    source: requirements
+    target: design
+    edge_type: standard
+    evaluators: [agent, human]
+    constructor: agent
+    edge_config: "edges/requirements_design.yml"
+  - name: "Design → Code"
+    source: design
+    target: code
+    edge_type: standard
+    evaluators: [agent, deterministic]
+    constructor: agent
+    edge_config: "edges/design_code.yml"
+  - name: "Code ↔ Unit Tests"
+    source: code
+    target: unit_tests
+    edge_type: co_evolution
+    evaluators: [agent, deterministic]
+    constructor: agent
+    edge_config: "edges/tdd.yml"
+  - name: "Design → Test Cases"
+    source: design
+    target: test_cases
+    edge_type: standard
+    evaluators: [agent, deterministic]
+    constructor: agent
+    edge_config: "edges/design_tests.yml"
+  - name: "Design → UAT Tests"
+    source: design
+    target: uat_tests
+    edge_type: standard
+    evaluators: [agent, human]
+    constructor: agent
+    edge_config: "edges/bdd.yml"
+  - name: "Code → CI/CD"
+    source: code
+    target: cicd
+    edge_type: standard
+    evaluators: [deterministic]
+    constructor: deterministic
+    edge_config: "edges/code_cicd.yml"
+  - name: "CI/CD → Running System"
+    source: cicd
+    target: running_system
+    edge_type: standard
+    evaluators: [deterministic]
+    constructor: deterministic
+    edge_config: "edges/cicd_running_system.yml"
+  - name: "Running System → Telemetry"
+    source: running_system
+    target: telemetry
+    edge_type: standard
+    evaluators: [deterministic]
+    constructor: deterministic
+    edge_config: "edges/running_system_telemetry.yml"
+  - name: "Telemetry → Intent (Feedback Loop)"
+    source: telemetry
+    target: intent
+    edge_type: standard
+    evaluators: [agent, human]
+    constructor: agent
+    edge_config: "edges/feedback_loop.yml"
+
+# What a design has to settle. The mandatory ones stop requirements → design while they are undecided.
+constraint_dimensions:
+  ecosystem_compatibility:
+    description: "Language, runtime and the versions they are bound to"
+    mandatory: true
+  deployment_target:
+    description: "Where it runs, and on what"
+    mandatory: true
+  security_model:
+    description: "Who may do what, and how data is protected"
+    mandatory: true
+  build_system:
+    description: "What builds it, and how it is divided"
+    mandatory: true
+  data_governance:
+    description: "Which data, how long, under which rules"
+    mandatory: false
+  performance_envelope:
+    description: "How fast, how much, how it grows"
+    mandatory: false
+  observability:
+    description: "What it logs, counts and traces"
+    mandatory: false
+  error_handling:
+    description: "What it does when something fails"
+    mandatory: false
+
+graph_properties: { directed: true, cyclic: true, extensible: true, zoomable: true }
+`,
+  ],
+  [
+    'graph/edges/intent_requirements.yml',
+    `edge: "intent→requirements"
+pattern: requirements_elicitation
+description: "From what somebody wants to what must hold"
+
+checklist:
+  - name: all_intent_aspects_covered
+    type: agent
+    criterion: "Every part of the intent has at least one requirement"
+    source: default
+    required: true
+  - name: requirements_are_testable
+    type: agent
+    criterion: "For each requirement one can say how it would be shown to fail"
+    source: default
+    required: true
+  - name: acceptance_criteria_specific
+    type: agent
+    criterion: "Acceptance criteria name values and situations, not wishes"
+    source: default
+    required: true
+  - name: no_ambiguous_language
+    type: agent
+    criterion: "No requirement leaves its reader to guess"
+    source: default
+    required: true
+  - name: correct_key_format
+    type: agent
+    criterion: "Every requirement has a key of its own that no other has"
+    source: default
+    required: true
+  - name: traces_to_intent
+    type: agent
+    criterion: "Every requirement names the intent it comes from"
+    source: default
+    required: true
+  - name: no_compound_requirements
+    type: agent
+    criterion: "One requirement says one thing"
+    source: default
+    required: true
+  - name: terminology_defines_domain_terms
+    type: agent
+    criterion: "Words of the domain are explained once"
+    source: default
+    required: true
+  - name: success_criteria_measurable
+    type: agent
+    criterion: "It is said what will be measured, and from which value on it counts"
+    source: default
+    required: true
+  - name: acceptance_criteria_bound_to_feature
+    type: agent
+    criterion: "The feature carries the criteria that it must meet"
+    source: default
+    required: true
+  - name: diagrams_present
+    type: agent
+    criterion: "A picture shows what words alone do not"
+    source: default
+    required: false
+  - name: human_validates_completeness
+    type: human
+    criterion: "A person has read it and misses nothing"
+    source: default
+    required: true
+  - name: human_validates_priorities
+    type: human
+    criterion: "A person agrees with what comes first"
+    source: default
+    required: true
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Write requirements that a stranger can test. Ask where the intent is silent; do not invent.
+`,
+  ],
+  [
+    'graph/edges/requirements_design.yml',
+    `edge: "requirements→design"
+pattern: architecture_design
+description: "From what must hold to how it is built"
+
+checklist:
+  - name: all_reqs_traced_to_components
+    type: agent
+    criterion: "Every requirement is served by a component that names it"
+    source: default
+    required: true
+  - name: no_orphan_components
+    type: agent
+    criterion: "No component serves nothing"
+    source: default
+    required: true
+  - name: interfaces_consistent
+    type: agent
+    criterion: "What one component offers is what the other expects"
+    source: default
+    required: true
+  - name: dependencies_sound
+    type: agent
+    criterion: "Components depend on each other in one direction, without circles"
+    source: default
+    required: true
+  - name: data_models_present
+    type: agent
+    criterion: "What is stored and exchanged is described"
+    source: default
+    required: true
+  - name: ecosystem_compatibility_resolved
+    type: agent
+    criterion: "Language, runtime and versions are settled and fit each other"
+    source: default
+    required: true
+  - name: deployment_target_resolved
+    type: agent
+    criterion: "It is settled where it runs"
+    source: default
+    required: true
+  - name: security_model_resolved
+    type: agent
+    criterion: "It is settled who may do what, and how data is protected"
+    source: default
+    required: true
+  - name: build_system_resolved
+    type: agent
+    criterion: "It is settled what builds it"
+    source: default
+    required: true
+  - name: advisory_dimensions_considered
+    type: agent
+    criterion: "The other dimensions were thought of, or set aside with a reason"
+    source: default
+    required: false
+  - name: adrs_for_decisions
+    type: agent
+    criterion: "Each decision that would be costly to change is recorded"
+    source: default
+    required: true
+  - name: adr_depth_adequate
+    type: agent
+    criterion: "A record tells the context, what else was possible, and what follows"
+    source: default
+    required: true
+  - name: architecture_diagrams_present
+    type: agent
+    criterion: "A picture shows the components and what flows between them"
+    source: default
+    required: true
+  - name: human_approves_architecture
+    type: human
+    criterion: "A person agrees to build it so"
+    source: default
+    required: true
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Settle the mandatory dimensions first; the rest of the design rests on them.
+`,
+  ],
+  [
+    'graph/edges/design_code.yml',
+    `edge: "design→code"
+pattern: code_generation
+description: "From the design to source text"
+
+checklist:
+  - name: code_matches_design
+    type: agent
+    criterion: "The code has the components and interfaces of the design, and no others"
+    source: default
+    required: true
+  - name: req_tags_present
+    type: agent
+    criterion: "Source files name the requirements that they implement"
+    source: default
+    required: true
+  - name: follows_coding_standards
+    type: agent
+    criterion: "The code is written as the standards of the project say"
+    source: default
+    required: true
+  - name: compiles_or_parses
+    type: deterministic
+    criterion: "Every source file is valid"
+    source: default
+    required: true
+    command: "$tools.syntax_checker.command $tools.syntax_checker.args"
+    pass_criterion: "$tools.syntax_checker.pass_criterion"
+  - name: lint_passes
+    type: deterministic
+    criterion: "The linter has nothing to say"
+    source: default
+    required: true
+    command: "$tools.linter.command $tools.linter.args"
+    pass_criterion: "$tools.linter.pass_criterion"
+  - name: type_check
+    type: deterministic
+    criterion: "The types fit"
+    source: default
+    required: "$tools.type_checker.required"
+    command: "$tools.type_checker.command $tools.type_checker.args"
+    pass_criterion: "$tools.type_checker.pass_criterion"
+  - name: req_tags_in_code
+    type: deterministic
+    criterion: "Every source file carries a tag of a requirement that exists"
+    source: traceability
+    required: true
+    command: "$tools.req_tags.command $tools.req_tags.args"
+    pass_criterion: "$tools.req_tags.pass_criterion"
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Tag what you write with "Implements: REQ-…".
+`,
+  ],
+  [
+    'graph/edges/tdd.yml',
+    `edge: "code↔unit_tests"
+pattern: tdd_co_evolution
+description: "Code and its unit tests, grown together"
+
+checklist:
+  - name: tests_pass
+    type: deterministic
+    criterion: "Every test passes"
+    source: default
+    required: true
+    command: "$tools.test_runner.command $tools.test_runner.args"
+    pass_criterion: "$tools.test_runner.pass_criterion"
+  - name: coverage_meets_threshold
+    type: deterministic
+    criterion: "At least $thresholds.test_coverage_minimum of the code is run by tests"
+    source: default
+    required: true
+    command: "$tools.coverage.command $tools.coverage.args"
+    pass_criterion: "$tools.coverage.pass_criterion"
+  - name: lint_passes
+    type: deterministic
+    criterion: "The linter has nothing to say"
+    source: default
+    required: true
+    command: "$tools.linter.command $tools.linter.args"
+    pass_criterion: "$tools.linter.pass_criterion"
+  - name: format_check
+    type: deterministic
+    criterion: "The formatter would change nothing"
+    source: default
+    required: true
+    command: "$tools.formatter.command $tools.formatter.args"
+    pass_criterion: "$tools.formatter.pass_criterion"
+  - name: type_check
+    type: deterministic
+    criterion: "The types fit"
+    source: default
+    required: "$tools.type_checker.required"
+    command: "$tools.type_checker.command $tools.type_checker.args"
+    pass_criterion: "$tools.type_checker.pass_criterion"
+  - name: req_tags_in_code
+    type: deterministic
+    criterion: "Every source file carries a tag of a requirement that exists"
+    source: traceability
+    required: true
+    command: "$tools.req_tags.command $tools.req_tags.args"
+    pass_criterion: "$tools.req_tags.pass_criterion"
+  - name: req_tags_in_tests
+    type: deterministic
+    criterion: "Every key has a test that names it"
+    source: traceability
+    required: true
+    command: "$tools.test_gaps.command $tools.test_gaps.args"
+    pass_criterion: "$tools.test_gaps.pass_criterion"
+  - name: all_req_keys_covered
+    type: agent
+    criterion: "Each requirement of the feature has a test that fails when it is broken"
+    source: default
+    required: true
+  - name: code_quality
+    type: agent
+    criterion: "A reader finds the code simple"
+    source: default
+    required: true
+  - name: test_quality
+    type: agent
+    criterion: "Tests look at behaviour, each at one thing"
+    source: default
+    required: true
+  - name: test_data_strategy
+    type: agent
+    criterion: "It is clear where test data come from"
+    source: default
+    required: true
+  - name: code_req_keys_have_telemetry
+    type: agent
+    criterion: "What runs tells which requirement it serves"
+    source: traceability
+    required: false
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Write the failing test first, then the least code that passes, then tidy up.
+`,
+  ],
+  [
+    'graph/edges/design_tests.yml',
+    `edge: "design→test_cases"
+pattern: integration_tests
+description: "From the design to tests of components together"
+
+checklist:
+  - name: covers_component_interactions
+    type: agent
+    criterion: "Each interface of the design is crossed by a test"
+    source: default
+    required: true
+  - name: covers_error_paths
+    type: agent
+    criterion: "Failures at each interface are tried"
+    source: default
+    required: true
+  - name: req_tags_present
+    type: agent
+    criterion: "Each test names the requirements that it proves"
+    source: default
+    required: true
+  - name: tests_are_independent
+    type: agent
+    criterion: "Tests run in any order"
+    source: default
+    required: true
+  - name: all_design_components_covered
+    type: agent
+    criterion: "No component of the design is left out"
+    source: default
+    required: true
+  - name: valid_test_syntax
+    type: deterministic
+    criterion: "Every source file is valid, tests among them"
+    source: default
+    required: true
+    command: "$tools.syntax_checker.command $tools.syntax_checker.args"
+    pass_criterion: "$tools.syntax_checker.pass_criterion"
+  - name: tests_execute
+    type: deterministic
+    criterion: "The tests run to their end"
+    source: default
+    required: true
+    command: "$tools.test_runner.command $tools.test_runner.args"
+    pass_criterion: "$tools.test_runner.pass_criterion"
+  - name: human_approves_coverage
+    type: human
+    criterion: "A person agrees that what matters is tested"
+    source: default
+    required: true
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Derive tests from the design alone; a test that knows the code proves little.
+`,
+  ],
+  [
+    'graph/edges/bdd.yml',
+    `edge: "design→uat_tests"
+pattern: bdd_scenarios
+description: "From the design to scenarios in the words of its users"
+
+checklist:
+  - name: scenarios_cover_all_requirements
+    type: agent
+    criterion: "Each requirement of the feature has a scenario"
+    source: default
+    required: true
+  - name: business_language_only
+    type: agent
+    criterion: "No scenario speaks of code"
+    source: default
+    required: true
+  - name: given_when_then_structure
+    type: agent
+    criterion: "Each scenario says what is given, what happens and what follows"
+    source: default
+    required: true
+  - name: req_tags_present
+    type: agent
+    criterion: "Each scenario names its requirements"
+    source: default
+    required: true
+  - name: positive_and_negative_paths
+    type: agent
+    criterion: "What should work and what should not are both tried"
+    source: default
+    required: true
+  - name: human_approves_language
+    type: human
+    criterion: "Somebody who uses the system understands every scenario"
+    source: default
+    required: true
+  - name: human_approves_coverage
+    type: human
+    criterion: "A person agrees that what matters is tried"
+    source: default
+    required: true
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Write for somebody who has never seen the code.
+`,
+  ],
+  [
+    'graph/edges/code_cicd.yml',
+    `edge: "code→cicd"
+pattern: build_and_package
+description: "From tested code to something that can be released"
+
+checklist:
+  - name: build_succeeds
+    type: deterministic
+    criterion: "The whole builds from a clean copy"
+    source: default
+    required: true
+    command: "$tools.build.command $tools.build.args"
+    pass_criterion: "$tools.build.pass_criterion"
+  - name: tests_pass
+    type: deterministic
+    criterion: "Every test passes on what was built"
+    source: default
+    required: true
+    command: "$tools.test_runner.command $tools.test_runner.args"
+    pass_criterion: "$tools.test_runner.pass_criterion"
+  - name: pipeline_passes
+    type: deterministic
+    criterion: "The pipeline is green for this very state"
+    source: default
+    required: true
+    command: "$tools.pipeline.command $tools.pipeline.args"
+    pass_criterion: "$tools.pipeline.pass_criterion"
+  - name: req_tags_in_code
+    type: deterministic
+    criterion: "Every source file carries a tag of a requirement that exists"
+    source: traceability
+    required: true
+    command: "$tools.req_tags.command $tools.req_tags.args"
+    pass_criterion: "$tools.req_tags.pass_criterion"
+  - name: req_tags_in_tests
+    type: deterministic
+    criterion: "Every key has a test that names it"
+    source: traceability
+    required: true
+    command: "$tools.test_gaps.command $tools.test_gaps.args"
+    pass_criterion: "$tools.test_gaps.pass_criterion"
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Name the commands under tools.build and tools.pipeline of the project constraints.
+`,
+  ],
+  [
+    'graph/edges/cicd_running_system.yml',
+    `edge: "cicd→running_system"
+pattern: deployment
+description: "From a release to a system that runs"
+
+checklist:
+  - name: deployment_succeeds
+    type: deterministic
+    criterion: "The release is in place"
+    source: default
+    required: true
+    command: "$tools.deployment.command $tools.deployment.args"
+    pass_criterion: "$tools.deployment.pass_criterion"
+  - name: health_check_passes
+    type: deterministic
+    criterion: "The system answers, and says that it is well"
+    source: default
+    required: true
+    command: "$tools.health_check.command $tools.health_check.args"
+    pass_criterion: "$tools.health_check.pass_criterion"
+  - name: rollback_ready
+    type: deterministic
+    criterion: "The way back has been tried"
+    source: default
+    required: false
+    command: "$tools.rollback.command $tools.rollback.args"
+    pass_criterion: "$tools.rollback.pass_criterion"
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Name the commands under tools.deployment and tools.health_check of the project constraints.
+`,
+  ],
+  [
+    'graph/edges/running_system_telemetry.yml',
+    `edge: "running_system→telemetry"
+pattern: observation
+description: "From a running system to what it tells of itself"
+
+checklist:
+  - name: telemetry_flows
+    type: deterministic
+    criterion: "What the system tells arrives"
+    source: default
+    required: true
+    command: "$tools.telemetry_probe.command $tools.telemetry_probe.args"
+    pass_criterion: "$tools.telemetry_probe.pass_criterion"
+  - name: telemetry_tag_format
+    type: deterministic
+    criterion: "What it tells names the requirements it is about"
+    source: traceability
+    required: true
+    command: "$tools.telemetry_tags.command $tools.telemetry_tags.args"
+    pass_criterion: "$tools.telemetry_tags.pass_criterion"
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  Name the command under tools.telemetry_probe of the project constraints.
+`,
+  ],
+  [
+    'graph/edges/feedback_loop.yml',
+    `edge: "telemetry→intent"
+pattern: feedback_loop
+description: "From what was observed to what should be done"
+
+checklist:
+  - name: telemetry_tagged_with_req_keys
+    type: deterministic
+    criterion: "What is observed names the requirements it is about"
+    source: default
+    required: true
+    command: "$tools.telemetry_tags.command $tools.telemetry_tags.args"
+    pass_criterion: "$tools.telemetry_tags.pass_criterion"
+  - name: deviation_quantified
+    type: agent
+    criterion: "It is said by how much reality differs from what was required"
+    source: default
+    required: true
+  - name: root_cause_identified
+    type: agent
+    criterion: "The cause is named, or it is said that it is unknown"
+    source: default
+    required: true
+  - name: affected_requirements_traced
+    type: agent
+    criterion: "The requirements concerned are named"
+    source: default
+    required: true
+  - name: priority_appropriate
+    type: agent
+    criterion: "The priority follows from the damage"
+    source: default
+    required: true
+  - name: intent_well_formed
+    type: agent
+    criterion: "The intent has an id, a description and a source"
+    source: default
+    required: true
+  - name: human_warrants_action
+    type: human
+    criterion: "A person agrees that something should be done"
+    source: default
+    required: true
+  - name: human_confirms_priority
+    type: human
+    criterion: "A person agrees how urgent it is"
+    source: default
+    required: true
+
+convergence:
+  rule: all_required_checks_pass
+
+agent_guidance: |
+  An intent says what is wrong, not how to mend it.
+`,
+  ],
+  [
+    'profiles/full.yml',
+    `profile: full
+description: "Every step, and a human on each: for what is audited or dangerous"
+
+graph:
+  include: all
+
+evaluators:
+  default: [human, agent, deterministic]
+  overrides: {}
+
+convergence:
+  rule: all_required_checks_pass
+  human_required_on_all_edges: true
+  max_iterations: 7
+  stuck_threshold: 3
+
+iteration:
+  budget: unlimited
+
+vector_types: [feature, discovery, spike]
+`,
+  ],
+  [
+    'profiles/standard.yml',
+    `profile: standard
+description: "The usual way of a feature"
+
+graph:
+  include:
+    - "intent→requirements"
+    - "requirements→design"
+    - "design→code"
+    - "code↔unit_tests"
+  optional:
+    - "design→test_cases"
+    - "design→uat_tests"
+    - "code→cicd"
+
+evaluators:
+  default: [agent, deterministic]
+  overrides:
+    "intent→requirements":
+      evaluators: [agent, human]
+    "requirements→design":
+      evaluators: [agent, human]
+    "design→uat_tests":
+      evaluators: [agent, human]
+
+convergence:
+  rule: all_required_checks_pass
+  human_required_on_all_edges: false
+  max_iterations: 5
+  stuck_threshold: 3
+
+iteration:
+  budget: per_sprint
+
+vector_types: [feature, discovery, spike, hotfix]
+`,
+  ],
+  [
+    'profiles/poc.yml',
+    `profile: poc
+description: "Shows that an idea can work, or that it cannot"
+
+graph:
+  include:
+    - "intent→requirements"
+    - "requirements→design"
+    - "design→code"
+  skip:
+    - "code↔unit_tests"
+    - "design→uat_tests"
+    - "code→cicd"
+
+evaluators:
+  default: [agent, human]
+  overrides:
+    "design→code":
+      evaluators: [agent]
+
+convergence:
+  rule: hypothesis_resolved_or_timeout
+  human_required_on_all_edges: false
+  max_iterations: 8
+  stuck_threshold: 5
+
+iteration:
+  budget: time_boxed
+  time_box:
+    duration: "3 weeks"
+    check_in: weekly
+    on_expiry: fold_back
+
+vector_types: [poc, spike, discovery]
+`,
+  ],
+  [
+    'profiles/spike.yml',
+    `profile: spike
+description: "Weighs a risk, or answers one question"
+
+graph:
+  include:
+    - "intent→requirements"
+    - "requirements→design"
+    - "design→code"
+  skip:
+    - "code↔unit_tests"
+    - "design→uat_tests"
+    - "design→test_cases"
+    - "code→cicd"
+
+evaluators:
+  default: [agent, human]
+  overrides:
+    "design→code":
+      evaluators: [agent]
+
+convergence:
+  rule: question_answered_or_timeout
+  human_required_on_all_edges: false
+  max_iterations: 10
+  stuck_threshold: 5
+
+iteration:
+  budget: time_boxed
+  time_box:
+    duration: "1 week"
+    check_in: daily
+    on_expiry: fold_back
+
+vector_types: [spike, discovery]
+`,
+  ],
+  [
+    'profiles/hotfix.yml',
+    `profile: hotfix
+description: "Repairs what is broken in production, now"
+
+graph:
+  include:
+    - "intent→requirements"
+    - "design→code"
+    - "code↔unit_tests"
+  skip:
+    - "requirements→design"
+    - "design→test_cases"
+    - "design→uat_tests"
+    - "code→cicd"
+
+evaluators:
+  default: [deterministic, human]
+  overrides:
+    "intent→requirements":
+      evaluators: [human]
+    "code↔unit_tests":
+      evaluators: [deterministic]
+
+convergence:
+  rule: all_required_checks_pass
+  human_required_on_all_edges: false
+  max_iterations: 3
+  stuck_threshold: 1
+  # Asked of a human on the last edge.
+  additional_condition: production_verified
+
+iteration:
+  budget: time_boxed
+  time_box:
+    duration: "4 hours"
+    check_in: hourly
+    on_expiry: escalate
+
+vector_types: [hotfix]
+`,
+  ],
+  [
+    'profiles/minimal.yml',
+    `profile: minimal
+description: "The least that still has a stopping rule"
+
+graph:
+  include:
+    - "intent→requirements"
+    - "design→code"
+  skip:
+    - "requirements→design"
+    - "code↔unit_tests"
+    - "design→test_cases"
+    - "design→uat_tests"
+    - "code→cicd"
+
+evaluators:
+  default: [agent]
+  overrides: {}
+
+convergence:
+  rule: all_required_checks_pass
+  human_required_on_all_edges: false
+  max_iterations: 5
+  stuck_threshold: 3
+
+iteration:
+  budget: time_boxed
+  time_box:
+    duration: "10 minutes"
+    check_in: none
+    on_expiry: accept_best_effort
+
+vector_types: [feature, discovery, spike, poc, hotfix]
+`,
+  ],
+  [
+    'agent_roles.yml',
+    `# Who may say that an edge has converged. Humans always may.
+roles:
+  architect:
+    description: "Decides structure and writes the decisions down"
+    converge_edges: [intent_requirements, requirements_design, design_code]
+    human_review_bypass: false
+  tdd_engineer:
+    description: "Writes code and its tests together"
+    converge_edges: [code_unit_tests, design_test_cases]
+    human_review_bypass: false
+  qa_engineer:
+    description: "Writes the tests that look at the whole"
+    converge_edges: [design_test_cases, design_uat_tests, code_unit_tests]
+    human_review_bypass: false
+  devops_engineer:
+    description: "Builds, ships and runs"
+    converge_edges: [code_cicd, cicd_running_system]
+    human_review_bypass: false
+  observer:
+    description: "Watches what runs and says what deviates"
+    converge_edges: [running_system_telemetry, telemetry_intent]
+    human_review_bypass: false
+  full_stack:
+    description: "Does everything: the role of an agent that works alone"
+    converge_edges: [all]
+    human_review_bypass: false
+
+authority:
+  human_authority: universal
+  # escalate: a human decides; reject: it does not converge; warn: it converges, and the log says so.
+  outside_authority_action: escalate
+  # Changes under the folders of the specification and of decisions always need a human.
+  spec_mutation_requires_human: true
+
+single_agent_defaults:
+  agent_id: primary
+  agent_role: full_stack
+`,
+  ],
+  [
+    'coordination.yml',
+    `# single: one agent, no claims and no leases. multi: claims decide who works on what.
+coordination:
+  mode: multi
+
+parallelism:
+  # true: features that share modules with claimed work are refused, not only warned of.
+  enforce: false
+
+claims:
+  stale_threshold_seconds: 1800
+  claim_ttl_seconds: 3600
+  # hold: a stale claim stays with its holder until a human or max_hold_seconds frees it. takeover: anybody may take it.
+  on_ttl: hold
+`,
+  ],
+  [
+    'context/project_constraints.yml',
+    `# What variables in checks stand for, and what is settled. A check whose command is empty is skipped, and a required
+# check that is skipped stops its edge: fill in what the edges of your profile need.
+project:
+  name: ""
+  default_profile: standard
+
+language:
+  primary: ""
+
+tools:
+  syntax_checker:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  test_runner:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  coverage:
+    command: ""
+    args: ""
+    pass_criterion: "coverage >= $thresholds.test_coverage_minimum"
+  linter:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  formatter:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  type_checker:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+    required: false
+  build:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  pipeline:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  deployment:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  health_check:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  rollback:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  telemetry_probe:
+    command: ""
+    args: ""
+    pass_criterion: "exit code 0"
+  req_tags:
+    command: "gen gaps"
+    args: "--layer 1"
+    pass_criterion: "exit code 0"
+  test_gaps:
+    command: "gen gaps"
+    args: "--layer 2"
+    pass_criterion: "exit code 0"
+  telemetry_tags:
+    command: "gen gaps"
+    args: "--layer 3"
+    pass_criterion: "exit code 0"
+
+thresholds:
+  # A fraction.
+  test_coverage_minimum: 0.8
+  max_function_lines: 50
+
+standards: {}
+
+# An empty value is an open question.
+constraint_dimensions:
+  ecosystem_compatibility: ""
+  deployment_target: ""
+  security_model: ""
+  build_system: ""
+  data_governance: ""
+  performance_envelope: ""
+  observability: ""
+  error_handling: ""
+
+architecture:
+  patterns: []
+  dependency_rules: []
+  forbidden: []
+
+evaluator_overrides: {}
+`,
+  ],
+]);

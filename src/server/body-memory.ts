@@ -1,0 +1,71 @@
+import type { Principal } from './auth/principal.js';
+
+const BYTES_MAX = 1024 ** 3;
+/** Not counted, so that ordinary commands cost nothing. The number of connections limits it. */
+const FREE_BYTES_PER_BODY = 64 * 1024;
+
+/**
+ * The memory for the bodies of requests and responses in progress. One tenant may use half of it and one credential a quarter, so that
+ * neither can use up all of it.
+ */
+export class BodyMemory {
+  private readonly usedBytes = new Map<string, number>();
+
+  constructor(private readonly bytesMax = BYTES_MAX) {}
+
+  /** Whether everyone that the bytes count for stays within its limit. */
+  has(bytes: number, { id, tenant_id }: Principal): boolean {
+    const fits = (name: string, max: number): boolean => (this.usedBytes.get(name) ?? 0) + bytes <= max;
+    return (
+      fits(ALL, this.bytesMax) &&
+      fits(credentialName(id), this.bytesMax / 4) &&
+      (tenant_id === null || fits(tenantName(tenant_id), this.bytesMax / 2))
+    );
+  }
+
+  add(bytes: number, { id, tenant_id }: Principal): void {
+    const names = [ALL, credentialName(id), ...(tenant_id === null ? [] : [tenantName(tenant_id)])];
+    for (const name of names) {
+      const used = (this.usedBytes.get(name) ?? 0) + bytes;
+      if (used > 0) this.usedBytes.set(name, used);
+      else this.usedBytes.delete(name);
+    }
+  }
+}
+
+const ALL = 'all';
+const credentialName = (id: string): string => `credential ${id}`;
+const tenantName = (id: string): string => `tenant ${id}`;
+
+/** The memory of one body. */
+export class BodyReservation {
+  isRefused = false;
+  private bytes = 0;
+
+  constructor(
+    private readonly memory: BodyMemory,
+    private readonly principal: Principal,
+  ) {}
+
+  /** Reserves memory for a body that has grown to this size; false if there is too little. */
+  grow(bodyBytes: number): boolean {
+    const added = bodyBytes - FREE_BYTES_PER_BODY - this.bytes;
+    if (added <= 0) return true;
+    this.isRefused = !this.memory.has(added, this.principal);
+    if (!this.isRefused) this.add(added);
+    return !this.isRefused;
+  }
+
+  get isUsed(): boolean {
+    return this.bytes > 0;
+  }
+
+  release(): void {
+    if (this.bytes > 0) this.add(-this.bytes);
+  }
+
+  private add(bytes: number): void {
+    this.bytes += bytes;
+    this.memory.add(bytes, this.principal);
+  }
+}

@@ -1,0 +1,54 @@
+import type { Coordinator } from '../coordinator/coordinator.js';
+import type { Store } from '../stores/store.js';
+import { type App, createApp } from './app.js';
+import type { Principal } from './auth/principal.js';
+import { RateLimiter } from './auth/rate-limit.js';
+import { BodyMemory } from './body-memory.js';
+import { ReadinessProbe } from './readiness.js';
+import { ROUTES } from './routes.js';
+import { ProjectFeeds } from './stream.js';
+
+interface InProcessApp {
+  /** For `new Genesis({ fetch: app.fetch })`. */
+  readonly app: App;
+  readonly feeds: ProjectFeeds;
+  /** Ends waiting calls and streams. The coordinator and the store stay open. */
+  close(): Promise<void>;
+}
+
+/** The app without a socket, for one caller in this process, which is trusted to be who it says. */
+export function createInProcessApp(
+  coordinator: Coordinator,
+  store: Store,
+  principal: Principal,
+): InProcessApp {
+  const feeds = new ProjectFeeds(coordinator.feed, store);
+  const stopping = new AbortController();
+  const app = createApp({
+    context: {
+      coordinator,
+      store,
+      feeds,
+      readiness: new ReadinessProbe(store, stopping.signal),
+      metrics: async () => '',
+      stopping: stopping.signal,
+    },
+    routes: ROUTES,
+    authenticator: {
+      isOpen: false,
+      authenticate: async () => principal,
+      isValid: () => true,
+      watch: () => () => {},
+    },
+    rateLimiter: new RateLimiter(),
+    bodyMemory: new BodyMemory(),
+    log: null,
+    // The caller gets the error itself: there is no log to look it up in.
+    errorLog: ({ error }) => process.emitWarning(String(error), 'GenesisWarning'),
+  });
+  const close = async (): Promise<void> => {
+    stopping.abort();
+    await feeds.close();
+  };
+  return { app, feeds, close };
+}

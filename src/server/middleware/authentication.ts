@@ -1,0 +1,63 @@
+import { type Authenticator, isAuthRefusal } from '../auth/authenticator.js';
+import { Authorization } from '../auth/authorization.js';
+import { authorize } from '../auth/authorize.js';
+import type { Principal } from '../auth/principal.js';
+import { type RateLimiter, rateKindOf } from '../auth/rate-limit.js';
+import type { RequestScope } from '../request-scope.js';
+import { type HttpResponse, notFoundResponse, problemResponse } from '../response.js';
+
+const DEFAULT_TENANT_ID = 'default';
+
+/** Identifies the caller. */
+export async function authenticate(
+  scope: RequestScope,
+  authenticator: Authenticator,
+): Promise<HttpResponse | null> {
+  const refusal = await identify(scope, authenticator);
+  const isStillAllowed = async () =>
+    ((await identify(scope, authenticator)) ?? requirePermission(scope)) === null;
+  scope.authorization = new Authorization(authenticator, scope.caller, isStillAllowed);
+  return refusal;
+}
+
+async function identify(scope: RequestScope, authenticator: Authenticator): Promise<HttpResponse | null> {
+  const { route, connection, callingPrincipal } = scope;
+  if (route.action === 'public') return null;
+  const authorization = connection.header('authorization') ?? undefined;
+  const found = callingPrincipal ?? (await authenticator.authenticate({ authorization }));
+  if (isAuthRefusal(found)) return problemResponse(found.code, found.detail);
+  scope.principal = found;
+  if (route.tenant === 'own') scope.tenantId = requestedTenant(found, connection.header('x-genesis-tenant'));
+  return null;
+}
+
+/** The tenant of the request. A principal of several tenants selects one by header. */
+const requestedTenant = ({ tenant_id }: Principal, tenantHeader: string | null): string =>
+  tenantHeader || (tenant_id ?? DEFAULT_TENANT_ID);
+
+/** Comes before the permission, so that a caller cannot search for what it may do without limit. */
+export function limitRate(scope: RequestScope, rateLimiter: RateLimiter): HttpResponse | null {
+  const { principal, callingPrincipal, route } = scope;
+  if (principal === null || callingPrincipal !== null) return null;
+  const waitSeconds = rateLimiter.take(principal, rateKindOf(route.id));
+  if (waitSeconds === null) return null;
+  const detail = 'Rate limit exceeded for this key. Retry after the time in Retry-After.';
+  return problemResponse('RATE_LIMITED', detail, undefined, { 'retry-after': String(waitSeconds) });
+}
+
+/** Refuses what the caller may not do. */
+export function requirePermission({ caller, route, tenantId }: RequestScope): HttpResponse | null {
+  switch (authorize(caller, route.action, tenantId)) {
+    case 'allowed':
+      return null;
+    case 'hidden':
+      return notFoundResponse([]);
+    case 'forbidden':
+      return problemResponse('FORBIDDEN', forbiddenDetail(caller, tenantId));
+  }
+}
+
+const forbiddenDetail = ({ role }: Principal, tenantId: string | null): string =>
+  tenantId === null
+    ? 'This request needs a platform credential, and yours belongs to a tenant. Create an operator key: gen key create --role operator.'
+    : `The role ${role} does not permit this request. Ask an admin of the tenant for a key of another role.`;

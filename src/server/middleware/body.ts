@@ -1,0 +1,85 @@
+import { isUtf8 } from 'node:buffer';
+import { LARGE_JSON_CHARS } from '../../coordinator/documents/documents.js';
+import { JsonText } from '../../coordinator/documents/json-text.js';
+import { isProblem, type Problem, unauthorizedProblem } from '../../coordinator/wire/problem.js';
+import type { RequestBody } from '../../core/contract/operation.js';
+import { PLAN_TEXT_LENGTH_MAX } from '../../core/plan/index.js';
+import { readStrictJson } from '../../core/strict-json.js';
+import { type BodyMemory, BodyReservation } from '../body-memory.js';
+import type { RequestConnection } from '../connection.js';
+import type { RequestScope } from '../request-scope.js';
+import { type HttpResponse, problemResponse, toResponse } from '../response.js';
+import type { ServerContext } from '../route.js';
+
+export const COMMAND_BYTES_MAX = 1024 * 1024;
+
+/** Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. */
+export async function readBody(
+  scope: RequestScope,
+  context: ServerContext,
+  bodyMemory: BodyMemory,
+): Promise<HttpResponse | null> {
+  const { route, connection, authorization } = scope;
+  if (route.body === undefined) return null;
+  const bytesMax = await bodyBytesMax(route.body, context, scope.tenantId ?? '');
+  if (isProblem(bytesMax)) return toResponse(bytesMax);
+  const reservation = new BodyReservation(bodyMemory, scope.caller);
+  scope.bodyReservation = reservation;
+  const bytes = await connection.readBody(bytesMax, (size) => reservation.grow(size));
+  if (reservation.isRefused) return bodyMemoryFullResponse();
+  if (bytes === null) return bodyTooLargeResponse(bytesMax);
+  // The body may have taken long to arrive.
+  if (route.action !== 'public' && !authorization.isStillAuthorized())
+    return toResponse(unauthorizedProblem());
+  const decoded = decodeBody(route.body, bytes, connection);
+  if ('refusal' in decoded) return decoded.refusal;
+  scope.body = decoded.value;
+  scope.logged = route.about === undefined ? decoded.value : route.about(decoded.value);
+  return null;
+}
+
+async function bodyBytesMax(
+  body: RequestBody,
+  context: ServerContext,
+  tenantId: string,
+): Promise<number | Problem> {
+  if (body.kind === 'json') return body.bytes_max ?? COMMAND_BYTES_MAX;
+  if (body.kind === 'plan') return PLAN_TEXT_LENGTH_MAX;
+  const limits = await context.coordinator.settings.getLimits(tenantId);
+  return isProblem(limits) ? limits : limits.max_result_size_bytes;
+}
+
+const bodyTooLargeResponse = (bytesMax: number): HttpResponse =>
+  problemResponse('BODY_TOO_LARGE', `The request body exceeds ${bytesMax} bytes.`, undefined, {
+    connection: 'close',
+  });
+
+export const bodyMemoryFullResponse = (): HttpResponse =>
+  problemResponse(
+    'UNAVAILABLE',
+    'Too many large requests or responses are in progress, of this credential, its tenant or all. Wait until some of ' +
+      'them have ended, then send this request again.',
+    undefined,
+    { connection: 'close' },
+  );
+
+type DecodedBody = { readonly value: unknown } | { readonly refusal: HttpResponse };
+
+function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestConnection): DecodedBody {
+  if (body.kind === 'bytes') return { value: bytes };
+  if (!isUtf8(bytes)) return malformed('expected text in UTF-8');
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  if (body.kind === 'plan' && !(connection.header('content-type') ?? '').includes('json'))
+    return { value: text };
+  const isDocument = body.kind === 'plan' || body.is_document === true;
+  return isDocument && text.length > LARGE_JSON_CHARS ? { value: new JsonText(text) } : parseJson(text);
+}
+
+function parseJson(text: string): DecodedBody {
+  const read = readStrictJson(text);
+  return 'fault' in read ? malformed(read.fault) : read;
+}
+
+const malformed = (message: string): DecodedBody => ({
+  refusal: problemResponse('INVALID_REQUEST', `body: ${message}`, [{ path: '', message }]),
+});

@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BodyBuffer } from './body-buffer.js';
+import { ClientGone, type RequestConnection } from './connection.js';
+
+/** The connection of a request on a socket. Reads headers and body from the socket: a `Request` would copy them first. */
+export class NodeConnection implements RequestConnection {
+  constructor(
+    private readonly incoming: IncomingMessage,
+    private readonly outgoing: ServerResponse,
+  ) {}
+
+  get remoteAddress(): string | null {
+    return this.incoming.socket.remoteAddress ?? null;
+  }
+
+  header(name: string): string | null {
+    const value = this.incoming.headers[name];
+    return typeof value === 'string' ? value : null;
+  }
+
+  async readBody(bytesMax: number, mayGrow: (bodyBytes: number) => boolean): Promise<Uint8Array | null> {
+    const bytes = await readBytes(this.incoming, bytesMax, mayGrow);
+    if (bytes === null) await discardRest(this.incoming);
+    return bytes;
+  }
+
+  onClose(listener: () => void): () => void {
+    const { outgoing } = this;
+    const { socket } = this.incoming;
+    const stop = (): void => {
+      outgoing.off('close', onClosed);
+      socket.off('close', onClosed);
+    };
+    const onClosed = (): void => {
+      stop();
+      listener();
+    };
+    if (outgoing.destroyed || socket.destroyed) queueMicrotask(onClosed);
+    outgoing.on('close', onClosed);
+    // A response that is queued behind another on its connection emits no 'close' when the socket closes.
+    socket.on('close', onClosed);
+    return stop;
+  }
+
+  readonly destroy = (): void => void this.outgoing.destroy();
+}
+
+/** Null if the body exceeds the limit or may not grow; the rest is left unread. */
+function readBytes(
+  incoming: IncomingMessage,
+  bytesMax: number,
+  mayGrow: (bodyBytes: number) => boolean,
+): Promise<Uint8Array | null> {
+  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve(null);
+  return new Promise((resolve, reject) => {
+    const body = new BodyBuffer();
+    const end = (settle: () => void): void => {
+      incoming.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      settle();
+    };
+    const onData = (chunk: Buffer): void => {
+      body.add(chunk);
+      if (body.length > bytesMax || !mayGrow(body.length)) end(() => resolve(null));
+      // Each chunk takes time to parse, however small it is.
+      else if (body.hasTinyChunks) incoming.destroy();
+    };
+    const onEnd = (): void => end(() => resolve(body.bytes()));
+    const onGone = (): void => end(() => reject(new ClientGone('The client disconnected.')));
+    incoming.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
+}
+
+const DISCARDED_BYTES_MAX = 128 * 1024 * 1024;
+const DISCARD_IDLE_MS = 500;
+
+/**
+ * Discards the rest of a body before the response. Most clients send everything before they read, and would not see
+ * the response if cut off. Stops if the data stalls or exceeds a generous limit.
+ */
+function discardRest(incoming: IncomingMessage): Promise<void> {
+  if (Number(incoming.headers['content-length'] ?? 0) > DISCARDED_BYTES_MAX) return Promise.resolve();
+  return new Promise((resolve) => {
+    let leftBytes = DISCARDED_BYTES_MAX;
+    const onData = (chunk: Buffer): void => {
+      leftBytes -= chunk.length;
+      idleTimer.refresh();
+      if (leftBytes < 0) end();
+    };
+    const end = (): void => {
+      clearTimeout(idleTimer);
+      incoming.off('data', onData).off('end', end).off('error', end).off('close', end);
+      resolve();
+    };
+    const idleTimer = setTimeout(end, DISCARD_IDLE_MS);
+    incoming.on('data', onData).on('end', end).on('error', end).on('close', end);
+  });
+}

@@ -1,0 +1,55 @@
+import { StoreRefused } from './store.js';
+
+export interface EngineUrlFormat {
+  readonly engine: string;
+  readonly schemes: readonly string[];
+  readonly parameters: readonly string[];
+  readonly example: string;
+}
+
+/** Parses the URL of an engine. No error repeats its credentials. */
+export function parseEngineUrl(text: string, { engine, schemes, parameters, example }: EngineUrlFormat): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !schemes.includes(url.protocol.slice(0, -1))) {
+    throw new StoreRefused(`Not a ${engine} URL. Expected ${example}`);
+  }
+  for (const name of url.searchParams.keys()) {
+    if (parameters.includes(name)) continue;
+    const known = `The ${engine} URL has the parameters ${parameters.join(', ')}.`;
+    throw new StoreRefused(`${known} Unknown parameter ${name}`);
+  }
+  return url;
+}
+
+/** The server and the login that a URL names. */
+export function loginOf(url: URL, defaultPort: number) {
+  if (url.hostname === '') throw new StoreRefused('The store URL has no host.');
+  return {
+    host: decoded(url.hostname.replace(/^\[(.*)\]$/, '$1')),
+    port: url.port === '' ? defaultPort : Number(url.port),
+    user: decoded(url.username),
+    password: decoded(url.password),
+  };
+}
+
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StoreRefused('A part of the store URL is not valid percent-encoding. Encode % as %25.');
+  }
+}
+
+/** The value that a parameter stands for; the first one if it is absent. */
+export function choiceOf<T>(url: URL, name: string, choices: Readonly<Record<string, T>>): T {
+  const [fallback] = Object.keys(choices);
+  const choice = url.searchParams.get(name) ?? (fallback as string);
+  if (Object.hasOwn(choices, choice)) return choices[choice] as T;
+  throw new StoreRefused(`${name} must be one of ${Object.keys(choices).join(', ')}.`);
+}
+
+export function integerOf(url: URL, name: string, fallback: number, min: number, max: number): number {
+  const value = Number(url.searchParams.get(name) ?? fallback);
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new StoreRefused(`${name} must be a whole number from ${min} to ${max}.`);
+}

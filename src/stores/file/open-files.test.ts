@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { swapOf, transactionOf } from '../conformance/fixture.js';
+import { openFileStore } from './file-store.js';
+import { nodeDisk } from './node-disk.js';
+import { commitOne, temporaryFolder } from './testing.js';
+
+it('keeps few logs open, and reads and writes all of them', async () => {
+  let open = 0;
+  let mostOpen = 0;
+  const disk: typeof nodeDisk = {
+    ...nodeDisk,
+    openAppend: async (path, mode) => {
+      const file = await nodeDisk.openAppend(path, mode);
+      open += 1;
+      mostOpen = Math.max(mostOpen, open);
+      const close = async (): Promise<void> => {
+        open -= 1;
+        await file.close();
+      };
+      return { ...file, close };
+    },
+  };
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root, disk, open_files_max: 3 });
+  const projects = Array.from({ length: 20 }, (_, at) => `p-${at}`);
+  const write = async (project_id: string, subject: string): Promise<void> => {
+    const key = { tenant_id: 't', project_id };
+    await commitOne(store, transactionOf(key, { swaps: [swapOf(key, `~${subject}`, 0)] }));
+  };
+  for (const round of ['a', 'b']) {
+    await Promise.all(projects.map((project) => write(project, `${round}1`)));
+    for (const project of projects) await write(project, `${round}2`);
+  }
+  for (const project_id of projects) {
+    const events = await store.events({ tenant_id: 't', project_id }, { after: 0, limit: 10 });
+    expect(events.map(({ subject }) => subject)).toEqual(['~a1', '~a2', '~b1', '~b2']);
+  }
+  expect(open).toBeLessThanOrEqual(4);
+  expect(mostOpen).toBeGreaterThan(0);
+  await store.close();
+  expect(open).toBe(0);
+});

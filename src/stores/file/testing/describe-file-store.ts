@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { ProcessClock } from '../../clock.js';
+import { describeStoreConformance } from '../../conformance.js';
+import { type FileStoreOptions, openFileStore } from '../file-store.js';
+
+/** A manual clock, shared by two consecutive stores. */
+function handClock(): ProcessClock & { advance(byMs: number): void } {
+  let nowMs = Date.UTC(2026, 0, 1);
+  return {
+    wallMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    advance: (byMs) => {
+      nowMs += byMs;
+    },
+  };
+}
+
+/** Runs the suite on a file store in a folder of its own, with a clock that only the suite moves. */
+export function describeFileStore(
+  name: string,
+  partsFor: (tenantId: string) => Partial<FileStoreOptions>,
+): void {
+  describeStoreConformance(name, {
+    controlsClock: true,
+    open: async (tenantId) => {
+      const root = await mkdtemp(join(tmpdir(), 'file-store-'));
+      onTestFinished(() => rm(root, { recursive: true, force: true }));
+      const clock = handClock();
+      const options = { root, clock, ...partsFor(tenantId) };
+      let store = await openFileStore(options);
+      return {
+        store,
+        clock,
+        reopen: async () => {
+          await store.close();
+          store = await openFileStore(options);
+          return store;
+        },
+      };
+    },
+  });
+}

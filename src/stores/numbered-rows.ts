@@ -1,0 +1,22 @@
+/** Distinct rows, numbered 1, 2, 3 … in order of appearance. */
+export class NumberedRows<Row extends readonly (string | number)[]> {
+  readonly rows: Row[] = [];
+  private readonly numbers = new Map<string, number>();
+
+  numberOf(...row: Row): number {
+    const key = row.join('\n');
+    const existing = this.numbers.get(key);
+    if (existing !== undefined) return existing;
+    const number = this.rows.push(row);
+    this.numbers.set(key, number);
+    return number;
+  }
+
+  row(number: number): Row {
+    return this.rows[number - 1] as Row;
+  }
+
+  column<At extends number>(at: At): Row[At][] {
+    return this.rows.map((row) => row[at]);
+  }
+}

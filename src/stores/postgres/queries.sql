@@ -1,0 +1,57 @@
+-- name: server_info
+SELECT pg_is_in_recovery() AS is_replica, current_setting('default_transaction_read_only') AS read_only,
+current_setting('server_version_num')::int AS version;
+-- name: read_role
+-- The role that owns nothing, if it exists and the user is a member of it.
+SELECT coalesce(
+  (SELECT rolname::text FROM pg_roles
+   WHERE rolname = '${read_role}' AND pg_has_role(current_user, oid, 'MEMBER')), 'none') AS role;
+-- name: clock_ms
+floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
+-- name: as_tenant
+SELECT set_config('role', $1, true), set_config('genesis.tenant', $2, true);
+-- name: has_schema
+-- Queries the catalogue directly: name lookups cached by a connection may predate a lock it waited for.
+SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '${namespace}' AND tablename = 'migration') AS there;
+-- name: schema_version
+SELECT max(version) AS found FROM ${namespace}.migration;
+-- name: lock_migrations
+SELECT pg_advisory_xact_lock(hashtextextended($1, 0));
+-- name: add_migration
+INSERT INTO ${namespace}.migration (version, name) VALUES ($1, $2);
+-- name: commit
+SELECT ${namespace}.commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+  $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31) AS answer;
+-- name: redact
+SELECT ${namespace}.forget_said($1, $2, $3::bigint[], $4::text[]);
+-- name: heads
+SELECT body AS head FROM ${namespace}.head
+WHERE tenant_id = $1 AND project_id = $2 AND subject = ANY ($3::text[]);
+-- name: scan_heads
+SELECT body AS head FROM ${namespace}.head
+WHERE tenant_id = $1 AND project_id = $2 AND subject > $3 ORDER BY subject LIMIT $4;
+-- name: events
+SELECT position, event_type, subject, task_id, feature_id, edge, agent_id, session_id, body FROM ${namespace}.event
+WHERE ${condition} ORDER BY position LIMIT ${limit};
+-- name: events_of_types
+-- One page per type, in index order, then the first of these: reads no more than could be returned.
+SELECT found.* FROM unnest(${types}::text[]) AS type (name), LATERAL (${events}) AS found
+ORDER BY position LIMIT ${limit};
+-- name: project
+SELECT position, rules_seq FROM ${namespace}.project
+WHERE tenant_id = $1 AND project_id = $2 AND written;
+-- name: projects
+SELECT project_id FROM ${namespace}.project WHERE tenant_id = $1 AND written ORDER BY project_id;
+-- name: count_permits
+SELECT count(*) AS live FROM ${namespace}.slot
+WHERE tenant_id = $1 AND scope = $2 AND until_ms > greatest($3::bigint, ${clock_ms});
+-- name: now
+SELECT ${clock_ms} AS now_ms;
+-- name: meta
+SELECT incarnation, secret FROM ${namespace}.meta;
+-- name: put_blob
+INSERT INTO ${namespace}.blob (tenant_id, sha256, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+-- name: get_blob
+SELECT bytes FROM ${namespace}.blob WHERE tenant_id = $1 AND sha256 = $2;
+-- name: size_of_blob
+SELECT octet_length(bytes) AS size FROM ${namespace}.blob WHERE tenant_id = $1 AND sha256 = $2;

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreBroken, StoreUncertain } from './store.js';
+
+/** How long a commit is retried, counted from its first failure: the call itself may have taken long. */
+const RETRY_MS = 10_000;
+const PAUSE_MS = { first: 20, longest: 1_000 };
+
+export interface SendFailures {
+  /** The commit was sent, and may have happened. */
+  isLost(error: unknown): boolean;
+  /** Nothing happened, and a retry may succeed. */
+  isRetryable(error: unknown): boolean;
+  /** For a commit that did not happen. */
+  toStoreError(error: unknown): unknown;
+}
+
+/**
+ * Sends a commit until its outcome is known. The engine keeps the outcome of each batch under its id for a while, so a
+ * batch whose reply was lost takes effect once, however often it is sent.
+ */
+export async function sendOnce<T>(
+  engine: string,
+  send: () => Promise<T>,
+  { isLost, isRetryable, toStoreError }: SendFailures,
+): Promise<T> {
+  let untilMs = Number.POSITIVE_INFINITY;
+  let wasLost = false;
+  for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.longest)) {
+    try {
+      return await send();
+    } catch (error) {
+      if (error instanceof StoreBroken) throw error;
+      wasLost ||= isLost(error);
+      if (!wasLost && !isRetryable(error)) throw toStoreError(error);
+      untilMs = Math.min(untilMs, performance.now() + RETRY_MS);
+      if (performance.now() >= untilMs) {
+        throw wasLost
+          ? new StoreUncertain(
+              `The connection to ${engine} was lost before the outcome of a commit was known.`,
+            )
+          : toStoreError(error);
+      }
+      await sleep(pauseMs * (0.5 + Math.random()));
+    }
+  }
+}

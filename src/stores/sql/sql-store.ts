@@ -1,0 +1,89 @@
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { Blobs } from '../blobs.js';
+import type {
+  CommitOutcome,
+  EventQuery,
+  ProjectKey,
+  ProjectRow,
+  Store,
+  StoreCapabilities,
+  StoredHead,
+  StoreMeta,
+  Transaction,
+} from '../store.js';
+
+/** The driver's types of values differ, so a row is read with `Number` and `String`. */
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** The reads that PostgreSQL and MySQL answer in the same way, each with the statements of its own queries.sql. */
+export abstract class SqlStore implements Store {
+  abstract readonly capabilities: StoreCapabilities;
+  abstract readonly blobs: Blobs;
+  /** The latest time reported: the server's clock may be set back, and after a failover it is another one. */
+  private latestMs = 0;
+
+  protected abstract commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;
+  /** A statement whose first parameters are names, of which the first is the tenant; null: it concerns no tenant. */
+  protected abstract query(
+    statement: string,
+    names?: readonly [tenantId: string, ...names: string[]] | null,
+    ...values: number[]
+  ): Promise<readonly SqlRow[]>;
+  /** The heads that exist, in any order. */
+  protected abstract headRows(project: ProjectKey, subjects: readonly string[]): Promise<readonly SqlRow[]>;
+  protected abstract nameOf(column: unknown): string;
+
+  abstract events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
+  abstract redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
+  abstract close(): Promise<void>;
+
+  async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    if (transactions.length === 0) return [];
+    const outcomes = await this.commitBatch(transactions);
+    for (const { now_ms } of outcomes) this.latestMs = Math.max(this.latestMs, now_ms);
+    return outcomes;
+  }
+
+  async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+    if (subjects.length === 0) return [];
+    const heads = (await this.headRows(project, subjects)).map(headOf);
+    const headBySubject = new Map(heads.map((head) => [head.subject, head]));
+    return subjects.map((subject) => headBySubject.get(subject) ?? null);
+  }
+
+  async scanHeads(
+    { tenant_id, project_id }: ProjectKey,
+    { after, limit }: { after: string | null; limit: number },
+  ): Promise<StoredHead[]> {
+    const rows = await this.query('scan_heads', [tenant_id, project_id, after ?? ''], Math.floor(limit));
+    return rows.map(headOf);
+  }
+
+  async project({ tenant_id, project_id }: ProjectKey): Promise<ProjectRow | null> {
+    const [row] = await this.query('project', [tenant_id, project_id]);
+    return row === undefined ? null : { position: Number(row.position), rules_seq: Number(row.rules_seq) };
+  }
+
+  async projects(tenantId: string): Promise<string[]> {
+    const rows = await this.query('projects', [tenantId]);
+    return rows.map(({ project_id }) => this.nameOf(project_id));
+  }
+
+  async countPermits(tenantId: string, scope: string): Promise<number> {
+    const [row] = await this.query('count_permits', [tenantId, scope], this.latestMs);
+    return Number(row?.live);
+  }
+
+  async now(): Promise<number> {
+    const [row] = await this.query('now');
+    this.latestMs = Math.max(this.latestMs, Number(row?.now_ms));
+    return this.latestMs;
+  }
+
+  async meta(): Promise<StoreMeta> {
+    const [row] = await this.query('meta');
+    return { incarnation: Number(row?.incarnation), secret: String(row?.secret) };
+  }
+}
+
+const headOf = ({ head }: SqlRow): StoredHead => JSON.parse(String(head));
