@@ -90,7 +90,10 @@ class SeedRun {
     return context.projects.flatMap((scope, tenant) => {
       const count = tenant === 0 ? scenario.agents : 2;
       const agents = Array.from({ length: count }, (_, number) => {
-        return new SimAgent(context, scope, `agent-${number}`, `s${number % scenario.sessions}`);
+        const sessionId = `s${number % scenario.sessions}`;
+        // Credentials of one user may share a session. Every fourth agent has no user and needs a session of its own.
+        const user_id = number % 4 === 3 ? null : `user-of-${sessionId}`;
+        return new SimAgent(context, scope, `agent-${number}`, sessionId, user_id);
       });
       const lead = new SimLead(context, scope, 'lead', 'lead');
       const follower = new FeedFollower(context, scope);

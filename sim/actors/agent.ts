@@ -1,3 +1,4 @@
+import { isProblem } from '../../src/coordinator/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { SimClaimRequest, SimCommand, SimHandle } from './commands.js';
 import { grantedHandles } from './grants.js';
@@ -28,8 +29,9 @@ export class SimAgent extends SimActor {
     scope: ProjectKey,
     name: string,
     private sessionId: string,
+    user_id: string | null,
   ) {
-    super(context, scope, name, null);
+    super(context, scope, name, user_id);
     this.scheduleFaults();
   }
 
@@ -81,7 +83,7 @@ export class SimAgent extends SimActor {
   private async claim(command: SimCommand): Promise<void> {
     const outcome = await this.call(command);
     this.rememberHandles(grantedHandles(outcome, command, this.context.fleet.incarnation));
-    if (outcome.kind === 'reply' && reasonOf(outcome.reply) === 'SESSION_CLOSED') this.openSession();
+    if (outcome.kind === 'reply' && cannotUseSession(outcome.reply)) this.openSession();
   }
 
   /** Repeats an operation with a handle from the past, or with a generation that was never granted. */
@@ -184,4 +186,8 @@ function isSuccess(reply: unknown): boolean {
   return success === true || accepted === true;
 }
 
-const reasonOf = (reply: unknown): string => (reply as { reason?: string }).reason ?? '';
+/** The session is closed, or belongs to somebody else. */
+const cannotUseSession = (reply: unknown): boolean =>
+  isProblem(reply)
+    ? reply.problem === 'FORBIDDEN'
+    : (reply as { reason?: string }).reason === 'SESSION_CLOSED';
