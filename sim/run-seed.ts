@@ -92,8 +92,8 @@ class SeedRun {
       const agents = Array.from({ length: count }, (_, number) => {
         const sessionId = `s${number % scenario.sessions}`;
         // Credentials of one user may share a session. Every fourth agent has no user and needs a session of its own.
-        const user_id = number % 4 === 3 ? null : `user-of-${sessionId}`;
-        return new SimAgent(context, scope, `agent-${number}`, sessionId, user_id);
+        const userId = number % 4 === 3 ? null : `user-of-${sessionId}`;
+        return new SimAgent(context, scope, `agent-${number}`, sessionId, userId);
       });
       const lead = new SimLead(context, scope, 'lead', 'lead');
       const follower = new FeedFollower(context, scope);

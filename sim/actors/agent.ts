@@ -29,9 +29,9 @@ export class SimAgent extends SimActor {
     scope: ProjectKey,
     name: string,
     private sessionId: string,
-    user_id: string | null,
+    userId: string | null,
   ) {
-    super(context, scope, name, user_id);
+    super(context, scope, name, userId);
     this.scheduleFaults();
   }
 
