@@ -10,7 +10,7 @@ import { addSeedResult, emptySeedTotals, type SeedTotals } from './seed-totals.j
 const FIXED_SEEDS = [4, 50, 82, 97];
 /** `npm run test:long` plays the seeds up to this one. */
 export const LONG_SEEDS = 2_000;
-/** `npm test` also plays this many seeds that depend on the commit. */
+/** `npm test` also runs this many seeds, chosen by the commit hash. */
 export const WINDOW_SEEDS = 6;
 const WINDOWS = 1_000_000;
 

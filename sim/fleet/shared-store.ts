@@ -62,7 +62,7 @@ export class SharedStore {
     return this.journal.length;
   }
 
-  /** A copy from `lost` commits ago takes over, under a new incarnation. */
+  /** Fails over to a replica that lacks the last `lost` commits, under a new incarnation. */
   async failOver(lost: number): Promise<void> {
     this.incarnation += 1;
     const kept = this.journal.slice(0, this.journal.length - lost);

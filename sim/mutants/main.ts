@@ -29,10 +29,12 @@ const { values } = parseArgs({
 function selectedMutants(): readonly Mutant[] {
   const { only } = values;
   if (only === undefined) return MUTANTS;
-  const found = MUTANTS.filter(({ name }) => name === only);
-  if (found.length > 0) return found;
-  const names = MUTANTS.map(({ name }) => `  ${name}`);
-  throw new Error(`Unknown mutant ${only}. Expected one of:\n${names.join('\n')}`);
+  return only.split(',').map((wanted) => {
+    const found = MUTANTS.find(({ name }) => name === wanted);
+    if (found !== undefined) return found;
+    const names = MUTANTS.map(({ name }) => `  ${name}`);
+    throw new Error(`Unknown mutant ${wanted}. Expected one of:\n${names.join('\n')}`);
+  });
 }
 
 async function assertBaselinePasses(baseline: Baseline): Promise<void> {

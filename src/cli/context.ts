@@ -18,7 +18,7 @@ export const GLOBAL_OPTIONS = {
   '--json': 'print only the JSON of the HTTP API on standard output',
   '--url <url>': 'server (GENESIS_URL; default: http://127.0.0.1:4680)',
   '--tenant <id>': 'tenant (GENESIS_TENANT; default: default)',
-  '--project <id>': 'project (GENESIS_PROJECT; default: of the plan last imported from here)',
+  '--project <id>': 'project (GENESIS_PROJECT; default: that of the last plan imported here)',
   '--agent <id>': 'agent id of the caller (GENESIS_AGENT; default: user@host)',
   '--session <id>': 'session (GENESIS_SESSION; default: one per agent and terminal)',
 } as const;

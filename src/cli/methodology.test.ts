@@ -136,7 +136,7 @@ it('status shows features from files that are not in the log yet', async () => {
   expect(broken.err).toMatch(/profiles\/standard\.yml/);
 });
 
-it('spawn creates a side question, and fold-back never overwrites its file', async () => {
+it('spawn creates a child feature, and fold-back never overwrites its file', async () => {
   const setting = await createProject();
   const spawned = await json(
     setting,

@@ -164,7 +164,11 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
     return { ...body, code, detail: body.detail ?? response.statusText, status };
   } catch (error) {
     if (error instanceof ReplyTooLarge) return error.problem;
-    return { code: `HTTP_${status}`, detail: `The server responded with ${status} and no details.`, status };
+    return {
+      code: `HTTP_${status}`,
+      detail: `The server responded with ${status} and no details. Check that the URL is that of a coordinator.`,
+      status,
+    };
   }
 }
 

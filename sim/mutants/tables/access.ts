@@ -141,7 +141,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/claim.ts',
     find: 'if (forbidden.some((problem) => problem !== null)) {',
     replace: 'if (forbidden.length < 0) {',
-    why: 'A batch claims in the session of another.',
+    why: "A batch claims in another caller's session.",
     tests: SESSION_TESTS,
   },
   {
@@ -150,6 +150,14 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     find: 'return this.state.position === 0 && !caller.may_create_project',
     replace: 'return this.state.position < 0',
     why: 'An agent creates any number of projects.',
+    tests: SESSION_TESTS,
+  },
+  {
+    name: 'inbox-session-of-another',
+    file: 'src/core/sessions.ts',
+    find: 'sessionId.startsWith(INBOX_SESSION_PREFIX) && sessionId !== principal && !may_administer',
+    replace: "sessionId === '' && sessionId !== principal && !may_administer",
+    why: 'An agent opens the session of an inbox first and so keeps the inbox from working.',
     tests: SESSION_TESTS,
   },
   {

@@ -10,7 +10,7 @@ import { countText } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
 export const addCheckpoint = command('checkpoint', {
-  description: 'store a snapshot: the state of every feature, and the context hash',
+  description: 'record the state of every feature and the context hash in the log',
   options: { '--message <text>': 'description of the checkpoint' },
   help: `
 Examples:

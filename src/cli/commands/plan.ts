@@ -38,7 +38,7 @@ const importPlan = command('import <file>', {
 });
 
 const check = command('check <file>', {
-  description: 'list all faults of a plan, without a server',
+  description: 'list all errors in a plan, without a server',
   async run(context, file) {
     const input = parsePlanOrFail(file, await readSource(context, file));
     const tracks = Object.keys(input.tracks).length;

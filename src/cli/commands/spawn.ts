@@ -11,7 +11,7 @@ import { reportRefusal, unwrapReply } from '../replies.js';
 const SUMMARY_CHARS_MAX = 4000;
 
 const foldBack = command('fold-back <child>', {
-  description: 'return the findings of a side question to its parent feature',
+  description: 'return the findings of a child feature to its parent',
   options: {
     '--summary <text>': 'findings (default: the content of features/fold-back/<child>.md)',
     '--recommendation <what>': { about: 'recommendation', choices: RECOMMENDATIONS, default: 'proceed' },
@@ -57,10 +57,10 @@ Examples:
 });
 
 export const addSpawn = command('spawn', {
-  description: 'create a feature, or a side question of one: discovery, spike, poc, hotfix',
+  description: 'create a feature, or a child of one: discovery, spike, poc, hotfix',
   options: {
     '--type <type>': { about: 'type of the feature', choices: VECTOR_TYPES },
-    '--id <id>': 'id of the new feature; side questions get a number',
+    '--id <id>': 'id of the new feature; children get a number',
     '--parent <id>': 'parent feature',
     '--edge <edge>': 'edge of the parent that waits for the answer',
     '--reason <text>': 'question to answer, or work to do',

@@ -102,7 +102,7 @@ function mergedRoot(documents: readonly Document[]): unknown {
 const isEmptyNode = (node: unknown): boolean => node === null || (isScalar(node) && node.value === null);
 
 function asSentence(message: string): string {
-  if (message.includes('call stack')) return 'The text is nested too deeply.';
+  if (message.includes('call stack')) return 'The text is nested too deeply. Flatten it.';
   return message.endsWith('.') ? message : `${message}.`;
 }
 

@@ -35,6 +35,9 @@ export async function readText(
   if (inline !== undefined) return JSON.parse(inline);
   const sha256 = textOf(item[`${name}_sha256`]);
   const bytes = await blobs.get(tenantId, sha256);
-  if (bytes === null) throw new Error(`The text ${sha256} that an item refers to is missing.`);
+  if (bytes === null)
+    throw new Error(
+      `The blob ${sha256} of ${tenantId}, for the field ${name}, is missing. Restore the table from a backup.`,
+    );
   return JSON.parse(Buffer.from(bytes).toString('utf8'));
 }

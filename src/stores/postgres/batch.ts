@@ -258,10 +258,10 @@ const lines = (list: readonly string[]): string => list.join('\n');
 
 /** Line-separated; an empty line is no name. Ids contain neither line feeds nor NUL, which PostgreSQL cannot store. */
 function names(list: readonly (string | undefined)[]): string {
-  if (list.includes('')) throw new Error('PostgreSQL: a name is empty.');
   const lines = list.join('\n');
-  if (lines.includes('\0') || lines.split('\n').length > Math.max(list.length, 1)) {
-    throw new Error('PostgreSQL: a name contains a line feed or a NUL.');
+  if (list.includes('') || lines.includes('\0') || lines.split('\n').length > Math.max(list.length, 1)) {
+    const invalid = list.find((name) => name === '' || /[\n\0]/.test(name ?? ''));
+    throw new Error(`PostgreSQL: ${JSON.stringify(invalid)} is empty or contains a line feed or a NUL.`);
   }
   return lines;
 }

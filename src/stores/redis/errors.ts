@@ -42,7 +42,9 @@ export function toStoreError(reply: Error): StoreUnavailable | StoreBroken {
     return new StoreUnavailable('Redis has reached its connection limit. Raise maxclients.');
   }
   if (code === 'LINEAGE') return new HistoryLost();
-  return new StoreBroken(`Redis rejected a command of the store: ${reply.message}`);
+  return new StoreBroken(
+    `Redis rejected a command of the store: ${reply.message}. Check the version and the user's permissions, then restart the server.`,
+  );
 }
 
 /** The server is not the one that the store was opened on, or may have forgotten a part of its history. */

@@ -72,17 +72,21 @@ export class DraftCollector {
     this.files.push(file);
     this.totalBytes += file.size_bytes;
     if (this.files.length > MANIFEST_FILES_MAX) {
-      const message = `There are more than ${MANIFEST_FILES_MAX} files in the drafts.`;
+      const message = `There are more than ${MANIFEST_FILES_MAX} files in the drafts. Submit fewer.`;
       return draftRefusal('TOO_MANY', file.path, message);
     }
     if (this.totalBytes > TOTAL_BYTES_MAX)
-      return draftRefusal('TOO_LARGE', file.path, `The drafts have more than ${TOTAL_BYTES_MAX} bytes.`);
+      return draftRefusal(
+        'TOO_LARGE',
+        file.path,
+        `The drafts have ${this.totalBytes} bytes, and at most ${TOTAL_BYTES_MAX} are accepted. Submit fewer files.`,
+      );
     await this.uploads.put(file.sha256, bytes);
     return null;
   }
 }
 
 export function noDraftsRefusal(path: string): DraftRefusal {
-  const message = `There is nothing to submit in ${path}: it has no files, or none was changed.`;
+  const message = `There is nothing to submit in ${path}: it has no files, or none was changed. Write your files there first.`;
   return draftRefusal('NO_DRAFTS', path, message);
 }

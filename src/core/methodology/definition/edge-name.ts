@@ -17,7 +17,7 @@ const canonicalBySpelling = new Map<string, string>();
 
 /**
  * Canonical id of an edge, `source_target`. Arrows, spaces, hyphens, case, remarks in brackets and file names are
- * normalised; a name that is no known edge too.
+ * normalised, also in names of unknown edges.
  */
 export function canonicalEdge(name: string): string {
   const cached = canonicalBySpelling.get(name);

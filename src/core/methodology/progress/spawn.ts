@@ -105,7 +105,10 @@ function spawnTimeBox(
   const defaultRule = vector_type === 'discovery' ? DISCOVERY_TIME_BOX : profile.time_box;
   const left = parent === null ? null : secondsLeft(parent, nowMs);
   if (left === 0)
-    return refusedSpawn('PARENT_TIME_BOX', `The time box of ${parent?.feature_id} has expired.`);
+    return refusedSpawn(
+      'PARENT_TIME_BOX',
+      `The time box of ${parent?.feature_id} has expired. Fold it back, or spawn from another parent.`,
+    );
   if (duration === null) {
     if (defaultRule === null || left === null) return { rule: defaultRule };
     return { rule: { ...defaultRule, duration_seconds: Math.min(defaultRule.duration_seconds, left) } };
