@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ClaimHandle } from '../../core/claims/commands.js';
 import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../../core/contract/claims.js';
+import { readCommonBody } from '../../core/contract/common-bodies.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isTaskId, parseTaskId } from '../../core/plan/index.js';
 import { subjectKindOf } from '../../core/subject.js';
@@ -17,6 +18,8 @@ export function parseBody<S extends z.ZodType>(
   body: unknown,
   where = 'body',
 ): z.output<S> | Problem {
+  const common = readCommonBody(schema, body);
+  if (common !== null) return common;
   const read = schema.safeParse(body);
   if (read.success) return read.data;
   const faults = read.error.issues.slice(0, 20).map((issue) => ({

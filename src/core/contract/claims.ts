@@ -34,15 +34,15 @@ import { CHECK_RESULTS } from './values.js';
 
 /** Claiming work, keeping it and submitting its result. Bodies are strict and bounded. */
 
-const METADATA_BYTES_MAX = 4096;
+export const METADATA_BYTES_MAX = 4096;
 const EVALUATORS_BYTES_MAX = 64 * 1024;
 export const BATCH_ITEMS_MAX = 1000;
 export const ATOMIC_ITEMS_MAX = 20;
-const YEAR_SECONDS = 366 * 24 * 3600;
+export const LEASE_SECONDS_MAX = 366 * 24 * 3600;
 
 export const handleFields = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
 export const leaseFields = {
-  lease_duration_seconds: z.number().int().min(1).max(YEAR_SECONDS).optional(),
+  lease_duration_seconds: z.number().int().min(1).max(LEASE_SECONDS_MAX).optional(),
 };
 
 // Requests
