@@ -1,10 +1,11 @@
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { Store } from '../stores/store.js';
-import { type App, createApp } from './app.js';
+import { createApp } from './app.js';
 import type { Principal } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
 import { ReadinessProbe } from './readiness.js';
+import type { App } from './route.js';
 import { ROUTES } from './routes.js';
 import { ProjectFeeds } from './stream.js';
 
@@ -27,7 +28,6 @@ export function createInProcessApp(
   const app = createApp({
     context: {
       coordinator,
-      store,
       feeds,
       readiness: new ReadinessProbe(store, stopping.signal),
       metrics: async () => '',

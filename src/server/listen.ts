@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { App } from './app.js';
 import { AddressLimit, type DropReason } from './connection-limits.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
 import { NodeConnection } from './node-connection.js';
 import { connectionsWithin } from './open-files-limit.js';
 import { problemResponse } from './response.js';
+import type { App } from './route.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const BACKLOG = 4096;

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { isProblem, type Problem } from '../coordinator/wire/problem.js';
 import { PROBLEM_STATUS, type ProblemCode, RETRY_AFTER_SECONDS, statusOf } from '../core/contract/codes.js';
 import type { FieldFault, ProblemDocument } from '../core/contract/problem.js';
+import { withoutUndefined } from '../core/without-undefined.js';
 
 /** A complete HTTP response. */
 export interface HttpResponse {
@@ -43,13 +44,13 @@ export const STREAM_HEADERS = {
 };
 
 /** Renders a coordinator reply: a result, a refusal or a problem. */
-export function toResponse(reply: object, headers?: Readonly<Record<string, string>>): HttpResponse {
+export function toResponse(reply: object): HttpResponse {
   if (isProblem(reply)) return problemResponse(reply.problem, reply.detail, reply.faults);
   const status = statusOf(reply);
   const { reason } = reply as { reason?: unknown };
   return {
     status,
-    headers: withRetryAfter(headers === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...headers }, status),
+    headers: withRetryAfter(JSON_HEADERS, status),
     body: JSON.stringify(reply),
     ...(typeof reason === 'string' ? { code: reason } : {}),
   };
@@ -61,34 +62,22 @@ export function toOkResponse(reply: object): HttpResponse {
   return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(reply) };
 }
 
-/** Renders a list of replies, each of which may be a problem. */
-export function toListResponse<Name extends string>(
-  reply: ({ readonly [Key in Name]: readonly object[] } & object) | Problem,
+/** A list of replies, with the problems among them as they are rendered. */
+export function withProblemDocuments<Name extends string>(
+  reply: { readonly [Key in Name]: readonly object[] } | Problem,
   name: Name,
-): HttpResponse {
-  if (isProblem(reply)) return toResponse(reply);
+): object {
+  if (isProblem(reply)) return reply;
   const items = reply[name].map((item) =>
     isProblem(item) ? problemDocument(item.problem, item.detail, item.faults) : item,
   );
-  return toResponse({ ...reply, [name]: items });
+  return { ...reply, [name]: items };
 }
 
-export function problemDocument(
-  code: ProblemCode,
-  detail: string,
-  faults?: readonly FieldFault[],
-  request_id?: string,
-): ProblemDocument {
+function problemDocument(code: ProblemCode, detail: string, faults?: readonly FieldFault[]): ProblemDocument {
   const status = PROBLEM_STATUS[code];
-  return {
-    type: 'about:blank',
-    title: STATUS_CODES[status] ?? 'Problem',
-    status,
-    code,
-    detail,
-    ...(faults === undefined ? {} : { faults }),
-    ...(request_id === undefined ? {} : { request_id }),
-  };
+  const title = STATUS_CODES[status] ?? 'Problem';
+  return { type: 'about:blank', title, status, code, detail, ...withoutUndefined({ faults }) };
 }
 
 export function problemResponse(

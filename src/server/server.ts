@@ -3,7 +3,7 @@ import { Coordinator } from '../coordinator/coordinator.js';
 import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
-import { type App, createApp } from './app.js';
+import { createApp } from './app.js';
 import { isOpenAtStart, openAuthenticator } from './auth/authenticator.js';
 import type { AuthOptions } from './auth/options.js';
 import { RateLimiter } from './auth/rate-limit.js';
@@ -13,6 +13,7 @@ import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.
 import { type ServerLogOptions, ServerLogs } from './log/logs.js';
 import { Metrics } from './metrics/metrics.js';
 import { ReadinessProbe } from './readiness.js';
+import type { App } from './route.js';
 import { ROUTES } from './routes.js';
 import { ProjectFeeds } from './stream.js';
 
@@ -98,12 +99,10 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     const { jwt, private_token } = options.auth ?? {};
     const authenticator = await openAuthenticator({ keys, host, jwt, private_token });
     const rateLimiter = new RateLimiter(options.auth?.rate_limits);
-    const readiness = new ReadinessProbe(store, stopping.signal);
     const context = {
       coordinator,
-      store,
       feeds,
-      readiness,
+      readiness: new ReadinessProbe(store, stopping.signal),
       metrics: () => metrics.text(),
       stopping: stopping.signal,
     };

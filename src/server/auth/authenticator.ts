@@ -11,7 +11,6 @@ import { OPEN_PRINCIPAL, type Principal } from './principal.js';
 import { privateTokenAuthenticator } from './private-token.js';
 import { type AuthRefusal, unauthenticated } from './refusal.js';
 
-export { callerOf } from './caller-of.js';
 export { type AuthRefusal, isAuthRefusal } from './refusal.js';
 
 /** Identifies the caller. What the caller may do is decided in authorize.ts. */

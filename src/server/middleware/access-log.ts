@@ -1,6 +1,6 @@
 import { accessLogLine, type LogLine, type LogSink } from '../auth/access-log.js';
-import type { RequestScope } from '../request-scope.js';
 import type { HttpResponse } from '../response.js';
+import type { ApiCall } from '../route.js';
 
 interface LoggedBodyFields {
   readonly task_id?: unknown;
@@ -10,11 +10,11 @@ interface LoggedBodyFields {
 }
 
 /** Measures a request from here on. The returned function writes its line, for a stream after the last event. */
-export function startAccessLog(log: LogSink): (response: HttpResponse, scope: RequestScope | null) => void {
+export function startAccessLog(log: LogSink): (response: HttpResponse, call: ApiCall | null) => void {
   const [atMs, beganMs] = [Date.now(), performance.now()];
-  return (response, scope) => {
-    if (scope !== null && scope.callingPrincipal !== null) return;
-    const write = (): void => log(lineOf(response, scope, atMs, performance.now() - beganMs));
+  return (response, call) => {
+    if (call !== null && call.callingPrincipal !== null) return;
+    const write = (): void => log(lineOf(response, call, atMs, performance.now() - beganMs));
     if (response.ended === undefined) write();
     else void response.ended.then(write);
   };
@@ -22,19 +22,19 @@ export function startAccessLog(log: LogSink): (response: HttpResponse, scope: Re
 
 function lineOf(
   { status, code }: HttpResponse,
-  scope: RequestScope | null,
+  call: ApiCall | null,
   atMs: number,
   durationMs: number,
 ): LogLine {
-  const logged = scope?.logged;
+  const logged = call?.logged;
   const fields: LoggedBodyFields = typeof logged === 'object' && logged !== null ? logged : {};
   const { request_id } = fields;
   return accessLogLine({
     at_ms: atMs,
-    principal: scope?.principal ?? null,
-    tenant_id: scope?.tenantId ?? null,
-    route: scope?.route.id ?? null,
-    subject: subjectOf(scope?.params.subject, fields),
+    principal: call?.authenticated ?? null,
+    tenant_id: call?.tenantId ?? null,
+    route: call?.route.id ?? null,
+    subject: subjectOf(call?.params.subject, fields),
     status,
     code: code ?? null,
     request_id: typeof request_id === 'string' ? request_id : null,

@@ -7,24 +7,19 @@ import { PLAN_TEXT_LENGTH_MAX } from '../../core/plan/index.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { type BodyMemory, BodyReservation } from '../body-memory.js';
 import type { RequestConnection } from '../connection.js';
-import type { RequestScope } from '../request-scope.js';
 import { type HttpResponse, problemResponse, toResponse } from '../response.js';
-import type { ServerContext } from '../route.js';
+import type { ApiCall } from '../route.js';
 
 export const COMMAND_BYTES_MAX = 1024 * 1024;
 
 /** Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. */
-export async function readBody(
-  scope: RequestScope,
-  context: ServerContext,
-  bodyMemory: BodyMemory,
-): Promise<HttpResponse | null> {
-  const { route, connection, authorization } = scope;
+export async function readBody(call: ApiCall, bodyMemory: BodyMemory): Promise<HttpResponse | null> {
+  const { route, connection, authorization } = call;
   if (route.body === undefined) return null;
-  const bytesMax = await bodyBytesMax(route.body, context, scope.tenantId ?? '');
+  const bytesMax = await bodyBytesMax(route.body, call);
   if (isProblem(bytesMax)) return toResponse(bytesMax);
-  const reservation = new BodyReservation(bodyMemory, scope.caller);
-  scope.bodyReservation = reservation;
+  const reservation = new BodyReservation(bodyMemory, call.principal);
+  call.bodyReservation = reservation;
   const bytes = await connection.readBody(bytesMax, (size) => reservation.grow(size));
   if (reservation.isRefused) return bodyMemoryFullResponse();
   if (bytes === null) return bodyTooLargeResponse(bytesMax);
@@ -33,19 +28,15 @@ export async function readBody(
     return toResponse(unauthorizedProblem());
   const decoded = decodeBody(route.body, bytes, connection);
   if ('refusal' in decoded) return decoded.refusal;
-  scope.body = decoded.value;
-  scope.logged = route.about === undefined ? decoded.value : route.about(decoded.value);
+  call.body = decoded.value;
+  call.logged = route.about === undefined ? decoded.value : route.about(decoded.value);
   return null;
 }
 
-async function bodyBytesMax(
-  body: RequestBody,
-  context: ServerContext,
-  tenantId: string,
-): Promise<number | Problem> {
+async function bodyBytesMax(body: RequestBody, { coordinator, tenant }: ApiCall): Promise<number | Problem> {
   if (body.kind === 'json') return body.bytes_max ?? COMMAND_BYTES_MAX;
   if (body.kind === 'plan') return PLAN_TEXT_LENGTH_MAX;
-  const limits = await context.coordinator.settings.getLimits(tenantId);
+  const limits = await coordinator.settings.getLimits(tenant);
   return isProblem(limits) ? limits : limits.max_result_size_bytes;
 }
 
