@@ -1,11 +1,8 @@
 import type { ProjectKey } from '../../stores/store.js';
 
-export const OVERFLOW_LABEL = 'other';
+const OVERFLOW_LABEL = 'other';
 
-export interface ProjectLabels {
-  readonly tenant: string;
-  readonly project: string;
-}
+export type ProjectLabels = { readonly tenant: string; readonly project: string };
 
 /**
  * A bounded set of labels: the first projects get their own, the rest share `other`. A label is never reassigned,
