@@ -23,15 +23,15 @@ const SILENT_HEARTBEATS_MAX = 2;
 
 type StreamAuthorization = Pick<Authorization, 'isStillAuthorized' | 'onEnd' | 'recheck'>;
 
-export interface FeedSettings {
-  readonly heartbeat_ms: number;
+const DEFAULT_FEED_SETTINGS = {
+  heartbeat_ms: 15_000,
   /** Maximum number of unsent bytes per subscriber. Beyond it, the subscriber is disconnected and resumes with its cursor. */
-  readonly unsent_bytes_max: number;
-}
-const DEFAULT_FEED_SETTINGS: FeedSettings = { heartbeat_ms: 15_000, unsent_bytes_max: 1024 * 1024 };
+  unsent_bytes_max: 1024 * 1024,
+};
+export type FeedSettings = Readonly<typeof DEFAULT_FEED_SETTINGS>;
 
 /** A subscriber's filter, without its start position. */
-export type EventStreamFilter = Omit<EventFilter, 'after' | 'limit'>;
+type EventStreamFilter = Omit<EventFilter, 'after' | 'limit'>;
 
 interface EncodedEvent {
   readonly event: EventEnvelope;
@@ -45,7 +45,7 @@ const encodeEvent = (event: EventEnvelope): EncodedEvent => ({
 });
 
 /** What a subscriber asks for, and the connection it asks on. */
-export interface Subscription {
+interface Subscription {
   readonly filter: EventStreamFilter;
   /** Streams the events after this position, or from now on. */
   readonly position: number | 'now';

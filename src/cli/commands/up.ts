@@ -123,7 +123,7 @@ async function openAccessLog(
   file: string | undefined,
 ): Promise<{ options: ServerLogOptions; close: () => Promise<void> }> {
   if (file === undefined) return { options: {}, close: async () => {} };
-  const { jsonLineSink } = await import('../../server/auth/access-log.js');
+  const { jsonLineSink } = await import('../../server/log/logs.js');
   const { openLogFile, standardErrorLog } = await import('../../server/log/log-file.js');
   const warnOfLoss = ({ code }: NodeJS.ErrnoException): void =>
     context.printNotice(`The access log ${file} cannot be written (${code}). Lines are lost until it can.`);

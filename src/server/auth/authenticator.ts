@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../coordinator/index.js';
+import type { KeyRing, Problem } from '../../coordinator/index.js';
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
 import { isLoopback } from '../loopback.js';
@@ -7,17 +7,14 @@ import { bearerToken } from './bearer.js';
 import { CredentialWatch } from './credential-watch.js';
 import { openTokenVerifier, type TokenVerifier } from './jwt.js';
 import type { JwtOptions } from './options.js';
-import { OPEN_PRINCIPAL, type Principal } from './principal.js';
+import { OPEN_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
 import { privateTokenAuthenticator } from './private-token.js';
-import { type AuthRefusal, unauthenticated } from './refusal.js';
-
-export { type AuthRefusal, isAuthRefusal } from './refusal.js';
 
 /** Identifies the caller. What the caller may do is decided in authorize.ts. */
 export interface Authenticator {
   /** Whether requests need no credential: loopback, no key created, no JWT configured. Ends with the first key. */
   readonly isOpen: boolean;
-  authenticate(request: { readonly authorization: string | undefined }): Promise<Principal | AuthRefusal>;
+  authenticate(request: { readonly authorization: string | undefined }): Promise<Principal | Problem>;
   /** Whether the principal's credential is still valid. */
   isValid(principal: Principal): boolean;
   /** Calls `onInvalid` once, when the credential becomes invalid. Returns a function that stops watching. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { isProblem } from '../../coordinator/wire/problem.js';
 import { openTokenVerifier } from './jwt.js';
 import type { JwtOptions } from './options.js';
 
@@ -67,14 +68,13 @@ test.each([
 ])('a token that %s is refused', async (_, claims) => {
   const { jwk, sign } = await issuer();
   const found = await (await reader(jwk)).verify(await sign(claims as JWTPayload));
-  expect(found).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+  expect(found).toMatchObject({ problem: 'UNAUTHENTICATED' });
 });
 
 test('accepts an issuer whose clock is at most five seconds ahead, also at the full lifetime', async () => {
   const { jwk, sign } = await issuer();
   const tokens = await reader(jwk, { max_lifetime_seconds: 900 }, () => NOW * 1000);
-  const read = async (iat: number, exp: number) =>
-    'status' in (await tokens.verify(await sign({ iat, exp })));
+  const read = async (iat: number, exp: number) => isProblem(await tokens.verify(await sign({ iat, exp })));
   expect(await read(NOW + 5, NOW + 905)).toBe(false);
   expect(await read(NOW + 6, NOW + 606)).toBe(true);
   expect(await read(NOW, NOW + 901)).toBe(true);
@@ -96,13 +96,13 @@ test('refuses a token signed with another key, with a shared secret, or not at a
     'x.y.z',
     'x',
   ]) {
-    expect(await read(token)).toMatchObject({ status: 401 });
+    expect(await read(token)).toMatchObject({ problem: 'UNAUTHENTICATED' });
   }
 });
 
 test('refuses an algorithm that is not allowed, even if its key is in the set', async () => {
   const { jwk, sign } = await issuer('ES384');
-  expect(await (await reader(jwk)).verify(await sign())).toMatchObject({ status: 401 });
+  expect(await (await reader(jwk)).verify(await sign())).toMatchObject({ problem: 'UNAUTHENTICATED' });
 });
 
 test('reads tenant, role and user from the configured claims', async () => {
@@ -136,7 +136,7 @@ test('fetches a key set from a URL, and is unavailable while it cannot be reache
   const unreached = await openTokenVerifier(options);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  expect(await unreached.verify(token)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+  expect(await unreached.verify(token)).toMatchObject({ problem: 'UNAVAILABLE' });
 });
 
 test('refuses to start with a missing key set, or with one over plain http from another host', async () => {

@@ -28,18 +28,14 @@ export const JWT_DEFAULTS = {
   user_claim: 'sub',
 } as const;
 
-/** Token bucket settings per key: requests per second, and burst after a pause. */
-export interface RateLimits {
-  readonly requests_per_second: number;
-  readonly requests_burst: number;
-  readonly renewals_per_second: number;
-  readonly renewals_burst: number;
-}
-
-/** Enough for a fleet of a thousand agents on one key. */
-export const DEFAULT_RATE_LIMITS: RateLimits = {
+/**
+ * Token bucket settings per key: requests per second, and burst after a pause. Enough for a fleet of a thousand agents
+ * on one key.
+ */
+export const DEFAULT_RATE_LIMITS = {
   requests_per_second: 2000,
   requests_burst: 4000,
   renewals_per_second: 2000,
   renewals_burst: 4000,
 };
+export type RateLimits = Readonly<typeof DEFAULT_RATE_LIMITS>;

@@ -3,17 +3,12 @@ import type { DestinationStream } from 'pino';
 /** Appends bytes to a log and resolves with the number written. */
 export type AppendBytes = (bytes: Buffer) => Promise<number>;
 
-export interface LineWriterSettings {
+const DEFAULT_SETTINGS = {
   /** Lines beyond this buffer size are dropped: a log that cannot be written must not fill the memory. */
-  readonly waiting_chars_max: number;
-  /** Retry interval for a pipe that nobody reads. */
-  readonly retry_ms: number;
-  /** How long `close` waits for a write that does not complete. */
-  readonly close_within_ms: number;
-}
-const DEFAULT_LINE_WRITER_SETTINGS: LineWriterSettings = {
   waiting_chars_max: 4 * 1024 * 1024,
+  /** Retry interval for a pipe that nobody reads. */
   retry_ms: 20,
+  /** How long `close` waits for a write that does not complete. */
   close_within_ms: 2000,
 };
 
@@ -37,7 +32,7 @@ export class LogLineWriter implements DestinationStream {
     private readonly append: AppendBytes,
     /** Called on the first failure, and again on the first failure after a successful write. */
     private readonly onFailure: (error: NodeJS.ErrnoException) => void = () => {},
-    private readonly settings: LineWriterSettings = DEFAULT_LINE_WRITER_SETTINGS,
+    private readonly settings = DEFAULT_SETTINGS,
   ) {}
 
   /** The line must end with a newline. */

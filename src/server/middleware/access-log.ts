@@ -1,6 +1,10 @@
-import { accessLogLine, type LogLine, type LogSink } from '../auth/access-log.js';
+import type { LogLine, LogSink } from '../log/logs.js';
 import type { HttpResponse } from '../response.js';
 import type { ApiCall } from '../route.js';
+
+type LoggedCall = Pick<ApiCall, 'authenticated' | 'tenantId' | 'params' | 'logged'> & {
+  readonly route: { readonly id: string };
+};
 
 interface LoggedBodyFields {
   readonly task_id?: unknown;
@@ -9,41 +13,56 @@ interface LoggedBodyFields {
   readonly request_id?: unknown;
 }
 
+const TEXT_MAX = 200;
+/** Matches keys, claim ids and tokens, in whatever field they appear. */
+const SECRET_PATTERN = /gc[kw]_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
+
 /** Measures a request from here on. The returned function writes its line, for a stream after the last event. */
 export function startAccessLog(log: LogSink): (response: HttpResponse, call: ApiCall | null) => void {
   const [atMs, beganMs] = [Date.now(), performance.now()];
   return (response, call) => {
     if (call !== null && call.callingPrincipal !== null) return;
-    const write = (): void => log(lineOf(response, call, atMs, performance.now() - beganMs));
+    const write = (): void => log(accessLogLine(response, call, atMs, performance.now() - beganMs));
     if (response.ended === undefined) write();
     else void response.ended.then(write);
   };
 }
 
-function lineOf(
-  { status, code }: HttpResponse,
-  call: ApiCall | null,
+/**
+ * Builds a request's log line from these fields only, so that headers and bodies never reach the log. The call is null
+ * if no route matches the path.
+ */
+export function accessLogLine(
+  { status, code }: Pick<HttpResponse, 'status' | 'code'>,
+  call: LoggedCall | null,
   atMs: number,
   durationMs: number,
 ): LogLine {
   const logged = call?.logged;
   const fields: LoggedBodyFields = typeof logged === 'object' && logged !== null ? logged : {};
-  const { request_id } = fields;
-  return accessLogLine({
-    at_ms: atMs,
-    principal: call?.authenticated ?? null,
-    tenant_id: call?.tenantId ?? null,
+  return {
+    level: 'info',
+    time: new Date(atMs).toISOString(),
+    key: call?.authenticated?.id ?? null,
+    user: call?.authenticated?.user_id ?? null,
+    tenant: maskSecrets(call?.tenantId),
     route: call?.route.id ?? null,
-    subject: subjectOf(call?.params.subject, fields),
+    subject: maskSecrets(subjectOf(call?.params.subject, fields)),
     status,
     code: code ?? null,
-    request_id: typeof request_id === 'string' ? request_id : null,
-    duration_ms: durationMs,
-  });
+    request_id: maskSecrets(fields.request_id),
+    duration_ms: Math.round(durationMs * 1000) / 1000,
+  };
 }
 
-function subjectOf(param: string | undefined, { task_id, feature_id, edge }: LoggedBodyFields) {
+function subjectOf(param: string | undefined, { task_id, feature_id, edge }: LoggedBodyFields): unknown {
   const named = param ?? task_id;
   if (typeof named === 'string') return named;
   return typeof feature_id === 'string' ? `${feature_id}#${edge}` : null;
+}
+
+/** Null if there is no text. */
+function maskSecrets(text: unknown): string | null {
+  if (typeof text !== 'string') return null;
+  return SECRET_PATTERN.test(text) ? '[secret]' : text.slice(0, TEXT_MAX);
 }

@@ -1,9 +1,10 @@
-import { type Authenticator, isAuthRefusal } from '../auth/authenticator.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
+import type { Authenticator } from '../auth/authenticator.js';
 import { Authorization } from '../auth/authorization.js';
 import { authorize } from '../auth/authorize.js';
 import type { Principal } from '../auth/principal.js';
 import { type RateLimiter, rateKindOf } from '../auth/rate-limit.js';
-import { type HttpResponse, notFoundResponse, problemResponse } from '../response.js';
+import { type HttpResponse, notFoundResponse, problemResponse, toResponse } from '../response.js';
 import type { ApiCall } from '../route.js';
 
 const DEFAULT_TENANT_ID = 'default';
@@ -25,7 +26,7 @@ async function identify(call: ApiCall, authenticator: Authenticator): Promise<Ht
   if (route.action === 'public') return null;
   const authorization = connection.header('authorization') ?? undefined;
   const found = callingPrincipal ?? (await authenticator.authenticate({ authorization }));
-  if (isAuthRefusal(found)) return problemResponse(found.code, found.detail);
+  if (isProblem(found)) return toResponse(found);
   call.authenticated = found;
   if (route.tenant === 'own') call.tenantId = requestedTenant(found, connection.header('x-genesis-tenant'));
   return null;
