@@ -10,7 +10,7 @@ import { ProjectEndpoint, withEnvAgent, withEnvSession, withRequestId } from './
 import { type FollowedEvent, follow } from './follow.js';
 import { newRequestId } from './http.js';
 import { MethodologyClient } from './methodology.js';
-import type { RenewalAttempt } from './renewer.js';
+import { type RenewalAttempt, withExpectedGeneration } from './renewer.js';
 import type {
   ApiProblem,
   ClaimReply,
@@ -74,8 +74,8 @@ export class ApiClient extends ProjectEndpoint {
 
   /** A single attempt in its own request, for a caller that watches a lease and retries by itself. */
   renewOnce({ handle, lease_seconds, request_id, timeout_seconds }: RenewalAttempt): CallReply<RenewalReply> {
-    const { generation: expected_generation, ...holder } = handle;
-    const body = { ...holder, expected_generation, lease_duration_seconds: lease_seconds, request_id };
+    const renewal = { lease_duration_seconds: lease_seconds, request_id };
+    const body = { ...withExpectedGeneration(handle), ...renewal };
     const once = { timeout_seconds, tries: 1 };
     return this.command('/claims/renew', this.withSignature('renew_lease', body), once);
   }

@@ -13,7 +13,13 @@ import { authenticate, limitRate, requirePermission } from './middleware/authent
 import { bodyMemoryFullResponse, readBody } from './middleware/body.js';
 import { guardOrigin } from './middleware/origin-guard.js';
 import { checkPath } from './middleware/path.js';
-import { type HttpResponse, notFoundResponse, problemResponse, toResponse } from './response.js';
+import {
+  type HttpResponse,
+  notFoundResponse,
+  problemResponse,
+  toFetchResponse,
+  toResponse,
+} from './response.js';
 import { ApiCall, type App, connectionOf, type Route, type ServerContext } from './route.js';
 
 export interface AppDependencies {
@@ -98,9 +104,6 @@ function readQuery(call: ApiCall): HttpResponse | null {
   call.query = read;
   return null;
 }
-
-const toFetchResponse = ({ status, headers, body }: HttpResponse): Response =>
-  new Response(body as string | ReadableStream<Uint8Array<ArrayBuffer>>, { status, headers });
 
 const PARAM = /\{(\w+)\}/g;
 

@@ -5,7 +5,7 @@ import { AddressLimit, type DropReason } from './connection-limits.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
 import { NodeConnection } from './node-connection.js';
 import { connectionsWithin } from './open-files-limit.js';
-import { problemResponse } from './response.js';
+import { problemResponse, toFetchResponse } from './response.js';
 import type { App } from './route.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -40,7 +40,11 @@ export async function listen(
       app.fetch(request, {
         connection: new NodeConnection(incoming as IncomingMessage, outgoing as ServerResponse),
       }),
-    { errorHandler: () => invalidTargetResponse(), overrideGlobalObjects: true },
+    {
+      errorHandler: () =>
+        toFetchResponse(problemResponse('INVALID_REQUEST', 'The request target is not a valid path.')),
+      overrideGlobalObjects: true,
+    },
   );
   server.maxConnections = connectionsWithin(settings.connections_max);
   server.timeout = settings.request_timeout_ms;
@@ -181,15 +185,6 @@ function stopServer(server: Server, connections: Connections, withinMs: number):
     });
     connections.closeIdle();
   });
-}
-
-/** Response to a request target that is not a valid URL path. */
-function invalidTargetResponse(): Response {
-  const { body, status, headers } = problemResponse(
-    'INVALID_REQUEST',
-    'The request target is not a valid path.',
-  );
-  return new Response(body as string, { status, headers });
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemResponse>>> = {

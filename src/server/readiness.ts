@@ -1,12 +1,6 @@
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../core/subject.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
 
-/** `damaged_logs` is a count only; operators find which ones in `/metrics` and on standard error. */
-export interface ReadyStatus {
-  readonly status: 'ready';
-  readonly damaged_logs?: number;
-}
-
 /** Whether requests can be served: the store answers, and the logs of at least one tenant are readable. */
 export class ReadinessProbe {
   private readonly logsOpened: Promise<void>;
@@ -18,8 +12,11 @@ export class ReadinessProbe {
     this.logsOpened = this.openAllLogs().catch(() => {});
   }
 
-  /** Returns the reason if requests cannot be served. It is public, so it names no host, file or tenant. */
-  async check(): Promise<ReadyStatus | string> {
+  /**
+   * Returns the reason if requests cannot be served. It is public, so it names no host, file or tenant, and damaged logs
+   * are a count only; operators find which ones in `/metrics` and on standard error.
+   */
+  async check(): Promise<{ status: 'ready'; damaged_logs?: number } | string> {
     if (this.stopping.aborted) return 'The server is shutting down.';
     await this.logsOpened;
     if (!(await this.isStoreAnswering())) return 'The store does not respond. The server keeps retrying.';

@@ -36,6 +36,11 @@ const PAGE_HEADERS = {
 };
 const JSON_HEADERS = { ...DATA_HEADERS, 'content-type': 'application/json' };
 const PROBLEM_HEADERS = { ...DATA_HEADERS, 'content-type': 'application/problem+json' };
+const BYTES_HEADERS = {
+  ...DATA_HEADERS,
+  'content-type': 'application/octet-stream',
+  'content-disposition': 'attachment',
+};
 export const STREAM_HEADERS = {
   ...DATA_HEADERS,
   'content-type': 'text/event-stream',
@@ -56,10 +61,16 @@ export function toResponse(reply: object): HttpResponse {
   };
 }
 
+const okResponse = (body: string | Uint8Array, headers: Record<string, string>): HttpResponse => ({
+  status: 200,
+  headers,
+  body,
+});
+
 /** Renders a view with status 200. A refusal inside it is history, not the outcome of this request. */
 export function toOkResponse(reply: object): HttpResponse {
   if (isProblem(reply)) return toResponse(reply);
-  return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(reply) };
+  return okResponse(JSON.stringify(reply), JSON_HEADERS);
 }
 
 /** A list of replies, with the problems among them as they are rendered. */
@@ -87,42 +98,20 @@ export function problemResponse(
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse & { readonly body: string } {
   const document = problemDocument(code, detail, faults);
-  return {
-    status: document.status,
-    headers: withRetryAfter(
-      { ...PROBLEM_HEADERS, ...authenticateHeader(document.status), ...headers },
-      document.status,
-    ),
-    body: JSON.stringify(document),
-    code,
-  };
+  const { status } = document;
+  // RFC 9110 requires every 401 to name an authentication scheme.
+  const authenticate = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+  const allHeaders = withRetryAfter({ ...PROBLEM_HEADERS, ...authenticate, ...headers }, status);
+  return { status, headers: allHeaders, body: JSON.stringify(document), code };
 }
 
-export const textResponse = (body: string, contentType: string): HttpResponse => ({
-  status: 200,
-  headers: { ...DATA_HEADERS, 'content-type': contentType },
-  body,
-});
+export const textResponse = (body: string, contentType: string): HttpResponse =>
+  okResponse(body, { ...DATA_HEADERS, 'content-type': contentType });
 
-export const bytesResponse = (body: Uint8Array): HttpResponse => ({
-  status: 200,
-  headers: {
-    ...DATA_HEADERS,
-    'content-type': 'application/octet-stream',
-    'content-disposition': 'attachment',
-  },
-  body,
-});
+export const bytesResponse = (body: Uint8Array): HttpResponse => okResponse(body, BYTES_HEADERS);
 
-export const pageResponse = (body: string, contentType: string): HttpResponse => ({
-  status: 200,
-  headers: { ...PAGE_HEADERS, 'content-type': `${contentType}; charset=utf-8` },
-  body,
-});
-
-/** RFC 9110 requires every 401 to name an authentication scheme. */
-const authenticateHeader = (status: number): Record<string, string> =>
-  status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+export const pageResponse = (body: string, contentType: string): HttpResponse =>
+  okResponse(body, { ...PAGE_HEADERS, 'content-type': `${contentType}; charset=utf-8` });
 
 function withRetryAfter(headers: Record<string, string>, status: number): Record<string, string> {
   const seconds = RETRY_AFTER_SECONDS[status];
@@ -136,3 +125,6 @@ export function notFoundResponse(allowed: readonly string[]): HttpResponse {
   const allow = [...new Set(allowed)].sort().join(', ');
   return problemResponse('METHOD_NOT_ALLOWED', `This path supports ${allow} only.`, undefined, { allow });
 }
+
+export const toFetchResponse = ({ status, headers, body }: HttpResponse): Response =>
+  new Response(body as string | ReadableStream<Uint8Array<ArrayBuffer>>, { status, headers });

@@ -4,15 +4,10 @@ import type { Principal } from './principal.js';
 /** Node timers wait at most about 24 days; later expiries are checked again after this interval. */
 const TIMER_MS_MAX = 24 * 3600 * 1000;
 
-export interface CredentialValidity {
+interface CredentialValidity {
   isValid(principal: Principal): boolean;
   /** Null if the credential never expires. */
   expiresInMs(principal: Principal): number | null;
-}
-
-interface CredentialSubscription {
-  /** Ends the watch and notifies the watcher if the credential is no longer valid. */
-  check(): void;
 }
 
 /**
@@ -20,14 +15,15 @@ interface CredentialSubscription {
  * closed an open server), or the credential expires.
  */
 export class CredentialWatch {
-  private readonly subscriptions = new Set<CredentialSubscription>();
+  /** Each ends its watch and notifies the watcher if the credential is no longer valid. */
+  private readonly checks = new Set<() => void>();
 
   constructor(
     keys: Pick<KeyRing, 'onChange'>,
     private readonly validity: CredentialValidity,
   ) {
     keys.onChange(() => {
-      for (const one of [...this.subscriptions]) one.check();
+      for (const check of [...this.checks]) check();
     });
   }
 
@@ -36,26 +32,24 @@ export class CredentialWatch {
     let timer: NodeJS.Timeout | undefined;
     const stop = (): void => {
       clearTimeout(timer);
-      this.subscriptions.delete(subscription);
+      this.checks.delete(check);
     };
     const scheduleExpiry = (): void => {
       const leftMs = this.validity.expiresInMs(principal);
       if (leftMs === null) return;
       timer = setTimeout(onExpiry, Math.min(Math.max(leftMs, 1), TIMER_MS_MAX)).unref();
     };
-    const subscription: CredentialSubscription = {
-      check: () => {
-        if (this.validity.isValid(principal)) return;
-        stop();
-        onInvalid();
-      },
+    const check = (): void => {
+      if (this.validity.isValid(principal)) return;
+      stop();
+      onInvalid();
     };
     const onExpiry = (): void => {
-      subscription.check();
+      check();
       // The store's clock can be behind the local timer.
-      if (this.subscriptions.has(subscription)) scheduleExpiry();
+      if (this.checks.has(check)) scheduleExpiry();
     };
-    this.subscriptions.add(subscription);
+    this.checks.add(check);
     scheduleExpiry();
     return stop;
   }

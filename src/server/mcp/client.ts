@@ -23,9 +23,3 @@ export type McpClient = Pick<
   | 'status'
   | 'explain'
 >;
-
-/** The handle as the calls take it that expect a generation. */
-export const withExpectedGeneration = ({ generation, ...holder }: McpHandle) => ({
-  ...holder,
-  expected_generation: generation,
-});

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { withExpectedGeneration } from '../../client/renewer.js';
 import { type ApiProblem, type ClaimReply, isProblem } from '../../client/replies.js';
 import { releaseBody } from '../../core/contract/claims.js';
 import type { Action } from '../../core/contract/operation.js';
@@ -8,17 +9,15 @@ import { CHECK_RESULTS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { handleSchema, type McpClient, withExpectedGeneration } from './client.js';
+import { handleSchema, type McpClient } from './client.js';
 import {
   type Claimant,
+  omitEmpty,
   renderClaim,
-  renderExplanation,
-  renderNote,
+  renderEnd,
+  renderHeld,
   renderProblem,
-  renderRelease,
-  renderRenewal,
   renderStatus,
-  renderSubmission,
   type ToolContent,
 } from './tool-content.js';
 
@@ -107,7 +106,7 @@ export const TOOLS: readonly McpTool[] = [
     async (client, { handle, lease_duration_seconds }) =>
       toToolReply(
         await client.renewLease({ ...withExpectedGeneration(handle), lease_duration_seconds }),
-        (result) => renderRenewal(result, handle),
+        (result) => renderHeld(result, handle),
       ),
   ),
   defineTool(
@@ -125,7 +124,7 @@ export const TOOLS: readonly McpTool[] = [
       // A result refused for its form or size leaves the claim: there is a lease's time for a correction.
       await client.renewLease(withExpectedGeneration(handle));
       const reply = await client.submitResult({ ...handle, ...submission, ...evaluatorFields });
-      return toToolReply(reply, (result) => renderSubmission(result, handle));
+      return toToolReply(reply, (result) => renderEnd(result, handle));
     },
   ),
   defineTool(
@@ -140,7 +139,7 @@ export const TOOLS: readonly McpTool[] = [
     async (client, { handle, ...request }) =>
       toToolReply(
         await client.releaseClaim(withoutUndefined({ ...withExpectedGeneration(handle), ...request })),
-        (result) => renderRelease(result, handle),
+        (result) => renderEnd(result, handle),
       ),
   ),
   defineTool(
@@ -151,7 +150,7 @@ export const TOOLS: readonly McpTool[] = [
     async (client, { handle, text }) => {
       // Nothing outlives a call, so no timer renews the claim: its holder's calls do.
       await client.renewLease(withExpectedGeneration(handle));
-      return toToolReply(await client.note({ ...handle, text }), (result) => renderNote(result, handle));
+      return toToolReply(await client.note({ ...handle, text }), (result) => renderHeld(result, handle));
     },
   ),
   defineTool(
@@ -166,7 +165,7 @@ export const TOOLS: readonly McpTool[] = [
     'Explain why a task can or cannot be claimed now, and what to do next.',
     'read',
     z.strictObject({ task_id: z.string() }),
-    async (client, { task_id }) => toToolReply(await client.explain(task_id), renderExplanation),
+    async (client, { task_id }) => toToolReply(await client.explain(task_id), omitEmpty),
   ),
 ];
 

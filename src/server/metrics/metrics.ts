@@ -135,13 +135,15 @@ export class Metrics implements Observer {
   private registerProjectCounters(): void {
     const byResult = (name: string, help: string, of: (counters: ProjectCounters) => Map<string, number>) =>
       this.register(Counter, name, help, [...PROJECT_LABELS, 'result'], () =>
-        [...this.projectCounters.all()].flatMap((counters) =>
-          [...of(counters)].map(([result, count]) => [{ ...counters.labels, result }, count] as const),
-        ),
+        this.projectCounters
+          .all()
+          .flatMap((counters) =>
+            [...of(counters)].map(([result, count]) => [{ ...counters.labels, result }, count] as const),
+          ),
       );
     const total = (name: string, help: string, of: (counters: ProjectCounters) => number) =>
       this.register(Counter, name, help, PROJECT_LABELS, () =>
-        [...this.projectCounters.all()].map((counters) => [counters.labels, of(counters)] as const),
+        this.projectCounters.all().map((counters) => [counters.labels, of(counters)] as const),
       );
     byResult('claims_total', 'Claim requests by result.', ({ claims }) => claims);
     byResult('results_total', 'Submitted results by outcome.', ({ results }) => results);
