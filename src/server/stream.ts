@@ -12,8 +12,6 @@ import type { RequestConnection } from './connection.js';
 const PAGE_EVENTS_MAX = 1000;
 /** After a broadcast, pause this many times its duration. */
 const COOLDOWN_FACTOR = 4;
-/** First frame: the browser's reconnect delay and its cursor, so that it can resume even if no event follows. */
-const helloFrame = (position: number): string => `retry: 1000\nid: ${cursorAt(position)}\n\n`;
 const HEARTBEAT_FRAME = Buffer.from(': still here\n\n');
 const UNAUTHORIZED_FRAME = Buffer.from(
   ': ended: the credential of this stream was revoked or has expired\n\n',
@@ -60,12 +58,12 @@ class StreamSubscriber {
   /** Settles when the response has ended, whoever ended it. */
   readonly ended: Promise<void>;
   private controller!: ReadableStreamDefaultController<Uint8Array>;
-  private isEnded = false;
+  isEnded = false;
   private silentHeartbeats = 0;
   private settleEnded: () => void = () => {};
   private onPull: () => void = () => {};
-  /** Null if every event matches. */
-  private readonly matches: ((event: EventEnvelope) => boolean) | null;
+  private readonly isUnfiltered: boolean;
+  private readonly isWanted: (event: EventEnvelope) => boolean;
 
   constructor(
     readonly filter: EventStreamFilter,
@@ -76,8 +74,8 @@ class StreamSubscriber {
   ) {
     const { type, ...rest } = filter;
     const types = type === undefined ? {} : { types: [type] };
-    this.matches =
-      Object.keys(filter).length === 0 ? null : matcher({ ...rest, ...types, after: 0, limit: 0 });
+    this.isUnfiltered = Object.keys(filter).length === 0;
+    this.isWanted = matcher({ ...rest, ...types, after: 0, limit: 0 });
     this.ended = new Promise((resolve) => {
       this.settleEnded = resolve;
     });
@@ -93,8 +91,9 @@ class StreamSubscriber {
     );
   }
 
+  /** The first frame: the browser's reconnect delay and its cursor, so that it can resume even if no event follows. */
   sendHello(): void {
-    this.write(Buffer.from(helloFrame(this.position)));
+    this.write(Buffer.from(`retry: 1000\nid: ${cursorAt(this.position)}\n\n`));
   }
 
   /** `allFrames` is all frames in one buffer, which most subscribers get. */
@@ -102,8 +101,8 @@ class StreamSubscriber {
     const first = events[0];
     const last = events.at(-1);
     if (first === undefined || last === undefined || last.event.position <= this.position) return;
-    if (this.matches === null && first.event.position > this.position) this.write(allFrames);
-    else this.send(events.filter(({ event }) => event.position > this.position && this.matchesFilter(event)));
+    if (this.isUnfiltered && first.event.position > this.position) this.write(allFrames);
+    else this.send(events.filter(({ event }) => event.position > this.position && this.isWanted(event)));
     this.position = last.event.position;
     if (this.isFull) this.destroy();
   }
@@ -165,10 +164,6 @@ class StreamSubscriber {
     void this.authorization.recheck();
   }
 
-  get hasEnded(): boolean {
-    return this.isEnded;
-  }
-
   /** Whether the reader has not taken everything yet. */
   private get hasUnsent(): boolean {
     return (this.controller.desiredSize ?? 0) < this.unsentBytesMax;
@@ -176,10 +171,6 @@ class StreamSubscriber {
 
   private get isFull(): boolean {
     return (this.controller.desiredSize ?? 0) <= 0;
-  }
-
-  private matchesFilter(event: EventEnvelope): boolean {
-    return this.matches === null || this.matches(event);
   }
 }
 
@@ -220,7 +211,7 @@ class ProjectFeed {
 
   /** Sends pages from the log until the subscriber has reached the feed's position, then lets it join the broadcasts. */
   async catchUp(subscriber: StreamSubscriber): Promise<void> {
-    while (!subscriber.hasEnded && !this.ending.signal.aborted) {
+    while (!subscriber.isEnded && !this.isEnded) {
       const feedPosition = this.position;
       const after = cursorAt(subscriber.position);
       const page = await this.retryUnavailable(async () => {
@@ -326,7 +317,7 @@ export class ProjectFeeds {
     key: ProjectKey,
     { filter, position, connection, authorization = ALWAYS_AUTHORIZED }: Subscription,
   ): Promise<Pick<StreamSubscriber, 'body' | 'ended'>> {
-    const feed = await this.feedOf(`${key.tenant_id}/${key.project_id}`, key);
+    const feed = await this.feedOf(key);
     const from = position === 'now' ? feed.position : position;
     const { unsent_bytes_max } = this.settings;
     const subscriber = new StreamSubscriber(filter, from, connection, authorization, unsent_bytes_max);
@@ -372,7 +363,8 @@ export class ProjectFeeds {
     }
   }
 
-  private async feedOf(name: string, key: ProjectKey): Promise<ProjectFeed> {
+  private async feedOf(key: ProjectKey): Promise<ProjectFeed> {
+    const name = `${key.tenant_id}/${key.project_id}`;
     for (;;) {
       const opening = this.feeds.get(name) ?? this.open(name, key);
       const feed = await opening;

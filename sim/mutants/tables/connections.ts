@@ -56,7 +56,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'empty-lines-keep-a-connection',
     file: 'src/server/listen.ts',
-    find: 'if (deadlineMs < nowMs && !this.pendingResponses.has(socket))',
+    find: 'if (deadlineMs < nowMs && pending.size === 0)',
     replace: 'if (deadlineMs < 0)',
     why: 'Empty lines keep a connection open for ever.',
     tests: ['test/security/sockets.test.ts'],
