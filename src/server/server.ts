@@ -4,8 +4,7 @@ import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
 import { createApp } from './app.js';
-import { isOpenAtStart, openAuthenticator } from './auth/authenticator.js';
-import type { AuthOptions } from './auth/options.js';
+import { type AuthOptions, isOpenAtStart, openAuthenticator } from './auth/authenticator.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
 import { type HttpListener, listen } from './listen.js';
@@ -68,7 +67,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 async function serve(options: ServerOptions): Promise<RunningServer> {
   const { store, host = '127.0.0.1', port = DEFAULT_PORT } = options;
   const metrics = new Metrics(options.metrics_prefix);
-  const isOpen = await isOpenAtStart({ store, host, jwt: options.auth?.jwt });
+  const isOpen = await isOpenAtStart({ ...options.auth, store, host });
   const coordinator = await Coordinator.open({
     store,
     observer: metrics,
@@ -96,8 +95,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
   };
   try {
     const keys = await coordinator.keys.openKeyRing();
-    const { jwt, private_token } = options.auth ?? {};
-    const authenticator = await openAuthenticator({ keys, host, jwt, private_token });
+    const authenticator = await openAuthenticator({ ...options.auth, keys, host });
     const rateLimiter = new RateLimiter(options.auth?.rate_limits);
     const context = {
       coordinator,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Limits } from '../../core/claims/policy.js';
 import { limitsBody } from '../../core/contract/settings.js';
-import type { AuthOptions } from '../../server/auth/options.js';
+import type { AuthOptions } from '../../server/auth/authenticator.js';
 import { addressList } from '../../server/connection-limits.js';
 import type { ServerLogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';

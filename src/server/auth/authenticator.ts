@@ -5,10 +5,21 @@ import { isLoopback } from '../loopback.js';
 import { authenticateKey, isKeyToken, keyIdOf } from './api-keys.js';
 import { bearerToken } from './bearer.js';
 import { CredentialWatch } from './credential-watch.js';
-import { openTokenVerifier, type TokenVerifier } from './jwt.js';
-import type { JwtOptions } from './options.js';
+import { type JwtOptions, openTokenVerifier, type TokenVerifier } from './jwt.js';
 import { OPEN_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
 import { privateTokenAuthenticator } from './private-token.js';
+import type { RateLimits } from './rate-limit.js';
+
+/** Authentication settings, in addition to the API keys in the store. */
+export interface AuthOptions {
+  /**
+   * Token of a private listener for one local user, from `newPrivateToken()`. Its bearer may do everything; no other
+   * credential is accepted, and the server is never open.
+   */
+  readonly private_token?: string;
+  readonly jwt?: JwtOptions;
+  readonly rate_limits?: Partial<RateLimits>;
+}
 
 /** Identifies the caller. What the caller may do is decided in authorize.ts. */
 export interface Authenticator {
@@ -22,14 +33,8 @@ export interface Authenticator {
 }
 
 const NO_CREDENTIAL = 'Authentication required. Send a key or a token: Authorization: Bearer <token>.';
-const authenticationRequiredMessage = (host: string): string =>
-  `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`;
 
-interface AuthenticatorOptions {
-  readonly host: string;
-  readonly private_token?: string | undefined;
-  readonly jwt?: JwtOptions | undefined;
-}
+type AuthenticatorOptions = AuthOptions & { readonly host: string };
 
 const canBeOpen = ({ host, jwt }: AuthenticatorOptions): boolean => jwt === undefined && isLoopback(host);
 const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
@@ -51,9 +56,11 @@ export async function openAuthenticator(
   const { keys, host, jwt, private_token } = options;
   if (private_token !== undefined) return privateTokenAuthenticator(private_token);
   const tokens = jwt === undefined ? null : await openTokenVerifier(jwt);
-  const isOpenAllowed = canBeOpen({ host, jwt });
+  const isOpenAllowed = canBeOpen(options);
   if (tokens === null && !isOpenAllowed && !keys.hasAnyKey)
-    throw new Error(authenticationRequiredMessage(host));
+    throw new Error(
+      `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`,
+    );
   return new KeyAndTokenAuthenticator(keys, tokens, isOpenAllowed);
 }
 

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { isProblem } from '../../coordinator/wire/problem.js';
-import { openTokenVerifier } from './jwt.js';
-import type { JwtOptions } from './options.js';
+import { type JwtOptions, openTokenVerifier } from './jwt.js';
 
 /** The wall clock is frozen, so that no token expires during a test. */
 const NOW = Math.floor(Date.now() / 1000);

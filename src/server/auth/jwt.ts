@@ -5,12 +5,30 @@ import { isCanonicalBase64url } from '../../core/base64url.js';
 import { agentIdSchema, tenantIdSchema } from '../../core/ids.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { isLoopback } from '../loopback.js';
-import { JWT_DEFAULTS, type JwtOptions } from './options.js';
 import { type Principal, ROLES, type Role, unauthenticated } from './principal.js';
 
 /** Asymmetric algorithms only: with a shared secret, whoever verifies tokens could also issue them. */
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const CLOCK_SKEW_SECONDS = 5;
+
+export interface JwtOptions {
+  /** The issuer's public keys: a file path or an https URL. */
+  readonly jwks: string;
+  readonly issuer: string;
+  readonly audience: string;
+  /** Maximum lifetime, counted from `iat` and from now; longer tokens are refused. */
+  readonly max_lifetime_seconds?: number;
+  readonly tenant_claim?: string;
+  readonly role_claim?: string;
+  readonly user_claim?: string;
+}
+
+const JWT_DEFAULTS = {
+  max_lifetime_seconds: 900,
+  tenant_claim: 'tenant_id',
+  role_claim: 'role',
+  user_claim: 'sub',
+} as const;
 
 export interface TokenVerifier {
   verify(token: string): Promise<Principal | Problem>;

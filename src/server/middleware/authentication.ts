@@ -28,13 +28,11 @@ async function identify(call: ApiCall, authenticator: Authenticator): Promise<Ht
   const found = callingPrincipal ?? (await authenticator.authenticate({ authorization }));
   if (isProblem(found)) return toResponse(found);
   call.authenticated = found;
-  if (route.tenant === 'own') call.tenantId = requestedTenant(found, connection.header('x-genesis-tenant'));
+  // A principal of several tenants selects one by header.
+  if (route.tenant === 'own')
+    call.tenantId = connection.header('x-genesis-tenant') || (found.tenant_id ?? DEFAULT_TENANT_ID);
   return null;
 }
-
-/** The tenant of the request. A principal of several tenants selects one by header. */
-const requestedTenant = ({ tenant_id }: Principal, tenantHeader: string | null): string =>
-  tenantHeader || (tenant_id ?? DEFAULT_TENANT_ID);
 
 /** Comes before the permission, so that a caller cannot search for what it may do without limit. */
 export function limitRate(call: ApiCall, rateLimiter: RateLimiter): HttpResponse | null {
