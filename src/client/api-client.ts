@@ -15,18 +15,11 @@ import type {
   AddNoteRequest,
   BodyOf,
   CallReply,
-  ClaimTaskRequest,
-  CreateKeyRequest,
   NextTaskRequest,
   OperateTaskRequest,
   OperationReply,
-  RecordReviewRequest,
-  ReleaseClaimRequest,
-  RenewLeaseRequest,
   ReplyTo,
-  ResumeClaimRequest,
-  SubmitResultRequest,
-  SuspendClaimRequest,
+  RequestTo,
 } from './requests.js';
 
 /**
@@ -44,22 +37,22 @@ export class ApiClient extends ProjectEndpoint {
 
   // Work
 
-  claimTask(claim: ClaimTaskRequest): OperationReply<'claim_task'> {
+  claimTask(claim: RequestTo<'claim_task'>): OperationReply<'claim_task'> {
     return this.claimBatcher.call(this.withSignature('claim_task', withEnvAgent(claim)));
   }
 
   batchClaim(
-    claims: readonly ClaimTaskRequest[],
+    claims: readonly RequestTo<'claim_task'>[],
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},
   ): CallReply<{ results: readonly (ClaimReply | ApiProblem)[] }> {
-    const one = (claim: ClaimTaskRequest) =>
+    const one = (claim: RequestTo<'claim_task'>) =>
       this.public_key === null
         ? withoutUndefined(withEnvAgent(claim))
         : this.withSignature('claim_task', withEnvAgent(claim));
     return this.command('/claims/batch', { claims: claims.map(one), ...options });
   }
 
-  renewLease(renewal: RenewLeaseRequest): OperationReply<'renew_lease'> {
+  renewLease(renewal: RequestTo<'renew_lease'>): OperationReply<'renew_lease'> {
     return this.renewalBatcher.call(this.withSignature('renew_lease', withEnvSession(renewal)));
   }
 
@@ -76,11 +69,11 @@ export class ApiClient extends ProjectEndpoint {
     return this.command('/claims/renew', this.withSignature('renew_lease', body), once);
   }
 
-  releaseClaim(release: ReleaseClaimRequest): OperationReply<'release_claim'> {
+  releaseClaim(release: RequestTo<'release_claim'>): OperationReply<'release_claim'> {
     return this.releaseBatcher.call(this.withSignature('release_claim', withEnvSession(release)));
   }
 
-  submitResult(submission: SubmitResultRequest): OperationReply<'submit_result'> {
+  submitResult(submission: RequestTo<'submit_result'>): OperationReply<'submit_result'> {
     return this.submissionBatcher.call(this.withSignature('submit_result', withEnvSession(submission)));
   }
 
@@ -96,12 +89,12 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   /** Suspends the lease while a human reviews the work so far. Only the holder may call it. */
-  suspendClaim(request: SuspendClaimRequest): OperationReply<'suspend_claim'> {
+  suspendClaim(request: RequestTo<'suspend_claim'>): OperationReply<'suspend_claim'> {
     return this.command('/claims/suspend', this.withSignature('suspend_claim', withEnvSession(request)));
   }
 
   /** Resumes a suspended claim, whether it has been decided on or not. */
-  resumeClaim(request: ResumeClaimRequest): OperationReply<'resume_claim'> {
+  resumeClaim(request: RequestTo<'resume_claim'>): OperationReply<'resume_claim'> {
     return this.command('/claims/resume', this.withSignature('resume_claim', withEnvSession(request)));
   }
 
@@ -163,7 +156,7 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   /** Decides on the candidate of a suspended claim or an escalated result. */
-  review(request: RecordReviewRequest): OperationReply<'record_review'> {
+  review(request: BodyOf<'record_review'>): OperationReply<'record_review'> {
     return this.command('/reviews', request);
   }
 
@@ -234,7 +227,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.tenantPath('/keys'));
   }
 
-  createKey(request: CreateKeyRequest): OperationReply<'create_key'> {
+  createKey(request: BodyOf<'create_key'>): OperationReply<'create_key'> {
     return this.http.json({ method: 'POST', path: this.tenantPath('/keys'), body: withRequestId(request) });
   }
 

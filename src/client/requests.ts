@@ -18,17 +18,20 @@ export type BodyOf<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
 }
   ? Omit<input<Body>, 'signature'>
   : never;
+type EnvField = 'agent_id' | 'session_id';
 /** Makes fields optional that default to GENESIS_AGENT and GENESIS_SESSION. */
-type WithEnvDefaults<T, Left extends string> = Omit<T, Left> & { [Name in Left]?: string };
+type WithEnvDefaults<T> = Omit<T, EnvField> & { [Name in EnvField & keyof T]?: string };
+/** What a session's command takes. */
+export type RequestTo<Id extends OperationId> = WithEnvDefaults<BodyOf<Id>>;
 
-export type ClaimTaskRequest = WithEnvDefaults<BodyOf<'claim_task'>, 'agent_id' | 'session_id'>;
-export type NextTaskRequest = WithEnvDefaults<Partial<BodyOf<'next'>>, 'agent_id' | 'session_id'>;
-export type RenewLeaseRequest = WithEnvDefaults<BodyOf<'renew_lease'>, 'session_id'>;
-export type ReleaseClaimRequest = WithEnvDefaults<BodyOf<'release_claim'>, 'session_id'>;
-export type SubmitResultRequest = WithEnvDefaults<BodyOf<'submit_result'>, 'session_id'>;
-export type AddNoteRequest = WithEnvDefaults<Omit<NoteBody, 'signature'>, 'session_id'>;
-export type SuspendClaimRequest = WithEnvDefaults<BodyOf<'suspend_claim'>, 'session_id'>;
-export type ResumeClaimRequest = WithEnvDefaults<BodyOf<'resume_claim'>, 'session_id'>;
+export type ClaimTaskRequest = RequestTo<'claim_task'>;
+export type NextTaskRequest = WithEnvDefaults<Partial<BodyOf<'next'>>>;
+export type RenewLeaseRequest = RequestTo<'renew_lease'>;
+export type ReleaseClaimRequest = RequestTo<'release_claim'>;
+export type SubmitResultRequest = RequestTo<'submit_result'>;
+export type AddNoteRequest = WithEnvDefaults<Omit<NoteBody, 'signature'>>;
+export type SuspendClaimRequest = RequestTo<'suspend_claim'>;
+export type ResumeClaimRequest = RequestTo<'resume_claim'>;
 export type RecordReviewRequest = BodyOf<'record_review'>;
 export interface OperateTaskRequest {
   expected_generation: number;

@@ -147,17 +147,15 @@ function errorResponse(
 ): HttpResponse {
   if (error instanceof ClientGone)
     return problemResponse('TIMEOUT', 'The connection closed before the body was complete. Try again.');
-  if (error instanceof StoreUnavailable) {
+  if (error instanceof StoreUnavailable)
     return problemResponse('UNAVAILABLE', 'The store cannot be reached. Nothing was changed. Try again.');
-  }
   const damaged = error instanceof LogDamaged ? problemFromStoreError(error) : null;
   if (damaged !== null) return toResponse(damaged);
   const error_id = crypto.randomUUID();
   const errorText = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const line = { level: 'error', error_id, route: route?.id ?? null, error: errorText } as const;
   for (const sink of new Set([errorLog, log])) sink?.(line);
-  if (error instanceof StoreBroken) {
+  if (error instanceof StoreBroken)
     return problemResponse('UNKNOWN', `Outcome unknown. Retry with the same request_id. (${error_id})`);
-  }
   return problemResponse('INTERNAL', `Internal error. Report this id to the operator: ${error_id}.`);
 }

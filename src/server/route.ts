@@ -56,7 +56,7 @@ export class ApiCall<Query = Record<string, unknown>> {
   body: unknown;
   /** The memory of the body, released with the response. */
   bodyReservation: BodyReservation | null = null;
-  /** The part of the body that names its subject, for the access log. */
+  /** The fields of the subject for the access log, if they are not at the body's top level. */
   logged: unknown;
 
   constructor(
@@ -112,8 +112,6 @@ export class ApiCall<Query = Record<string, unknown>> {
 
 /** An operation of the contract with its handler. */
 export interface Route extends IdentifiedOperation {
-  /** Extracts the subject fields for the access log, if they are not at the body's top level. */
-  readonly about?: (body: unknown) => unknown;
   readonly run: (call: ApiCall) => Promise<HttpResponse>;
 }
 

@@ -1,5 +1,5 @@
 import { OPERATION_LIST } from '../core/contract/operations.js';
-import { loggedToolSubject, mcpHandlers } from './mcp/routes.js';
+import { mcpHandlers } from './mcp/routes.js';
 import type { Handlers, Route } from './route.js';
 import { eventHandlers } from './routes/events.js';
 import { keyHandlers } from './routes/keys.js';
@@ -27,5 +27,4 @@ export const ROUTES: readonly Route[] = OPERATION_LIST.map((operation) => ({
   ...operation,
   // The query is validated by the operation's own schema before the handler gets it.
   run: HANDLERS[operation.id] as Route['run'],
-  ...(operation.id === 'mcp' || operation.id === 'mcp_project' ? { about: loggedToolSubject } : {}),
 }));

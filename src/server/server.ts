@@ -88,11 +88,6 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
   const stopping = new AbortController();
   // Every waiting call and stream listens to it; Node warns of a leak from the eleventh listener on.
   setMaxListeners(0, stopping.signal);
-  const close = async (): Promise<void> => {
-    coordinator.close();
-    await store.close();
-    await logs.close();
-  };
   try {
     const keys = await coordinator.keys.openKeyRing();
     const authenticator = await openAuthenticator({ ...options.auth, keys, host });
@@ -117,7 +112,9 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       const answered = listener.stop();
       await feeds.close();
       await answered;
-      await close();
+      coordinator.close();
+      await store.close();
+      await logs.close();
     };
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { cursorAt } from '../coordinator/queries/cursor.js';
 import type { EventFeed } from '../coordinator/queries/feed.js';
 import { backoffMs } from '../coordinator/queue/backoff.js';
@@ -268,7 +269,7 @@ class ProjectFeed {
         if (!(error instanceof StoreUnavailable) || this.isEnded) throw error;
         failures += 1;
         const waitMs = backoffMs(failures, Math.random());
-        await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
+        await sleep(waitMs, undefined, { ref: false });
       }
     }
   }

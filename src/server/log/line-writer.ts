@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DestinationStream } from 'pino';
 
 /** Appends bytes to a log and resolves with the number written. */
@@ -49,12 +50,10 @@ export class LogLineWriter implements DestinationStream {
   /** Resolves when all lines are written or lost. Does not wait beyond `close_within_ms` for a log nobody reads. */
   async close(): Promise<void> {
     this.isClosing = true;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.settings.close_within_ms);
-    });
-    await Promise.race([this.drainPromise, timeout]);
-    clearTimeout(timer);
+    const isDrained = new AbortController();
+    const timeout = sleep(this.settings.close_within_ms, undefined, { signal: isDrained.signal });
+    await Promise.race([this.drainPromise, timeout.catch(() => {})]);
+    isDrained.abort();
   }
 
   private async drain(): Promise<void> {
@@ -89,7 +88,7 @@ export class LogLineWriter implements DestinationStream {
       } catch (error) {
         const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN';
         if (!isFull || this.isClosing) throw error;
-        await new Promise((resolve) => setTimeout(resolve, this.settings.retry_ms));
+        await sleep(this.settings.retry_ms);
       }
     }
   }

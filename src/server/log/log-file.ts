@@ -8,11 +8,7 @@ const STANDARD_ERROR_PATH = '/dev/stderr';
 /** For pipes: a write to a full pipe fails instead of blocking. Windows has no such flag. */
 const NOT_BLOCKING = constants.O_NONBLOCK ?? 0;
 
-export interface LogFile {
-  readonly writer: LogLineWriter;
-  /** Writes the pending lines, then closes the file. */
-  close(): Promise<void>;
-}
+export type LogFile = ReturnType<typeof logFile>;
 
 /** Opens a file, or a pipe with a reader, for appending lines. Rejects if the path is not writable. */
 export async function openLogFile(
@@ -34,11 +30,12 @@ export function standardErrorLog(): LogFile {
   });
 }
 
+/** Its `close` writes the pending lines, then closes the file. */
 function logFile(
   append: AppendBytes,
   closeFile: () => Promise<void>,
   onFailure?: (error: NodeJS.ErrnoException) => void,
-): LogFile {
+) {
   const writer = new LogLineWriter(append, onFailure);
   return { writer, close: () => writer.close().then(closeFile) };
 }

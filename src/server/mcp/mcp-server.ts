@@ -1,7 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/server';
+import type { ApiClient } from '../../client/api-client.js';
 import { type ApiProblem, isProblem } from '../../client/replies.js';
 import type { Action } from '../../core/contract/operation.js';
-import type { McpClient } from './client.js';
 import { type McpIdentity, problemToolResult, TOOLS } from './tools.js';
 
 const INSTRUCTIONS = `Genesis Fleet assigns the tasks of a shared plan; each task has one holder at a time.
@@ -16,7 +16,7 @@ const TOOLS_VERSION = '1';
 
 export interface McpServerOptions {
   /** Or why there is none: the tools are listed, and each call returns this problem. */
-  readonly client: McpClient | ApiProblem;
+  readonly client: ApiClient | ApiProblem;
   readonly identity: McpIdentity;
   /** Tools that the caller may not use are not listed. */
   readonly isAllowed: (action: Action) => boolean;

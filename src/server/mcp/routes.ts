@@ -19,7 +19,7 @@ const handler = createMcpHandler(
 );
 
 /** The subject of a tool call for the access log, by its names or from the handle. */
-export function loggedToolSubject(body: unknown): unknown {
+function toolSubjectOf(body: unknown): unknown {
   const toolArguments = fieldOf(fieldOf(body, 'params'), 'arguments');
   const task_id = fieldOf(fieldOf(toolArguments, 'handle'), 'task_id') ?? fieldOf(toolArguments, 'task_id');
   return { task_id, feature_id: fieldOf(toolArguments, 'feature_id'), edge: fieldOf(toolArguments, 'edge') };
@@ -28,8 +28,10 @@ export function loggedToolSubject(body: unknown): unknown {
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-const handleMcp = (call: ApiCall): Promise<HttpResponse> =>
-  whileAuthorized(call, (ended) => handleMcpMessage(call, ended));
+function handleMcp(call: ApiCall): Promise<HttpResponse> {
+  call.logged = toolSubjectOf(call.body);
+  return whileAuthorized(call, (ended) => handleMcpMessage(call, ended));
+}
 
 export const mcpHandlers = { mcp: handleMcp, mcp_project: handleMcp } satisfies Partial<Handlers>;
 

@@ -9,7 +9,7 @@ import type {
 } from '../../core/contract/claims.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
-import type { McpHandle } from './client.js';
+import type { McpHandle } from './handle.js';
 
 /**
  * What a tool returns to the model: small but sufficient, because it may remember only the last reply. Each names the

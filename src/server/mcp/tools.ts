@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import type { ApiClient } from '../../client/api-client.js';
 import { withExpectedGeneration } from '../../client/renewer.js';
 import { type ApiProblem, type ClaimReply, isProblem } from '../../client/replies.js';
 import { releaseBody } from '../../core/contract/claims.js';
@@ -9,7 +10,7 @@ import { CHECK_RESULTS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { handleSchema, type McpClient } from './client.js';
+import { handleSchema } from './handle.js';
 import {
   type Claimant,
   omitEmpty,
@@ -40,7 +41,7 @@ export interface McpTool {
   readonly description: string;
   readonly input: z.ZodType;
   readonly action: Action;
-  readonly run: (client: McpClient, args: unknown, identity: McpIdentity) => Promise<ToolResult>;
+  readonly run: (client: ApiClient, args: unknown, identity: McpIdentity) => Promise<ToolResult>;
 }
 
 /**
@@ -176,7 +177,7 @@ function defineTool<Input extends z.ZodType>(
   description: string,
   action: Action,
   input: Input,
-  run: (client: McpClient, args: z.infer<Input>, identity: McpIdentity) => Promise<ToolResult>,
+  run: (client: ApiClient, args: z.infer<Input>, identity: McpIdentity) => Promise<ToolResult>,
 ): McpTool {
   // `input` has validated the arguments before `run` gets them.
   return { name, description, action, input, run: run as McpTool['run'] };
@@ -184,7 +185,7 @@ function defineTool<Input extends z.ZodType>(
 
 /** The checks that a granted edge requires. If they cannot be read, nothing is lost: a submission reports what is missing. */
 async function requiredChecks(
-  client: McpClient,
+  client: ApiClient,
   reply: ClaimReply | ApiProblem,
 ): Promise<readonly EffectiveCheck[]> {
   if (isProblem(reply) || reply.claim === null || subjectKindOf(reply.claim.task_id) !== 'edge') return [];

@@ -8,7 +8,8 @@ const CALL = {
   tenantId: 'acme',
   route: { id: 'claim_task' },
   params: { subject: 'A-001-core' },
-  logged: { request_id: 'r1' },
+  body: { request_id: 'r1' },
+  logged: undefined,
 } as const;
 const RESPONSE = { status: 409, code: 'DENIED_ACTIVE_CLAIM' };
 const lineOf = (call: Parameters<typeof accessLogLine>[1]) =>
@@ -57,7 +58,7 @@ test.each([
     ...CALL,
     tenantId: secret,
     params: { subject: secret },
-    logged: { request_id: secret },
+    body: { request_id: secret },
   });
   expect(line).toEqual({ ...LINE, tenant: '[secret]', subject: '[secret]', request_id: '[secret]' });
 });

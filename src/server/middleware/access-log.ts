@@ -2,16 +2,11 @@ import type { LogLine, LogSink } from '../log/logs.js';
 import type { HttpResponse } from '../response.js';
 import type { ApiCall } from '../route.js';
 
-type LoggedCall = Pick<ApiCall, 'authenticated' | 'tenantId' | 'params' | 'logged'> & {
+type LoggedCall = Pick<ApiCall, 'authenticated' | 'tenantId' | 'params' | 'body' | 'logged'> & {
   readonly route: { readonly id: string };
 };
 
-interface LoggedBodyFields {
-  readonly task_id?: unknown;
-  readonly feature_id?: unknown;
-  readonly edge?: unknown;
-  readonly request_id?: unknown;
-}
+type BodyFields = Readonly<Record<string, unknown>>;
 
 const TEXT_MAX = 200;
 /** Matches keys, claim ids and tokens, in whatever field they appear. */
@@ -38,8 +33,8 @@ export function accessLogLine(
   atMs: number,
   durationMs: number,
 ): LogLine {
-  const logged = call?.logged;
-  const fields: LoggedBodyFields = typeof logged === 'object' && logged !== null ? logged : {};
+  const logged = call?.logged ?? call?.body;
+  const fields = (typeof logged === 'object' && logged !== null ? logged : {}) as BodyFields;
   return {
     level: 'info',
     time: new Date(atMs).toISOString(),
@@ -55,7 +50,7 @@ export function accessLogLine(
   };
 }
 
-function subjectOf(param: string | undefined, { task_id, feature_id, edge }: LoggedBodyFields): unknown {
+function subjectOf(param: string | undefined, { task_id, feature_id, edge }: BodyFields): unknown {
   const named = param ?? task_id;
   if (typeof named === 'string') return named;
   return typeof feature_id === 'string' ? `${feature_id}#${edge}` : null;

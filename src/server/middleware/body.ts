@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { LARGE_JSON_CHARS } from '../../coordinator/documents/documents.js';
 import { JsonText } from '../../coordinator/documents/json-text.js';
-import { isProblem, type Problem, unauthorizedProblem } from '../../coordinator/wire/problem.js';
+import { isProblem, type Problem, problem, unauthorizedProblem } from '../../coordinator/wire/problem.js';
 import type { RequestBody } from '../../core/contract/operation.js';
 import { PLAN_TEXT_LENGTH_MAX } from '../../core/plan/index.js';
 import { readStrictJson } from '../../core/strict-json.js';
@@ -27,9 +27,8 @@ export async function readBody(call: ApiCall, bodyMemory: BodyMemory): Promise<H
   if (route.action !== 'public' && !authorization.isStillAuthorized())
     return toResponse(unauthorizedProblem());
   const decoded = decodeBody(route.body, bytes, connection);
-  if ('refusal' in decoded) return decoded.refusal;
+  if (isProblem(decoded)) return toResponse(decoded);
   call.body = decoded.value;
-  call.logged = route.about === undefined ? decoded.value : route.about(decoded.value);
   return null;
 }
 
@@ -54,7 +53,7 @@ export const bodyMemoryFullResponse = (): HttpResponse =>
     { connection: 'close' },
   );
 
-type DecodedBody = { readonly value: unknown } | { readonly refusal: HttpResponse };
+type DecodedBody = { readonly value: unknown } | Problem;
 
 function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestConnection): DecodedBody {
   if (body.kind === 'bytes') return { value: bytes };
@@ -63,14 +62,10 @@ function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestCon
   if (body.kind === 'plan' && !(connection.header('content-type') ?? '').includes('json'))
     return { value: text };
   const isDocument = body.kind === 'plan' || body.is_document === true;
-  return isDocument && text.length > LARGE_JSON_CHARS ? { value: new JsonText(text) } : parseJson(text);
-}
-
-function parseJson(text: string): DecodedBody {
+  if (isDocument && text.length > LARGE_JSON_CHARS) return { value: new JsonText(text) };
   const read = readStrictJson(text);
   return 'fault' in read ? malformed(read.fault) : read;
 }
 
-const malformed = (message: string): DecodedBody => ({
-  refusal: problemResponse('INVALID_REQUEST', `body: ${message}`, [{ path: '', message }]),
-});
+const malformed = (message: string): Problem =>
+  problem('INVALID_REQUEST', `body: ${message}`, [{ path: '', message }]);
