@@ -4,7 +4,7 @@ import { createApp } from './app.js';
 import type { Principal } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
-import { ReadinessProbe } from './readiness.js';
+import { readinessProbe } from './readiness.js';
 import { ROUTES } from './routes.js';
 import { ProjectFeeds } from './stream.js';
 
@@ -19,7 +19,7 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
     context: {
       coordinator,
       feeds,
-      readiness: new ReadinessProbe(store, stopping.signal),
+      readiness: readinessProbe(store, stopping.signal),
       metrics: async () => '',
       stopping: stopping.signal,
     },

@@ -11,7 +11,7 @@ import { type HttpListener, listen } from './listen.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
 import { type ServerLogOptions, ServerLogs } from './log/logs.js';
 import { Metrics } from './metrics/metrics.js';
-import { ReadinessProbe } from './readiness.js';
+import { readinessProbe } from './readiness.js';
 import type { App } from './route.js';
 import { ROUTES } from './routes.js';
 import { ProjectFeeds } from './stream.js';
@@ -95,7 +95,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     const context = {
       coordinator,
       feeds,
-      readiness: new ReadinessProbe(store, stopping.signal),
+      readiness: readinessProbe(store, stopping.signal),
       metrics: () => metrics.text(),
       stopping: stopping.signal,
     };

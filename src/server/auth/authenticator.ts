@@ -4,8 +4,8 @@ import type { Store } from '../../stores/store.js';
 import { isLoopback } from '../loopback.js';
 import { authenticateKey, isKeyToken, keyIdOf } from './api-keys.js';
 import { bearerToken } from './bearer.js';
-import { CredentialWatch } from './credential-watch.js';
-import { type JwtOptions, openTokenVerifier, type TokenVerifier } from './jwt.js';
+import { credentialWatch } from './credential-watch.js';
+import { type JwtOptions, openTokenVerifier, type VerifyToken } from './jwt.js';
 import { OPEN_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
 import { privateTokenAuthenticator } from './private-token.js';
 import type { RateLimits } from './rate-limit.js';
@@ -55,25 +55,25 @@ export async function openAuthenticator(
 ): Promise<Authenticator> {
   const { keys, host, jwt, private_token } = options;
   if (private_token !== undefined) return privateTokenAuthenticator(private_token);
-  const tokens = jwt === undefined ? null : await openTokenVerifier(jwt);
+  const verifyToken = jwt === undefined ? null : await openTokenVerifier(jwt);
   const isOpenAllowed = canBeOpen(options);
-  if (tokens === null && !isOpenAllowed && !keys.hasAnyKey)
+  if (verifyToken === null && !isOpenAllowed && !keys.hasAnyKey)
     throw new Error(
       `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`,
     );
-  return new KeyAndTokenAuthenticator(keys, tokens, isOpenAllowed);
+  return new KeyAndTokenAuthenticator(keys, verifyToken, isOpenAllowed);
 }
 
 class KeyAndTokenAuthenticator implements Authenticator {
   private isClosed = false;
-  private readonly credentialWatch: CredentialWatch;
+  readonly watch: Authenticator['watch'];
 
   constructor(
     private readonly keys: KeyRing,
-    private readonly tokens: TokenVerifier | null,
+    private readonly verifyToken: VerifyToken | null,
     private readonly isOpenAllowed: boolean,
   ) {
-    this.credentialWatch = new CredentialWatch(keys, this);
+    this.watch = credentialWatch(keys, this);
   }
 
   get isOpen(): boolean {
@@ -87,7 +87,7 @@ class KeyAndTokenAuthenticator implements Authenticator {
     const token = bearerToken(authorization);
     if (token === undefined) return unauthenticated(NO_CREDENTIAL);
     if (isKeyToken(token)) return authenticateKey(this.keys, token);
-    return this.tokens === null ? unauthenticated(NO_CREDENTIAL) : this.tokens.verify(token);
+    return this.verifyToken === null ? unauthenticated(NO_CREDENTIAL) : this.verifyToken(token);
   }
 
   isValid(principal: Principal): boolean {
@@ -107,9 +107,5 @@ class KeyAndTokenAuthenticator implements Authenticator {
   expiresInMs(principal: Principal): number | null {
     if (principal.kind === 'key') return this.keys.expiresInMs(keyIdOf(principal));
     return principal.expires_at_ms === undefined ? null : principal.expires_at_ms - Date.now();
-  }
-
-  watch(principal: Principal, onInvalid: () => void): () => void {
-    return this.credentialWatch.watch(principal, onInvalid);
   }
 }

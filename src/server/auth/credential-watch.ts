@@ -10,47 +10,45 @@ interface CredentialValidity {
   expiresInMs(principal: Principal): number | null;
 }
 
+/** Calls `onInvalid` once. Returns a function that stops watching. */
+type WatchCredential = (principal: Principal, onInvalid: () => void) => () => void;
+
 /**
  * Detects credentials that become invalid, by two triggers: the key ring changed (a key was revoked, or the first key
  * closed an open server), or the credential expires.
  */
-export class CredentialWatch {
+export function credentialWatch(
+  keys: Pick<KeyRing, 'onChange'>,
+  validity: CredentialValidity,
+): WatchCredential {
   /** Each ends its watch and notifies the watcher if the credential is no longer valid. */
-  private readonly checks = new Set<() => void>();
-
-  constructor(
-    keys: Pick<KeyRing, 'onChange'>,
-    private readonly validity: CredentialValidity,
-  ) {
-    keys.onChange(() => {
-      for (const check of [...this.checks]) check();
-    });
-  }
-
-  /** Calls `onInvalid` once. Returns a function that stops watching. */
-  watch(principal: Principal, onInvalid: () => void): () => void {
+  const checks = new Set<() => void>();
+  keys.onChange(() => {
+    for (const check of [...checks]) check();
+  });
+  return (principal, onInvalid) => {
     let timer: NodeJS.Timeout | undefined;
     const stop = (): void => {
       clearTimeout(timer);
-      this.checks.delete(check);
-    };
-    const scheduleExpiry = (): void => {
-      const leftMs = this.validity.expiresInMs(principal);
-      if (leftMs === null) return;
-      timer = setTimeout(onExpiry, Math.min(Math.max(leftMs, 1), TIMER_MS_MAX)).unref();
+      checks.delete(check);
     };
     const check = (): void => {
-      if (this.validity.isValid(principal)) return;
+      if (validity.isValid(principal)) return;
       stop();
       onInvalid();
+    };
+    const scheduleExpiry = (): void => {
+      const leftMs = validity.expiresInMs(principal);
+      if (leftMs === null) return;
+      timer = setTimeout(onExpiry, Math.min(Math.max(leftMs, 1), TIMER_MS_MAX)).unref();
     };
     const onExpiry = (): void => {
       check();
       // The store's clock can be behind the local timer.
-      if (this.checks.has(check)) scheduleExpiry();
+      if (checks.has(check)) scheduleExpiry();
     };
-    this.checks.add(check);
+    checks.add(check);
     scheduleExpiry();
     return stop;
-  }
+  };
 }

@@ -30,15 +30,10 @@ const JWT_DEFAULTS = {
   user_claim: 'sub',
 } as const;
 
-export interface TokenVerifier {
-  verify(token: string): Promise<Principal | Problem>;
-}
+export type VerifyToken = (token: string) => Promise<Principal | Problem>;
 
 /** Throws if the key set cannot be read: a server that can authenticate nobody should not start. */
-export async function openTokenVerifier(
-  options: JwtOptions,
-  now: () => number = Date.now,
-): Promise<TokenVerifier> {
+export async function openTokenVerifier(options: JwtOptions, now = Date.now): Promise<VerifyToken> {
   const keys = await keySet(options.jwks);
   const resolvedOptions: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };
   const checks = {
@@ -48,24 +43,22 @@ export async function openTokenVerifier(
     requiredClaims: ['exp', 'iat'],
     clockTolerance: CLOCK_SKEW_SECONDS,
   };
-  return {
-    async verify(token) {
-      if (!token.split('.').every(isCanonicalBase64url)) {
-        return unauthenticated('The token is not valid: its parts are not canonical base64url.');
-      }
-      for (const part of token.split('.', 2)) {
-        const read = readStrictJson(Buffer.from(part, 'base64url').toString());
-        if ('fault' in read) return unauthenticated(`The token is not valid: ${read.fault}.`);
-      }
-      try {
-        const nowMs = now();
-        const { payload } = await jwtVerify(token, keys, { ...checks, currentDate: new Date(nowMs) });
-        const fault = lifetimeFault(payload, Math.floor(nowMs / 1000), resolvedOptions.max_lifetime_seconds);
-        return fault === null ? principalOf(payload, resolvedOptions) : unauthenticated(fault);
-      } catch (error) {
-        return problemOf(error);
-      }
-    },
+  return async (token) => {
+    if (!token.split('.').every(isCanonicalBase64url)) {
+      return unauthenticated('The token is not valid: its parts are not canonical base64url.');
+    }
+    for (const part of token.split('.', 2)) {
+      const read = readStrictJson(Buffer.from(part, 'base64url').toString());
+      if ('fault' in read) return unauthenticated(`The token is not valid: ${read.fault}.`);
+    }
+    try {
+      const nowMs = now();
+      const { payload } = await jwtVerify(token, keys, { ...checks, currentDate: new Date(nowMs) });
+      const fault = lifetimeFault(payload, Math.floor(nowMs / 1000), resolvedOptions.max_lifetime_seconds);
+      return fault === null ? principalOf(payload, resolvedOptions) : unauthenticated(fault);
+    } catch (error) {
+      return problemOf(error);
+    }
   };
 }
 

@@ -24,7 +24,7 @@ export const platformHandlers = {
   healthz: async () => toResponse({ status: 'alive' }),
 
   readyz: async ({ context }) => {
-    const state = await context.readiness.check();
+    const state = await context.readiness();
     return typeof state === 'string' ? problemResponse('UNAVAILABLE', state) : toResponse(state);
   },
 
