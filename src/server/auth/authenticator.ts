@@ -3,10 +3,9 @@ import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
 import { isLoopback } from '../loopback.js';
 import { authenticateKey, isKeyToken, keyIdOf } from './api-keys.js';
-import { bearerToken } from './bearer.js';
 import { credentialWatch } from './credential-watch.js';
 import { type JwtOptions, openTokenVerifier, type VerifyToken } from './jwt.js';
-import { OPEN_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
+import { bearerToken, OPEN_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
 import { privateTokenAuthenticator } from './private-token.js';
 import type { RateLimits } from './rate-limit.js';
 

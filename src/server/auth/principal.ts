@@ -32,3 +32,7 @@ export const OWNER_PRINCIPAL: Principal = { ...OPEN_PRINCIPAL, kind: 'owner' };
 
 /** There is no principal: the credential is missing or invalid. */
 export const unauthenticated = (detail: string): Problem => problem('UNAUTHENTICATED', detail);
+
+/** The token of an `Authorization: Bearer` header; undefined if there is none. */
+export const bearerToken = (authorization: string): string | undefined =>
+  /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];

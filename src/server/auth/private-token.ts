@@ -1,6 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { bearerToken } from './bearer.js';
-import { OWNER_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
+import { bearerToken, OWNER_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
 
 const PRIVATE_TOKEN_PATTERN = /^gcw_[\w-]{43}$/;
 const REFUSAL_DETAIL =

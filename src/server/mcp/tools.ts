@@ -23,10 +23,7 @@ import {
 } from './tool-content.js';
 
 /** The default agent and session, for calls that name none. */
-export interface McpIdentity {
-  readonly agent_id?: string | undefined;
-  readonly session_id?: string | undefined;
-}
+export type McpIdentity = { readonly [Field in keyof Claimant]?: Claimant[Field] | undefined };
 
 /** The same content twice, because clients differ in which field they show to the model. */
 const toolResult = (content: ToolContent) => ({

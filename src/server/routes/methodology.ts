@@ -22,19 +22,13 @@ const command =
     return run(coordinator, { tenant_id: tenant, ...read }, rest, caller);
   };
 
+type View<Query> = (service: MethodologyService, project: ProjectKey, query: Query) => Promise<object>;
+
 /** Handles a view whose query names the project. */
 const view =
-  <Query extends { project_id: string }>(
-    call: (
-      service: MethodologyService,
-      project: ProjectKey,
-      query: Omit<Query, 'project_id'>,
-    ) => Promise<object>,
-  ) =>
-  ({ coordinator, tenant, query }: ApiCall<Query>): Promise<object> => {
-    const { project_id, ...rest } = query;
-    return call(coordinator.methodology, { tenant_id: tenant, project_id }, rest);
-  };
+  <Query extends { project_id: string }>(run: View<Omit<Query, 'project_id'>>) =>
+  ({ coordinator, tenant, query: { project_id, ...query } }: ApiCall<Query>) =>
+    run(coordinator.methodology, { tenant_id: tenant, project_id }, query);
 
 type StatusQuery = { project_id: string; feature?: string; health?: string; gantt?: string };
 
