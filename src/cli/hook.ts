@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { withExpectedGeneration } from '../server/mcp/client.js';
+import { withExpectedGeneration } from '../client/renewer.js';
 import { command } from './command.js';
 import type { CommandContext } from './context.js';
 import { HookState } from './hook/hook-state.js';

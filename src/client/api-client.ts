@@ -1,7 +1,6 @@
 import type { EventFilter } from '../core/contract/events.js';
-import type { PlanInput, PlanResult, PlanView } from '../core/contract/plan.js';
-import type { SessionBody, SessionResult } from '../core/contract/sessions.js';
-import type { Limits, LimitsBody, Policy, PolicyBody } from '../core/contract/settings.js';
+import type { OperationId } from '../core/contract/operations.js';
+import type { PlanInput, PlanView } from '../core/contract/plan.js';
 import type { OperatorVerb, TaskFilter, TaskState } from '../core/contract/tasks.js';
 import type { TaskInput } from '../core/plan/index.js';
 import { withoutUndefined } from '../core/without-undefined.js';
@@ -10,32 +9,17 @@ import { ProjectEndpoint, withEnvAgent, withEnvSession, withRequestId } from './
 import { type FollowedEvent, follow } from './follow.js';
 import { newRequestId } from './http.js';
 import { MethodologyClient } from './methodology.js';
-import type { RenewalAttempt } from './renewer.js';
-import type {
-  ApiProblem,
-  ClaimReply,
-  GateReply,
-  NextReply,
-  NoteReply,
-  ReleaseReply,
-  RenewalReply,
-  SubmissionReply,
-} from './replies.js';
+import { type RenewalAttempt, withExpectedGeneration } from './renewer.js';
+import type { ApiProblem, ClaimReply, NextReply } from './replies.js';
 import type {
   AddNoteRequest,
+  BodyOf,
   CallReply,
-  ClaimTaskRequest,
-  CreateKeyRequest,
   NextTaskRequest,
   OperateTaskRequest,
-  RecordReviewRequest,
-  ReleaseClaimRequest,
-  RenewLeaseRequest,
+  OperationReply,
   ReplyTo,
-  ResumeClaimRequest,
-  SubmitResultRequest,
-  SuspendClaimRequest,
-  UnsignedBody,
+  RequestTo,
 } from './requests.js';
 
 /**
@@ -46,45 +30,50 @@ export class ApiClient extends ProjectEndpoint {
   readonly methodology = new MethodologyClient(this.project, (request) =>
     this.http.json({ ...request, headers: { 'x-genesis-tenant': this.tenant } }),
   );
-  private readonly claimBatcher = this.createBatcher<ClaimReply>('/claims', 'claims');
-  private readonly renewalBatcher = this.createBatcher<RenewalReply>('/claims/renew', 'items');
-  private readonly releaseBatcher = this.createBatcher<ReleaseReply>('/claims/release', 'items');
-  private readonly submissionBatcher = this.createBatcher<SubmissionReply>('/results', 'items');
+  private readonly claimBatcher = this.createBatcher<'claim_task'>('/claims', 'claims');
+  private readonly renewalBatcher = this.createBatcher<'renew_lease'>('/claims/renew', 'items');
+  private readonly releaseBatcher = this.createBatcher<'release_claim'>('/claims/release', 'items');
+  private readonly submissionBatcher = this.createBatcher<'submit_result'>('/results', 'items');
 
   // Work
 
-  claimTask(claim: ClaimTaskRequest): CallReply<ClaimReply> {
+  claimTask(claim: RequestTo<'claim_task'>): OperationReply<'claim_task'> {
     return this.claimBatcher.call(this.withSignature('claim_task', withEnvAgent(claim)));
   }
 
   batchClaim(
-    claims: readonly ClaimTaskRequest[],
+    claims: readonly RequestTo<'claim_task'>[],
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},
   ): CallReply<{ results: readonly (ClaimReply | ApiProblem)[] }> {
-    const one = (claim: ClaimTaskRequest) =>
+    const one = (claim: RequestTo<'claim_task'>) =>
       this.public_key === null
         ? withoutUndefined(withEnvAgent(claim))
         : this.withSignature('claim_task', withEnvAgent(claim));
     return this.command('/claims/batch', { claims: claims.map(one), ...options });
   }
 
-  renewLease(renewal: RenewLeaseRequest): CallReply<RenewalReply> {
+  renewLease(renewal: RequestTo<'renew_lease'>): OperationReply<'renew_lease'> {
     return this.renewalBatcher.call(this.withSignature('renew_lease', withEnvSession(renewal)));
   }
 
   /** A single attempt in its own request, for a caller that watches a lease and retries by itself. */
-  renewOnce({ handle, lease_seconds, request_id, timeout_seconds }: RenewalAttempt): CallReply<RenewalReply> {
-    const { generation: expected_generation, ...holder } = handle;
-    const body = { ...holder, expected_generation, lease_duration_seconds: lease_seconds, request_id };
+  renewOnce({
+    handle,
+    lease_seconds,
+    request_id,
+    timeout_seconds,
+  }: RenewalAttempt): OperationReply<'renew_lease'> {
+    const renewal = { lease_duration_seconds: lease_seconds, request_id };
+    const body = { ...withExpectedGeneration(handle), ...renewal };
     const once = { timeout_seconds, tries: 1 };
     return this.command('/claims/renew', this.withSignature('renew_lease', body), once);
   }
 
-  releaseClaim(release: ReleaseClaimRequest): CallReply<ReleaseReply> {
+  releaseClaim(release: RequestTo<'release_claim'>): OperationReply<'release_claim'> {
     return this.releaseBatcher.call(this.withSignature('release_claim', withEnvSession(release)));
   }
 
-  submitResult(submission: SubmitResultRequest): CallReply<SubmissionReply> {
+  submitResult(submission: RequestTo<'submit_result'>): OperationReply<'submit_result'> {
     return this.submissionBatcher.call(this.withSignature('submit_result', withEnvSession(submission)));
   }
 
@@ -94,28 +83,28 @@ export class ApiClient extends ProjectEndpoint {
     return this.command('/next', this.withSignature('next', withEnvAgent(request)), call);
   }
 
-  note(note: AddNoteRequest): CallReply<NoteReply> {
+  note(note: AddNoteRequest): OperationReply<'note'> {
     const path = `/tasks/${encodeURIComponent(note.task_id)}/notes`;
     return this.command(path, this.withSignature('note', withEnvSession(note)));
   }
 
   /** Suspends the lease while a human reviews the work so far. Only the holder may call it. */
-  suspendClaim(request: SuspendClaimRequest): CallReply<GateReply> {
+  suspendClaim(request: RequestTo<'suspend_claim'>): OperationReply<'suspend_claim'> {
     return this.command('/claims/suspend', this.withSignature('suspend_claim', withEnvSession(request)));
   }
 
   /** Resumes a suspended claim, whether it has been decided on or not. */
-  resumeClaim(request: ResumeClaimRequest): CallReply<GateReply> {
+  resumeClaim(request: RequestTo<'resume_claim'>): OperationReply<'resume_claim'> {
     return this.command('/claims/resume', this.withSignature('resume_claim', withEnvSession(request)));
   }
 
   // Tasks, results and history
 
-  task(taskId: string): CallReply<TaskState> {
+  task(taskId: string): OperationReply<'get_task_state'> {
     return this.read(this.taskPath(taskId));
   }
 
-  tasks(filter: TaskFilter = {}): CallReply<ReplyTo<'list_tasks'>> {
+  tasks(filter: TaskFilter = {}): OperationReply<'list_tasks'> {
     return this.read(this.path('/tasks'), { ...filter });
   }
 
@@ -123,23 +112,23 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ method: 'POST', path: this.path('/tasks/batch_get'), body: { task_ids } });
   }
 
-  history(taskId: string): CallReply<ReplyTo<'get_claim_history'>> {
+  history(taskId: string): OperationReply<'get_claim_history'> {
     return this.read(this.taskPath(taskId, '/history'));
   }
 
-  results(taskId: string): CallReply<ReplyTo<'list_results'>> {
+  results(taskId: string): OperationReply<'list_results'> {
     return this.read(this.taskPath(taskId, '/results'));
   }
 
-  result(taskId: string, resultId: string): CallReply<ReplyTo<'get_result'>> {
+  result(taskId: string, resultId: string): OperationReply<'get_result'> {
     return this.read(this.taskPath(taskId, `/results/${encodeURIComponent(resultId)}`));
   }
 
-  explain(taskId: string): CallReply<ReplyTo<'explain'>> {
+  explain(taskId: string): OperationReply<'explain'> {
     return this.read(this.taskPath(taskId, '/explain'));
   }
 
-  putBlob(sha256: string, bytes: Uint8Array): CallReply<ReplyTo<'put_blob'>> {
+  putBlob(sha256: string, bytes: Uint8Array): OperationReply<'put_blob'> {
     const content_type = 'application/octet-stream';
     return this.http.json({ method: 'PUT', path: this.path(`/blobs/${sha256}`), body: bytes, content_type });
   }
@@ -148,51 +137,51 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) });
   }
 
-  status(options: { at?: number } = {}): CallReply<ReplyTo<'status'>> {
+  status(options: { at?: number } = {}): OperationReply<'status'> {
     return this.read(this.path('/status'), options);
   }
 
-  agents(options: { at?: number } = {}): CallReply<ReplyTo<'agents'>> {
+  agents(options: { at?: number } = {}): OperationReply<'agents'> {
     return this.read(this.path('/agents'), options);
   }
 
-  projects(): CallReply<ReplyTo<'list_projects'>> {
+  projects(): OperationReply<'list_projects'> {
     return this.read(this.tenantPath('/projects'));
   }
 
   // Operators and reviewers
 
-  operate(taskId: string, verb: OperatorVerb, request: OperateTaskRequest): CallReply<ReplyTo<OperatorVerb>> {
+  operate(taskId: string, verb: OperatorVerb, request: OperateTaskRequest): OperationReply<OperatorVerb> {
     return this.command(`/tasks/${encodeURIComponent(taskId)}/${verb}`, request);
   }
 
   /** Decides on the candidate of a suspended claim or an escalated result. */
-  review(request: RecordReviewRequest): CallReply<GateReply> {
+  review(request: BodyOf<'record_review'>): OperationReply<'record_review'> {
     return this.command('/reviews', request);
   }
 
   // Sessions
 
   openSession(
-    request: Omit<SessionBody, 'project_id' | 'signature'> & { project_id?: string },
-  ): CallReply<SessionResult> {
+    request: Omit<BodyOf<'open_session'>, 'project_id'> & { project_id?: string },
+  ): OperationReply<'open_session'> {
     const body = withRequestId({ project_id: this.project, ...request });
     return this.http.json({ method: 'POST', path: this.tenantPath('/sessions'), body });
   }
 
-  closeSession(sessionId: string): CallReply<SessionResult> {
+  closeSession(sessionId: string): OperationReply<'close_session'> {
     return this.http.json({ method: 'DELETE', path: this.sessionPath(sessionId) });
   }
 
-  sessions(): CallReply<ReplyTo<'list_sessions'>> {
+  sessions(): OperationReply<'list_sessions'> {
     return this.read(this.tenantPath('/sessions'));
   }
 
-  session(sessionId: string): CallReply<ReplyTo<'get_session'>> {
+  session(sessionId: string): OperationReply<'get_session'> {
     return this.read(this.sessionPath(sessionId));
   }
 
-  sessionClaims(sessionId: string): CallReply<ReplyTo<'get_active_claims_for_session'>> {
+  sessionClaims(sessionId: string): OperationReply<'get_active_claims_for_session'> {
     return this.read(`${this.sessionPath(sessionId)}/claims`);
   }
 
@@ -206,7 +195,7 @@ export class ApiClient extends ProjectEndpoint {
   putPlan(
     plan: string | PlanInput,
     options: { if_match?: number; request_id?: string } = {},
-  ): CallReply<PlanResult> {
+  ): OperationReply<'put_plan'> {
     const { if_match, request_id = newRequestId() } = options;
     const headers: Record<string, string> = if_match === undefined ? {} : { 'if-match': `"${if_match}"` };
     const content = typeof plan === 'string' ? { content_type: 'application/yaml' } : {};
@@ -214,51 +203,51 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ ...request, headers, ...content });
   }
 
-  addTasks(tasks: readonly TaskInput[], options: { request_id?: string } = {}): CallReply<PlanResult> {
+  addTasks(tasks: readonly TaskInput[], options: { request_id?: string } = {}): OperationReply<'add_tasks'> {
     return this.command('/tasks', { tasks, ...options });
   }
 
-  policy(): CallReply<Policy> {
+  policy(): OperationReply<'get_policy'> {
     return this.read(this.path('/policy'));
   }
 
-  putPolicy(change: UnsignedBody<PolicyBody>): CallReply<Policy> {
+  putPolicy(change: BodyOf<'put_policy'>): OperationReply<'put_policy'> {
     return this.http.json({ method: 'PUT', path: this.path('/policy'), body: withRequestId(change) });
   }
 
-  limits(): CallReply<Limits> {
+  limits(): OperationReply<'get_limits'> {
     return this.read(this.tenantPath('/limits'));
   }
 
-  putLimits(change: UnsignedBody<LimitsBody>): CallReply<Limits> {
+  putLimits(change: BodyOf<'put_limits'>): OperationReply<'put_limits'> {
     return this.http.json({ method: 'PUT', path: this.tenantPath('/limits'), body: withRequestId(change) });
   }
 
-  keys(): CallReply<ReplyTo<'list_keys'>> {
+  keys(): OperationReply<'list_keys'> {
     return this.read(this.tenantPath('/keys'));
   }
 
-  createKey(request: CreateKeyRequest): CallReply<ReplyTo<'create_key'>> {
+  createKey(request: BodyOf<'create_key'>): OperationReply<'create_key'> {
     return this.http.json({ method: 'POST', path: this.tenantPath('/keys'), body: withRequestId(request) });
   }
 
-  revokeKey(keyId: string): CallReply<ReplyTo<'revoke_key'>> {
+  revokeKey(keyId: string): OperationReply<'revoke_key'> {
     return this.http.json({ method: 'DELETE', path: this.tenantPath(`/keys/${encodeURIComponent(keyId)}`) });
   }
 
   // Events
 
-  events(filter: EventFilter = {}): CallReply<ReplyTo<'events'>> {
+  events(filter: EventFilter = {}): OperationReply<'events'> {
     return this.read(this.path('/events'), { ...filter });
   }
 
   /** Appends a methodology event. */
-  appendEvent(event: Readonly<Record<string, unknown>>): CallReply<ReplyTo<'append_event'>> {
+  appendEvent(event: Readonly<Record<string, unknown>>): OperationReply<'append_event'> {
     return this.command('/events', event);
   }
 
   /** Imports events of other tools, at most 1,000 at once. Events that are already present are skipped. */
-  importEvents(events: readonly Readonly<Record<string, unknown>>[]): CallReply<ReplyTo<'import_events'>> {
+  importEvents(events: readonly Readonly<Record<string, unknown>>[]): OperationReply<'import_events'> {
     return this.command('/events/import', { events });
   }
 
@@ -274,8 +263,8 @@ export class ApiClient extends ProjectEndpoint {
     return follow(this.http, request, options.signal ?? new AbortController().signal);
   }
 
-  private createBatcher<T>(path: string, name: 'claims' | 'items'): CallBatcher<object, T> {
-    return new CallBatcher<object, T>(
+  private createBatcher<Id extends OperationId>(path: string, name: 'claims' | 'items') {
+    return new CallBatcher<object, ReplyTo<Id>>(
       (body) => this.command(path, body),
       (bodies) => this.command(`${path}/batch`, { [name]: bodies }),
     );

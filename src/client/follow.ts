@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import { type Http, type HttpRequest, isPermanent, problemOf, retryDelayMs, sharedSignal } from './http.js';
-import { GenesisError } from './replies.js';
-import { FRAME_CHARS_MAX, ReplyTooLarge } from './reply-bytes.js';
+import { GenesisError, isTransient } from './replies.js';
+import { FRAME_CHARS_MAX, replyTooLarge } from './reply-bytes.js';
 
 /** The server sends at least a heartbeat every 15 seconds; after this much silence the connection is considered dead. */
 const SILENCE_MS = 45_000;
@@ -61,7 +61,7 @@ async function* framesOf(
     const response = await http.open({ ...request, headers }, connection.signal);
     if (!response.ok) {
       const problem = await problemOf(response);
-      if (isFinalStatus(response.status) || isPermanent(problem)) throw new GenesisError(problem);
+      if (!isTransient(problem) || isPermanent(problem)) throw new GenesisError(problem);
       return;
     }
     const text = new TextDecoder();
@@ -70,9 +70,7 @@ async function* framesOf(
       silenceTimer.refresh();
       const blocks = (rest + text.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
       rest = blocks.pop() ?? '';
-      if (rest.length > FRAME_CHARS_MAX) {
-        throw new GenesisError(new ReplyTooLarge(response.status, FRAME_CHARS_MAX).problem);
-      }
+      if (rest.length > FRAME_CHARS_MAX) throw replyTooLarge(response.status, FRAME_CHARS_MAX);
       yield* blocks.map(parseFrame).filter((frame) => frame !== null);
     }
   } finally {
@@ -81,10 +79,6 @@ async function* framesOf(
     close();
   }
 }
-
-/** Whether retrying is pointless. Busy and unavailable servers are retried. */
-const isFinalStatus = (status: number): boolean =>
-  status >= 300 && status < 500 && status !== 429 && status !== 408;
 
 /** Null for comments and retry frames. A frame with an id but no data still moves the cursor. */
 function parseFrame(block: string): SseFrame | null {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutUndefined } from '../core/without-undefined.js';
-import type { ApiProblem } from './replies.js';
-import { BLOB_BYTES_MAX, bytesOf, jsonOf, ReplyTooLarge } from './reply-bytes.js';
+import { type ApiProblem, GenesisError } from './replies.js';
+import { BLOB_BYTES_MAX, bytesOf, jsonOf } from './reply-bytes.js';
 
 /** Limits for retrying a request that may have taken effect. */
 export interface RetryOptions {
@@ -115,7 +115,7 @@ export class Http {
         (response.ok || contentType.startsWith('application/json'));
       return isReply ? { reply: await read(response) } : await refusedOutcome(response);
     } catch (error) {
-      if (error instanceof ReplyTooLarge) return { reply: error.problem };
+      if (error instanceof GenesisError) return { reply: error.problem };
       return noAnswerFailure(this.options.url, error, limit.signal.aborted);
     } finally {
       clearTimeout(timer);
@@ -163,7 +163,7 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
     const code = body.code ?? `HTTP_${status}`;
     return { ...body, code, detail: body.detail ?? response.statusText, status };
   } catch (error) {
-    if (error instanceof ReplyTooLarge) return error.problem;
+    if (error instanceof GenesisError) return error.problem;
     return {
       code: `HTTP_${status}`,
       detail: `The server responded with ${status} and no details. Check that the URL is that of a coordinator.`,

@@ -1,31 +1,21 @@
 import type {
-  CheckpointBody,
-  DecideReviewBody,
-  FoldBackBody,
-  GapsBody,
-  SpawnBody,
-  StartBody,
-  VersionReleaseBody,
-} from '../core/contract/methodology.js';
-import type {
   FeatureView,
   HealthReport,
   MethodologyStatus,
   TraceBody,
   ZoomBody,
 } from '../core/contract/methodology-views.js';
+import type { OperationId } from '../core/contract/operations.js';
 import type { LogPosition } from '../core/contract/schema.js';
 import { withRequestId } from './endpoint.js';
 import type { HttpRequest } from './http.js';
-import type { GateReply } from './replies.js';
-import type { CallReply, ReplyTo } from './requests.js';
+import type { BodyOf, CallReply, OperationReply } from './requests.js';
 
 /** Sends a call to the server with the client's tenant and credential. */
-export type SendRequest = <T>(
-  request: Pick<HttpRequest, 'method' | 'path' | 'query' | 'body'>,
-) => CallReply<T>;
+type SendRequest = <T>(request: Pick<HttpRequest, 'method' | 'path' | 'query' | 'body'>) => CallReply<T>;
 
 type SeenReply<T> = CallReply<T & LogPosition>;
+type ProjectBody<Id extends OperationId> = Omit<BodyOf<Id>, 'project_id'>;
 
 export class MethodologyClient {
   constructor(
@@ -34,14 +24,12 @@ export class MethodologyClient {
   ) {}
 
   /** Configures the project for the methodology, or updates its configuration: YAML files by path. */
-  init(
-    request: { files?: Readonly<Record<string, string>>; request_id?: string } = {},
-  ): CallReply<ReplyTo<'init'>> {
+  init(request: ProjectBody<'init'> = {}): OperationReply<'init'> {
     return this.post('/api/init', request);
   }
 
   /** Recommends the next work. Writes nothing. */
-  start(request: StartBody = {}): CallReply<ReplyTo<'start'>> {
+  start(request: ProjectBody<'start'> = {}): OperationReply<'start'> {
     return this.post('/api/start', request);
   }
 
@@ -58,38 +46,38 @@ export class MethodologyClient {
   gantt(): SeenReply<{ gantt: string }> {
     return this.get('/api/status', { gantt: 'true' });
   }
-  zoom(request: ZoomBody = {}): CallReply<ReplyTo<'zoom'>> {
+  zoom(request: ZoomBody = {}): OperationReply<'zoom'> {
     return this.get('/api/zoom', { ...request });
   }
-  trace(request: TraceBody): CallReply<ReplyTo<'trace'>> {
+  trace(request: TraceBody): OperationReply<'trace'> {
     return this.get('/api/trace', { ...request });
   }
 
-  spawn(request: SpawnBody): CallReply<ReplyTo<'spawn'>> {
+  spawn(request: ProjectBody<'spawn'>): OperationReply<'spawn'> {
     return this.post('/api/spawn', request);
   }
-  foldBack(request: FoldBackBody): CallReply<ReplyTo<'fold_back'>> {
+  foldBack(request: ProjectBody<'fold_back'>): OperationReply<'fold_back'> {
     return this.post('/api/spawn/fold_back', request);
   }
-  checkpoint(request: CheckpointBody): CallReply<ReplyTo<'checkpoint'>> {
+  checkpoint(request: ProjectBody<'checkpoint'>): OperationReply<'checkpoint'> {
     return this.post('/api/checkpoint', request);
   }
 
   /** Candidates that wait for a human. */
-  reviews(): CallReply<ReplyTo<'pending_reviews'>> {
+  reviews(): OperationReply<'pending_reviews'> {
     return this.get('/api/review');
   }
-  review(request: DecideReviewBody): CallReply<GateReply> {
+  review(request: ProjectBody<'decide_review'>): OperationReply<'decide_review'> {
     return this.post('/api/review', request);
   }
 
-  gaps(request: GapsBody): CallReply<ReplyTo<'validate_gaps'>> {
+  gaps(request: ProjectBody<'validate_gaps'>): OperationReply<'validate_gaps'> {
     return this.post('/api/gaps', request);
   }
-  gapsFound(): CallReply<ReplyTo<'known_gaps'>> {
+  gapsFound(): OperationReply<'known_gaps'> {
     return this.get('/api/gaps');
   }
-  release(request: VersionReleaseBody): CallReply<ReplyTo<'release'>> {
+  release(request: ProjectBody<'release'>): OperationReply<'release'> {
     return this.post('/api/release', request);
   }
 

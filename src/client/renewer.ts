@@ -1,6 +1,6 @@
 import { newRequestId, retryDelayMs } from './http.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
-import { type ApiProblem, isProblem, type LeasedClaim, type RenewalReply } from './replies.js';
+import { type ApiProblem, type GrantedClaim, isProblem, type RenewalReply } from './replies.js';
 
 /** What identifies a claim in the requests of its holder. */
 export interface LeaseHandle {
@@ -10,9 +10,15 @@ export interface LeaseHandle {
   readonly generation: number;
 }
 
-export function handleOf({ task_id, session_id, id, generation }: LeasedClaim): LeaseHandle {
-  return { task_id, session_id, claim_id: id, generation };
+export function handleOf({ task_id, generation, id, session_id }: GrantedClaim): LeaseHandle {
+  return { task_id, generation, claim_id: id, session_id };
 }
+
+/** The handle as the calls take it that expect a generation. */
+export const withExpectedGeneration = ({ generation, ...holder }: LeaseHandle) => ({
+  ...holder,
+  expected_generation: generation,
+});
 
 /** A claim to renew, as plain data that can be sent to another thread. */
 export interface LeaseToRenew {

@@ -1,22 +1,16 @@
-import type { ApiProblem } from './replies.js';
+import { GenesisError } from './replies.js';
 
 /** Far above any genuine reply: a page has at most a thousand entries. */
-export const JSON_BYTES_MAX = 64 * 1024 * 1024;
+const JSON_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest result size that a tenant's limits allow. */
 export const BLOB_BYTES_MAX = 1024 ** 3;
 /** For one event of a stream: a command has at most 1 MiB. */
 export const FRAME_CHARS_MAX = 4 * 1024 * 1024;
 
 /** The reply exceeds its bound. It cannot be from a Genesis server, and must not fill the memory. */
-export class ReplyTooLarge extends Error {
-  override readonly name = 'ReplyTooLarge';
-  readonly problem: ApiProblem;
-
-  constructor(status: number, bytesMax: number) {
-    super('the reply is too large');
-    const detail = `The reply exceeds ${bytesMax} bytes. Check that GENESIS_URL is the address of a coordinator.`;
-    this.problem = { code: 'REPLY_TOO_LARGE', detail, status };
-  }
+export function replyTooLarge(status: number, bytesMax: number): GenesisError {
+  const detail = `The reply exceeds ${bytesMax} bytes. Check that GENESIS_URL is the address of a coordinator.`;
+  return new GenesisError({ code: 'REPLY_TOO_LARGE', detail, status });
 }
 
 /** Reads a reply's whole body, up to a bound. */
@@ -26,7 +20,7 @@ export async function bytesOf(response: Response, bytesMax: number): Promise<Buf
   // Leaving the loop early closes the connection.
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    if (size > bytesMax) throw new ReplyTooLarge(response.status, bytesMax);
+    if (size > bytesMax) throw replyTooLarge(response.status, bytesMax);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

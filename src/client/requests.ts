@@ -1,15 +1,4 @@
-import type { ZodType } from 'zod';
-import type {
-  ClaimBody,
-  NextBody,
-  ReleaseBody,
-  RenewBody,
-  ResumeBody,
-  ReviewBody,
-  SubmitBody,
-  SuspendBody,
-} from '../core/contract/claims.js';
-import type { KeyBody } from '../core/contract/keys.js';
+import type { input, ZodType } from 'zod';
 import type { OPERATIONS, OperationId } from '../core/contract/operations.js';
 import type { ReplyOf } from '../core/contract/schema.js';
 import type { NoteBody } from '../core/contract/tasks.js';
@@ -22,19 +11,28 @@ export type ReplyTo<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
 }
   ? ReplyOf<Reply>
   : never;
-export type UnsignedBody<T> = Omit<T, 'signature'>;
+export type OperationReply<Id extends OperationId> = CallReply<ReplyTo<Id>>;
+/** What an operation takes as its body, unsigned. */
+export type BodyOf<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
+  body: { schema: infer Body extends ZodType };
+}
+  ? Omit<input<Body>, 'signature'>
+  : never;
+type EnvField = 'agent_id' | 'session_id';
 /** Makes fields optional that default to GENESIS_AGENT and GENESIS_SESSION. */
-type WithEnvDefaults<T, Left extends string> = UnsignedBody<Omit<T, Left>> & { [Name in Left]?: string };
+type WithEnvDefaults<T> = Omit<T, EnvField> & { [Name in EnvField & keyof T]?: string };
+/** What a session's command takes. */
+export type RequestTo<Id extends OperationId> = WithEnvDefaults<BodyOf<Id>>;
 
-export type ClaimTaskRequest = WithEnvDefaults<ClaimBody, 'agent_id' | 'session_id'>;
-export type NextTaskRequest = WithEnvDefaults<Partial<NextBody>, 'agent_id' | 'session_id'>;
-export type RenewLeaseRequest = WithEnvDefaults<RenewBody, 'session_id'>;
-export type ReleaseClaimRequest = WithEnvDefaults<ReleaseBody, 'session_id'>;
-export type SubmitResultRequest = WithEnvDefaults<SubmitBody, 'session_id'>;
-export type AddNoteRequest = WithEnvDefaults<NoteBody, 'session_id'>;
-export type SuspendClaimRequest = WithEnvDefaults<SuspendBody, 'session_id'>;
-export type ResumeClaimRequest = WithEnvDefaults<ResumeBody, 'session_id'>;
-export type RecordReviewRequest = UnsignedBody<ReviewBody>;
+export type ClaimTaskRequest = RequestTo<'claim_task'>;
+export type NextTaskRequest = WithEnvDefaults<Partial<BodyOf<'next'>>>;
+export type RenewLeaseRequest = RequestTo<'renew_lease'>;
+export type ReleaseClaimRequest = RequestTo<'release_claim'>;
+export type SubmitResultRequest = RequestTo<'submit_result'>;
+export type AddNoteRequest = WithEnvDefaults<Omit<NoteBody, 'signature'>>;
+export type SuspendClaimRequest = RequestTo<'suspend_claim'>;
+export type ResumeClaimRequest = RequestTo<'resume_claim'>;
+export type RecordReviewRequest = BodyOf<'record_review'>;
 export interface OperateTaskRequest {
   expected_generation: number;
   reason: string;
@@ -44,4 +42,4 @@ export interface OperateTaskRequest {
   result_id?: string;
   request_id?: string;
 }
-export type CreateKeyRequest = UnsignedBody<KeyBody>;
+export type CreateKeyRequest = BodyOf<'create_key'>;

@@ -5,7 +5,7 @@ import { newRequestId, retryDelayMs, sharedSignal } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import { LeaseProposals } from './lease-proposals.js';
 import type { LeaseMonitor } from './renewals.js';
-import { handleOf } from './renewer.js';
+import { handleOf, withExpectedGeneration } from './renewer.js';
 import { GenesisError, isProblem } from './replies.js';
 import { ResultDelivery } from './result-delivery.js';
 import { type ClaimAttempt, type GrantedWork, WorkClaimer } from './work-claimer.js';
@@ -180,8 +180,7 @@ export class WorkLoop {
   }
 
   private async releaseWork({ claim }: Work, lease: LeaseMonitor, error: unknown): Promise<void> {
-    const { generation: expected_generation, ...holder } = handleOf(claim);
-    const handle = { ...holder, expected_generation };
+    const handle = withExpectedGeneration(handleOf(claim));
     const isLost = lease.signal.aborted;
     if (isLost) this.counts.lost += 1;
     else if (this.isStopped) this.counts.released += 1;

@@ -3,19 +3,24 @@ import { parseBody } from '../coordinator/operations/parse-body.js';
 import { problemFromStoreError } from '../coordinator/queue/store-problem.js';
 import { isProblem } from '../coordinator/wire/problem.js';
 import { LogDamaged, StoreBroken, StoreUnavailable } from '../stores/store.js';
-import type { LogSink } from './auth/access-log.js';
-import { type Authenticator, callerOf } from './auth/authenticator.js';
+import type { Authenticator } from './auth/authenticator.js';
 import type { RateLimiter } from './auth/rate-limit.js';
 import { type BodyMemory, BodyReservation } from './body-memory.js';
-import { ClientGone, FetchConnection } from './connection.js';
+import { ClientGone } from './connection.js';
+import type { LogSink } from './log/logs.js';
 import { startAccessLog } from './middleware/access-log.js';
 import { authenticate, limitRate, requirePermission } from './middleware/authentication.js';
 import { bodyMemoryFullResponse, readBody } from './middleware/body.js';
 import { guardOrigin } from './middleware/origin-guard.js';
 import { checkPath } from './middleware/path.js';
-import { type AppBindings, connectionOf, RequestScope } from './request-scope.js';
-import { type HttpResponse, notFoundResponse, problemResponse, toResponse } from './response.js';
-import type { Route, ServerContext } from './route.js';
+import {
+  type HttpResponse,
+  notFoundResponse,
+  problemResponse,
+  toFetchResponse,
+  toResponse,
+} from './response.js';
+import { ApiCall, type App, connectionOf, type Route, type ServerContext } from './route.js';
 
 export interface AppDependencies {
   readonly context: ServerContext;
@@ -29,27 +34,25 @@ export interface AppDependencies {
   readonly errorLog: LogSink;
 }
 
-export type App = Hono<{ Bindings: AppBindings }>;
-
 /**
  * Builds the HTTP app: authenticates, validates, calls the coordinator and renders its reply. It decides nothing
  * itself, and needs no socket: `app.fetch` answers a `Request`, wherever it came from.
  */
 export function createApp(dependencies: AppDependencies): App {
-  const { routes, log, authenticator } = dependencies;
+  const { context, routes, log, authenticator, bodyMemory } = dependencies;
   const app: App = new Hono();
   for (const route of routes) {
     const { pattern, literal } = routerPath(route.path, routes);
     app.on(route.method, pattern, async (c) => {
       if (literal !== null && c.req.param(literal.name) !== literal.value) return c.notFound();
       const writeLog = log === null ? null : startAccessLog(log);
-      const scope = new RequestScope(route, c);
-      const response = await handle(scope, dependencies, app).catch((error) =>
+      const call = new ApiCall(route, context, app, c);
+      const response = await handle(call, dependencies).catch((error) =>
         errorResponse(error, dependencies, route),
       );
-      scope.bodyReservation?.release();
-      const sent = reserveResponse(response, scope, dependencies.bodyMemory);
-      writeLog?.(sent, scope);
+      call.bodyReservation?.release();
+      const sent = reserveResponse(response, call, bodyMemory);
+      writeLog?.(sent, call);
       return toFetchResponse(sent);
     });
   }
@@ -68,63 +71,39 @@ export function createApp(dependencies: AppDependencies): App {
 }
 
 /** Each middleware returns the response that ends the request, or null to let it pass. */
-async function handle(scope: RequestScope, dependencies: AppDependencies, app: App): Promise<HttpResponse> {
-  const { context, authenticator, rateLimiter, bodyMemory } = dependencies;
-  const { request, connection, callingPrincipal } = scope;
+async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
+  const { authenticator, rateLimiter, bodyMemory } = dependencies;
   return (
-    checkPath(request.url) ??
-    (callingPrincipal === null ? guardOrigin(connection, authenticator) : null) ??
-    (await authenticate(scope, authenticator)) ??
-    limitRate(scope, rateLimiter) ??
-    requirePermission(scope) ??
-    readQuery(scope) ??
-    (await readBody(scope, context, bodyMemory)) ??
-    (await runRoute(scope, context, app))
+    checkPath(call.request.url) ??
+    (call.callingPrincipal === null ? guardOrigin(call.connection, authenticator) : null) ??
+    (await authenticate(call, authenticator)) ??
+    limitRate(call, rateLimiter) ??
+    requirePermission(call) ??
+    readQuery(call) ??
+    (await readBody(call, bodyMemory)) ??
+    withRequestId(await call.route.run(call), call.body)
   );
 }
 
 /** Holds memory for a large response until the client has read it; without memory, the response is a refusal. */
-function reserveResponse(response: HttpResponse, scope: RequestScope, bodyMemory: BodyMemory): HttpResponse {
+function reserveResponse(response: HttpResponse, call: ApiCall, bodyMemory: BodyMemory): HttpResponse {
   const { body } = response;
   // Without a socket the response stays in this process, and a stream has limits of its own.
-  if (scope.connection.destroy === null || body instanceof ReadableStream) return response;
-  const reservation = new BodyReservation(bodyMemory, scope.caller);
+  if (call.connection.destroy === null || body instanceof ReadableStream) return response;
+  const reservation = new BodyReservation(bodyMemory, call.principal);
   if (!reservation.grow(body.length)) return bodyMemoryFullResponse();
-  if (reservation.isUsed) scope.connection.onClose(() => reservation.release());
+  if (reservation.isUsed) call.connection.onClose(() => reservation.release());
   return response;
 }
 
-/** Runs the route on the request that the middleware has checked. */
-async function runRoute(scope: RequestScope, context: ServerContext, app: App): Promise<HttpResponse> {
-  const { route, params, query, body, caller: principal, authorization, request, connection } = scope;
-  const { isStillAuthorized } = authorization;
-  const response = await route.run({
-    context,
-    params,
-    query,
-    body,
-    principal,
-    tenant_id: scope.tenantId ?? '',
-    caller: { ...callerOf(principal, connection.remoteAddress), isStillAuthorized },
-    authorization,
-    request,
-    connection,
-    fetch: (inner) => app.fetch(inner, { principal, connection: new FetchConnection(inner, connection) }),
-  });
-  return response.status < 400 ? response : withRequestId(response, body);
-}
-
-function readQuery(scope: RequestScope): HttpResponse | null {
-  const { query } = scope.route;
+function readQuery(call: ApiCall): HttpResponse | null {
+  const { query } = call.route;
   if (query === undefined) return null;
-  const read = parseBody(query, scope.queryFields(), 'query');
+  const read = parseBody(query, call.queryFields(), 'query');
   if (isProblem(read)) return toResponse(read);
-  scope.query = read;
+  call.query = read;
   return null;
 }
-
-const toFetchResponse = ({ status, headers, body }: HttpResponse): Response =>
-  new Response(body as string | ReadableStream<Uint8Array<ArrayBuffer>>, { status, headers });
 
 const PARAM = /\{(\w+)\}/g;
 
@@ -153,6 +132,7 @@ const allowedMethods = (routes: readonly Route[], pathname: string): string[] =>
 
 /** Adds the request id to a problem, so that a client with many requests can match it. */
 function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
+  if (response.status < 400) return response;
   const { request_id } = (body ?? {}) as { request_id?: unknown };
   const isNamed = typeof request_id === 'string' && request_id.length <= 128;
   if (!isNamed || response.headers['content-type'] !== 'application/problem+json') return response;
@@ -167,17 +147,15 @@ function errorResponse(
 ): HttpResponse {
   if (error instanceof ClientGone)
     return problemResponse('TIMEOUT', 'The connection closed before the body was complete. Try again.');
-  if (error instanceof StoreUnavailable) {
+  if (error instanceof StoreUnavailable)
     return problemResponse('UNAVAILABLE', 'The store cannot be reached. Nothing was changed. Try again.');
-  }
   const damaged = error instanceof LogDamaged ? problemFromStoreError(error) : null;
   if (damaged !== null) return toResponse(damaged);
   const error_id = crypto.randomUUID();
   const errorText = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const line = { level: 'error', error_id, route: route?.id ?? null, error: errorText } as const;
   for (const sink of new Set([errorLog, log])) sink?.(line);
-  if (error instanceof StoreBroken) {
+  if (error instanceof StoreBroken)
     return problemResponse('UNKNOWN', `Outcome unknown. Retry with the same request_id. (${error_id})`);
-  }
   return problemResponse('INTERNAL', `Internal error. Report this id to the operator: ${error_id}.`);
 }

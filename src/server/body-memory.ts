@@ -14,28 +14,25 @@ export class BodyMemory {
   constructor(private readonly bytesMax = BYTES_MAX) {}
 
   /** Whether everyone that the bytes count for stays within its limit. */
-  has(bytes: number, { id, tenant_id }: Principal): boolean {
-    const fits = (name: string, max: number): boolean => (this.usedBytes.get(name) ?? 0) + bytes <= max;
-    return (
-      fits(ALL, this.bytesMax) &&
-      fits(credentialName(id), this.bytesMax / 4) &&
-      (tenant_id === null || fits(tenantName(tenant_id), this.bytesMax / 2))
-    );
+  has(bytes: number, principal: Principal): boolean {
+    return this.limitsOf(principal).every(([name, max]) => (this.usedBytes.get(name) ?? 0) + bytes <= max);
   }
 
-  add(bytes: number, { id, tenant_id }: Principal): void {
-    const names = [ALL, credentialName(id), ...(tenant_id === null ? [] : [tenantName(tenant_id)])];
-    for (const name of names) {
+  add(bytes: number, principal: Principal): void {
+    for (const [name] of this.limitsOf(principal)) {
       const used = (this.usedBytes.get(name) ?? 0) + bytes;
       if (used > 0) this.usedBytes.set(name, used);
       else this.usedBytes.delete(name);
     }
   }
-}
 
-const ALL = 'all';
-const credentialName = (id: string): string => `credential ${id}`;
-const tenantName = (id: string): string => `tenant ${id}`;
+  private limitsOf({ id, tenant_id }: Principal): (readonly [name: string, bytesMax: number])[] {
+    const all = ['all', this.bytesMax] as const;
+    const credential = [`credential ${id}`, this.bytesMax / 4] as const;
+    if (tenant_id === null) return [all, credential];
+    return [all, credential, [`tenant ${tenant_id}`, this.bytesMax / 2]];
+  }
+}
 
 /** The memory of one body. */
 export class BodyReservation {

@@ -3,10 +3,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Genesis } from '../client/index.js';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
-import type { App } from './app.js';
 import { OPEN_PRINCIPAL } from './auth/principal.js';
 import { createInProcessApp } from './in-process.js';
 import { COMMAND_BYTES_MAX } from './middleware/body.js';
+import type { App } from './route.js';
 import { PROJECT_URL } from './testing/test-server.js';
 
 const TASK = { id: 'A-001-x', description: 'x', depends_on: [] };

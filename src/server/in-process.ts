@@ -1,35 +1,25 @@
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { Store } from '../stores/store.js';
-import { type App, createApp } from './app.js';
+import { createApp } from './app.js';
 import type { Principal } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
-import { ReadinessProbe } from './readiness.js';
+import { readinessProbe } from './readiness.js';
 import { ROUTES } from './routes.js';
 import { ProjectFeeds } from './stream.js';
 
-interface InProcessApp {
-  /** For `new Genesis({ fetch: app.fetch })`. */
-  readonly app: App;
-  readonly feeds: ProjectFeeds;
-  /** Ends waiting calls and streams. The coordinator and the store stay open. */
-  close(): Promise<void>;
-}
-
-/** The app without a socket, for one caller in this process, which is trusted to be who it says. */
-export function createInProcessApp(
-  coordinator: Coordinator,
-  store: Store,
-  principal: Principal,
-): InProcessApp {
+/**
+ * The app without a socket, for one caller in this process, which is trusted to be who it says: `new Genesis({ fetch:
+ * app.fetch })`. `close` ends waiting calls and streams; the coordinator and the store stay open.
+ */
+export function createInProcessApp(coordinator: Coordinator, store: Store, principal: Principal) {
   const feeds = new ProjectFeeds(coordinator.feed, store);
   const stopping = new AbortController();
   const app = createApp({
     context: {
       coordinator,
-      store,
       feeds,
-      readiness: new ReadinessProbe(store, stopping.signal),
+      readiness: readinessProbe(store, stopping.signal),
       metrics: async () => '',
       stopping: stopping.signal,
     },

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { App } from './app.js';
 import { AddressLimit, type DropReason } from './connection-limits.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
 import { NodeConnection } from './node-connection.js';
 import { connectionsWithin } from './open-files-limit.js';
-import { problemResponse } from './response.js';
+import { problemResponse, toFetchResponse } from './response.js';
+import type { App } from './route.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const BACKLOG = 4096;
@@ -40,7 +40,11 @@ export async function listen(
       app.fetch(request, {
         connection: new NodeConnection(incoming as IncomingMessage, outgoing as ServerResponse),
       }),
-    { errorHandler: () => invalidTargetResponse(), overrideGlobalObjects: true },
+    {
+      errorHandler: () =>
+        toFetchResponse(problemResponse('INVALID_REQUEST', 'The request target is not a valid path.')),
+      overrideGlobalObjects: true,
+    },
   );
   server.maxConnections = connectionsWithin(settings.connections_max);
   server.timeout = settings.request_timeout_ms;
@@ -65,12 +69,15 @@ export async function listen(
 const checkingIntervalMs = ({ headers_timeout_ms }: ListenSettings): number =>
   Math.min(5000, headers_timeout_ms);
 
+interface OpenConnection {
+  readonly pending: Set<ServerResponse>;
+  /** When it is dropped unless a complete request has arrived. */
+  deadlineMs: number;
+}
+
 /** Tracks open connections and pending requests. Node counts a connection as idle only after its first request. */
 class Connections {
-  /** Each socket with the time at which it is dropped unless a complete request has arrived. */
-  private readonly idleDeadlinesMs = new Map<Socket, number>();
-  private readonly idleTimer: NodeJS.Timeout;
-  private readonly pendingResponses = new Map<Socket, Set<ServerResponse>>();
+  private readonly open = new Map<Socket, OpenConnection>();
   private isStopping = false;
   private readonly addressLimit: AddressLimit;
 
@@ -82,12 +89,12 @@ class Connections {
     this.addressLimit = new AddressLimit(settings.connections_per_address_max, settings.exempt_addresses);
     server.on('drop', () => onDropped('total_limit'));
     server.on('connection', (socket: Socket) => this.admit(socket));
-    this.idleTimer = setInterval(() => this.dropIdle(), checkingIntervalMs(settings)).unref();
-    server.once('close', () => clearInterval(this.idleTimer));
+    const idleTimer = setInterval(() => this.dropIdle(), checkingIntervalMs(settings)).unref();
+    server.once('close', () => clearInterval(idleTimer));
   }
 
   get size(): number {
-    return this.idleDeadlinesMs.size;
+    return this.open.size;
   }
 
   private admit(socket: Socket): void {
@@ -100,32 +107,32 @@ class Connections {
       this.drop(socket, 'address_limit');
       return;
     }
-    this.allowIdle(socket, this.settings.first_byte_timeout_ms);
+    const { first_byte_timeout_ms } = this.settings;
+    this.open.set(socket, { deadlineMs: this.deadlineIn(first_byte_timeout_ms), pending: new Set() });
     // Every request in progress listens to it, and PIPELINED_MAX bounds them; Node warns of a leak from eleven on.
     socket.setMaxListeners(0);
     const firstByteTimer = setTimeout(() => {
       if (socket.bytesRead === 0) this.drop(socket, 'silent');
-    }, this.settings.first_byte_timeout_ms).unref();
+    }, first_byte_timeout_ms).unref();
     socket.once('close', () => {
       clearTimeout(firstByteTimer);
       releaseAddress();
-      this.idleDeadlinesMs.delete(socket);
-      this.pendingResponses.delete(socket);
+      this.open.delete(socket);
     });
   }
 
   /** Node's own timers start again with every byte, and do not count the empty lines before a request at all. */
   private dropIdle(): void {
     const nowMs = performance.now();
-    for (const [socket, deadlineMs] of this.idleDeadlinesMs) {
-      if (deadlineMs < nowMs && !this.pendingResponses.has(socket)) this.drop(socket, 'silent');
+    for (const [socket, { deadlineMs, pending }] of this.open) {
+      if (deadlineMs < nowMs && pending.size === 0) this.drop(socket, 'silent');
     }
   }
 
   /** Node comes first where it can: it answers a slow header before it closes. */
-  private allowIdle(socket: Socket, forMs: number): void {
+  private deadlineIn(idleMs: number): number {
     const graceMs = this.settings.headers_timeout_ms + 2 * checkingIntervalMs(this.settings);
-    this.idleDeadlinesMs.set(socket, performance.now() + forMs + graceMs);
+    return performance.now() + idleMs + graceMs;
   }
 
   private drop(socket: Socket, reason: DropReason): void {
@@ -136,17 +143,17 @@ class Connections {
   /** Whether the request may be answered. Tracks its response until it is closed. */
   admitRequest(socket: Socket, response: ServerResponse): boolean {
     // Node emits no 'close' on a response that is queued behind another when the socket closes.
-    if (socket.destroyed) return false;
-    const pending = this.pendingResponses.get(socket) ?? new Set();
-    this.pendingResponses.set(socket, pending.add(response));
-    if (pending.size > PIPELINED_MAX) {
+    const connection = this.open.get(socket);
+    if (socket.destroyed || connection === undefined) return false;
+    connection.pending.add(response);
+    if (connection.pending.size > PIPELINED_MAX) {
       this.drop(socket, 'pipelining');
       return false;
     }
     if (this.isStopping) response.shouldKeepAlive = false;
     response.once('close', () => {
-      pending.delete(response);
-      this.onResponseClosed(socket, response.statusCode);
+      connection.pending.delete(response);
+      this.onResponseClosed(socket, connection, response.statusCode);
     });
     return true;
   }
@@ -154,20 +161,19 @@ class Connections {
   /** Closes connections without a pending request, now and from here on. The others close with their response. */
   closeIdle(): void {
     this.isStopping = true;
-    for (const socket of this.idleDeadlinesMs.keys())
-      if (!this.pendingResponses.has(socket)) socket.destroy();
-    for (const responses of this.pendingResponses.values())
-      for (const response of responses) response.shouldKeepAlive = false;
+    for (const [socket, { pending }] of this.open) {
+      if (pending.size === 0) socket.destroy();
+      for (const response of pending) response.shouldKeepAlive = false;
+    }
   }
 
-  private onResponseClosed(socket: Socket, status: number): void {
+  private onResponseClosed(socket: Socket, connection: OpenConnection, status: number): void {
     // A peer without a valid credential gets less time for its next
     // request; with that request, Node resets the timeout.
     const { linger_ms, keep_alive_ms } = this.settings;
     if (status === UNAUTHENTICATED) socket.setTimeout(linger_ms);
-    if ((this.pendingResponses.get(socket)?.size ?? 0) > 0) return;
-    this.pendingResponses.delete(socket);
-    if (!socket.destroyed) this.allowIdle(socket, status === UNAUTHENTICATED ? linger_ms : keep_alive_ms);
+    if (connection.pending.size > 0) return;
+    connection.deadlineMs = this.deadlineIn(status === UNAUTHENTICATED ? linger_ms : keep_alive_ms);
     if (this.isStopping) socket.destroySoon();
   }
 }
@@ -181,15 +187,6 @@ function stopServer(server: Server, connections: Connections, withinMs: number):
     });
     connections.closeIdle();
   });
-}
-
-/** Response to a request target that is not a valid URL path. */
-function invalidTargetResponse(): Response {
-  const { body, status, headers } = problemResponse(
-    'INVALID_REQUEST',
-    'The request target is not a valid path.',
-  );
-  return new Response(body as string, { status, headers });
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, () => ReturnType<typeof problemResponse>>> = {

@@ -9,14 +9,14 @@ const JSON_TYPE = 'application/json';
 const PROBLEM_TYPE = 'application/problem+json';
 /** Statuses of decided refusals; 409 is the default. */
 const REFUSAL_STATUSES = ['404', '409', '413', '429'];
-const HEADER_PARAMETERS: Readonly<Record<string, OpenApiObject>> = {
-  put_plan: header('If-Match', 'ETag of the plan to replace'),
-  events_stream: header('Last-Event-ID', 'id of the last event received'),
+const HEADER_PARAMETERS: Readonly<Record<string, OpenApiObject[]>> = {
+  put_plan: [header('If-Match', 'ETag of the plan to replace')],
+  events_stream: [header('Last-Event-ID', 'id of the last event received')],
 };
 
 /** Describes the operations as OpenAPI 3.1, from the schemas that also validate and render. */
 export function buildOpenApi(operations: readonly IdentifiedOperation[]): OpenApiObject {
-  const schemas = new SchemaComponents();
+  const schemas: OpenApiObject = {};
   const paths: Record<string, OpenApiObject> = {};
   for (const each of operations) {
     const described = operationObject(each, schemas);
@@ -33,13 +33,13 @@ export function buildOpenApi(operations: readonly IdentifiedOperation[]): OpenAp
     servers: [{ url: '/' }],
     paths,
     components: {
-      schemas: schemas.components,
+      schemas,
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   };
 }
 
-function operationObject(operation: IdentifiedOperation, schemas: SchemaComponents): OpenApiObject {
+function operationObject(operation: IdentifiedOperation, schemas: OpenApiObject): OpenApiObject {
   const isPublic = operation.action === 'public';
   return {
     operationId: operation.id,
@@ -49,7 +49,7 @@ function operationObject(operation: IdentifiedOperation, schemas: SchemaComponen
     parameters: [
       ...pathParameters(operation),
       ...queryParameters(operation, schemas),
-      ...headerParameters(operation),
+      ...(HEADER_PARAMETERS[operation.id] ?? []),
     ],
     ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, schemas) }),
     responses: responses(operation, schemas),
@@ -64,26 +64,23 @@ const pathParameters = ({ path }: IdentifiedOperation): OpenApiObject[] =>
     schema: { type: 'string' },
   }));
 
-function queryParameters({ query }: IdentifiedOperation, schemas: SchemaComponents): OpenApiObject[] {
+function queryParameters({ query }: IdentifiedOperation, schemas: OpenApiObject): OpenApiObject[] {
   if (query === undefined) return [];
-  const { properties = {} } = schemas.inline(query, 'input') as {
+  const { properties = {} } = jsonSchema(query, 'input', schemas) as {
     properties?: Record<string, OpenApiObject>;
   };
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
 }
 
-const headerParameters = ({ id }: IdentifiedOperation): OpenApiObject[] =>
-  HEADER_PARAMETERS[id] === undefined ? [] : [HEADER_PARAMETERS[id]];
-
 function header(name: string, description: string): OpenApiObject {
   return { name, in: 'header', description, schema: { type: 'string' } };
 }
 
-function requestBody(body: RequestBody, schemas: SchemaComponents): OpenApiObject {
+function requestBody(body: RequestBody, schemas: OpenApiObject): OpenApiObject {
   if (body.kind === 'bytes') {
     return { required: true, content: { 'application/octet-stream': { schema: {} } } };
   }
-  const schema = schemas.inline(body.schema, 'input');
+  const schema = jsonSchema(body.schema, 'input', schemas);
   const yaml = { 'application/yaml': { schema: { type: 'string' } } };
   return {
     required: true,
@@ -91,54 +88,44 @@ function requestBody(body: RequestBody, schemas: SchemaComponents): OpenApiObjec
   };
 }
 
-function responses(
-  { id, reply, isRefusable }: IdentifiedOperation,
-  schemas: SchemaComponents,
-): OpenApiObject {
+function responses({ id, reply, isRefusable }: IdentifiedOperation, schemas: OpenApiObject): OpenApiObject {
   const content = contentOf(reply, schemas);
-  const problem = { [PROBLEM_TYPE]: { schema: schemas.inline(problemDocument, 'output') } };
+  const problem = { [PROBLEM_TYPE]: { schema: jsonSchema(problemDocument, 'output', schemas) } };
   const refused = isRefusable
-    ? REFUSAL_STATUSES.map((status) => [status, responseObject('Refused', { ...content, ...problem })])
+    ? REFUSAL_STATUSES.map((status) => [
+        status,
+        { description: 'Refused', content: { ...content, ...problem } },
+      ])
     : [];
   return {
-    200: responseObject('Success', content),
-    ...(id === 'submit_result' ? { 202: responseObject('Waiting for a human decision', content) } : {}),
+    200: { description: 'Success', content: content },
+    ...(id === 'submit_result'
+      ? { 202: { description: 'Waiting for a human decision', content: content } }
+      : {}),
     ...Object.fromEntries(refused),
-    default: responseObject('Error in the request or in the server', problem),
+    default: { description: 'Error in the request or in the server', content: problem },
   };
 }
 
-const responseObject = (description: string, content: OpenApiObject): OpenApiObject => ({
-  description,
-  content,
-});
-
-function contentOf(reply: ReplySchema, schemas: SchemaComponents): OpenApiObject {
+function contentOf(reply: ReplySchema, schemas: OpenApiObject): OpenApiObject {
   if ('content_type' in reply) return { [reply.content_type]: { schema: { type: 'string' } } };
-  return { [JSON_TYPE]: { schema: schemas.inline(reply, 'output') } };
+  return { [JSON_TYPE]: { schema: jsonSchema(reply, 'output', schemas) } };
 }
 
-/** Converts schemas to JSON Schema. Named ones become components and are referenced. */
-class SchemaComponents {
-  readonly components: OpenApiObject = {};
-
-  inline(schema: z.ZodType, io: 'input' | 'output'): OpenApiObject {
-    // Wrapped in an object, so that a named schema becomes a reference even at the top level.
-    const wrapped = z.toJSONSchema(z.object({ it: schema }), {
-      io,
-      metadata: schemaRegistry,
-      unrepresentable: 'any',
-    });
-    const { $defs = {}, properties = {} } = withComponentRefs(wrapped) as {
-      $defs?: OpenApiObject;
-      properties?: OpenApiObject;
-    };
-    for (const [id, shape] of Object.entries($defs)) this.components[id] = withoutId(shape as OpenApiObject);
-    return properties.it as OpenApiObject;
-  }
+/** The schema as JSON Schema. Named ones are added to the components and referenced. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', components: OpenApiObject): OpenApiObject {
+  // Wrapped in an object, so that a named schema becomes a reference even at the top level.
+  const wrapped = z.toJSONSchema(z.object({ it: schema }), {
+    io,
+    metadata: schemaRegistry,
+    unrepresentable: 'any',
+  });
+  const { $defs = {}, properties } = withComponentRefs(wrapped);
+  for (const [name, { $id: _, id: __, ...shape }] of Object.entries($defs)) components[name] = shape;
+  return properties.it;
 }
 
-const withComponentRefs = (schema: object): unknown =>
+const withComponentRefs = (
+  schema: object,
+): { $defs?: Record<string, OpenApiObject>; properties: { it: OpenApiObject } } =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
-
-const withoutId = ({ $id: _, id: __, ...shape }: OpenApiObject): OpenApiObject => shape;

@@ -1,60 +1,51 @@
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../core/subject.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
 
-/** `damaged_logs` is a count only; operators find which ones in `/metrics` and on standard error. */
-export interface ReadyStatus {
-  readonly status: 'ready';
-  readonly damaged_logs?: number;
+/** Returns the reason if requests cannot be served. `damaged_logs` is a count only. */
+export type ReadinessProbe = () => Promise<{ status: 'ready'; damaged_logs?: number } | string>;
+
+/**
+ * Probes whether requests can be served: the store answers, and the logs of at least one tenant are readable. The
+ * reply is public, so it names no host, file or tenant: operators find damage in `/metrics` and on standard error.
+ */
+export function readinessProbe(store: Store, stopping: AbortSignal): ReadinessProbe {
+  const logsOpened = openAllLogs(store, stopping).catch(() => {});
+  return async () => {
+    if (stopping.aborted) return 'The server is shutting down.';
+    await logsOpened;
+    if (!(await isAnswering(store))) return 'The store does not respond. The server keeps retrying.';
+    const damaged = store.damage?.() ?? [];
+    if (damaged.length === 0) return { status: 'ready' };
+    if (await hasServableTenant(store)) return { status: 'ready', damaged_logs: damaged.length };
+    return `Every log is damaged (${damaged.length}): no tenant can be served. Run gen verify on the server.`;
+  };
 }
 
-/** Whether requests can be served: the store answers, and the logs of at least one tenant are readable. */
-export class ReadinessProbe {
-  private readonly logsOpened: Promise<void>;
-
-  constructor(
-    private readonly store: Store,
-    private readonly stopping: AbortSignal,
-  ) {
-    this.logsOpened = this.openAllLogs().catch(() => {});
+/** `now` alone is not enough: for an engine without its own clock it does not contact the engine. */
+async function isAnswering(store: Store): Promise<boolean> {
+  try {
+    await store.now();
+    await store.project({ tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT });
+    return true;
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof StoreBroken) return false;
+    throw error;
   }
+}
 
-  /** Returns the reason if requests cannot be served. It is public, so it names no host, file or tenant. */
-  async check(): Promise<ReadyStatus | string> {
-    if (this.stopping.aborted) return 'The server is shutting down.';
-    await this.logsOpened;
-    if (!(await this.isStoreAnswering())) return 'The store does not respond. The server keeps retrying.';
-    const damaged = this.store.damage?.() ?? [];
-    if (damaged.length === 0) return { status: 'ready' };
-    if (await this.hasServableTenant()) return { status: 'ready', damaged_logs: damaged.length };
-    return `Every log is damaged (${damaged.length}): no tenant can be served. Run gen verify on the server.`;
+/** Opens every tenant's logs once, so that damage is known before they are needed. */
+async function openAllLogs(store: Store, stopping: AbortSignal): Promise<void> {
+  for (const tenantId of (await store.tenantIds?.()) ?? []) {
+    if (stopping.aborted) return;
+    // The store records the damage it finds; other errors recur with the requests that meet them.
+    await store.projects(tenantId).catch(() => {});
   }
+}
 
-  /** `now` alone is not enough: for an engine without its own clock it does not contact the engine. */
-  private async isStoreAnswering(): Promise<boolean> {
-    try {
-      await this.store.now();
-      await this.store.project({ tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT });
-      return true;
-    } catch (error) {
-      if (error instanceof StoreUnavailable || error instanceof StoreBroken) return false;
-      throw error;
-    }
-  }
-
-  /** Opens every tenant's logs once, so that damage is known before they are needed. */
-  private async openAllLogs(): Promise<void> {
-    for (const tenantId of (await this.store.tenantIds?.()) ?? []) {
-      if (this.stopping.aborted) return;
-      // The store records the damage it finds; other errors recur with the requests that meet them.
-      await this.store.projects(tenantId).catch(() => {});
-    }
-  }
-
-  private async hasServableTenant(): Promise<boolean> {
-    const refused = new Set(
-      this.store.damage?.().flatMap(({ tenant_id, isServed }) => (isServed ? [] : [tenant_id])),
-    );
-    const tenants = (await this.store.tenantIds?.()) ?? [];
-    return tenants.some((tenantId) => tenantId !== PLATFORM_TENANT && !refused.has(tenantId));
-  }
+async function hasServableTenant(store: Store): Promise<boolean> {
+  const refused = new Set(
+    store.damage?.().flatMap(({ tenant_id, isServed }) => (isServed ? [] : [tenant_id])),
+  );
+  const tenants = (await store.tenantIds?.()) ?? [];
+  return tenants.some((tenantId) => tenantId !== PLATFORM_TENANT && !refused.has(tenantId));
 }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { isProblem, type Problem } from '../coordinator/wire/problem.js';
 import { PROBLEM_STATUS, type ProblemCode, RETRY_AFTER_SECONDS, statusOf } from '../core/contract/codes.js';
 import type { FieldFault, ProblemDocument } from '../core/contract/problem.js';
+import { withoutUndefined } from '../core/without-undefined.js';
 
 /** A complete HTTP response. */
 export interface HttpResponse {
@@ -35,6 +36,11 @@ const PAGE_HEADERS = {
 };
 const JSON_HEADERS = { ...DATA_HEADERS, 'content-type': 'application/json' };
 const PROBLEM_HEADERS = { ...DATA_HEADERS, 'content-type': 'application/problem+json' };
+const BYTES_HEADERS = {
+  ...DATA_HEADERS,
+  'content-type': 'application/octet-stream',
+  'content-disposition': 'attachment',
+};
 export const STREAM_HEADERS = {
   ...DATA_HEADERS,
   'content-type': 'text/event-stream',
@@ -43,52 +49,46 @@ export const STREAM_HEADERS = {
 };
 
 /** Renders a coordinator reply: a result, a refusal or a problem. */
-export function toResponse(reply: object, headers?: Readonly<Record<string, string>>): HttpResponse {
+export function toResponse(reply: object): HttpResponse {
   if (isProblem(reply)) return problemResponse(reply.problem, reply.detail, reply.faults);
   const status = statusOf(reply);
   const { reason } = reply as { reason?: unknown };
   return {
     status,
-    headers: withRetryAfter(headers === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...headers }, status),
+    headers: withRetryAfter(JSON_HEADERS, status),
     body: JSON.stringify(reply),
     ...(typeof reason === 'string' ? { code: reason } : {}),
   };
 }
 
+const okResponse = (body: string | Uint8Array, headers: Record<string, string>): HttpResponse => ({
+  status: 200,
+  headers,
+  body,
+});
+
 /** Renders a view with status 200. A refusal inside it is history, not the outcome of this request. */
 export function toOkResponse(reply: object): HttpResponse {
   if (isProblem(reply)) return toResponse(reply);
-  return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(reply) };
+  return okResponse(JSON.stringify(reply), JSON_HEADERS);
 }
 
-/** Renders a list of replies, each of which may be a problem. */
-export function toListResponse<Name extends string>(
-  reply: ({ readonly [Key in Name]: readonly object[] } & object) | Problem,
+/** A list of replies, with the problems among them as they are rendered. */
+export function withProblemDocuments<Name extends string>(
+  reply: { readonly [Key in Name]: readonly object[] } | Problem,
   name: Name,
-): HttpResponse {
-  if (isProblem(reply)) return toResponse(reply);
+): object {
+  if (isProblem(reply)) return reply;
   const items = reply[name].map((item) =>
     isProblem(item) ? problemDocument(item.problem, item.detail, item.faults) : item,
   );
-  return toResponse({ ...reply, [name]: items });
+  return { ...reply, [name]: items };
 }
 
-export function problemDocument(
-  code: ProblemCode,
-  detail: string,
-  faults?: readonly FieldFault[],
-  request_id?: string,
-): ProblemDocument {
+function problemDocument(code: ProblemCode, detail: string, faults?: readonly FieldFault[]): ProblemDocument {
   const status = PROBLEM_STATUS[code];
-  return {
-    type: 'about:blank',
-    title: STATUS_CODES[status] ?? 'Problem',
-    status,
-    code,
-    detail,
-    ...(faults === undefined ? {} : { faults }),
-    ...(request_id === undefined ? {} : { request_id }),
-  };
+  const title = STATUS_CODES[status] ?? 'Problem';
+  return { type: 'about:blank', title, status, code, detail, ...withoutUndefined({ faults }) };
 }
 
 export function problemResponse(
@@ -98,42 +98,20 @@ export function problemResponse(
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse & { readonly body: string } {
   const document = problemDocument(code, detail, faults);
-  return {
-    status: document.status,
-    headers: withRetryAfter(
-      { ...PROBLEM_HEADERS, ...authenticateHeader(document.status), ...headers },
-      document.status,
-    ),
-    body: JSON.stringify(document),
-    code,
-  };
+  const { status } = document;
+  // RFC 9110 requires every 401 to name an authentication scheme.
+  const authenticate = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+  const allHeaders = withRetryAfter({ ...PROBLEM_HEADERS, ...authenticate, ...headers }, status);
+  return { status, headers: allHeaders, body: JSON.stringify(document), code };
 }
 
-export const textResponse = (body: string, contentType: string): HttpResponse => ({
-  status: 200,
-  headers: { ...DATA_HEADERS, 'content-type': contentType },
-  body,
-});
+export const textResponse = (body: string, contentType: string): HttpResponse =>
+  okResponse(body, { ...DATA_HEADERS, 'content-type': contentType });
 
-export const bytesResponse = (body: Uint8Array): HttpResponse => ({
-  status: 200,
-  headers: {
-    ...DATA_HEADERS,
-    'content-type': 'application/octet-stream',
-    'content-disposition': 'attachment',
-  },
-  body,
-});
+export const bytesResponse = (body: Uint8Array): HttpResponse => okResponse(body, BYTES_HEADERS);
 
-export const pageResponse = (body: string, contentType: string): HttpResponse => ({
-  status: 200,
-  headers: { ...PAGE_HEADERS, 'content-type': `${contentType}; charset=utf-8` },
-  body,
-});
-
-/** RFC 9110 requires every 401 to name an authentication scheme. */
-const authenticateHeader = (status: number): Record<string, string> =>
-  status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+export const pageResponse = (body: string, contentType: string): HttpResponse =>
+  okResponse(body, { ...PAGE_HEADERS, 'content-type': `${contentType}; charset=utf-8` });
 
 function withRetryAfter(headers: Record<string, string>, status: number): Record<string, string> {
   const seconds = RETRY_AFTER_SECONDS[status];
@@ -147,3 +125,6 @@ export function notFoundResponse(allowed: readonly string[]): HttpResponse {
   const allow = [...new Set(allowed)].sort().join(', ');
   return problemResponse('METHOD_NOT_ALLOWED', `This path supports ${allow} only.`, undefined, { allow });
 }
+
+export const toFetchResponse = ({ status, headers, body }: HttpResponse): Response =>
+  new Response(body as string | ReadableStream<Uint8Array<ArrayBuffer>>, { status, headers });

@@ -1,20 +1,22 @@
+import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
 import type { Caller } from '../coordinator/authentication/caller.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { IdentifiedOperation } from '../core/contract/operation.js';
 import type { OPERATIONS, OperationId } from '../core/contract/operations.js';
-import type { ProjectKey, Store } from '../stores/store.js';
+import type { ProjectKey } from '../stores/store.js';
 import type { Authorization } from './auth/authorization.js';
-import type { Principal } from './auth/principal.js';
-import type { RequestConnection } from './connection.js';
+import { callerOf } from './auth/authorize.js';
+import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
+import type { BodyReservation } from './body-memory.js';
+import { FetchConnection, type RequestConnection } from './connection.js';
 import type { ReadinessProbe } from './readiness.js';
-import type { HttpResponse } from './response.js';
+import { type HttpResponse, toResponse } from './response.js';
 import type { ProjectFeeds } from './stream.js';
 
 /** Dependencies of the routes. */
 export interface ServerContext {
   readonly coordinator: Coordinator;
-  readonly store: Store;
   readonly feeds: ProjectFeeds;
   readonly readiness: ReadinessProbe;
   /** The metrics in Prometheus text format. */
@@ -23,30 +25,94 @@ export interface ServerContext {
   readonly stopping: AbortSignal;
 }
 
-/** An authenticated and validated request. */
-export interface RequestContext<Query = Record<string, unknown>> {
-  readonly context: ServerContext;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Query;
-  /** The parsed JSON, the text of a YAML plan, or the bytes of a blob. Undefined if the route takes no body. */
-  readonly body: unknown;
-  readonly principal: Principal;
-  /** The tenant the request is about; empty for the platform. */
-  readonly tenant_id: string;
-  readonly caller: Caller;
-  /** Re-checks the credential, which can be revoked or expire during the request. */
-  readonly authorization: Authorization;
+/** What an adapter passes with a request. */
+interface AppBindings {
+  readonly connection?: RequestConnection;
+  /** The caller of a call that one of our own routes makes; it is authenticated, counted and logged already. */
+  readonly principal?: Principal;
+}
+export type App = Hono<{ Bindings: AppBindings }>;
+type AppContext = Context<{ Bindings: AppBindings }>;
+
+/** Without an adapter that passes a connection, the request itself is all there is. */
+export const connectionOf = (c: AppContext): RequestConnection =>
+  c.env?.connection ?? new FetchConnection(c.req.raw);
+
+/** A call of a route. Each middleware adds its part; the handler gets it authenticated and validated. */
+export class ApiCall<Query = Record<string, unknown>> {
   readonly request: Request;
+  readonly params: Readonly<Record<string, string>>;
   readonly connection: RequestConnection;
+  /** Null unless one of our own routes makes the call. */
+  readonly callingPrincipal: Principal | null;
+  /** The tenant the call is about; null for the platform. */
+  tenantId: string | null;
+  /** Null until authenticated, and on public routes. */
+  authenticated: Principal | null = null;
+  /** Re-checks the credential, which can be revoked or expire during the call. */
+  authorization!: Authorization;
+  query = {} as Query;
+  /** The parsed JSON, the text of a YAML plan, or the bytes of a blob. Undefined if the route takes no body. */
+  body: unknown;
+  /** The memory of the body, released with the response. */
+  bodyReservation: BodyReservation | null = null;
+  /** The fields of the subject for the access log, if they are not at the body's top level. */
+  logged: unknown;
+
+  constructor(
+    readonly route: Route,
+    readonly context: ServerContext,
+    private readonly app: App,
+    private readonly c: AppContext,
+  ) {
+    this.request = c.req.raw;
+    this.params = c.req.param();
+    this.connection = connectionOf(c);
+    this.callingPrincipal = c.env?.principal ?? null;
+    this.tenantId = this.params.tenant_id ?? null;
+  }
+
+  get coordinator(): Coordinator {
+    return this.context.coordinator;
+  }
+
+  /** The tenant the call is about; empty for the platform. */
+  get tenant(): string {
+    return this.tenantId ?? '';
+  }
+
+  /** The project of the path. */
+  get project(): ProjectKey {
+    return { tenant_id: this.tenant, project_id: this.param('project_id') };
+  }
+
+  get principal(): Principal {
+    return this.authenticated ?? OPEN_PRINCIPAL;
+  }
+
+  get caller(): Caller {
+    const { isStillAuthorized } = this.authorization;
+    return { ...callerOf(this.principal, this.connection.remoteAddress), isStillAuthorized };
+  }
+
+  param(name: string): string {
+    return this.params[name] ?? '';
+  }
+
+  queryFields(): Record<string, string> {
+    return this.c.req.query();
+  }
+
   /** Calls another route of this app as the same caller. */
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly fetch = (request: Request): Response | Promise<Response> => {
+    const connection = new FetchConnection(request, this.connection);
+    return this.app.fetch(request, { principal: this.principal, connection });
+  };
 }
 
 /** An operation of the contract with its handler. */
 export interface Route extends IdentifiedOperation {
-  /** Extracts the subject fields for the access log, if they are not at the body's top level. */
-  readonly about?: (body: unknown) => unknown;
-  readonly run: (request: RequestContext) => Promise<HttpResponse>;
+  readonly run: (call: ApiCall) => Promise<HttpResponse>;
 }
 
 type QueryOf<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
@@ -55,15 +121,16 @@ type QueryOf<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {
   ? z.output<Query>
   : Record<string, unknown>;
 
-/** A handler for each operation. It gets the query that the operation's schema describes. */
-export type Handlers = {
-  readonly [Id in OperationId]: (request: RequestContext<QueryOf<Id>>) => Promise<HttpResponse>;
+/** Handlers of operations. Each gets the query that the operation's schema describes. */
+export type Handlers<Id extends OperationId = OperationId, Reply = HttpResponse> = {
+  readonly [Each in Id]: (call: ApiCall<QueryOf<Each>>) => Promise<Reply>;
 };
 
-export const pathParam = (request: Pick<RequestContext, 'params'>, name: string): string =>
-  request.params[name] ?? '';
-
-export const projectKeyOf = (request: Pick<RequestContext, 'params'>): ProjectKey => ({
-  tenant_id: pathParam(request, 'tenant_id'),
-  project_id: pathParam(request, 'project_id'),
-});
+/** Handlers that return the coordinator's reply, which is rendered as JSON: a result, a refusal or a problem. */
+export function jsonHandlers<Id extends OperationId>(handlers: Handlers<Id, object>): Handlers<Id> {
+  const rendered = Object.entries<(call: never) => Promise<object>>(handlers).map(([id, handle]) => [
+    id,
+    async (call: never) => toResponse(await handle(call)),
+  ]);
+  return Object.fromEntries(rendered);
+}

@@ -1,7 +1,6 @@
 import { OPERATION_LIST } from '../core/contract/operations.js';
-import { loggedToolSubject, mcpHandlers } from './mcp/routes.js';
+import { mcpHandlers } from './mcp/routes.js';
 import type { Handlers, Route } from './route.js';
-import { documentHandlers } from './routes/documents.js';
 import { eventHandlers } from './routes/events.js';
 import { keyHandlers } from './routes/keys.js';
 import { methodologyHandlers } from './routes/methodology.js';
@@ -21,7 +20,6 @@ const HANDLERS: Handlers = {
   ...methodologyHandlers,
   ...platformHandlers,
   ...mcpHandlers,
-  ...documentHandlers,
 };
 
 /** The operations of the contract, each with its handler. */
@@ -29,5 +27,4 @@ export const ROUTES: readonly Route[] = OPERATION_LIST.map((operation) => ({
   ...operation,
   // The query is validated by the operation's own schema before the handler gets it.
   run: HANDLERS[operation.id] as Route['run'],
-  ...(operation.id === 'mcp' || operation.id === 'mcp_project' ? { about: loggedToolSubject } : {}),
 }));

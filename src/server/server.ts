@@ -3,16 +3,16 @@ import { Coordinator } from '../coordinator/coordinator.js';
 import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
-import { type App, createApp } from './app.js';
-import { isOpenAtStart, openAuthenticator } from './auth/authenticator.js';
-import type { AuthOptions } from './auth/options.js';
+import { createApp } from './app.js';
+import { type AuthOptions, isOpenAtStart, openAuthenticator } from './auth/authenticator.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
 import { type HttpListener, listen } from './listen.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
 import { type ServerLogOptions, ServerLogs } from './log/logs.js';
 import { Metrics } from './metrics/metrics.js';
-import { ReadinessProbe } from './readiness.js';
+import { readinessProbe } from './readiness.js';
+import type { App } from './route.js';
 import { ROUTES } from './routes.js';
 import { ProjectFeeds } from './stream.js';
 
@@ -67,7 +67,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 async function serve(options: ServerOptions): Promise<RunningServer> {
   const { store, host = '127.0.0.1', port = DEFAULT_PORT } = options;
   const metrics = new Metrics(options.metrics_prefix);
-  const isOpen = await isOpenAtStart({ store, host, jwt: options.auth?.jwt });
+  const isOpen = await isOpenAtStart({ ...options.auth, store, host });
   const coordinator = await Coordinator.open({
     store,
     observer: metrics,
@@ -88,22 +88,14 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
   const stopping = new AbortController();
   // Every waiting call and stream listens to it; Node warns of a leak from the eleventh listener on.
   setMaxListeners(0, stopping.signal);
-  const close = async (): Promise<void> => {
-    coordinator.close();
-    await store.close();
-    await logs.close();
-  };
   try {
     const keys = await coordinator.keys.openKeyRing();
-    const { jwt, private_token } = options.auth ?? {};
-    const authenticator = await openAuthenticator({ keys, host, jwt, private_token });
+    const authenticator = await openAuthenticator({ ...options.auth, keys, host });
     const rateLimiter = new RateLimiter(options.auth?.rate_limits);
-    const readiness = new ReadinessProbe(store, stopping.signal);
     const context = {
       coordinator,
-      store,
       feeds,
-      readiness,
+      readiness: readinessProbe(store, stopping.signal),
       metrics: () => metrics.text(),
       stopping: stopping.signal,
     };
@@ -120,7 +112,9 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       const answered = listener.stop();
       await feeds.close();
       await answered;
-      await close();
+      coordinator.close();
+      await store.close();
+      await logs.close();
     };
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,

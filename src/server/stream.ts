@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { cursorAt } from '../coordinator/queries/cursor.js';
 import type { EventFeed } from '../coordinator/queries/feed.js';
 import { backoffMs } from '../coordinator/queue/backoff.js';
@@ -12,8 +13,6 @@ import type { RequestConnection } from './connection.js';
 const PAGE_EVENTS_MAX = 1000;
 /** After a broadcast, pause this many times its duration. */
 const COOLDOWN_FACTOR = 4;
-/** First frame: the browser's reconnect delay and its cursor, so that it can resume even if no event follows. */
-const helloFrame = (position: number): string => `retry: 1000\nid: ${cursorAt(position)}\n\n`;
 const HEARTBEAT_FRAME = Buffer.from(': still here\n\n');
 const UNAUTHORIZED_FRAME = Buffer.from(
   ': ended: the credential of this stream was revoked or has expired\n\n',
@@ -23,15 +22,15 @@ const SILENT_HEARTBEATS_MAX = 2;
 
 type StreamAuthorization = Pick<Authorization, 'isStillAuthorized' | 'onEnd' | 'recheck'>;
 
-export interface FeedSettings {
-  readonly heartbeat_ms: number;
+const DEFAULT_FEED_SETTINGS = {
+  heartbeat_ms: 15_000,
   /** Maximum number of unsent bytes per subscriber. Beyond it, the subscriber is disconnected and resumes with its cursor. */
-  readonly unsent_bytes_max: number;
-}
-const DEFAULT_FEED_SETTINGS: FeedSettings = { heartbeat_ms: 15_000, unsent_bytes_max: 1024 * 1024 };
+  unsent_bytes_max: 1024 * 1024,
+};
+export type FeedSettings = Readonly<typeof DEFAULT_FEED_SETTINGS>;
 
 /** A subscriber's filter, without its start position. */
-export type EventStreamFilter = Omit<EventFilter, 'after' | 'limit'>;
+type EventStreamFilter = Omit<EventFilter, 'after' | 'limit'>;
 
 interface EncodedEvent {
   readonly event: EventEnvelope;
@@ -45,7 +44,7 @@ const encodeEvent = (event: EventEnvelope): EncodedEvent => ({
 });
 
 /** What a subscriber asks for, and the connection it asks on. */
-export interface Subscription {
+interface Subscription {
   readonly filter: EventStreamFilter;
   /** Streams the events after this position, or from now on. */
   readonly position: number | 'now';
@@ -60,12 +59,12 @@ class StreamSubscriber {
   /** Settles when the response has ended, whoever ended it. */
   readonly ended: Promise<void>;
   private controller!: ReadableStreamDefaultController<Uint8Array>;
-  private isEnded = false;
+  isEnded = false;
   private silentHeartbeats = 0;
   private settleEnded: () => void = () => {};
   private onPull: () => void = () => {};
-  /** Null if every event matches. */
-  private readonly matches: ((event: EventEnvelope) => boolean) | null;
+  private readonly isUnfiltered: boolean;
+  private readonly isWanted: (event: EventEnvelope) => boolean;
 
   constructor(
     readonly filter: EventStreamFilter,
@@ -76,8 +75,8 @@ class StreamSubscriber {
   ) {
     const { type, ...rest } = filter;
     const types = type === undefined ? {} : { types: [type] };
-    this.matches =
-      Object.keys(filter).length === 0 ? null : matcher({ ...rest, ...types, after: 0, limit: 0 });
+    this.isUnfiltered = Object.keys(filter).length === 0;
+    this.isWanted = matcher({ ...rest, ...types, after: 0, limit: 0 });
     this.ended = new Promise((resolve) => {
       this.settleEnded = resolve;
     });
@@ -93,8 +92,9 @@ class StreamSubscriber {
     );
   }
 
+  /** The first frame: the browser's reconnect delay and its cursor, so that it can resume even if no event follows. */
   sendHello(): void {
-    this.write(Buffer.from(helloFrame(this.position)));
+    this.write(Buffer.from(`retry: 1000\nid: ${cursorAt(this.position)}\n\n`));
   }
 
   /** `allFrames` is all frames in one buffer, which most subscribers get. */
@@ -102,8 +102,8 @@ class StreamSubscriber {
     const first = events[0];
     const last = events.at(-1);
     if (first === undefined || last === undefined || last.event.position <= this.position) return;
-    if (this.matches === null && first.event.position > this.position) this.write(allFrames);
-    else this.send(events.filter(({ event }) => event.position > this.position && this.matchesFilter(event)));
+    if (this.isUnfiltered && first.event.position > this.position) this.write(allFrames);
+    else this.send(events.filter(({ event }) => event.position > this.position && this.isWanted(event)));
     this.position = last.event.position;
     if (this.isFull) this.destroy();
   }
@@ -165,10 +165,6 @@ class StreamSubscriber {
     void this.authorization.recheck();
   }
 
-  get hasEnded(): boolean {
-    return this.isEnded;
-  }
-
   /** Whether the reader has not taken everything yet. */
   private get hasUnsent(): boolean {
     return (this.controller.desiredSize ?? 0) < this.unsentBytesMax;
@@ -176,10 +172,6 @@ class StreamSubscriber {
 
   private get isFull(): boolean {
     return (this.controller.desiredSize ?? 0) <= 0;
-  }
-
-  private matchesFilter(event: EventEnvelope): boolean {
-    return this.matches === null || this.matches(event);
   }
 }
 
@@ -220,7 +212,7 @@ class ProjectFeed {
 
   /** Sends pages from the log until the subscriber has reached the feed's position, then lets it join the broadcasts. */
   async catchUp(subscriber: StreamSubscriber): Promise<void> {
-    while (!subscriber.hasEnded && !this.ending.signal.aborted) {
+    while (!subscriber.isEnded && !this.isEnded) {
       const feedPosition = this.position;
       const after = cursorAt(subscriber.position);
       const page = await this.retryUnavailable(async () => {
@@ -277,7 +269,7 @@ class ProjectFeed {
         if (!(error instanceof StoreUnavailable) || this.isEnded) throw error;
         failures += 1;
         const waitMs = backoffMs(failures, Math.random());
-        await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
+        await sleep(waitMs, undefined, { ref: false });
       }
     }
   }
@@ -326,7 +318,7 @@ export class ProjectFeeds {
     key: ProjectKey,
     { filter, position, connection, authorization = ALWAYS_AUTHORIZED }: Subscription,
   ): Promise<Pick<StreamSubscriber, 'body' | 'ended'>> {
-    const feed = await this.feedOf(`${key.tenant_id}/${key.project_id}`, key);
+    const feed = await this.feedOf(key);
     const from = position === 'now' ? feed.position : position;
     const { unsent_bytes_max } = this.settings;
     const subscriber = new StreamSubscriber(filter, from, connection, authorization, unsent_bytes_max);
@@ -372,7 +364,8 @@ export class ProjectFeeds {
     }
   }
 
-  private async feedOf(name: string, key: ProjectKey): Promise<ProjectFeed> {
+  private async feedOf(key: ProjectKey): Promise<ProjectFeed> {
+    const name = `${key.tenant_id}/${key.project_id}`;
     for (;;) {
       const opening = this.feeds.get(name) ?? this.open(name, key);
       const feed = await opening;

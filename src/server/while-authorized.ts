@@ -1,13 +1,13 @@
 import { unauthorizedProblem } from '../coordinator/wire/problem.js';
 import { type HttpResponse, toResponse } from './response.js';
-import type { RequestContext } from './route.js';
+import type { ApiCall } from './route.js';
 
 /**
  * Runs a call that waits. Its signal aborts when the client disconnects, the server stops, or the credential becomes
  * invalid. With an invalid credential the response is 401, whatever the outcome.
  */
 export async function whileAuthorized(
-  { context, connection, authorization }: Pick<RequestContext, 'context' | 'connection' | 'authorization'>,
+  { context, connection, authorization }: Pick<ApiCall, 'context' | 'connection' | 'authorization'>,
   work: (ended: AbortSignal) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   const ending = new AbortController();

@@ -80,8 +80,8 @@ test('a token is accepted in canonical base64url only', async () => {
   };
   const signed = `${part({ alg: 'EdDSA', kid: 'k' })}.${part(claims)}`;
   const signature = sign(null, Buffer.from(signed), privateKey).toString('base64url');
-  expect(await reader.verify(`${signed}.${signature}`)).toMatchObject({ kind: 'jwt', user_id: 'alice' });
+  expect(await reader(`${signed}.${signature}`)).toMatchObject({ kind: 'jwt', user_id: 'alice' });
   for (const other of otherSpellings(signature)) {
-    expect(await reader.verify(`${signed}.${other}`)).toMatchObject({ status: 401 });
+    expect(await reader(`${signed}.${other}`)).toMatchObject({ problem: 'UNAUTHENTICATED' });
   }
 });

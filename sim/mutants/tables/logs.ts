@@ -47,11 +47,11 @@ export const LOG_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'level-written-twice',
-    file: 'src/server/auth/access-log.ts',
+    file: 'src/server/log/logs.ts',
     find: 'return ({ level, ...line }) => logger[level](line);',
     replace: 'return (line) => logger.info(line);',
     why: 'A line has two levels, and readers of JSON disagree on which one counts.',
-    tests: ['src/server/auth/access-log.test.ts'],
+    tests: ['src/server/middleware/access-log.test.ts'],
   },
   {
     name: 'error-only-in-the-access-log',

@@ -33,7 +33,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'readiness-by-own-clock',
     file: 'src/server/readiness.ts',
-    find: 'await this.store.project({ tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT });',
+    find: 'await store.project({ tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT });',
     replace: '',
     why: 'A store with its own clock reports ready although its engine is unavailable.',
     tests: ['src/server/readiness.test.ts'],

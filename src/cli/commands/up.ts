@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Limits } from '../../core/claims/policy.js';
 import { limitsBody } from '../../core/contract/settings.js';
-import type { AuthOptions } from '../../server/auth/options.js';
+import type { AuthOptions } from '../../server/auth/authenticator.js';
 import { addressList } from '../../server/connection-limits.js';
 import type { ServerLogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
@@ -123,7 +123,7 @@ async function openAccessLog(
   file: string | undefined,
 ): Promise<{ options: ServerLogOptions; close: () => Promise<void> }> {
   if (file === undefined) return { options: {}, close: async () => {} };
-  const { jsonLineSink } = await import('../../server/auth/access-log.js');
+  const { jsonLineSink } = await import('../../server/log/logs.js');
   const { openLogFile, standardErrorLog } = await import('../../server/log/log-file.js');
   const warnOfLoss = ({ code }: NodeJS.ErrnoException): void =>
     context.printNotice(`The access log ${file} cannot be written (${code}). Lines are lost until it can.`);

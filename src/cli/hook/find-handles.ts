@@ -1,4 +1,4 @@
-import { handleSchema, type McpHandle } from '../../server/mcp/client.js';
+import { handleSchema, type McpHandle } from '../../server/mcp/handle.js';
 import { jsonOrText } from '../json-or-text.js';
 
 /** A handle is a flat object, so a pattern finds it without parsing the surrounding text. */

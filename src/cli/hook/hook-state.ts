@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { McpHandle } from '../../server/mcp/client.js';
+import type { McpHandle } from '../../server/mcp/handle.js';
 import type { Io } from '../io.js';
 import { userFolder } from '../state/home-folder.js';
 import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';

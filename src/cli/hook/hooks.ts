@@ -1,5 +1,5 @@
 import { type ApiProblem, isProblem, type RenewalReply } from '../../client/replies.js';
-import type { McpHandle } from '../../server/mcp/client.js';
+import type { McpHandle } from '../../server/mcp/handle.js';
 import { findHandles } from './find-handles.js';
 import type { HeldHandle, HookState } from './hook-state.js';
 

@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { KeyRing } from '../../coordinator/index.js';
-import type { Principal } from './principal.js';
-import { type AuthRefusal, unauthenticated } from './refusal.js';
+import type { KeyRing, Problem } from '../../coordinator/index.js';
+import { type Principal, unauthenticated } from './principal.js';
 
 const KEY_TOKEN_PATTERN = /^gck_live_([0-9a-f]{16})_([\w-]{43})$/;
 /** Compared with the secret of an unknown key, so that refusing it takes as long as refusing a wrong secret. */
@@ -14,7 +13,7 @@ export const keyIdOf = ({ id }: Principal): string => id.slice(KEY_PRINCIPAL_PRE
 export const isKeyToken = (token: string): boolean => token.startsWith('gck_');
 
 /** The key's principal. Unknown, wrong, revoked, expired and unbound keys get the same refusal. */
-export function authenticateKey(keys: KeyRing, token: string): Principal | AuthRefusal {
+export function authenticateKey(keys: KeyRing, token: string): Principal | Problem {
   const [, keyId = '', secret = ''] = KEY_TOKEN_PATTERN.exec(token) ?? [];
   const found = keys.find(keyId);
   const isActive = found?.key.state === 'active';

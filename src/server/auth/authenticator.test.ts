@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CoordinatorHarness, unwrap } from '../../../test/support/coordinator-harness.js';
-import { isAuthRefusal, openAuthenticator } from './authenticator.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
+import { openAuthenticator } from './authenticator.js';
 
 const ACME = { tenant_id: 'acme', platform: true };
 const bearer = (token: string | null) => ({ authorization: `Bearer ${token}` });
@@ -35,7 +36,7 @@ describe('an open server', () => {
     const { house: harness, door, make } = await begin();
     const { key_id } = await make({ role: 'admin' });
     expect(door.isOpen).toBe(false);
-    expect(await door.authenticate(NOBODY)).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+    expect(await door.authenticate(NOBODY)).toMatchObject({ problem: 'UNAUTHENTICATED' });
     await harness.coordinator.keys.revoke(ACME, key_id);
     expect(door.isOpen).toBe(false);
   });
@@ -65,7 +66,7 @@ describe('a key', () => {
     const short = await make({ role: 'agent', expires_in_seconds: 60 });
     const long = await make({ role: 'agent' });
     const door = await openAuthenticator({ keys, host: '0.0.0.0' });
-    const works = async (token: string | null) => !isAuthRefusal(await door.authenticate(bearer(token)));
+    const works = async (token: string | null) => !isProblem(await door.authenticate(bearer(token)));
     expect([await works(short.token), await works(long.token)]).toEqual([true, true]);
     harness.advance(60);
     expect([await works(short.token), await works(long.token)]).toEqual([false, true]);
@@ -88,7 +89,7 @@ describe('a key', () => {
       'gck_live__',
     ];
     const answers = await Promise.all(wrong.map((each) => door.authenticate(bearer(each))));
-    expect(answers.every(isAuthRefusal)).toBe(true);
+    expect(answers.every(isProblem)).toBe(true);
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
@@ -97,7 +98,7 @@ describe('a key', () => {
     async (authorization) => {
       const { door, make } = await begin();
       await make({ role: 'agent' });
-      expect(await door.authenticate({ authorization })).toMatchObject({ status: 401 });
+      expect(await door.authenticate({ authorization })).toMatchObject({ problem: 'UNAUTHENTICATED' });
     },
   );
 });

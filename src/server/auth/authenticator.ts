@@ -1,24 +1,30 @@
-import type { KeyRing } from '../../coordinator/index.js';
+import type { KeyRing, Problem } from '../../coordinator/index.js';
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
 import { isLoopback } from '../loopback.js';
 import { authenticateKey, isKeyToken, keyIdOf } from './api-keys.js';
-import { bearerToken } from './bearer.js';
-import { CredentialWatch } from './credential-watch.js';
-import { openTokenVerifier, type TokenVerifier } from './jwt.js';
-import type { JwtOptions } from './options.js';
-import { OPEN_PRINCIPAL, type Principal } from './principal.js';
+import { credentialWatch } from './credential-watch.js';
+import { type JwtOptions, openTokenVerifier, type VerifyToken } from './jwt.js';
+import { bearerToken, OPEN_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
 import { privateTokenAuthenticator } from './private-token.js';
-import { type AuthRefusal, unauthenticated } from './refusal.js';
+import type { RateLimits } from './rate-limit.js';
 
-export { callerOf } from './caller-of.js';
-export { type AuthRefusal, isAuthRefusal } from './refusal.js';
+/** Authentication settings, in addition to the API keys in the store. */
+export interface AuthOptions {
+  /**
+   * Token of a private listener for one local user, from `newPrivateToken()`. Its bearer may do everything; no other
+   * credential is accepted, and the server is never open.
+   */
+  readonly private_token?: string;
+  readonly jwt?: JwtOptions;
+  readonly rate_limits?: Partial<RateLimits>;
+}
 
 /** Identifies the caller. What the caller may do is decided in authorize.ts. */
 export interface Authenticator {
   /** Whether requests need no credential: loopback, no key created, no JWT configured. Ends with the first key. */
   readonly isOpen: boolean;
-  authenticate(request: { readonly authorization: string | undefined }): Promise<Principal | AuthRefusal>;
+  authenticate(request: { readonly authorization: string | undefined }): Promise<Principal | Problem>;
   /** Whether the principal's credential is still valid. */
   isValid(principal: Principal): boolean;
   /** Calls `onInvalid` once, when the credential becomes invalid. Returns a function that stops watching. */
@@ -26,14 +32,8 @@ export interface Authenticator {
 }
 
 const NO_CREDENTIAL = 'Authentication required. Send a key or a token: Authorization: Bearer <token>.';
-const authenticationRequiredMessage = (host: string): string =>
-  `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`;
 
-interface AuthenticatorOptions {
-  readonly host: string;
-  readonly private_token?: string | undefined;
-  readonly jwt?: JwtOptions | undefined;
-}
+type AuthenticatorOptions = AuthOptions & { readonly host: string };
 
 const canBeOpen = ({ host, jwt }: AuthenticatorOptions): boolean => jwt === undefined && isLoopback(host);
 const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
@@ -54,23 +54,25 @@ export async function openAuthenticator(
 ): Promise<Authenticator> {
   const { keys, host, jwt, private_token } = options;
   if (private_token !== undefined) return privateTokenAuthenticator(private_token);
-  const tokens = jwt === undefined ? null : await openTokenVerifier(jwt);
-  const isOpenAllowed = canBeOpen({ host, jwt });
-  if (tokens === null && !isOpenAllowed && !keys.hasAnyKey)
-    throw new Error(authenticationRequiredMessage(host));
-  return new KeyAndTokenAuthenticator(keys, tokens, isOpenAllowed);
+  const verifyToken = jwt === undefined ? null : await openTokenVerifier(jwt);
+  const isOpenAllowed = canBeOpen(options);
+  if (verifyToken === null && !isOpenAllowed && !keys.hasAnyKey)
+    throw new Error(
+      `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`,
+    );
+  return new KeyAndTokenAuthenticator(keys, verifyToken, isOpenAllowed);
 }
 
 class KeyAndTokenAuthenticator implements Authenticator {
   private isClosed = false;
-  private readonly credentialWatch: CredentialWatch;
+  readonly watch: Authenticator['watch'];
 
   constructor(
     private readonly keys: KeyRing,
-    private readonly tokens: TokenVerifier | null,
+    private readonly verifyToken: VerifyToken | null,
     private readonly isOpenAllowed: boolean,
   ) {
-    this.credentialWatch = new CredentialWatch(keys, this);
+    this.watch = credentialWatch(keys, this);
   }
 
   get isOpen(): boolean {
@@ -84,7 +86,7 @@ class KeyAndTokenAuthenticator implements Authenticator {
     const token = bearerToken(authorization);
     if (token === undefined) return unauthenticated(NO_CREDENTIAL);
     if (isKeyToken(token)) return authenticateKey(this.keys, token);
-    return this.tokens === null ? unauthenticated(NO_CREDENTIAL) : this.tokens.verify(token);
+    return this.verifyToken === null ? unauthenticated(NO_CREDENTIAL) : this.verifyToken(token);
   }
 
   isValid(principal: Principal): boolean {
@@ -104,9 +106,5 @@ class KeyAndTokenAuthenticator implements Authenticator {
   expiresInMs(principal: Principal): number | null {
     if (principal.kind === 'key') return this.keys.expiresInMs(keyIdOf(principal));
     return principal.expires_at_ms === undefined ? null : principal.expires_at_ms - Date.now();
-  }
-
-  watch(principal: Principal, onInvalid: () => void): () => void {
-    return this.credentialWatch.watch(principal, onInvalid);
   }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ACTIONS, type Action } from '../../core/contract/operation.js';
-import { authorize } from './authorize.js';
-import { callerOf } from './caller-of.js';
+import { authorize, callerOf } from './authorize.js';
 import { OPEN_PRINCIPAL, type Principal, ROLES, type Role } from './principal.js';
 
 const EXPECTED: Record<Role, readonly Action[]> = {

@@ -1,3 +1,4 @@
+import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { Action } from '../../core/contract/operation.js';
 import type { Principal, Role } from './principal.js';
 
@@ -9,7 +10,7 @@ const ROLE_ACTIONS: Readonly<Record<Role, ReadonlySet<Action>>> = {
   operator: new Set<Action>(['read', 'work', 'tell', 'review', 'operate', 'administer']),
 };
 
-export const roleAllows = (role: Role, action: Action): boolean => ROLE_ACTIONS[role].has(action);
+const roleAllows = (role: Role, action: Action): boolean => ROLE_ACTIONS[role].has(action);
 
 /** A platform credential has the role `operator` and no tenant. With a tenant, `operator` is an admin of that tenant. */
 const isPlatformCredential = ({ role, tenant_id }: Pick<Principal, 'role' | 'tenant_id'>): boolean =>
@@ -29,4 +30,18 @@ export function authorize(
   if (tenantId === null) return 'forbidden';
   if (principal.tenant_id !== tenantId) return 'hidden';
   return roleAllows(principal.role, action) ? 'allowed' : 'forbidden';
+}
+
+/** The principal as the coordinator knows it, with what its role may do. */
+export function callerOf(principal: Principal, client_ip: string | null): Caller {
+  return {
+    principal: principal.id,
+    user_id: principal.user_id,
+    client_ip,
+    claim_id_optional: principal.kind === 'open',
+    may_work: roleAllows(principal.role, 'work'),
+    may_review: roleAllows(principal.role, 'review'),
+    may_administer: roleAllows(principal.role, 'administer'),
+    may_create_project: roleAllows(principal.role, 'administer'),
+  };
 }

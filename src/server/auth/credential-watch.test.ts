@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Authorization } from './authorization.js';
-import { CredentialWatch } from './credential-watch.js';
+import { credentialWatch } from './credential-watch.js';
 import type { Principal } from './principal.js';
 
 const ALICE: Principal = {
@@ -27,10 +27,10 @@ function begin(expiresAtMs: number | null = null) {
     keys.change = listener;
     return () => {};
   };
-  const watch = new CredentialWatch({ onChange }, validity);
+  const watch = credentialWatch({ onChange }, validity);
   const authenticator = {
     isValid: validity.isValid,
-    watch: (principal: Principal, end: () => void) => watch.watch(principal, end),
+    watch,
   };
   return { keys, credential, watch, gatekeeper: authenticator };
 }
@@ -38,7 +38,7 @@ function begin(expiresAtMs: number | null = null) {
 test('notifies a watcher once when a change of the keys makes its credential invalid', () => {
   const { keys, credential, watch } = begin();
   const onInvalid = vi.fn();
-  watch.watch(ALICE, onInvalid);
+  watch(ALICE, onInvalid);
   keys.change();
   expect(onInvalid).not.toHaveBeenCalled();
   credential.isValid = false;
@@ -50,7 +50,7 @@ test('notifies a watcher once when a change of the keys makes its credential inv
 test('does not notify a watcher that has stopped watching', () => {
   const { keys, credential, watch } = begin(1000);
   const onInvalid = vi.fn();
-  watch.watch(ALICE, onInvalid)();
+  watch(ALICE, onInvalid)();
   credential.isValid = false;
   keys.change();
   vi.advanceTimersByTime(2000);
@@ -64,7 +64,7 @@ test.each([
 ])('notifies when a credential expires after %s, and not before', (_, expiresMs) => {
   const { watch } = begin(expiresMs);
   const onInvalid = vi.fn();
-  watch.watch(ALICE, onInvalid);
+  watch(ALICE, onInvalid);
   vi.advanceTimersByTime(expiresMs - 1);
   expect(onInvalid).not.toHaveBeenCalled();
   vi.advanceTimersByTime(1);
@@ -74,7 +74,7 @@ test.each([
 test('waits for the expiry by a clock that is behind this machine', () => {
   const { watch, credential } = begin(1000);
   const onInvalid = vi.fn();
-  watch.watch(ALICE, onInvalid);
+  watch(ALICE, onInvalid);
   credential.clock_behind_ms = 500;
   vi.advanceTimersByTime(1000);
   expect(onInvalid).not.toHaveBeenCalled();

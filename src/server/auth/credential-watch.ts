@@ -4,59 +4,51 @@ import type { Principal } from './principal.js';
 /** Node timers wait at most about 24 days; later expiries are checked again after this interval. */
 const TIMER_MS_MAX = 24 * 3600 * 1000;
 
-export interface CredentialValidity {
+interface CredentialValidity {
   isValid(principal: Principal): boolean;
   /** Null if the credential never expires. */
   expiresInMs(principal: Principal): number | null;
 }
 
-interface CredentialSubscription {
-  /** Ends the watch and notifies the watcher if the credential is no longer valid. */
-  check(): void;
-}
+/** Calls `onInvalid` once. Returns a function that stops watching. */
+type WatchCredential = (principal: Principal, onInvalid: () => void) => () => void;
 
 /**
  * Detects credentials that become invalid, by two triggers: the key ring changed (a key was revoked, or the first key
  * closed an open server), or the credential expires.
  */
-export class CredentialWatch {
-  private readonly subscriptions = new Set<CredentialSubscription>();
-
-  constructor(
-    keys: Pick<KeyRing, 'onChange'>,
-    private readonly validity: CredentialValidity,
-  ) {
-    keys.onChange(() => {
-      for (const one of [...this.subscriptions]) one.check();
-    });
-  }
-
-  /** Calls `onInvalid` once. Returns a function that stops watching. */
-  watch(principal: Principal, onInvalid: () => void): () => void {
+export function credentialWatch(
+  keys: Pick<KeyRing, 'onChange'>,
+  validity: CredentialValidity,
+): WatchCredential {
+  /** Each ends its watch and notifies the watcher if the credential is no longer valid. */
+  const checks = new Set<() => void>();
+  keys.onChange(() => {
+    for (const check of [...checks]) check();
+  });
+  return (principal, onInvalid) => {
     let timer: NodeJS.Timeout | undefined;
     const stop = (): void => {
       clearTimeout(timer);
-      this.subscriptions.delete(subscription);
+      checks.delete(check);
+    };
+    const check = (): void => {
+      if (validity.isValid(principal)) return;
+      stop();
+      onInvalid();
     };
     const scheduleExpiry = (): void => {
-      const leftMs = this.validity.expiresInMs(principal);
+      const leftMs = validity.expiresInMs(principal);
       if (leftMs === null) return;
       timer = setTimeout(onExpiry, Math.min(Math.max(leftMs, 1), TIMER_MS_MAX)).unref();
     };
-    const subscription: CredentialSubscription = {
-      check: () => {
-        if (this.validity.isValid(principal)) return;
-        stop();
-        onInvalid();
-      },
-    };
     const onExpiry = (): void => {
-      subscription.check();
+      check();
       // The store's clock can be behind the local timer.
-      if (this.subscriptions.has(subscription)) scheduleExpiry();
+      if (checks.has(check)) scheduleExpiry();
     };
-    this.subscriptions.add(subscription);
+    checks.add(check);
     scheduleExpiry();
     return stop;
-  }
+  };
 }

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { openTokenVerifier } from './jwt.js';
-import type { JwtOptions } from './options.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
+import { type JwtOptions, openTokenVerifier } from './jwt.js';
 
 /** The wall clock is frozen, so that no token expires during a test. */
 const NOW = Math.floor(Date.now() / 1000);
@@ -39,7 +39,7 @@ async function reader(jwk: object, options: Partial<JwtOptions> = {}, now?: () =
 
 test.each(['EdDSA', 'ES256', 'RS256'])('a token signed with %s identifies the caller', async (alg) => {
   const { jwk, sign } = await issuer(alg);
-  expect(await (await reader(jwk)).verify(await sign())).toEqual({
+  expect(await (await reader(jwk))(await sign())).toEqual({
     id: 'jwt/acme/alice',
     kind: 'jwt',
     tenant_id: 'acme',
@@ -66,15 +66,14 @@ test.each([
   ['names no user', { sub: undefined }],
 ])('a token that %s is refused', async (_, claims) => {
   const { jwk, sign } = await issuer();
-  const found = await (await reader(jwk)).verify(await sign(claims as JWTPayload));
-  expect(found).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+  const found = await (await reader(jwk))(await sign(claims as JWTPayload));
+  expect(found).toMatchObject({ problem: 'UNAUTHENTICATED' });
 });
 
 test('accepts an issuer whose clock is at most five seconds ahead, also at the full lifetime', async () => {
   const { jwk, sign } = await issuer();
   const tokens = await reader(jwk, { max_lifetime_seconds: 900 }, () => NOW * 1000);
-  const read = async (iat: number, exp: number) =>
-    'status' in (await tokens.verify(await sign({ iat, exp })));
+  const read = async (iat: number, exp: number) => isProblem(await tokens(await sign({ iat, exp })));
   expect(await read(NOW + 5, NOW + 905)).toBe(false);
   expect(await read(NOW + 6, NOW + 606)).toBe(true);
   expect(await read(NOW, NOW + 901)).toBe(true);
@@ -83,7 +82,7 @@ test('accepts an issuer whose clock is at most five seconds ahead, also at the f
 test('refuses a token signed with another key, with a shared secret, or not at all', async () => {
   const ours = await issuer();
   const other = await issuer();
-  const read = async (token: string) => (await reader(ours.jwk)).verify(token);
+  const read = async (token: string) => (await reader(ours.jwk))(token);
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { ...CLAIMS, iat: NOW, exp: NOW + 600 };
   const shared = await new SignJWT(claims)
@@ -96,20 +95,20 @@ test('refuses a token signed with another key, with a shared secret, or not at a
     'x.y.z',
     'x',
   ]) {
-    expect(await read(token)).toMatchObject({ status: 401 });
+    expect(await read(token)).toMatchObject({ problem: 'UNAUTHENTICATED' });
   }
 });
 
 test('refuses an algorithm that is not allowed, even if its key is in the set', async () => {
   const { jwk, sign } = await issuer('ES384');
-  expect(await (await reader(jwk)).verify(await sign())).toMatchObject({ status: 401 });
+  expect(await (await reader(jwk))(await sign())).toMatchObject({ problem: 'UNAUTHENTICATED' });
 });
 
 test('reads tenant, role and user from the configured claims', async () => {
   const { jwk, sign } = await issuer();
   const names = { tenant_claim: 'org', role_claim: 'grp', user_claim: 'email', max_lifetime_seconds: 60 };
   const token = await sign({ org: 'other', grp: 'viewer', email: 'a@b.c', exp: NOW + 60 });
-  expect(await (await reader(jwk, names)).verify(token)).toMatchObject({
+  expect(await (await reader(jwk, names))(token)).toMatchObject({
     tenant_id: 'other',
     role: 'viewer',
     user_id: 'a@b.c',
@@ -119,7 +118,7 @@ test('reads tenant, role and user from the configured claims', async () => {
 test('an operator without a tenant belongs to the platform, and a user name is escaped', async () => {
   const { jwk, sign } = await issuer();
   const token = await sign({ role: 'operator', tenant_id: undefined, sub: 'auth0|7~' });
-  expect(await (await reader(jwk)).verify(token)).toMatchObject({
+  expect(await (await reader(jwk))(token)).toMatchObject({
     tenant_id: null,
     user_id: 'auth0~007c7~007e',
   });
@@ -132,11 +131,11 @@ test('fetches a key set from a URL, and is unavailable while it cannot be reache
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
   const options = { jwks: url, issuer: CLAIMS.iss, audience: CLAIMS.aud };
   const token = await sign();
-  expect(await (await openTokenVerifier(options)).verify(token)).toMatchObject({ user_id: 'alice' });
+  expect(await (await openTokenVerifier(options))(token)).toMatchObject({ user_id: 'alice' });
   const unreached = await openTokenVerifier(options);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  expect(await unreached.verify(token)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+  expect(await unreached(token)).toMatchObject({ problem: 'UNAVAILABLE' });
 });
 
 test('refuses to start with a missing key set, or with one over plain http from another host', async () => {

@@ -1,26 +1,39 @@
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { type Problem, problem } from '../../coordinator/wire/problem.js';
 import { isCanonicalBase64url } from '../../core/base64url.js';
 import { agentIdSchema, tenantIdSchema } from '../../core/ids.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { isLoopback } from '../loopback.js';
-import { JWT_DEFAULTS, type JwtOptions } from './options.js';
-import { type Principal, ROLES, type Role } from './principal.js';
-import { type AuthRefusal, unauthenticated } from './refusal.js';
+import { type Principal, ROLES, type Role, unauthenticated } from './principal.js';
 
 /** Asymmetric algorithms only: with a shared secret, whoever verifies tokens could also issue them. */
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const CLOCK_SKEW_SECONDS = 5;
 
-export interface TokenVerifier {
-  verify(token: string): Promise<Principal | AuthRefusal>;
+export interface JwtOptions {
+  /** The issuer's public keys: a file path or an https URL. */
+  readonly jwks: string;
+  readonly issuer: string;
+  readonly audience: string;
+  /** Maximum lifetime, counted from `iat` and from now; longer tokens are refused. */
+  readonly max_lifetime_seconds?: number;
+  readonly tenant_claim?: string;
+  readonly role_claim?: string;
+  readonly user_claim?: string;
 }
 
+const JWT_DEFAULTS = {
+  max_lifetime_seconds: 900,
+  tenant_claim: 'tenant_id',
+  role_claim: 'role',
+  user_claim: 'sub',
+} as const;
+
+export type VerifyToken = (token: string) => Promise<Principal | Problem>;
+
 /** Throws if the key set cannot be read: a server that can authenticate nobody should not start. */
-export async function openTokenVerifier(
-  options: JwtOptions,
-  now: () => number = Date.now,
-): Promise<TokenVerifier> {
+export async function openTokenVerifier(options: JwtOptions, now = Date.now): Promise<VerifyToken> {
   const keys = await keySet(options.jwks);
   const resolvedOptions: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };
   const checks = {
@@ -30,24 +43,22 @@ export async function openTokenVerifier(
     requiredClaims: ['exp', 'iat'],
     clockTolerance: CLOCK_SKEW_SECONDS,
   };
-  return {
-    async verify(token) {
-      if (!token.split('.').every(isCanonicalBase64url)) {
-        return unauthenticated('The token is not valid: its parts are not canonical base64url.');
-      }
-      for (const part of token.split('.', 2)) {
-        const read = readStrictJson(Buffer.from(part, 'base64url').toString());
-        if ('fault' in read) return unauthenticated(`The token is not valid: ${read.fault}.`);
-      }
-      try {
-        const nowMs = now();
-        const { payload } = await jwtVerify(token, keys, { ...checks, currentDate: new Date(nowMs) });
-        const fault = lifetimeFault(payload, Math.floor(nowMs / 1000), resolvedOptions.max_lifetime_seconds);
-        return fault === null ? principalOf(payload, resolvedOptions) : unauthenticated(fault);
-      } catch (error) {
-        return refusalOf(error);
-      }
-    },
+  return async (token) => {
+    if (!token.split('.').every(isCanonicalBase64url)) {
+      return unauthenticated('The token is not valid: its parts are not canonical base64url.');
+    }
+    for (const part of token.split('.', 2)) {
+      const read = readStrictJson(Buffer.from(part, 'base64url').toString());
+      if ('fault' in read) return unauthenticated(`The token is not valid: ${read.fault}.`);
+    }
+    try {
+      const nowMs = now();
+      const { payload } = await jwtVerify(token, keys, { ...checks, currentDate: new Date(nowMs) });
+      const fault = lifetimeFault(payload, Math.floor(nowMs / 1000), resolvedOptions.max_lifetime_seconds);
+      return fault === null ? principalOf(payload, resolvedOptions) : unauthenticated(fault);
+    } catch (error) {
+      return problemOf(error);
+    }
   };
 }
 
@@ -72,7 +83,7 @@ function lifetimeFault({ iat = 0, exp = 0 }: JWTPayload, now: number, maxSeconds
   return `The token's lifetime exceeds ${maxSeconds} seconds. Issue it with an earlier exp, or raise max_lifetime_seconds.`;
 }
 
-function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Principal | AuthRefusal {
+function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Principal | Problem {
   const { tenant_claim, role_claim, user_claim } = settings;
   const role = payload[role_claim];
   if (!ROLES.includes(role as Role)) return unauthenticated(`The token has no valid role in ${role_claim}.`);
@@ -105,14 +116,10 @@ function escapeUserId(user: unknown): string | null {
   return name.length <= 120 && agentIdSchema.safeParse(name).success ? name : null;
 }
 
-function refusalOf(error: unknown): AuthRefusal {
+function problemOf(error: unknown): Problem {
   const fault = error instanceof errors.JOSEError ? error : null;
   if (fault === null || fault instanceof errors.JWKSTimeout || fault.code === 'ERR_JOSE_GENERIC') {
-    return {
-      status: 503,
-      code: 'UNAVAILABLE',
-      detail: 'The key set of the issuer cannot be fetched. Try again.',
-    };
+    return problem('UNAVAILABLE', 'The key set of the issuer cannot be fetched. Try again.');
   }
   return unauthenticated(`The token is not valid: ${fault.message}.`);
 }

@@ -1,3 +1,4 @@
+import { type Problem, problem } from '../../coordinator/wire/problem.js';
 import { ROLES, type Role } from '../../core/roles.js';
 
 export { ROLES, type Role };
@@ -14,18 +15,6 @@ export interface Principal {
   readonly expires_at_ms?: number;
 }
 
-/**
- * The bearer of a private listener's token: the owner of the workspace. It shares the id of open mode, under which
- * requests are remembered, so a request sent here can be repeated to an open `gen up` of the same workspace.
- */
-export const OWNER_PRINCIPAL: Principal = {
-  id: 'open',
-  kind: 'owner',
-  tenant_id: null,
-  role: 'operator',
-  user_id: null,
-};
-
 /** Every caller of an open server. */
 export const OPEN_PRINCIPAL: Principal = {
   id: 'open',
@@ -34,3 +23,16 @@ export const OPEN_PRINCIPAL: Principal = {
   role: 'operator',
   user_id: null,
 };
+
+/**
+ * The bearer of a private listener's token: the owner of the workspace. It shares the id of open mode, under which
+ * requests are remembered, so a request sent here can be repeated to an open `gen up` of the same workspace.
+ */
+export const OWNER_PRINCIPAL: Principal = { ...OPEN_PRINCIPAL, kind: 'owner' };
+
+/** There is no principal: the credential is missing or invalid. */
+export const unauthenticated = (detail: string): Problem => problem('UNAUTHENTICATED', detail);
+
+/** The token of an `Authorization: Bearer` header; undefined if there is none. */
+export const bearerToken = (authorization: string): string | undefined =>
+  /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];

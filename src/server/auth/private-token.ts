@@ -1,7 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { bearerToken } from './bearer.js';
-import { OWNER_PRINCIPAL, type Principal } from './principal.js';
-import { unauthenticated } from './refusal.js';
+import { bearerToken, OWNER_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
 
 const PRIVATE_TOKEN_PATTERN = /^gcw_[\w-]{43}$/;
 const REFUSAL_DETAIL =

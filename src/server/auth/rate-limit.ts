@@ -1,8 +1,19 @@
-import { DEFAULT_RATE_LIMITS, type RateLimits } from './options.js';
 import type { Principal } from './principal.js';
 
+/**
+ * Token bucket settings per key: requests per second, and burst after a pause. Enough for a fleet of a thousand agents
+ * on one key.
+ */
+const DEFAULT_RATE_LIMITS = {
+  requests_per_second: 2000,
+  requests_burst: 4000,
+  renewals_per_second: 2000,
+  renewals_burst: 4000,
+};
+export type RateLimits = Readonly<typeof DEFAULT_RATE_LIMITS>;
+
 /** Renewals have their own bucket, so that a key over its request limit does not lose its claims. */
-export type RateKind = 'requests' | 'renewals';
+type RateKind = 'requests' | 'renewals';
 
 const RENEWAL_ROUTES: ReadonlySet<string> = new Set(['renew_lease', 'renew_batch']);
 export const rateKindOf = (routeId: string): RateKind =>

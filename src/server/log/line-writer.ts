@@ -1,19 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DestinationStream } from 'pino';
 
 /** Appends bytes to a log and resolves with the number written. */
 export type AppendBytes = (bytes: Buffer) => Promise<number>;
 
-export interface LineWriterSettings {
+const DEFAULT_SETTINGS = {
   /** Lines beyond this buffer size are dropped: a log that cannot be written must not fill the memory. */
-  readonly waiting_chars_max: number;
-  /** Retry interval for a pipe that nobody reads. */
-  readonly retry_ms: number;
-  /** How long `close` waits for a write that does not complete. */
-  readonly close_within_ms: number;
-}
-const DEFAULT_LINE_WRITER_SETTINGS: LineWriterSettings = {
   waiting_chars_max: 4 * 1024 * 1024,
+  /** Retry interval for a pipe that nobody reads. */
   retry_ms: 20,
+  /** How long `close` waits for a write that does not complete. */
   close_within_ms: 2000,
 };
 
@@ -37,7 +33,7 @@ export class LogLineWriter implements DestinationStream {
     private readonly append: AppendBytes,
     /** Called on the first failure, and again on the first failure after a successful write. */
     private readonly onFailure: (error: NodeJS.ErrnoException) => void = () => {},
-    private readonly settings: LineWriterSettings = DEFAULT_LINE_WRITER_SETTINGS,
+    private readonly settings = DEFAULT_SETTINGS,
   ) {}
 
   /** The line must end with a newline. */
@@ -54,12 +50,10 @@ export class LogLineWriter implements DestinationStream {
   /** Resolves when all lines are written or lost. Does not wait beyond `close_within_ms` for a log nobody reads. */
   async close(): Promise<void> {
     this.isClosing = true;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.settings.close_within_ms);
-    });
-    await Promise.race([this.drainPromise, timeout]);
-    clearTimeout(timer);
+    const isDrained = new AbortController();
+    const timeout = sleep(this.settings.close_within_ms, undefined, { signal: isDrained.signal });
+    await Promise.race([this.drainPromise, timeout.catch(() => {})]);
+    isDrained.abort();
   }
 
   private async drain(): Promise<void> {
@@ -94,7 +88,7 @@ export class LogLineWriter implements DestinationStream {
       } catch (error) {
         const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN';
         if (!isFull || this.isClosing) throw error;
-        await new Promise((resolve) => setTimeout(resolve, this.settings.retry_ms));
+        await sleep(this.settings.retry_ms);
       }
     }
   }

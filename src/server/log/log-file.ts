@@ -1,18 +1,14 @@
 import { close, constants, fstatSync, openSync, write } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { LogLineWriter } from './line-writer.js';
+import { type AppendBytes, LogLineWriter } from './line-writer.js';
 
 const STANDARD_ERROR = 2;
 const STANDARD_ERROR_PATH = '/dev/stderr';
 /** For pipes: a write to a full pipe fails instead of blocking. Windows has no such flag. */
 const NOT_BLOCKING = constants.O_NONBLOCK ?? 0;
 
-export interface LogFile {
-  readonly writer: LogLineWriter;
-  /** Writes the pending lines, then closes the file. */
-  close(): Promise<void>;
-}
+export type LogFile = ReturnType<typeof logFile>;
 
 /** Opens a file, or a pipe with a reader, for appending lines. Rejects if the path is not writable. */
 export async function openLogFile(
@@ -22,24 +18,26 @@ export async function openLogFile(
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NOT_BLOCKING;
   const file = await open(path, flags, 0o600);
   const append = async (bytes: Buffer) => (await file.write(bytes)).bytesWritten;
-  const lines = new LogLineWriter(append, onFailure);
-  const closeAll = async (): Promise<void> => {
-    await lines.close();
-    await file.close();
-  };
-  return { writer: lines, close: closeAll };
+  return logFile(append, () => file.close(), onFailure);
 }
 
 /** Standard error as a log. Not `process.stderr`, which buffers without limit when a pipe is full. */
 export function standardErrorLog(): LogFile {
   const fd = standardErrorFd();
   const append = async (bytes: Buffer) => (await promisify(write)(fd, bytes)).bytesWritten;
-  const lines = new LogLineWriter(append);
-  const closeAll = async (): Promise<void> => {
-    await lines.close();
+  return logFile(append, async () => {
     if (fd !== STANDARD_ERROR) await promisify(close)(fd);
-  };
-  return { writer: lines, close: closeAll };
+  });
+}
+
+/** Its `close` writes the pending lines, then closes the file. */
+function logFile(
+  append: AppendBytes,
+  closeFile: () => Promise<void>,
+  onFailure?: (error: NodeJS.ErrnoException) => void,
+) {
+  const writer = new LogLineWriter(append, onFailure);
+  return { writer, close: () => writer.close().then(closeFile) };
 }
 
 /** A pipe is opened again: setting the flag on the shared descriptor would affect other processes that write to it. */

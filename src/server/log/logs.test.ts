@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LogLine } from '../auth/access-log.js';
-import { ServerLogs } from './logs.js';
+import { type LogLine, ServerLogs } from './logs.js';
 
 const LINE: LogLine = { level: 'info', route: 'next' };
 

@@ -1,5 +1,12 @@
-import { jsonLineSink, type LogSink } from '../auth/access-log.js';
+import { type DestinationStream, pino } from 'pino';
 import { type LogFile, standardErrorLog } from './log-file.js';
+
+export interface LogLine {
+  readonly level: 'info' | 'error';
+  readonly [field: string]: unknown;
+}
+/** Writes an object as one line of JSON. */
+export type LogSink = (line: LogLine) => void;
 
 export interface ServerLogOptions {
   /** Receives a line per request, and one per error. */
@@ -45,4 +52,16 @@ export class ServerLogs {
       }
     };
   }
+}
+
+/** Writes JSON lines to a stream, by default to standard output. */
+export function jsonLineSink(destination?: DestinationStream): LogSink {
+  const settings = {
+    base: null,
+    timestamp: false,
+    formatters: { level: (level: string) => ({ level }) },
+  } as const;
+  const logger = destination === undefined ? pino(settings) : pino(settings, destination);
+  // pino writes the level itself; passing it on would duplicate the key.
+  return ({ level, ...line }) => logger[level](line);
 }

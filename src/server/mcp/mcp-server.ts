@@ -1,8 +1,8 @@
 import { McpServer } from '@modelcontextprotocol/server';
+import type { ApiClient } from '../../client/api-client.js';
 import { type ApiProblem, isProblem } from '../../client/replies.js';
 import type { Action } from '../../core/contract/operation.js';
-import type { McpClient } from './client.js';
-import { type McpIdentity, problemToolReply, TOOLS, type ToolReply } from './tools.js';
+import { type McpIdentity, problemToolResult, TOOLS } from './tools.js';
 
 const INSTRUCTIONS = `Genesis Fleet assigns the tasks of a shared plan; each task has one holder at a time.
 Loop: call next, follow its briefing, submit with the handle it returned. Keep the handle: every call about the task needs it.
@@ -16,7 +16,7 @@ const TOOLS_VERSION = '1';
 
 export interface McpServerOptions {
   /** Or why there is none: the tools are listed, and each call returns this problem. */
-  readonly client: McpClient | ApiProblem;
+  readonly client: ApiClient | ApiProblem;
   readonly identity: McpIdentity;
   /** Tools that the caller may not use are not listed. */
   readonly isAllowed: (action: Action) => boolean;
@@ -37,17 +37,8 @@ export function createMcpServer({ client, identity, isAllowed }: McpServerOption
     if (!isAllowed(action)) continue;
     const annotations = { readOnlyHint: action === 'read' };
     server.registerTool(name, { description, inputSchema: input, annotations }, async (args) =>
-      toCallResult(isProblem(client) ? problemToolReply(client) : await run(client, args, identity)),
+      isProblem(client) ? problemToolResult(client) : run(client, args, identity),
     );
   }
   return server;
-}
-
-/** The same content twice, because clients differ in which field they show to the model. */
-function toCallResult({ content, is_error }: ToolReply) {
-  return {
-    content: [{ type: 'text' as const, text: JSON.stringify(content) }],
-    structuredContent: content,
-    ...(is_error ? { isError: true } : {}),
-  };
 }

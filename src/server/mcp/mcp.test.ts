@@ -15,7 +15,7 @@ import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
 import { RateLimiter } from '../auth/rate-limit.js';
 import { BodyMemory } from '../body-memory.js';
 import { listen } from '../listen.js';
-import { ReadinessProbe } from '../readiness.js';
+import { readinessProbe } from '../readiness.js';
 import { ROUTES } from '../routes.js';
 import { ProjectFeeds } from '../stream.js';
 import { LASTING_CREDENTIALS } from '../testing/credentials.js';
@@ -56,7 +56,7 @@ async function begin() {
   const { coordinator, store } = harness;
   const feeds = new ProjectFeeds(coordinator.feed, store);
   const stopping = new AbortController().signal;
-  const readiness = new ReadinessProbe(store, stopping);
+  const readiness = readinessProbe(store, stopping);
   const context = { coordinator, store, feeds, readiness, metrics: async () => '', stopping };
   const app = createApp({
     context: context,

@@ -3,7 +3,7 @@ import { ApiClient } from '../../client/api-client.js';
 import type { ApiProblem } from '../../client/replies.js';
 import { authorize } from '../auth/authorize.js';
 import { type HttpResponse, textResponse } from '../response.js';
-import type { Handlers, RequestContext } from '../route.js';
+import type { ApiCall, Handlers } from '../route.js';
 import { whileAuthorized } from '../while-authorized.js';
 import { createMcpServer, type McpServerOptions } from './mcp-server.js';
 
@@ -19,7 +19,7 @@ const handler = createMcpHandler(
 );
 
 /** The subject of a tool call for the access log, by its names or from the handle. */
-export function loggedToolSubject(body: unknown): unknown {
+function toolSubjectOf(body: unknown): unknown {
   const toolArguments = fieldOf(fieldOf(body, 'params'), 'arguments');
   const task_id = fieldOf(fieldOf(toolArguments, 'handle'), 'task_id') ?? fieldOf(toolArguments, 'task_id');
   return { task_id, feature_id: fieldOf(toolArguments, 'feature_id'), edge: fieldOf(toolArguments, 'edge') };
@@ -28,8 +28,10 @@ export function loggedToolSubject(body: unknown): unknown {
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-const handleMcp = (request: RequestContext): Promise<HttpResponse> =>
-  whileAuthorized(request, (ended) => handleMcpMessage(request, ended));
+function handleMcp(call: ApiCall): Promise<HttpResponse> {
+  call.logged = toolSubjectOf(call.body);
+  return whileAuthorized(call, (ended) => handleMcpMessage(call, ended));
+}
 
 export const mcpHandlers = { mcp: handleMcp, mcp_project: handleMcp } satisfies Partial<Handlers>;
 
@@ -47,18 +49,18 @@ const BATCH_REJECTED: HttpResponse = {
   code: 'INVALID_REQUEST',
 };
 
-async function handleMcpMessage(request: RequestContext, clientSignal: AbortSignal): Promise<HttpResponse> {
-  const { principal, tenant_id, body } = request;
+async function handleMcpMessage(call: ApiCall, clientSignal: AbortSignal): Promise<HttpResponse> {
+  const { principal, tenant, body } = call;
   if (Array.isArray(body)) return BATCH_REJECTED;
   const serverOptions: McpServerOptions = {
-    client: await clientFor(request),
+    client: await clientFor(call),
     identity: {
-      agent_id: headerOf(request, 'x-genesis-agent'),
-      session_id: headerOf(request, 'x-genesis-session'),
+      agent_id: headerOf(call, 'x-genesis-agent'),
+      session_id: headerOf(call, 'x-genesis-session'),
     },
-    isAllowed: (action) => authorize(principal, action, tenant_id) === 'allowed',
+    isAllowed: (action) => authorize(principal, action, tenant) === 'allowed',
   };
-  const { headers } = request.request;
+  const { headers } = call.request;
   const webRequest = new Request('http://localhost/mcp', { method: 'POST', headers, signal: clientSignal });
   const authInfo = { token: '', clientId: principal.id, scopes: [], extra: { visit: serverOptions } };
   const response = await handler.fetch(webRequest, { authInfo, parsedBody: body });
@@ -68,14 +70,14 @@ async function handleMcpMessage(request: RequestContext, clientSignal: AbortSign
 }
 
 /** The project of the path, of the header, or the tenant's only one. */
-async function clientFor(request: RequestContext): Promise<ApiClient | ApiProblem> {
-  const { tenant_id, params, context, fetch } = request;
+async function clientFor(call: ApiCall): Promise<ApiClient | ApiProblem> {
+  const { tenant, params, coordinator, fetch } = call;
   const project =
     params.project_id ??
-    headerOf(request, 'x-genesis-project') ??
-    onlyOne(await context.coordinator.queries.projectsOf(tenant_id));
+    headerOf(call, 'x-genesis-project') ??
+    onlyOne(await coordinator.queries.projectsOf(tenant));
   if (project !== undefined) {
-    return new ApiClient({ fetch, url: APP_URL, tenant: tenant_id, project, retry: ONE_TRY });
+    return new ApiClient({ fetch, url: APP_URL, tenant, project, retry: ONE_TRY });
   }
   const detail =
     'No project is given. Use the URL /mcp/{tenant_id}/{project_id}, or send the header X-Genesis-Project.';
@@ -89,5 +91,5 @@ const ONE_TRY = { tries: 1 };
 
 const onlyOne = (names: readonly string[]): string | undefined => (names.length === 1 ? names[0] : undefined);
 
-const headerOf = ({ request }: RequestContext, name: string): string | undefined =>
+const headerOf = ({ request }: ApiCall, name: string): string | undefined =>
   request.headers.get(name) || undefined;

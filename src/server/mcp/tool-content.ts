@@ -1,3 +1,4 @@
+import { handleOf } from '../../client/renewer.js';
 import type { ApiProblem } from '../../client/replies.js';
 import type {
   ClaimResult,
@@ -7,8 +8,8 @@ import type {
   SubmissionResult,
 } from '../../core/contract/claims.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
-import type { EffectiveCheck, Explanation } from '../../core/contract/tasks.js';
-import type { McpHandle } from './client.js';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { McpHandle } from './handle.js';
 
 /**
  * What a tool returns to the model: small but sufficient, because it may remember only the last reply. Each names the
@@ -29,8 +30,7 @@ const NEXT_STEP = {
   GRANTED:
     'Do the work and call submit with this handle. Call renew before expires_at if it takes longer; add a note for the next agent.',
   CHECKED: 'Submit with the result of each check under evaluators; a review decides checks of type human.',
-  RENEWED: 'Continue the work, then call submit with this handle.',
-  NOTED: 'Continue the work, then call submit with this handle.',
+  HELD: 'Continue the work, then call submit with this handle.',
   ACCEPTED: 'Done. Call next with this session_id for more work.',
   RELEASED: 'Released. Call next with this session_id for other work.',
 } as const;
@@ -45,20 +45,14 @@ export function renderClaim(
     return omitEmpty({ success, reason, ...rest, current_holder, agent_id, session_id });
   }
   const { success, reason, claim, briefing, warnings } = result;
-  const handle = {
-    task_id: claim.task_id,
-    generation: claim.generation,
-    claim_id: claim.id,
-    session_id: claim.session_id,
-  };
+  const handle = handleOf(claim);
   const { handle: _, ...brief } = briefing ?? { handle };
-  const { expires_at } = claim;
   return omitEmpty({
     success,
     reason,
     handle,
     agent_id: claim.agent_id,
-    expires_at,
+    expires_at: claim.expires_at,
     briefing: briefing === undefined ? undefined : omitEmpty(brief),
     warnings,
     checks: checks.filter(({ required }) => required).map(renderCheck),
@@ -69,34 +63,20 @@ export function renderClaim(
 const renderCheck = ({ name, type, criterion, command, skipped }: EffectiveCheck): ToolContent =>
   omitEmpty({ name, type, criterion, command, skipped });
 
-export function renderRenewal(result: RenewalResult, handle: McpHandle): ToolContent {
+/** The reply about work that its holder keeps, or has lost. */
+export function renderHeld(result: RenewalResult | NoteResult, handle: McpHandle): ToolContent {
   return result.success
-    ? omitEmpty({ ...result, handle, next: NEXT_STEP.RENEWED })
+    ? omitEmpty({ ...result, handle, next: NEXT_STEP.HELD })
     : omitEmpty({ ...result, session_id: handle.session_id });
 }
 
-export function renderSubmission(result: SubmissionResult, { task_id, session_id }: McpHandle): ToolContent {
-  return omitEmpty({
-    task_id,
-    ...result,
-    session_id,
-    next: result.accepted ? NEXT_STEP.ACCEPTED : result.next,
-  });
-}
-
-export function renderRelease(result: ReleaseResult, { task_id, session_id }: McpHandle): ToolContent {
-  return omitEmpty({
-    task_id,
-    ...result,
-    session_id,
-    next: result.success ? NEXT_STEP.RELEASED : result.next,
-  });
-}
-
-export function renderNote(result: NoteResult, handle: McpHandle): ToolContent {
-  return result.success
-    ? omitEmpty({ ...result, handle, next: NEXT_STEP.NOTED })
-    : omitEmpty({ ...result, session_id: handle.session_id });
+/** The reply about work that ends, or that could not be ended. */
+export function renderEnd(
+  result: SubmissionResult | ReleaseResult,
+  { task_id, session_id }: McpHandle,
+): ToolContent {
+  const next = 'next' in result ? result.next : NEXT_STEP[result.reason];
+  return omitEmpty({ task_id, ...result, session_id, next });
 }
 
 export function renderStatus(status: ProjectStatus): ToolContent {
@@ -118,13 +98,11 @@ export function renderStatus(status: ProjectStatus): ToolContent {
   });
 }
 
-export const renderExplanation = (explanation: Explanation): ToolContent => omitEmpty({ ...explanation });
-
 export const renderProblem = ({ code, detail, faults }: ApiProblem): ToolContent =>
   omitEmpty({ success: false, code, next: detail, faults: faults?.slice(0, FAULTS_MAX) });
 
 /** Omits empty fields, since every byte takes space in a model's context. */
-function omitEmpty(fields: Record<string, unknown>): ToolContent {
+export function omitEmpty(fields: object): ToolContent {
   const hasContent = ([, value]: [string, unknown]) =>
     value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(fields).filter(hasContent));

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import type { ApiClient } from '../../client/api-client.js';
+import { withExpectedGeneration } from '../../client/renewer.js';
 import { type ApiProblem, type ClaimReply, isProblem } from '../../client/replies.js';
 import { releaseBody } from '../../core/contract/claims.js';
 import type { Action } from '../../core/contract/operation.js';
@@ -8,38 +10,35 @@ import { CHECK_RESULTS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { handleSchema, type McpClient, withExpectedGeneration } from './client.js';
+import { handleSchema } from './handle.js';
 import {
   type Claimant,
+  omitEmpty,
   renderClaim,
-  renderExplanation,
-  renderNote,
+  renderEnd,
+  renderHeld,
   renderProblem,
-  renderRelease,
-  renderRenewal,
   renderStatus,
-  renderSubmission,
   type ToolContent,
 } from './tool-content.js';
 
 /** The default agent and session, for calls that name none. */
-export interface McpIdentity {
-  readonly agent_id?: string | undefined;
-  readonly session_id?: string | undefined;
-}
+export type McpIdentity = { readonly [Field in keyof Claimant]?: Claimant[Field] | undefined };
 
-/** A reply, and whether it reports a faulty call rather than a decision. */
-export interface ToolReply {
-  readonly content: ToolContent;
-  readonly is_error: boolean;
-}
+/** The same content twice, because clients differ in which field they show to the model. */
+const toolResult = (content: ToolContent) => ({
+  content: [{ type: 'text' as const, text: JSON.stringify(content) }],
+  structuredContent: content,
+});
+/** `isError`: it reports a faulty call rather than a decision. */
+type ToolResult = ReturnType<typeof toolResult> & { readonly isError?: true };
 
 export interface McpTool {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodType;
   readonly action: Action;
-  readonly run: (client: McpClient, args: unknown, identity: McpIdentity) => Promise<ToolReply>;
+  readonly run: (client: ApiClient, args: unknown, identity: McpIdentity) => Promise<ToolResult>;
 }
 
 /**
@@ -75,7 +74,7 @@ export const TOOLS: readonly McpTool[] = [
     }),
     async (client, { agent_id, session_id, ...request }, identity) => {
       const claimant = claimantOf({ agent_id, session_id }, identity);
-      return toToolReply(await client.next(withoutUndefined({ ...request, ...claimant })), (result) =>
+      return toToolResult(await client.next(withoutUndefined({ ...request, ...claimant })), (result) =>
         renderClaim(result, claimant),
       );
     },
@@ -96,7 +95,7 @@ export const TOOLS: readonly McpTool[] = [
       const claimant = claimantOf({ agent_id, session_id }, identity);
       const reply = await client.claimTask({ ...request, ...claimant });
       const checks = await requiredChecks(client, reply);
-      return toToolReply(reply, (result) => renderClaim(result, claimant, checks));
+      return toToolResult(reply, (result) => renderClaim(result, claimant, checks));
     },
   ),
   defineTool(
@@ -105,9 +104,9 @@ export const TOOLS: readonly McpTool[] = [
     'work',
     z.strictObject({ handle, lease_duration_seconds: optionalSeconds }),
     async (client, { handle, lease_duration_seconds }) =>
-      toToolReply(
+      toToolResult(
         await client.renewLease({ ...withExpectedGeneration(handle), lease_duration_seconds }),
-        (result) => renderRenewal(result, handle),
+        (result) => renderHeld(result, handle),
       ),
   ),
   defineTool(
@@ -125,7 +124,7 @@ export const TOOLS: readonly McpTool[] = [
       // A result refused for its form or size leaves the claim: there is a lease's time for a correction.
       await client.renewLease(withExpectedGeneration(handle));
       const reply = await client.submitResult({ ...handle, ...submission, ...evaluatorFields });
-      return toToolReply(reply, (result) => renderSubmission(result, handle));
+      return toToolResult(reply, (result) => renderEnd(result, handle));
     },
   ),
   defineTool(
@@ -138,9 +137,9 @@ export const TOOLS: readonly McpTool[] = [
       message: z.string().optional(),
     }),
     async (client, { handle, ...request }) =>
-      toToolReply(
+      toToolResult(
         await client.releaseClaim(withoutUndefined({ ...withExpectedGeneration(handle), ...request })),
-        (result) => renderRelease(result, handle),
+        (result) => renderEnd(result, handle),
       ),
   ),
   defineTool(
@@ -151,7 +150,7 @@ export const TOOLS: readonly McpTool[] = [
     async (client, { handle, text }) => {
       // Nothing outlives a call, so no timer renews the claim: its holder's calls do.
       await client.renewLease(withExpectedGeneration(handle));
-      return toToolReply(await client.note({ ...handle, text }), (result) => renderNote(result, handle));
+      return toToolResult(await client.note({ ...handle, text }), (result) => renderHeld(result, handle));
     },
   ),
   defineTool(
@@ -159,14 +158,14 @@ export const TOOLS: readonly McpTool[] = [
     'Get the project status: progress, claims, and what waits for a human.',
     'read',
     z.strictObject({}),
-    async (client) => toToolReply(await client.status(), renderStatus),
+    async (client) => toToolResult(await client.status(), renderStatus),
   ),
   defineTool(
     'explain',
     'Explain why a task can or cannot be claimed now, and what to do next.',
     'read',
     z.strictObject({ task_id: z.string() }),
-    async (client, { task_id }) => toToolReply(await client.explain(task_id), renderExplanation),
+    async (client, { task_id }) => toToolResult(await client.explain(task_id), omitEmpty),
   ),
 ];
 
@@ -175,7 +174,7 @@ function defineTool<Input extends z.ZodType>(
   description: string,
   action: Action,
   input: Input,
-  run: (client: McpClient, args: z.infer<Input>, identity: McpIdentity) => Promise<ToolReply>,
+  run: (client: ApiClient, args: z.infer<Input>, identity: McpIdentity) => Promise<ToolResult>,
 ): McpTool {
   // `input` has validated the arguments before `run` gets them.
   return { name, description, action, input, run: run as McpTool['run'] };
@@ -183,7 +182,7 @@ function defineTool<Input extends z.ZodType>(
 
 /** The checks that a granted edge requires. If they cannot be read, nothing is lost: a submission reports what is missing. */
 async function requiredChecks(
-  client: McpClient,
+  client: ApiClient,
   reply: ClaimReply | ApiProblem,
 ): Promise<readonly EffectiveCheck[]> {
   if (isProblem(reply) || reply.claim === null || subjectKindOf(reply.claim.task_id) !== 'edge') return [];
@@ -191,13 +190,16 @@ async function requiredChecks(
   return isProblem(state) ? [] : (state.checks ?? []);
 }
 
-function toToolReply<T extends object>(reply: T | ApiProblem, render: (result: T) => ToolContent): ToolReply {
-  return isProblem(reply) ? problemToolReply(reply) : { content: render(reply), is_error: false };
+function toToolResult<T extends object>(
+  reply: T | ApiProblem,
+  render: (result: T) => ToolContent,
+): ToolResult {
+  return isProblem(reply) ? problemToolResult(reply) : toolResult(render(reply));
 }
 
-export const problemToolReply = (problem: ApiProblem): ToolReply => ({
-  content: renderProblem(problem),
-  is_error: true,
+export const problemToolResult = (problem: ApiProblem): ToolResult => ({
+  ...toolResult(renderProblem(problem)),
+  isError: true,
 });
 
 /** A caller without a session gets a new one, returned in the reply: agents sharing one would be indistinguishable. */

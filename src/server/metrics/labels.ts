@@ -1,19 +1,15 @@
 import type { ProjectKey } from '../../stores/store.js';
 
-export const OVERFLOW_LABEL = 'other';
+const OVERFLOW_LABEL = 'other';
 
-export interface ProjectLabels {
-  readonly tenant: string;
-  readonly project: string;
-}
+export type ProjectLabels = { readonly tenant: string; readonly project: string };
 
 /**
  * A bounded set of labels: the first projects get their own, the rest share `other`. A label is never reassigned,
  * because a counter that moved between labels would decrease.
  */
 export class BoundedLabelSet<T> {
-  private readonly byTenant = new Map<string, Map<string, T>>();
-  private size = 0;
+  private readonly byProject = new Map<string, T>();
   private overflow: T | null = null;
 
   constructor(
@@ -22,21 +18,19 @@ export class BoundedLabelSet<T> {
   ) {}
 
   forProject({ tenant_id, project_id }: ProjectKey): T {
-    const found = this.byTenant.get(tenant_id)?.get(project_id);
+    const name = `${tenant_id}/${project_id}`;
+    const found = this.byProject.get(name);
     if (found !== undefined) return found;
-    if (this.size >= this.max) {
+    if (this.byProject.size >= this.max) {
       this.overflow ??= this.create({ tenant: OVERFLOW_LABEL, project: OVERFLOW_LABEL });
       return this.overflow;
     }
-    this.size += 1;
     const made = this.create({ tenant: tenant_id, project: project_id });
-    const ofTenant = this.byTenant.get(tenant_id) ?? new Map<string, T>();
-    this.byTenant.set(tenant_id, ofTenant.set(project_id, made));
+    this.byProject.set(name, made);
     return made;
   }
 
-  *all(): Generator<T> {
-    for (const ofTenant of this.byTenant.values()) yield* ofTenant.values();
-    if (this.overflow !== null) yield this.overflow;
+  all(): T[] {
+    return [...this.byProject.values(), ...(this.overflow === null ? [] : [this.overflow])];
   }
 }

@@ -1,16 +1,25 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  type CounterConfiguration,
+  Gauge,
+  type GaugeConfiguration,
+  Histogram,
+  Registry,
+} from 'prom-client';
 import type { Observer } from '../../coordinator/index.js';
 import type { ProjectCounts } from '../../coordinator/queries/queries.js';
 import type { ProjectKey, Transaction } from '../../stores/store.js';
 import { DROP_REASONS, type DropReason } from '../connection-limits.js';
-import { BoundedLabelSet, type ProjectLabels } from './labels.js';
-import { ProjectCounters } from './project-counters.js';
+import { BoundedLabelSet } from './labels.js';
+import { ProjectCounters, type ProjectHistograms } from './project-counters.js';
 
-export const DEFAULT_PREFIX = 'coditect_';
+const DEFAULT_PREFIX = 'coditect_';
 /** Maximum number of projects with labels of their own. */
 const PROJECTS_LABELLED_MAX = 100;
-const PROJECT_LABELS = ['tenant', 'project'] as const;
-const RESULT_LABELS = ['tenant', 'project', 'result'] as const;
+const PROJECT_LABELS = ['tenant', 'project'];
+
+type MetricConfiguration = CounterConfiguration<string> & GaugeConfiguration<string>;
+type Samples = Iterable<readonly [labels: Record<string, string>, value: number]>;
 
 /** Values read at scrape time instead of being counted. */
 export interface GaugeSources {
@@ -52,21 +61,28 @@ export class Metrics implements Observer {
       'Number of commands per commit.',
       [1, 4, 16, 64, 256, 1024],
     );
-    this.projectCounters = this.createProjectCounters();
-    this.registerCounters();
-    this.registerTaskGauges();
-    this.registerFeedGauges();
-    this.registerDamageGauge();
-    this.registerConnectionMetrics();
-    this.registerCounter(
+    const histograms = this.projectHistograms();
+    this.projectCounters = new BoundedLabelSet(
+      PROJECTS_LABELLED_MAX,
+      (labels) => new ProjectCounters(labels, histograms),
+    );
+    this.registerProjectCounters();
+    this.registerGauges();
+    this.register(
+      Counter,
+      'connections_dropped_total',
+      'Connections closed without a response, by reason.',
+      ['reason'],
+      () => [...this.droppedConnections].map(([reason, count]) => [{ reason }, count]),
+    );
+    this.register(
+      Counter,
       'log_lines_lost_total',
       'Lines of the access log and the error log that could not be written.',
       [],
-      (set) => set({}, this.gaugeSources?.lostLogLines() ?? 0),
+      () => this.readGauges((gauges) => [[{}, gauges.lostLogLines()]]),
     );
   }
-
-  readonly content_type = Registry.PROMETHEUS_CONTENT_TYPE;
 
   setGaugeSources(gauges: GaugeSources): void {
     this.gaugeSources = gauges;
@@ -93,191 +109,113 @@ export class Metrics implements Observer {
     this.droppedConnections.set(reason, (this.droppedConnections.get(reason) ?? 0) + 1);
   }
 
-  private registerConnectionMetrics(): void {
-    this.registerGauge('open_connections', 'Open connections.', (gauges) => gauges.connections());
-    this.registerCounter(
-      'connections_dropped_total',
-      'Connections closed without a response, by reason.',
-      ['reason'],
-      (set) => {
-        for (const [reason, count] of this.droppedConnections) set({ reason }, count);
-      },
-    );
-  }
-
-  private createProjectCounters(): BoundedLabelSet<ProjectCounters> {
-    const claim = this.histogram(
-      'claim_duration_seconds',
-      'Time from the grant of a claim to its end by result, release or expiry.',
-      [1, 5, 15, 60, 300, 900, 3600],
-      PROJECT_LABELS,
-    );
-    const completion = this.histogram(
-      'task_completion_time_seconds',
-      'Time from the first grant of a task to its accepted result.',
-      [10, 60, 300, 900, 3600, 7200],
-      PROJECT_LABELS,
-    );
-    const generations = this.histogram(
-      'generations_per_task',
-      'Generations of a task at its completion.',
-      [1, 2, 3, 5, 10, 20, 50],
-      PROJECT_LABELS,
-    );
-    const durations = {
-      claimEnded: (labels: ProjectLabels, seconds: number) => claim.observe({ ...labels }, seconds),
-      taskCompleted: (labels: ProjectLabels, seconds: number, taken: number) => {
-        completion.observe({ ...labels }, seconds);
-        generations.observe({ ...labels }, taken);
-      },
+  private projectHistograms(): ProjectHistograms {
+    return {
+      claimSeconds: this.histogram(
+        'claim_duration_seconds',
+        'Time from the grant of a claim to its end by result, release or expiry.',
+        [1, 5, 15, 60, 300, 900, 3600],
+        PROJECT_LABELS,
+      ),
+      completionSeconds: this.histogram(
+        'task_completion_time_seconds',
+        'Time from the first grant of a task to its accepted result.',
+        [10, 60, 300, 900, 3600, 7200],
+        PROJECT_LABELS,
+      ),
+      generations: this.histogram(
+        'generations_per_task',
+        'Generations of a task at its completion.',
+        [1, 2, 3, 5, 10, 20, 50],
+        PROJECT_LABELS,
+      ),
     };
-    return new BoundedLabelSet(PROJECTS_LABELLED_MAX, (labels) => new ProjectCounters(labels, durations));
   }
 
-  private registerCounters(): void {
-    const byResult = (of: (counters: ProjectCounters) => Iterable<readonly [string, number]>) =>
-      this.forEachProject((counters, set) => {
-        for (const [result, count] of of(counters)) set({ ...counters.labels, result }, count);
-      });
-    const total = (of: (counters: ProjectCounters) => number) =>
-      this.forEachProject((counters, set) => set({ ...counters.labels }, of(counters)));
-    this.registerCounter(
-      'claims_total',
-      'Claim requests by result.',
-      RESULT_LABELS,
-      byResult((t) => t.claims),
-    );
-    this.registerCounter(
-      'results_total',
-      'Submitted results by outcome.',
-      RESULT_LABELS,
-      byResult((t) => t.results),
-    );
-    this.registerCounter(
-      'lease_renewals_total',
-      'Lease renewals by result.',
-      RESULT_LABELS,
-      byResult((t) => [
-        ['renewed', t.renewed],
-        ['failed', t.renewals_failed],
-      ]),
-    );
-    this.registerCounter(
-      'lease_expirations_total',
-      'Expired leases.',
-      PROJECT_LABELS,
-      total((t) => t.expirations),
-    );
-    this.registerCounter(
+  private registerProjectCounters(): void {
+    const byResult = (name: string, help: string, of: (counters: ProjectCounters) => Map<string, number>) =>
+      this.register(Counter, name, help, [...PROJECT_LABELS, 'result'], () =>
+        this.projectCounters
+          .all()
+          .flatMap((counters) =>
+            [...of(counters)].map(([result, count]) => [{ ...counters.labels, result }, count] as const),
+          ),
+      );
+    const total = (name: string, help: string, of: (counters: ProjectCounters) => number) =>
+      this.register(Counter, name, help, PROJECT_LABELS, () =>
+        this.projectCounters.all().map((counters) => [counters.labels, of(counters)] as const),
+      );
+    byResult('claims_total', 'Claim requests by result.', ({ claims }) => claims);
+    byResult('results_total', 'Submitted results by outcome.', ({ results }) => results);
+    byResult('lease_renewals_total', 'Lease renewals by result.', ({ renewals }) => renewals);
+    total('lease_expirations_total', 'Expired leases.', ({ expirations }) => expirations);
+    total(
       'generation_increments_total',
       'Granted claims: each increments a generation.',
-      PROJECT_LABELS,
-      total((t) => t.generations),
+      ({ generations }) => generations,
     );
   }
 
-  private registerTaskGauges(): void {
-    this.registerProjectGauge('active_claims', 'Live claims.', ({ active_claims }) => active_claims);
-    this.registerProjectGauge(
+  private registerGauges(): void {
+    const tasks = (name: string, help: string, of: (counts: ProjectCounts) => number) =>
+      this.registerProjectGauge(name, help, (gauges) =>
+        [...gauges.taskCounts()].map((counts) => [counts.key, of(counts)] as const),
+      );
+    const total = (name: string, help: string, of: (gauges: GaugeSources) => number) =>
+      this.register(Gauge, name, help, [], () => this.readGauges((gauges) => [[{}, of(gauges)]]));
+    tasks('active_claims', 'Live claims.', ({ active_claims }) => active_claims);
+    tasks(
       'pending_tasks',
       'Tasks and subtasks that are not completed.',
       ({ pending_tasks }) => pending_tasks,
     );
-    this.registerProjectGauge(
-      'completed_tasks',
-      'Completed tasks and subtasks.',
-      ({ completed_tasks }) => completed_tasks,
+    tasks('completed_tasks', 'Completed tasks and subtasks.', ({ completed_tasks }) => completed_tasks);
+    total('feed_lag_events', 'Events not yet sent to the slowest listener.', (gauges) => gauges.feedLag());
+    total('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
+    this.registerProjectGauge('log_damaged', 'Damaged logs found so far.', (gauges) =>
+      [...gauges.damage()].map((key) => [key, 1] as const),
     );
+    total('open_connections', 'Open connections.', (gauges) => gauges.connections());
   }
 
-  private registerFeedGauges(): void {
-    this.registerGauge('feed_lag_events', 'Events not yet sent to the slowest listener.', (gauges) =>
-      gauges.feedLag(),
-    );
-    this.registerGauge('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
-  }
-
-  private registerDamageGauge(): void {
-    const labels = new BoundedLabelSet(PROJECTS_LABELLED_MAX, (own) => own);
-    const gauge: Gauge = new Gauge({
-      name: `${this.prefix}log_damaged`,
-      help: 'Damaged logs found so far.',
-      labelNames: [...PROJECT_LABELS],
-      registers: [this.registry],
-      collect: () => {
-        gauge.reset();
-        for (const key of this.gaugeSources?.damage() ?? []) gauge.inc({ ...labels.forProject(key) });
-      },
-    });
-  }
-
-  private registerGauge(name: string, help: string, of: (gauges: GaugeSources) => number): void {
-    const gauge: Gauge = new Gauge({
-      name: this.prefix + name,
-      help,
-      registers: [this.registry],
-      collect: () => gauge.set(this.gaugeSources === null ? 0 : of(this.gaugeSources)),
-    });
-  }
-
-  private forEachProject(
-    collect: (
-      counters: ProjectCounters,
-      set: (labels: Record<string, string>, count: number) => void,
-    ) => void,
-  ) {
-    return (set: (labels: Record<string, string>, count: number) => void) => {
-      for (const counters of this.projectCounters.all()) collect(counters, set);
-    };
-  }
-
-  /** Registers a counter that is filled from plain tallies at scrape time. */
-  private registerCounter(
+  /** Values of projects that share a label are added. */
+  private registerProjectGauge(
     name: string,
     help: string,
-    labelNames: readonly string[],
-    collect: (set: (labels: Record<string, string>, count: number) => void) => void,
+    of: (gauges: GaugeSources) => readonly (readonly [key: ProjectKey, value: number])[],
   ): void {
-    const counter: Counter = new Counter({
-      name: this.prefix + name,
-      help,
-      labelNames: [...labelNames],
-      registers: [this.registry],
-      collect: () => {
-        counter.reset();
-        collect((labels, count) => counter.inc(labels, count));
-      },
-    });
-  }
-
-  private registerProjectGauge(name: string, help: string, of: (counts: ProjectCounts) => number): void {
     const labels = new BoundedLabelSet(PROJECTS_LABELLED_MAX, (own) => own);
-    const gauge: Gauge = new Gauge({
-      name: this.prefix + name,
-      help,
-      labelNames: [...PROJECT_LABELS],
-      registers: [this.registry],
-      collect: () => {
-        gauge.reset();
-        for (const counts of this.gaugeSources?.taskCounts() ?? []) {
-          gauge.inc({ ...labels.forProject(counts.key) }, of(counts));
-        }
-      },
-    });
+    this.register(Gauge, name, help, PROJECT_LABELS, () =>
+      this.readGauges((gauges) => of(gauges).map(([key, value]) => [labels.forProject(key), value])),
+    );
   }
 
-  private histogram(
+  private readGauges(read: (gauges: GaugeSources) => Samples): Samples {
+    return this.gaugeSources === null ? [] : read(this.gaugeSources);
+  }
+
+  /** Registers a metric that is filled from plain numbers at scrape time. */
+  private register(
+    Metric: new (configuration: MetricConfiguration) => Pick<Gauge, 'reset' | 'inc'>,
     name: string,
     help: string,
-    buckets: number[],
-    labelNames: readonly string[] = [],
-  ): Histogram {
-    return new Histogram({
+    labelNames: string[],
+    samples: () => Samples,
+  ): void {
+    const collect = (): void => {
+      metric.reset();
+      for (const [labels, value] of samples()) metric.inc(labels, value);
+    };
+    const metric = new Metric({
       name: this.prefix + name,
       help,
-      buckets,
-      labelNames: [...labelNames],
+      labelNames,
       registers: [this.registry],
+      collect,
     });
+  }
+
+  private histogram(name: string, help: string, buckets: number[], labelNames: string[] = []): Histogram {
+    return new Histogram({ name: this.prefix + name, help, buckets, labelNames, registers: [this.registry] });
   }
 }

@@ -1,50 +1,55 @@
+import type { Histogram } from 'prom-client';
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Head } from '../../core/claims/head.js';
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Transaction } from '../../stores/store.js';
 import type { ProjectLabels } from './labels.js';
-import { replyCodeOf, resultName } from './result-names.js';
 
 /** Maximum number of open tasks whose first grant is remembered, to measure the time to completion. */
 const FIRST_GRANTS_MAX = 100_000;
 
-export interface DurationObserver {
-  claimEnded(labels: ProjectLabels, seconds: number): void;
-  taskCompleted(labels: ProjectLabels, seconds: number, generations: number): void;
+/** Denial codes under their names in seed 004 §8.1; other codes are lower-cased. */
+const RESULT_NAMES: Readonly<Record<string, string>> = {
+  DENIED_ACTIVE_CLAIM: 'denied_active',
+  DENIED_COMPLETED: 'denied_completed',
+};
+
+export interface ProjectHistograms {
+  readonly claimSeconds: Histogram;
+  readonly completionSeconds: Histogram;
+  readonly generations: Histogram;
 }
 
 /** Counts one project's outcomes as plain numbers: a command costs a few additions, and a scrape does the rest. */
 export class ProjectCounters {
   readonly claims = new Map<string, number>();
   readonly results = new Map<string, number>();
-  renewed = 0;
-  renewals_failed = 0;
+  readonly renewals = new Map([
+    ['renewed', 0],
+    ['failed', 0],
+  ]);
   expirations = 0;
   generations = 0;
   private readonly firstGrantMs = new Map<string, number>();
 
   constructor(
     readonly labels: ProjectLabels,
-    private readonly durations: DurationObserver,
+    private readonly histograms: ProjectHistograms,
   ) {}
 
   countReply(kind: string, reply: unknown): void {
     switch (kind) {
       case 'claim':
       case 'next':
-        increment(this.claims, resultName(replyCodeOf(reply)));
-        return;
       case 'batch_claim':
-        for (const one of Array.isArray(reply) ? reply : [reply])
-          increment(this.claims, resultName(replyCodeOf(one)));
+        for (const one of Array.isArray(reply) ? reply : [reply]) increment(this.claims, resultNameOf(one));
         return;
       case 'submit':
-        increment(this.results, resultName(replyCodeOf(reply)));
+        increment(this.results, resultNameOf(reply));
         return;
       case 'renew':
-        if (replyCodeOf(reply) === 'RENEWED') this.renewed += 1;
-        else this.renewals_failed += 1;
+        increment(this.renewals, resultNameOf(reply) === 'renewed' ? 'renewed' : 'failed');
     }
   }
 
@@ -83,7 +88,8 @@ export class ProjectCounters {
   private observeClaimEnd(event: NewEvent, { claim, generation }: Head): void {
     // If the same transaction moved the head to another generation, the start of this one is no longer known.
     if (claim === null || event.generation !== generation) return;
-    this.durations.claimEnded(this.labels, (msOf(event.timestamp) - claim.claimed_at_ms) / 1000);
+    const claimMs = msOf(event.timestamp) - claim.claimed_at_ms;
+    this.histograms.claimSeconds.observe(this.labels, claimMs / 1000);
   }
 
   /** Measured from the first grant, or from the last if the first was before this server started. */
@@ -91,10 +97,18 @@ export class ProjectCounters {
     const atMs = msOf(event.timestamp);
     const fromMs = this.firstGrantMs.get(subject) ?? claim?.claimed_at_ms ?? atMs;
     this.firstGrantMs.delete(subject);
-    this.durations.taskCompleted(this.labels, (atMs - fromMs) / 1000, generation);
+    this.histograms.completionSeconds.observe(this.labels, (atMs - fromMs) / 1000);
+    this.histograms.generations.observe(this.labels, generation);
   }
 }
 
 function increment(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+/** The name of a reply: by the decision's reason, or the problem. */
+function resultNameOf(reply: unknown): string {
+  const { reason, problem } = reply as { reason?: string; problem?: string };
+  const code = reason ?? problem ?? 'DONE';
+  return RESULT_NAMES[code] ?? code.toLowerCase();
 }

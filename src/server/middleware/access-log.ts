@@ -1,49 +1,63 @@
-import { accessLogLine, type LogLine, type LogSink } from '../auth/access-log.js';
-import type { RequestScope } from '../request-scope.js';
+import type { LogLine, LogSink } from '../log/logs.js';
 import type { HttpResponse } from '../response.js';
+import type { ApiCall } from '../route.js';
 
-interface LoggedBodyFields {
-  readonly task_id?: unknown;
-  readonly feature_id?: unknown;
-  readonly edge?: unknown;
-  readonly request_id?: unknown;
-}
+type LoggedCall = Pick<ApiCall, 'authenticated' | 'tenantId' | 'params' | 'body' | 'logged'> & {
+  readonly route: { readonly id: string };
+};
+
+type BodyFields = Readonly<Record<string, unknown>>;
+
+const TEXT_MAX = 200;
+/** Matches keys, claim ids and tokens, in whatever field they appear. */
+const SECRET_PATTERN = /gc[kw]_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
 /** Measures a request from here on. The returned function writes its line, for a stream after the last event. */
-export function startAccessLog(log: LogSink): (response: HttpResponse, scope: RequestScope | null) => void {
+export function startAccessLog(log: LogSink): (response: HttpResponse, call: ApiCall | null) => void {
   const [atMs, beganMs] = [Date.now(), performance.now()];
-  return (response, scope) => {
-    if (scope !== null && scope.callingPrincipal !== null) return;
-    const write = (): void => log(lineOf(response, scope, atMs, performance.now() - beganMs));
+  return (response, call) => {
+    if (call !== null && call.callingPrincipal !== null) return;
+    const write = (): void => log(accessLogLine(response, call, atMs, performance.now() - beganMs));
     if (response.ended === undefined) write();
     else void response.ended.then(write);
   };
 }
 
-function lineOf(
-  { status, code }: HttpResponse,
-  scope: RequestScope | null,
+/**
+ * Builds a request's log line from these fields only, so that headers and bodies never reach the log. The call is null
+ * if no route matches the path.
+ */
+export function accessLogLine(
+  { status, code }: Pick<HttpResponse, 'status' | 'code'>,
+  call: LoggedCall | null,
   atMs: number,
   durationMs: number,
 ): LogLine {
-  const logged = scope?.logged;
-  const fields: LoggedBodyFields = typeof logged === 'object' && logged !== null ? logged : {};
-  const { request_id } = fields;
-  return accessLogLine({
-    at_ms: atMs,
-    principal: scope?.principal ?? null,
-    tenant_id: scope?.tenantId ?? null,
-    route: scope?.route.id ?? null,
-    subject: subjectOf(scope?.params.subject, fields),
+  const logged = call?.logged ?? call?.body;
+  const fields = (typeof logged === 'object' && logged !== null ? logged : {}) as BodyFields;
+  return {
+    level: 'info',
+    time: new Date(atMs).toISOString(),
+    key: call?.authenticated?.id ?? null,
+    user: call?.authenticated?.user_id ?? null,
+    tenant: maskSecrets(call?.tenantId),
+    route: call?.route.id ?? null,
+    subject: maskSecrets(subjectOf(call?.params.subject, fields)),
     status,
     code: code ?? null,
-    request_id: typeof request_id === 'string' ? request_id : null,
-    duration_ms: durationMs,
-  });
+    request_id: maskSecrets(fields.request_id),
+    duration_ms: Math.round(durationMs * 1000) / 1000,
+  };
 }
 
-function subjectOf(param: string | undefined, { task_id, feature_id, edge }: LoggedBodyFields) {
+function subjectOf(param: string | undefined, { task_id, feature_id, edge }: BodyFields): unknown {
   const named = param ?? task_id;
   if (typeof named === 'string') return named;
   return typeof feature_id === 'string' ? `${feature_id}#${edge}` : null;
+}
+
+/** Null if there is no text. */
+function maskSecrets(text: unknown): string | null {
+  if (typeof text !== 'string') return null;
+  return SECRET_PATTERN.test(text) ? '[secret]' : text.slice(0, TEXT_MAX);
 }

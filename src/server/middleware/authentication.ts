@@ -1,59 +1,58 @@
-import { type Authenticator, isAuthRefusal } from '../auth/authenticator.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
+import type { Authenticator } from '../auth/authenticator.js';
 import { Authorization } from '../auth/authorization.js';
 import { authorize } from '../auth/authorize.js';
 import type { Principal } from '../auth/principal.js';
 import { type RateLimiter, rateKindOf } from '../auth/rate-limit.js';
-import type { RequestScope } from '../request-scope.js';
-import { type HttpResponse, notFoundResponse, problemResponse } from '../response.js';
+import { type HttpResponse, notFoundResponse, problemResponse, toResponse } from '../response.js';
+import type { ApiCall } from '../route.js';
 
 const DEFAULT_TENANT_ID = 'default';
 
 /** Identifies the caller. */
 export async function authenticate(
-  scope: RequestScope,
+  call: ApiCall,
   authenticator: Authenticator,
 ): Promise<HttpResponse | null> {
-  const refusal = await identify(scope, authenticator);
+  const refusal = await identify(call, authenticator);
   const isStillAllowed = async () =>
-    ((await identify(scope, authenticator)) ?? requirePermission(scope)) === null;
-  scope.authorization = new Authorization(authenticator, scope.caller, isStillAllowed);
+    ((await identify(call, authenticator)) ?? requirePermission(call)) === null;
+  call.authorization = new Authorization(authenticator, call.principal, isStillAllowed);
   return refusal;
 }
 
-async function identify(scope: RequestScope, authenticator: Authenticator): Promise<HttpResponse | null> {
-  const { route, connection, callingPrincipal } = scope;
+async function identify(call: ApiCall, authenticator: Authenticator): Promise<HttpResponse | null> {
+  const { route, connection, callingPrincipal } = call;
   if (route.action === 'public') return null;
   const authorization = connection.header('authorization') ?? undefined;
   const found = callingPrincipal ?? (await authenticator.authenticate({ authorization }));
-  if (isAuthRefusal(found)) return problemResponse(found.code, found.detail);
-  scope.principal = found;
-  if (route.tenant === 'own') scope.tenantId = requestedTenant(found, connection.header('x-genesis-tenant'));
+  if (isProblem(found)) return toResponse(found);
+  call.authenticated = found;
+  // A principal of several tenants selects one by header.
+  if (route.tenant === 'own')
+    call.tenantId = connection.header('x-genesis-tenant') || (found.tenant_id ?? DEFAULT_TENANT_ID);
   return null;
 }
 
-/** The tenant of the request. A principal of several tenants selects one by header. */
-const requestedTenant = ({ tenant_id }: Principal, tenantHeader: string | null): string =>
-  tenantHeader || (tenant_id ?? DEFAULT_TENANT_ID);
-
 /** Comes before the permission, so that a caller cannot search for what it may do without limit. */
-export function limitRate(scope: RequestScope, rateLimiter: RateLimiter): HttpResponse | null {
-  const { principal, callingPrincipal, route } = scope;
-  if (principal === null || callingPrincipal !== null) return null;
-  const waitSeconds = rateLimiter.take(principal, rateKindOf(route.id));
+export function limitRate(call: ApiCall, rateLimiter: RateLimiter): HttpResponse | null {
+  const { authenticated, callingPrincipal, route } = call;
+  if (authenticated === null || callingPrincipal !== null) return null;
+  const waitSeconds = rateLimiter.take(authenticated, rateKindOf(route.id));
   if (waitSeconds === null) return null;
   const detail = 'Rate limit exceeded for this key. Retry after the time in Retry-After.';
   return problemResponse('RATE_LIMITED', detail, undefined, { 'retry-after': String(waitSeconds) });
 }
 
 /** Refuses what the caller may not do. */
-export function requirePermission({ caller, route, tenantId }: RequestScope): HttpResponse | null {
-  switch (authorize(caller, route.action, tenantId)) {
+export function requirePermission({ principal, route, tenantId }: ApiCall): HttpResponse | null {
+  switch (authorize(principal, route.action, tenantId)) {
     case 'allowed':
       return null;
     case 'hidden':
       return notFoundResponse([]);
     case 'forbidden':
-      return problemResponse('FORBIDDEN', forbiddenDetail(caller, tenantId));
+      return problemResponse('FORBIDDEN', forbiddenDetail(principal, tenantId));
   }
 }
 

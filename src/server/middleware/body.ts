@@ -1,30 +1,25 @@
 import { isUtf8 } from 'node:buffer';
 import { LARGE_JSON_CHARS } from '../../coordinator/documents/documents.js';
 import { JsonText } from '../../coordinator/documents/json-text.js';
-import { isProblem, type Problem, unauthorizedProblem } from '../../coordinator/wire/problem.js';
+import { isProblem, type Problem, problem, unauthorizedProblem } from '../../coordinator/wire/problem.js';
 import type { RequestBody } from '../../core/contract/operation.js';
 import { PLAN_TEXT_LENGTH_MAX } from '../../core/plan/index.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { type BodyMemory, BodyReservation } from '../body-memory.js';
 import type { RequestConnection } from '../connection.js';
-import type { RequestScope } from '../request-scope.js';
 import { type HttpResponse, problemResponse, toResponse } from '../response.js';
-import type { ServerContext } from '../route.js';
+import type { ApiCall } from '../route.js';
 
 export const COMMAND_BYTES_MAX = 1024 * 1024;
 
 /** Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. */
-export async function readBody(
-  scope: RequestScope,
-  context: ServerContext,
-  bodyMemory: BodyMemory,
-): Promise<HttpResponse | null> {
-  const { route, connection, authorization } = scope;
+export async function readBody(call: ApiCall, bodyMemory: BodyMemory): Promise<HttpResponse | null> {
+  const { route, connection, authorization } = call;
   if (route.body === undefined) return null;
-  const bytesMax = await bodyBytesMax(route.body, context, scope.tenantId ?? '');
+  const bytesMax = await bodyBytesMax(route.body, call);
   if (isProblem(bytesMax)) return toResponse(bytesMax);
-  const reservation = new BodyReservation(bodyMemory, scope.caller);
-  scope.bodyReservation = reservation;
+  const reservation = new BodyReservation(bodyMemory, call.principal);
+  call.bodyReservation = reservation;
   const bytes = await connection.readBody(bytesMax, (size) => reservation.grow(size));
   if (reservation.isRefused) return bodyMemoryFullResponse();
   if (bytes === null) return bodyTooLargeResponse(bytesMax);
@@ -32,20 +27,15 @@ export async function readBody(
   if (route.action !== 'public' && !authorization.isStillAuthorized())
     return toResponse(unauthorizedProblem());
   const decoded = decodeBody(route.body, bytes, connection);
-  if ('refusal' in decoded) return decoded.refusal;
-  scope.body = decoded.value;
-  scope.logged = route.about === undefined ? decoded.value : route.about(decoded.value);
+  if (isProblem(decoded)) return toResponse(decoded);
+  call.body = decoded.value;
   return null;
 }
 
-async function bodyBytesMax(
-  body: RequestBody,
-  context: ServerContext,
-  tenantId: string,
-): Promise<number | Problem> {
+async function bodyBytesMax(body: RequestBody, { coordinator, tenant }: ApiCall): Promise<number | Problem> {
   if (body.kind === 'json') return body.bytes_max ?? COMMAND_BYTES_MAX;
   if (body.kind === 'plan') return PLAN_TEXT_LENGTH_MAX;
-  const limits = await context.coordinator.settings.getLimits(tenantId);
+  const limits = await coordinator.settings.getLimits(tenant);
   return isProblem(limits) ? limits : limits.max_result_size_bytes;
 }
 
@@ -63,7 +53,7 @@ export const bodyMemoryFullResponse = (): HttpResponse =>
     { connection: 'close' },
   );
 
-type DecodedBody = { readonly value: unknown } | { readonly refusal: HttpResponse };
+type DecodedBody = { readonly value: unknown } | Problem;
 
 function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestConnection): DecodedBody {
   if (body.kind === 'bytes') return { value: bytes };
@@ -72,14 +62,10 @@ function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestCon
   if (body.kind === 'plan' && !(connection.header('content-type') ?? '').includes('json'))
     return { value: text };
   const isDocument = body.kind === 'plan' || body.is_document === true;
-  return isDocument && text.length > LARGE_JSON_CHARS ? { value: new JsonText(text) } : parseJson(text);
-}
-
-function parseJson(text: string): DecodedBody {
+  if (isDocument && text.length > LARGE_JSON_CHARS) return { value: new JsonText(text) };
   const read = readStrictJson(text);
   return 'fault' in read ? malformed(read.fault) : read;
 }
 
-const malformed = (message: string): DecodedBody => ({
-  refusal: problemResponse('INVALID_REQUEST', `body: ${message}`, [{ path: '', message }]),
-});
+const malformed = (message: string): Problem =>
+  problem('INVALID_REQUEST', `body: ${message}`, [{ path: '', message }]);

@@ -49,10 +49,9 @@ function moment(iso) {
   return { text: isToday ? time : `${then.toLocaleDateString('en-CA')} ${time}`, full: iso };
 }
 
-async function ask(path, headers = {}) {
-  const reply = await fetch(tenant + path, {
-    headers: token ? { ...headers, authorization: `Bearer ${token}` } : headers,
-  });
+async function ask(path) {
+  const headers = token ? { authorization: `Bearer ${token}` } : {};
+  const reply = await fetch(tenant + path, { headers });
   at('door').hidden = reply.status !== 401;
   if (!reply.ok) throw Object.assign(new Error((await reply.json()).detail), { status: reply.status });
   return reply;

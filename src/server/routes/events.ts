@@ -2,31 +2,27 @@ import { canonicalFilter } from '../../coordinator/queries/canonical-filter.js';
 import { positionOfCursor } from '../../coordinator/queries/cursor.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
 import { STREAM_HEADERS, toResponse } from '../response.js';
-import { type Handlers, projectKeyOf } from '../route.js';
+import { type Handlers, jsonHandlers } from '../route.js';
 
 export const eventHandlers = {
-  events: async ({ context, params, query }) =>
-    toResponse(await context.coordinator.feed.page(projectKeyOf({ params }), query)),
+  ...jsonHandlers({
+    events: ({ coordinator, project, query }) => coordinator.feed.page(project, query),
+    append_event: ({ coordinator, project, body, caller }) => coordinator.appendEvent(project, body, caller),
+    import_events: ({ coordinator, project, body }) => coordinator.importEvents(project, body),
+  }),
 
-  append_event: async ({ context, params, body, caller }) =>
-    toResponse(await context.coordinator.appendEvent(projectKeyOf({ params }), body, caller)),
-
-  import_events: async ({ context, params, body }) =>
-    toResponse(await context.coordinator.importEvents(projectKeyOf({ params }), body)),
-
-  events_stream: async ({ context, params, query, request, connection, authorization }) => {
-    const scope = projectKeyOf({ params });
+  events_stream: async ({ context, project, query, request, connection, authorization }) => {
     const { after: queryCursor = '', ...filter } = canonicalFilter(query);
     const after = request.headers.get('last-event-id') || queryCursor;
     // Reads one page first, so that an invalid cursor gets the usual problem.
-    const firstPage = await context.coordinator.feed.page(scope, {
+    const firstPage = await context.coordinator.feed.page(project, {
       ...(after === 'now' ? {} : { after }),
       limit: 1,
     });
     if (isProblem(firstPage)) return toResponse(firstPage);
     if (request.method === 'HEAD') return { status: 200, headers: STREAM_HEADERS, body: '' };
     const position = after === 'now' ? 'now' : (positionOfCursor(after) ?? 0);
-    const stream = await context.feeds.subscribe(scope, { filter, position, connection, authorization });
+    const stream = await context.feeds.subscribe(project, { filter, position, connection, authorization });
     return { status: 200, headers: STREAM_HEADERS, ...stream };
   },
 } satisfies Partial<Handlers>;

@@ -1,11 +1,11 @@
 import { isProblem } from '../../coordinator/wire/problem.js';
 import { authorize } from '../auth/authorize.js';
 import { toResponse } from '../response.js';
-import { type Handlers, pathParam, type RequestContext } from '../route.js';
+import { type ApiCall, type Handlers, jsonHandlers } from '../route.js';
 
 /** The tenant's keys and, for a platform credential, the operators' keys. */
-const keyScopeOf = ({ params, principal }: Pick<RequestContext, 'params' | 'principal'>) => ({
-  tenant_id: pathParam({ params }, 'tenant_id'),
+const keyScopeOf = ({ tenant, principal }: Pick<ApiCall, 'tenant' | 'principal'>) => ({
+  tenant_id: tenant,
   platform: authorize(principal, 'administer', null) === 'allowed',
 });
 
@@ -13,8 +13,9 @@ const LOCKED_OUT =
   'The server now requires a key, and this one cannot create keys. On its host, run gen key create --role operator.';
 
 export const keyHandlers = {
-  create_key: async ({ context, params, principal, body, caller }) => {
-    const created = await context.coordinator.keys.create(keyScopeOf({ params, principal }), body, caller);
+  create_key: async (call) => {
+    const { coordinator, principal, body, caller } = call;
+    const created = await coordinator.keys.create(keyScopeOf(call), body, caller);
     if (isProblem(created)) return toResponse(created);
     const ownAccess =
       principal.kind === 'open' && authorize({ ...principal, ...created }, 'administer', created.tenant_id);
@@ -22,13 +23,8 @@ export const keyHandlers = {
     return { ...toResponse(reply), status: 201 };
   },
 
-  list_keys: async ({ context, params, principal, query }) =>
-    toResponse(await context.coordinator.keys.list(keyScopeOf({ params, principal }), query)),
-
-  revoke_key: async ({ context, params, principal, caller }) => {
-    const keyId = pathParam({ params }, 'key_id');
-    return toResponse(
-      await context.coordinator.keys.revoke(keyScopeOf({ params, principal }), keyId, caller),
-    );
-  },
+  ...jsonHandlers({
+    list_keys: (call) => call.coordinator.keys.list(keyScopeOf(call), call.query),
+    revoke_key: (call) => call.coordinator.keys.revoke(keyScopeOf(call), call.param('key_id'), call.caller),
+  }),
 } satisfies Partial<Handlers>;

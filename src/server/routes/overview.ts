@@ -1,37 +1,22 @@
-import { toResponse } from '../response.js';
-import { type Handlers, pathParam, projectKeyOf, type RequestContext } from '../route.js';
-
-const tenantOf = (request: Pick<RequestContext, 'params'>): string => pathParam(request, 'tenant_id');
-const sessionOf = (request: Pick<RequestContext, 'params'>): string => pathParam(request, 'session_id');
+import { jsonHandlers } from '../route.js';
 
 /** Sessions, settings and views of a tenant or a project. */
-export const overviewHandlers = {
-  open_session: async ({ context, params, body, caller }) =>
-    toResponse(await context.coordinator.sessions.open(tenantOf({ params }), body, caller)),
-  list_sessions: async ({ context, params, query }) =>
-    toResponse(await context.coordinator.sessions.list(tenantOf({ params }), query)),
-  get_session: async ({ context, params, query }) =>
-    toResponse(await context.coordinator.sessions.get(tenantOf({ params }), sessionOf({ params }), query)),
-  close_session: async ({ context, params, caller }) =>
-    toResponse(await context.coordinator.sessions.close(tenantOf({ params }), sessionOf({ params }), caller)),
-  get_active_claims_for_session: async ({ context, params, query }) => {
-    const { sessions } = context.coordinator;
-    return toResponse(await sessions.claimsOf(tenantOf({ params }), sessionOf({ params }), query));
-  },
+export const overviewHandlers = jsonHandlers({
+  open_session: ({ coordinator, tenant, body, caller }) => coordinator.sessions.open(tenant, body, caller),
+  list_sessions: ({ coordinator, tenant, query }) => coordinator.sessions.list(tenant, query),
+  get_session: (call) => call.coordinator.sessions.get(call.tenant, call.param('session_id'), call.query),
+  close_session: (call) =>
+    call.coordinator.sessions.close(call.tenant, call.param('session_id'), call.caller),
+  get_active_claims_for_session: (call) =>
+    call.coordinator.sessions.claimsOf(call.tenant, call.param('session_id'), call.query),
 
-  get_limits: async ({ context, params }) =>
-    toResponse(await context.coordinator.settings.getLimits(tenantOf({ params }))),
-  put_limits: async ({ context, params, body, caller }) =>
-    toResponse(await context.coordinator.settings.putLimits(tenantOf({ params }), body, caller)),
-  get_policy: async ({ context, params }) =>
-    toResponse(await context.coordinator.settings.getPolicy(projectKeyOf({ params }))),
-  put_policy: async ({ context, params, body, caller }) =>
-    toResponse(await context.coordinator.settings.putPolicy(projectKeyOf({ params }), body, caller)),
+  get_limits: ({ coordinator, tenant }) => coordinator.settings.getLimits(tenant),
+  put_limits: ({ coordinator, tenant, body, caller }) => coordinator.settings.putLimits(tenant, body, caller),
+  get_policy: ({ coordinator, project }) => coordinator.settings.getPolicy(project),
+  put_policy: ({ coordinator, project, body, caller }) =>
+    coordinator.settings.putPolicy(project, body, caller),
 
-  status: async ({ context, params, query }) =>
-    toResponse(await context.coordinator.queries.status(projectKeyOf({ params }), query.at)),
-  agents: async ({ context, params, query }) =>
-    toResponse(await context.coordinator.queries.agents(projectKeyOf({ params }), query.at, query)),
-  list_projects: async ({ context, params, query }) =>
-    toResponse(await context.coordinator.queries.listProjects(tenantOf({ params }), query)),
-} satisfies Partial<Handlers>;
+  status: ({ coordinator, project, query }) => coordinator.queries.status(project, query.at),
+  agents: ({ coordinator, project, query }) => coordinator.queries.agents(project, query.at, query),
+  list_projects: ({ coordinator, tenant, query }) => coordinator.queries.listProjects(tenant, query),
+});

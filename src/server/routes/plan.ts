@@ -2,18 +2,20 @@ import { JsonText } from '../../coordinator/documents/json-text.js';
 import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, type Problem, problem } from '../../coordinator/wire/problem.js';
 import { planEnvelope, tasksEnvelope } from '../../core/contract/plan.js';
-import { toResponse } from '../response.js';
-import { type Handlers, projectKeyOf } from '../route.js';
-
-const etagOf = (version: number) => ({ etag: `"${version}"` });
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { type HttpResponse, toResponse } from '../response.js';
+import type { Handlers } from '../route.js';
 
 /** The reply, with the resulting version as its ETag. */
-const withEtag = (reply: { version: number } | Problem) =>
-  isProblem(reply) ? toResponse(reply) : toResponse(reply, etagOf(reply.version));
+function withEtag(reply: { version: number } | Problem): HttpResponse {
+  const response = toResponse(reply);
+  if (isProblem(reply)) return response;
+  return { ...response, headers: { ...response.headers, etag: `"${reply.version}"` } };
+}
 
 /** Null accepts any version. */
-function parseIfMatch(ifMatch: string | undefined): number | null | Problem {
-  if (ifMatch === undefined || ifMatch.trim() === '*') return null;
+function parseIfMatch(ifMatch: string | null): number | null | Problem {
+  if (ifMatch === null || ifMatch.trim() === '*') return null;
   const version = /^\s*(?:W\/)?"?(\d{1,15})"?\s*$/.exec(ifMatch)?.[1];
   if (version !== undefined) return Number(version);
   const message = 'expected the ETag of the plan, or *';
@@ -28,31 +30,28 @@ function splitRequestId(body: unknown): { plan: unknown; request_id?: string } |
   const read = parseBody(planEnvelope, body);
   if (isProblem(read)) return read;
   const { request_id, signature: _, ...plan } = read;
-  return { plan, ...(request_id === undefined ? {} : { request_id }) };
+  return { plan, ...withoutUndefined({ request_id }) };
 }
 
 export const planHandlers = {
-  get_plan: async ({ context, params }) =>
-    withEtag(await context.coordinator.plans.get(projectKeyOf({ params }))),
+  get_plan: async ({ coordinator, project }) => withEtag(await coordinator.plans.get(project)),
 
-  put_plan: async ({ context, params, query, body, caller, request }) => {
+  put_plan: async ({ coordinator, project, query, body, caller, request }) => {
     const parsed = splitRequestId(body);
     if (isProblem(parsed)) return toResponse(parsed);
-    const if_match = parseIfMatch(request.headers.get('if-match') ?? undefined);
+    const if_match = parseIfMatch(request.headers.get('if-match'));
     if (isProblem(if_match)) return toResponse(if_match);
     const { plan, ...requestFields } = parsed;
     const options = { ...query, ...requestFields, ...(if_match === null ? {} : { if_match }) };
-    return withEtag(await context.coordinator.plans.put(projectKeyOf({ params }), plan, options, caller));
+    return withEtag(await coordinator.plans.put(project, plan, options, caller));
   },
 
-  add_tasks: async ({ context, params, body, caller }) => {
-    const { plans } = context.coordinator;
-    if (body instanceof JsonText)
-      return withEtag(await plans.add(projectKeyOf({ params }), body, {}, caller));
+  add_tasks: async ({ coordinator, project, body, caller }) => {
+    const { plans } = coordinator;
+    if (body instanceof JsonText) return withEtag(await plans.add(project, body, {}, caller));
     const read = parseBody(tasksEnvelope, body);
     if (isProblem(read)) return toResponse(read);
     const { tasks, request_id } = read;
-    const options = request_id === undefined ? {} : { request_id };
-    return withEtag(await plans.add(projectKeyOf({ params }), tasks, options, caller));
+    return withEtag(await plans.add(project, tasks, withoutUndefined({ request_id }), caller));
   },
 } satisfies Partial<Handlers>;

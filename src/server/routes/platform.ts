@@ -1,15 +1,30 @@
-import { PAGE_HTML, PAGE_SCRIPT, PAGE_STYLE } from '../page/files.js';
+import { OPERATION_LIST } from '../../core/contract/operations.js';
+import { buildOpenApi } from '../openapi.js';
+import { DOCS_HTML, PAGE_HTML, PAGE_SCRIPT, PAGE_STYLE } from '../page/files.js';
 import { pageResponse, problemResponse, textResponse, toResponse } from '../response.js';
 import type { Handlers } from '../route.js';
 
 const OPENMETRICS = 'text/plain; version=0.0.4; charset=utf-8';
+
+const escapeHtml = (value: string): string => value.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+
+const operationRows = OPERATION_LIST.map(
+  ({ method, path, summary, action, id }) =>
+    `<tr id="${id}"><td><code>${method}</code></td><td><code>${escapeHtml(path)}</code></td>` +
+    `<td>${escapeHtml(summary)}</td><td>${action}</td></tr>`,
+);
+/** The operations as a static HTML page, without external resources or scripts. */
+const DOCS_PAGE = DOCS_HTML.replace('<!-- routes -->', () => operationRows.join('\n'));
+
+/** Describes all operations. Built on the first request, then cached. */
+let openApi: object | undefined;
 
 /** Handlers about the server itself. */
 export const platformHandlers = {
   healthz: async () => toResponse({ status: 'alive' }),
 
   readyz: async ({ context }) => {
-    const state = await context.readiness.check();
+    const state = await context.readiness();
     return typeof state === 'string' ? problemResponse('UNAVAILABLE', state) : toResponse(state);
   },
 
@@ -18,4 +33,10 @@ export const platformHandlers = {
   page: async () => pageResponse(PAGE_HTML, 'text/html'),
   page_script: async () => pageResponse(PAGE_SCRIPT, 'text/javascript'),
   page_style: async () => pageResponse(PAGE_STYLE, 'text/css'),
+
+  openapi: async () => {
+    openApi ??= buildOpenApi(OPERATION_LIST);
+    return toResponse(openApi);
+  },
+  docs: async () => pageResponse(DOCS_PAGE, 'text/html'),
 } satisfies Partial<Handlers>;

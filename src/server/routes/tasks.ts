@@ -1,20 +1,11 @@
 import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, problem } from '../../coordinator/wire/problem.js';
 import { type OperatorVerb, taskIdsBody } from '../../core/contract/tasks.js';
-import { bytesResponse, toListResponse, toOkResponse, toResponse } from '../response.js';
-import { type Handlers, pathParam, projectKeyOf, type RequestContext } from '../route.js';
+import { bytesResponse, toOkResponse, toResponse, withProblemDocuments } from '../response.js';
+import { type ApiCall, type Handlers, jsonHandlers } from '../route.js';
 
-const LAST_PAGE = { next: null };
-const subjectOf = (request: Pick<RequestContext, 'params'>): string => pathParam(request, 'subject');
-
-const operator =
-  (verb: OperatorVerb) =>
-  async ({ context, params, body, caller }: RequestContext) => {
-    const subject = subjectOf({ params });
-    return toResponse(
-      await context.coordinator.operate(projectKeyOf({ params }), subject, verb, body, caller),
-    );
-  };
+const operator = (verb: OperatorVerb) => (call: ApiCall) =>
+  call.coordinator.operate(call.project, call.param('subject'), verb, call.body, call.caller);
 
 /** Adds the path's task to the body. A different task in the body is an error. */
 function withPathSubject(body: unknown, subject: string): unknown {
@@ -27,65 +18,48 @@ function withPathSubject(body: unknown, subject: string): unknown {
 }
 
 export const taskHandlers = {
-  list_tasks: async ({ context, params, query }) =>
-    toResponse(await context.coordinator.queries.listTasks(projectKeyOf({ params }), query)),
+  ...jsonHandlers({
+    list_tasks: ({ coordinator, project, query }) => coordinator.queries.listTasks(project, query),
 
-  batch_get_states: async ({ context, params, body }) => {
-    const read = parseBody(taskIdsBody, body);
-    if (isProblem(read)) return toResponse(read);
-    const found = await context.coordinator.queries.batchGetStates(projectKeyOf({ params }), read.task_ids);
-    if (isProblem(found)) return toResponse(found);
-    return toListResponse({ ...found, ...LAST_PAGE }, 'tasks');
+    batch_get_states: async ({ coordinator, project, body }) => {
+      const read = parseBody(taskIdsBody, body);
+      if (isProblem(read)) return read;
+      const found = await coordinator.queries.batchGetStates(project, read.task_ids);
+      return isProblem(found) ? found : { ...withProblemDocuments(found, 'tasks'), next: null };
+    },
+
+    get_task_state: (call) => call.coordinator.queries.getTaskState(call.project, call.param('subject')),
+
+    note: async (call) => {
+      const note = withPathSubject(call.body, call.param('subject'));
+      return isProblem(note) ? note : call.coordinator.note(call.project, note, call.caller);
+    },
+
+    get_claim_history: (call) =>
+      call.coordinator.queries.getClaimHistory(call.project, call.param('subject'), call.query),
+
+    list_results: (call) =>
+      call.coordinator.queries.listResults(call.project, call.param('subject'), call.query),
+
+    explain: (call) => call.coordinator.queries.explain(call.project, call.param('subject')),
+
+    force_release: operator('force_release'),
+    reassign: operator('reassign'),
+    reset: operator('reset'),
+    hold: operator('hold'),
+    unhold: operator('unhold'),
+    adopt: operator('adopt'),
+
+    put_blob: (call) => call.coordinator.putBlob(call.tenant, call.param('sha256'), call.body as Buffer),
+  }),
+
+  get_result: async (call) => {
+    const [subject, resultId] = [call.param('subject'), call.param('result_id')];
+    return toOkResponse(await call.coordinator.queries.getResult(call.project, subject, resultId));
   },
 
-  get_task_state: async ({ context, params }) =>
-    toResponse(
-      await context.coordinator.queries.getTaskState(projectKeyOf({ params }), subjectOf({ params })),
-    ),
-
-  note: async ({ context, params, body, caller }) => {
-    const note = withPathSubject(body, subjectOf({ params }));
-    return toResponse(
-      isProblem(note) ? note : await context.coordinator.note(projectKeyOf({ params }), note, caller),
-    );
-  },
-
-  get_claim_history: async ({ context, params, query }) => {
-    const { queries } = context.coordinator;
-    return toResponse(await queries.getClaimHistory(projectKeyOf({ params }), subjectOf({ params }), query));
-  },
-
-  list_results: async ({ context, params, query }) => {
-    const { queries } = context.coordinator;
-    return toResponse(await queries.listResults(projectKeyOf({ params }), subjectOf({ params }), query));
-  },
-
-  get_result: async ({ context, params }) => {
-    const { queries } = context.coordinator;
-    const resultId = pathParam({ params }, 'result_id');
-    return toOkResponse(await queries.getResult(projectKeyOf({ params }), subjectOf({ params }), resultId));
-  },
-
-  explain: async ({ context, params }) =>
-    toResponse(await context.coordinator.queries.explain(projectKeyOf({ params }), subjectOf({ params }))),
-
-  force_release: operator('force_release'),
-  reassign: operator('reassign'),
-  reset: operator('reset'),
-  hold: operator('hold'),
-  unhold: operator('unhold'),
-  adopt: operator('adopt'),
-
-  put_blob: async ({ context, params, body }) => {
-    const { tenant_id } = projectKeyOf({ params });
-    return toResponse(
-      await context.coordinator.putBlob(tenant_id, pathParam({ params }, 'sha256'), body as Buffer),
-    );
-  },
-
-  get_blob: async ({ context, params }) => {
-    const { tenant_id } = projectKeyOf({ params });
-    const found = await context.coordinator.queries.getBlob(tenant_id, pathParam({ params }, 'sha256'));
+  get_blob: async (call) => {
+    const found = await call.coordinator.queries.getBlob(call.tenant, call.param('sha256'));
     return isProblem(found) ? toResponse(found) : bytesResponse(found);
   },
 } satisfies Partial<Handlers>;

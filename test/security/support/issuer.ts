@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CompactSign, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import type { JwtOptions } from '../../../src/server/auth/options.js';
+import type { JwtOptions } from '../../../src/server/auth/jwt.js';
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 

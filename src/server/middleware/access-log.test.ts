@@ -1,18 +1,19 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { type AccessRecord, accessLogLine, jsonLineSink } from './access-log.js';
+import { jsonLineSink } from '../log/logs.js';
+import { accessLogLine } from './access-log.js';
 
-const ACCESS: AccessRecord = {
-  at_ms: Date.UTC(2026, 0, 4, 6),
-  principal: { id: 'key-1', kind: 'key', tenant_id: 'acme', role: 'agent', user_id: 'alice' },
-  tenant_id: 'acme',
-  route: 'claim_task',
-  subject: 'A-001-core',
-  status: 409,
-  code: 'DENIED_ACTIVE_CLAIM',
-  request_id: 'r1',
-  duration_ms: 1.23456,
-};
+const CALL = {
+  authenticated: { id: 'key-1', kind: 'key', tenant_id: 'acme', role: 'agent', user_id: 'alice' },
+  tenantId: 'acme',
+  route: { id: 'claim_task' },
+  params: { subject: 'A-001-core' },
+  body: { request_id: 'r1' },
+  logged: undefined,
+} as const;
+const RESPONSE = { status: 409, code: 'DENIED_ACTIVE_CLAIM' };
+const lineOf = (call: Parameters<typeof accessLogLine>[1]) =>
+  accessLogLine(RESPONSE, call, Date.UTC(2026, 0, 4, 6), 1.23456);
 const LINE = {
   level: 'info',
   time: '2026-01-04T06:00:00.000Z',
@@ -32,7 +33,7 @@ test('writes a request as one line of JSON with exactly these fields', () => {
   const sink = jsonLineSink(
     new Writable({ write: (chunk, _, done) => done(void written.push(String(chunk))) }),
   );
-  sink(accessLogLine(ACCESS));
+  sink(lineOf(CALL));
   expect(written).toEqual([`${JSON.stringify(LINE)}\n`]);
 });
 
@@ -44,7 +45,7 @@ test('writes the level of a line once', () => {
 });
 
 test('an unauthenticated caller has no key and no user', () => {
-  expect(accessLogLine({ ...ACCESS, principal: null })).toEqual({ ...LINE, key: null, user: null });
+  expect(lineOf({ ...CALL, authenticated: null })).toEqual({ ...LINE, key: null, user: null });
 });
 
 test.each([
@@ -53,10 +54,15 @@ test.each([
   ['a token', 'eyJhbGciOiJFZERTQSJ9.e30.abc'],
   ['a signature', `v1;2026-01-04T06:00:00.000Z;${'a'.repeat(86)}`],
 ])('redacts %s in a field for something else', (_, secret) => {
-  const line = accessLogLine({ ...ACCESS, tenant_id: secret, subject: secret, request_id: secret });
+  const line = lineOf({
+    ...CALL,
+    tenantId: secret,
+    params: { subject: secret },
+    body: { request_id: secret },
+  });
   expect(line).toEqual({ ...LINE, tenant: '[secret]', subject: '[secret]', request_id: '[secret]' });
 });
 
 test('truncates a long text', () => {
-  expect(accessLogLine({ ...ACCESS, subject: 'x'.repeat(10_000) }).subject).toBe('x'.repeat(200));
+  expect(lineOf({ ...CALL, params: { subject: 'x'.repeat(10_000) } }).subject).toBe('x'.repeat(200));
 });
