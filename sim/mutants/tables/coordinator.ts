@@ -94,8 +94,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'gate-not-remembered',
     file: 'src/coordinator/operations/holder.ts',
-    find: 'transaction.build(this.request, reply)',
-    replace: 'transaction.build(null, reply)',
+    find: 'transaction.answer(request, render(decision))',
+    replace: 'transaction.answer(null, render(decision))',
     why: 'A repeated suspension closes a gate that was opened in between.',
   },
   {

@@ -2,12 +2,16 @@ import type { ApiKey } from '../../core/contract/keys.js';
 import { msOf } from '../../core/events/envelope.js';
 import type { KeyRecord } from '../../core/events/record-events.js';
 import { KEY_BINDING_SUBJECT, keySubject, PLATFORM_TENANT } from '../../core/subject.js';
-import { apiKeyOf, isInScope, type KeyScope, type KeyTrustCheck } from '../operations/keys.js';
+import {
+  apiKeyOf,
+  isInScope,
+  KEY_SUBJECT_PREFIX,
+  type KeyScope,
+  type KeyTrustCheck,
+} from '../operations/keys.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { isBound } from './key-binding.js';
-
-const KEY_SUBJECT_PREFIX = keySubject('');
 
 /** The platform's API keys as known to this coordinator: its own changes at once, others' as it polls the store. */
 export class KeyRing {

@@ -10,7 +10,7 @@ import {
 import { sessionSubject } from '../../core/subject.js';
 import type { Project } from '../queue/project.js';
 import { sha256Hex } from '../runtime/identity.js';
-import { type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 
 /** Maximum age of a signature on arrival, and maximum lead of its clock. */
 const SIGNATURE_AGE_MS_MAX = 5 * 60 * 1000;
@@ -87,4 +87,4 @@ function isSignedBy(publicKey: string, text: string, value: string): Promise<boo
 
 const signatureRequired = (detail: string): Problem => problem('SIGNATURE_REQUIRED', detail);
 const signatureInvalid = (message: string): Problem =>
-  problem('SIGNATURE_INVALID', `signature: ${message}`, [{ path: 'signature', message }]);
+  fieldProblem('signature', message, 'SIGNATURE_INVALID');

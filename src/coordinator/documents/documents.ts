@@ -150,6 +150,9 @@ export class ThreadedDocumentReader implements DocumentReader {
   }
 }
 
+export const malformedProblem = (fault: string): Problem =>
+  problem('INVALID_REQUEST', `body: ${fault}`, [{ path: '', message: fault }]);
+
 const timeLimitProblem = (msMax: number): Problem =>
   problem(
     'INVALID_REQUEST',

@@ -10,13 +10,12 @@ import type { LogPosition } from '../../core/contract/schema.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { genCommand, newFeatureCommand } from '../../core/methodology/definition/command.js';
 import { findGaps, hasNoGaps } from '../../core/methodology/progress/gaps.js';
-import type { Caller } from '../authentication/caller.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
-import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
 import { foreignEventIdFor, newEventId, sha256Hex } from '../runtime/identity.js';
-import { actorOf, stepEvent } from './step-event.js';
 
 const KEYS_LISTED_MAX = 100;
 const KEYS_IN_TRIGGER_MAX = 3;
@@ -40,39 +39,20 @@ export class GapsOperation implements Operation<GapsOutcome> {
   }
 
   attempt(view: DecisionView): Attempt<GapsOutcome> {
-    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
-    if (this.body.dry_run === true) return { transaction: transaction.build(null), reply: this.reply(null) };
-    const by = actorOf(this.body, this.caller);
+    const transaction = new TransactionBuilder(view, this.body.request_id);
+    if (this.body.dry_run === true) return transaction.answer(null, this.reply(null));
+    const by = actorOf(this.caller, this.body);
     const eventId = newEventId(view.environment, view.now_ms);
     const { clusters: _, ...counts } = this.gaps;
     const { layers_run, feature } = this.body;
     const fields = { layers_run: [...new Set(layers_run)].sort(), feature: feature ?? 'all', ...counts };
-    transaction.addLooseEvent(stepEvent(view, 'gaps_validated', by, fields), eventId);
-    for (const cluster of this.clusters) this.raiseIntent(transaction, view, cluster);
+    transaction.addLooseEvent(draftEvent(view, 'gaps_validated', by, fields), eventId);
+    for (const cluster of this.clusters) raiseIntent(transaction, cluster, by);
     return { transaction: transaction.build(this.request), reply: this.reply(eventId) };
   }
 
   replay([event]: readonly EventEnvelope[]): GapsOutcome {
     return this.reply(event?.event_id ?? null);
-  }
-
-  /** The intent's id derives from the missing keys, so a gap found again adds no second intent. */
-  private raiseIntent(
-    transaction: TransactionBuilder,
-    view: DecisionView,
-    cluster: IdentifiedGapCluster,
-  ): void {
-    const { intent_id, domain, severity, keys, key_count, layers } = cluster;
-    const draft = stepEvent(view, 'intent_raised', actorOf(this.body, this.caller), {
-      intent_id,
-      trigger: `${domain}: ${layers.join(' and ')} missing for ${keys.slice(0, KEYS_IN_TRIGGER_MAX).join(', ')}${key_count > KEYS_IN_TRIGGER_MAX ? ' …' : ''}`,
-      delta: `${key_count}`,
-      signal_source: 'gap',
-      vector_type: 'feature',
-      affected_req_keys: keys,
-      severity,
-    });
-    transaction.addLooseEvent(draft, foreignEventIdFor(view.key)(`intent_raised\n${intent_id}`, 0));
   }
 
   private reply(event_id: string | null): GapsOutcome {
@@ -85,6 +65,22 @@ export class GapsOperation implements Operation<GapsOutcome> {
         : newFeatureCommand('--intent', first.intent_id, '--reason', `close the gaps of ${first.domain}`);
     return { success: true, result, ...counts, clusters: this.clusters, event_id, next };
   }
+}
+
+/** The intent's id derives from the missing keys, so a gap found again adds no second intent. */
+function raiseIntent(transaction: TransactionBuilder, cluster: IdentifiedGapCluster, by: string): void {
+  const { view } = transaction;
+  const { intent_id, domain, severity, keys, key_count, layers } = cluster;
+  const draft = draftEvent(view, 'intent_raised', by, {
+    intent_id,
+    trigger: `${domain}: ${layers.join(' and ')} missing for ${keys.slice(0, KEYS_IN_TRIGGER_MAX).join(', ')}${key_count > KEYS_IN_TRIGGER_MAX ? ' …' : ''}`,
+    delta: `${key_count}`,
+    signal_source: 'gap',
+    vector_type: 'feature',
+    affected_req_keys: keys,
+    severity,
+  });
+  transaction.addLooseEvent(draft, foreignEventIdFor(view.key)(`intent_raised\n${intent_id}`, 0));
 }
 
 function withIntentId(cluster: GapCluster): IdentifiedGapCluster {

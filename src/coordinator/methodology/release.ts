@@ -13,13 +13,12 @@ import type { MethodologyState } from '../../core/methodology/progress/feature-s
 import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
 import { checkReadiness } from '../../core/methodology/progress/readiness.js';
 import { releaseSubject } from '../../core/subject.js';
-import type { Caller } from '../authentication/caller.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
-import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
 import { pendingReviews } from './reviews.js';
-import { actorOf, stepEvent } from './step-event.js';
 import { viewInputOf } from './view-input.js';
 
 /** Releases a version, once, if no readiness check fails. A dry run only reports the checks. */
@@ -36,20 +35,13 @@ export class ReleaseOperation implements Operation<VersionReleaseReply> {
   }
 
   attempt(view: DecisionView): Attempt<VersionReleaseReply> {
-    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
+    const transaction = new TransactionBuilder(view, this.body.request_id);
     const subject = releaseSubject(this.body.version);
-    const existing = view.record(subject);
-    const reply = this.decide(view, existing !== null);
-    if (reply.release === null || this.body.dry_run === true) {
-      transaction.check(subject, existing?.seq ?? 0);
-      return { transaction: transaction.build(this.request), reply };
-    }
-    transaction.putRecord(subject, null, [this.draft(view, reply.release)]);
-    return { transaction: transaction.build(this.request, reply), reply };
-  }
-
-  replay(): VersionReleaseReply {
-    throw new Error('the stored request of a release contains its reply');
+    const reply = this.decide(view, view.record(subject) !== null);
+    const isWritten = reply.release !== null && this.body.dry_run !== true;
+    if (isWritten) transaction.putRecord(subject, [this.draft(view, reply.release)]);
+    else transaction.checkRecord(subject);
+    return transaction.answer(this.request, reply);
   }
 
   private decide(view: DecisionView, isReleased: boolean): VersionReleaseReply {
@@ -58,21 +50,17 @@ export class ReleaseOperation implements Operation<VersionReleaseReply> {
     const { methodology, state } = viewInput;
     if (methodology === null) return this.refusedReply('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
     if (isReleased || state.releases.some((release) => release.version === version)) {
-      return this.refusedReply(
-        'VERSION_EXISTS',
-        `${version} is already released. ${adviceFor('VERSION_EXISTS')}`,
-      );
+      const next = `${version} is already released. ${adviceFor('VERSION_EXISTS')}`;
+      return this.refusedReply('VERSION_EXISTS', next);
     }
     const standings = [...projectProgressOf(viewInput).features.values()];
-    const pending_reviews = pendingReviews(view.state, state).map(({ task_id }) => task_id);
+    const pending_reviews = pendingReviews(view, state).map(({ task_id }) => task_id);
     const readiness = checkReadiness({ features: standings, state, pending_reviews, known_gaps });
     const failedCheck = readiness.find(({ passed }) => !passed);
     if (failedCheck !== undefined) return this.refusedReply('NOT_READY', failedCheck.says, readiness);
-    const converged = standings.filter(({ isComplete: complete }) => complete);
-    const release = this.manifest(
-      view,
-      converged.map(({ row }) => row.vector.feature_id),
-    );
+    const converged = standings.filter(({ isComplete }) => isComplete);
+    const featureIds = converged.map(({ row }) => row.vector.feature_id);
+    const release = this.manifest(view, featureIds);
     const next = dry_run ? genCommand('release', '--version', version) : genCommand('start');
     return { success: true, reason: dry_run ? 'READY' : 'RELEASED', version, readiness, release, next };
   }
@@ -93,7 +81,7 @@ export class ReleaseOperation implements Operation<VersionReleaseReply> {
 
   private draft(view: DecisionView, { features_included, ...manifest }: ReleaseManifest): EventDraft {
     const { version, coverage_pct, known_gaps, context_hash, git_tag } = manifest;
-    return stepEvent(view, 'release_created', actorOf(this.body, this.caller), {
+    return draftEvent(view, 'release_created', actorOf(this.caller, this.body), {
       version,
       features_included: features_included.length,
       coverage_pct: coverage_pct ?? undefined,

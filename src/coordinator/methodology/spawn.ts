@@ -14,15 +14,21 @@ import {
   type SpawnRequest,
 } from '../../core/methodology/progress/spawn.js';
 import { featureSubject } from '../../core/subject.js';
-import type { Caller } from '../authentication/caller.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
 import { writeFeature } from '../operations/configure.js';
 import { requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
-import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
 import { newEventId } from '../runtime/identity.js';
-import { actorOf, stepEvent } from './step-event.js';
-import { rowOf, type ViewInput, viewInputOf } from './view-input.js';
+import {
+  NOT_INITIALISED,
+  type Refusal,
+  rowOf,
+  unknownFeature,
+  type ViewInput,
+  viewInputOf,
+} from './view-input.js';
 
 /** Spawns a child feature from a question, risk or incident. If an edge is named, that edge waits for it. */
 export class SpawnOperation implements Operation<SpawnReply> {
@@ -38,49 +44,31 @@ export class SpawnOperation implements Operation<SpawnReply> {
   }
 
   attempt(view: DecisionView): Attempt<SpawnReply> {
-    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
+    const transaction = new TransactionBuilder(view, this.body.request_id);
     const vector = this.decide(view);
     if ('code' in vector) {
       const { feature_id } = this.body;
       // A refusal because the id is taken depends on its record, which may be uncommitted.
-      if (feature_id !== undefined) transaction.check(featureSubject(feature_id), seqOf(view, feature_id));
-      return {
-        transaction: transaction.build(this.request),
-        reply: refusedSpawnReply(vector.code, vector.says),
-      };
+      if (feature_id !== undefined) transaction.checkRecord(featureSubject(feature_id));
+      return transaction.answer(this.request, refusedSpawnReply(vector));
     }
-    const { edge, blocks = true } = this.body;
+    const { edge, reason, blocks = true } = this.body;
     const blockedEdge = edge !== undefined && blocks ? canonicalEdge(edge) : null;
-    const eventId = writeSpawn(transaction, view, {
-      vector,
-      blockedEdge,
-      reason: this.body.reason,
-      actor: actorOf(this.body, this.caller),
-    });
-    const reply = spawnedReply(vector, blockedEdge, eventId);
-    return { transaction: transaction.build(this.request, reply), reply };
+    const actor = actorOf(this.caller, this.body);
+    const eventId = writeSpawn(transaction, { vector, blockedEdge, reason, actor });
+    return transaction.answer(this.request, spawnedReply(vector, blockedEdge, eventId));
   }
 
-  replay(): SpawnReply {
-    throw new Error('the stored request of a spawn contains its reply');
-  }
-
-  private decide(view: DecisionView): FeatureVector | { readonly code: SpawnRefusal; readonly says: string } {
+  private decide(view: DecisionView): FeatureVector | Refusal<SpawnRefusal> {
     const viewInput = viewInputOf(view.state, this.methodologyState, view);
     const { methodology } = viewInput;
-    if (methodology === null) return { code: 'NOT_INITIALISED', says: adviceFor('NOT_INITIALISED') };
+    if (methodology === null) return NOT_INITIALISED;
     const { parent: parentId, feature_id } = this.body;
     const parent = parentId === undefined ? null : rowOf(viewInput, parentId)?.vector;
-    if (parent === undefined)
-      return {
-        code: 'UNKNOWN_FEATURE',
-        says: `There is no feature ${parentId}. ${adviceFor('UNKNOWN_FEATURE')}`,
-      };
+    if (parent === undefined) return unknownFeature(parentId);
     if (feature_id !== undefined && isFeatureIdTaken(view, viewInput, feature_id)) {
-      return {
-        code: 'FEATURE_EXISTS',
-        says: `Feature ${feature_id} already exists. ${adviceFor('FEATURE_EXISTS')}`,
-      };
+      const says = `Feature ${feature_id} already exists. ${adviceFor('FEATURE_EXISTS')}`;
+      return { code: 'FEATURE_EXISTS', says };
     }
     const id = feature_id ?? this.nextFeatureId(view, viewInput);
     const decision = decideSpawn(this.spawnInput(id, parent), spawnContextOf(viewInput, methodology));
@@ -111,9 +99,6 @@ function spawnContextOf(viewInput: ViewInput, methodology: Methodology): SpawnFa
   };
 }
 
-const seqOf = (view: DecisionView, featureId: string): number =>
-  view.record(featureSubject(featureId))?.seq ?? 0;
-
 /** Taken by a committed record, an uncommitted one, or a feature in an imported log. */
 const isFeatureIdTaken = (view: DecisionView, viewInput: ViewInput, featureId: string): boolean =>
   view.record(featureSubject(featureId)) !== null || rowOf(viewInput, featureId) !== undefined;
@@ -124,7 +109,7 @@ export function numberedId(prefix: string, view: DecisionView, viewInput: ViewIn
   return nextFreeId(prefix, existingIds, (id) => view.record(featureSubject(id)) !== null);
 }
 
-export interface SpawnEventInput {
+interface SpawnEventInput {
   readonly vector: FeatureVector;
   /** The parent's edge that waits for the child. */
   readonly blockedEdge: string | null;
@@ -138,13 +123,13 @@ export interface SpawnEventInput {
  */
 export function writeSpawn(
   transaction: TransactionBuilder,
-  view: DecisionView,
   { vector, blockedEdge, reason, actor }: SpawnEventInput,
 ): string {
+  const { view } = transaction;
   const { feature_id, vector_type, profile, title, intent, parent, time_box } = vector;
-  writeFeature(transaction, view, vector, actor);
+  writeFeature(transaction, vector, actor);
   const eventId = newEventId(view.environment, view.now_ms);
-  const draft = stepEvent(view, 'spawn_created', actor, {
+  const draft = draftEvent(view, 'spawn_created', actor, {
     parent: parent?.feature,
     child: feature_id,
     vector_type,
@@ -169,12 +154,12 @@ const spawnedReply = (vector: FeatureVector, blocks: string | null, event_id: st
   next: genCommand('start', '--feature', vector.feature_id),
 });
 
-const refusedSpawnReply = (reason: SpawnRefusal, next: string): SpawnReply => ({
+const refusedSpawnReply = ({ code, says }: Refusal<SpawnRefusal>): SpawnReply => ({
   success: false,
-  reason,
+  reason: code,
   feature_id: null,
   vector: null,
   blocks: null,
   event_id: null,
-  next,
+  next: says,
 });

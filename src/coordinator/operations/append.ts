@@ -11,12 +11,13 @@ import {
 import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
+import type { Attempt, Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { newEventId, textDigest } from '../runtime/identity.js';
-import { type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 import { unknownReason } from './facts.js';
 import { requestKeyOf } from './shared.js';
 
@@ -37,25 +38,21 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
   }
 
   attempt(view: DecisionView): Attempt<AppendResult | Problem> {
-    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
-    const refusal = this.subject === null ? null : this.refusal(view, transaction, this.subject);
-    if (refusal !== null) return { transaction: transaction.build(this.request), reply: refusal };
+    const transaction = new TransactionBuilder(view, this.body.request_id);
+    const refusal = this.subject === null ? null : this.refusal(transaction, this.subject);
+    if (refusal !== null) return transaction.answer(this.request, refusal);
     const event_id = this.body.event_id ?? newEventId(view.environment, view.now_ms);
     const draft = this.draft(view);
     const checked = checkNewEvent({ ...view.key, event_id, ...draft });
     if (!checked.ok) {
       const faults = checked.faults.slice(0, 20);
       const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
-      return {
-        transaction: transaction.build(this.request),
-        reply: problem('INVALID_EVENT', detail, faults),
-      };
+      return transaction.answer(this.request, problem('INVALID_EVENT', detail, faults));
     }
     const { signature, occurred_at } = this.body;
+    const { principal } = this.caller;
     // Set after validation and over any value in the payload: only the server knows the credential.
-    draft.payload = { ...draft.payload, principal: this.caller.principal };
-    if (occurred_at !== undefined) draft.payload = { ...draft.payload, occurred_at };
-    if (signature !== undefined) draft.payload = { ...draft.payload, signature };
+    draft.payload = { ...draft.payload, principal, ...withoutUndefined({ occurred_at, signature }) };
     return {
       transaction: transaction.addLooseEvent(draft, event_id).build(this.request),
       reply: appendedResult(event_id),
@@ -68,9 +65,9 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
   }
 
   /** Refusal for this subject, if any. Checks the head, because the holder may change before the commit. */
-  private refusal(view: DecisionView, transaction: TransactionBuilder, subject: string): AppendResult | null {
+  private refusal(transaction: TransactionBuilder, subject: string): AppendResult | null {
+    const { view } = transaction.checkHead(subject);
     const head = view.head(subject);
-    transaction.check(subject, head.seq);
     const unknown = head.seq === 0 ? unknownReason(view, subject) : null;
     if (unknown !== null) {
       return refusedAppend(
@@ -92,12 +89,9 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
   private draft(view: DecisionView): EventDraft {
     const { event_type, agent_id, agent_role, session_id, generation, payload, feature_id } = this.body;
     const draft: EventDraft = { event_type, timestamp: isoTime(view.now_ms), agent_id, payload };
-    if (this.subject !== null) Object.assign(draft, { subject: this.subject }, subjectKeys(this.subject));
-    else if (feature_id !== undefined) draft.feature_id = feature_id;
-    if (agent_role !== undefined) draft.agent_role = agent_role;
-    if (session_id !== undefined) draft.session_id = session_id;
-    if (generation !== undefined) draft.generation = generation;
-    return draft;
+    const subjectFields =
+      this.subject === null ? { feature_id } : { subject: this.subject, ...subjectKeys(this.subject) };
+    return Object.assign(draft, withoutUndefined({ ...subjectFields, agent_role, session_id, generation }));
   }
 }
 
@@ -105,7 +99,7 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
  * An event with its own id is remembered under that id, whatever the caller and request. Sent again it is the same
  * event; with different content it is a conflict.
  */
-function requestKeyByEventId(body: AppendBody): Operation<unknown>['request'] {
+function requestKeyByEventId(body: AppendBody): RequestKey | null {
   const { event_id, request_id: _, signature: __, ...content } = body;
   if (event_id === undefined) return null;
   return { key: `~event/${event_id}`, digest: textDigest(JSON.stringify(content)) };
@@ -123,16 +117,13 @@ export function appendSubjectOf(
     return edgeSubject(feature_id, edge);
   }
   if (task_id === undefined && edge === undefined) return null;
-  const message = 'expected task_id, or feature_id with or without edge, or none of them';
-  return problem('INVALID_REQUEST', `task_id: ${message}`, [{ path: 'task_id', message }]);
+  return fieldProblem('task_id', 'expected task_id, or feature_id with or without edge, or none of them');
 }
 
 /** Rejects event types that this caller may not append. */
 function emitterProblem(eventType: string, { may_work, may_review }: Caller): Problem | null {
-  const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', reason: string): Problem => {
-    const message = `${eventType} ${reason}`;
-    return problem(code, `event_type: ${message}`, [{ path: 'event_type', message }]);
-  };
+  const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', reason: string): Problem =>
+    fieldProblem('event_type', `${eventType} ${reason}`, code);
   if (!isAgentReported(eventType) || (isCommandDecided(eventType) && !may_review)) {
     return fault('INVALID_EVENT', 'cannot be appended: it is written by the command that causes it');
   }

@@ -125,19 +125,14 @@ function moduleOverlap({ modules }: Methodology, subject: string, head: Head): M
  * every event up to that change, including the first claim. Claims from before enforcement are seen too, because the
  * configuration itself changed the rules.
  */
-export function fenceSharedModules(
-  transaction: TransactionBuilder,
-  view: DecisionView,
-  decision: Decision,
-): void {
+export function fenceSharedModules(transaction: TransactionBuilder, decision: Decision): void {
   const { subject } = decision.next;
   if (subjectKindOf(subject) !== 'edge') return;
-  const { methodology } = view;
+  const { methodology } = transaction.view;
   if (methodology === null || !methodology.parallelism.enforce) return;
   if (decision.code === 'DENIED_PARALLEL') {
     // The refusal holds only while these claims do.
-    for (const held of decision.details.shared ?? [])
-      transaction.check(held.subject, view.head(held.subject).seq);
+    for (const held of decision.details.shared ?? []) transaction.checkHead(held.subject);
   }
   if (decision.code !== 'GRANTED' && decision.code !== 'REASSIGNED') return;
   const { feature_id = '' } = subjectKeys(subject);

@@ -63,7 +63,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     const reply = isSessionClosed(view, this.body.session_id)
       ? deniedClaimResult('SESSION_CLOSED')
       : nothingReadyResult(view, track);
-    return { transaction: new TransactionBuilder(view).build(this.request), reply };
+    return new TransactionBuilder(view).answer(this.request, reply);
   }
 
   replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult {

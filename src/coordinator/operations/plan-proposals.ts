@@ -36,14 +36,15 @@ export class PlanReplacement implements PlanProposal {
     this.taskCount = Object.values(document.input.tracks).reduce((sum, tasks) => sum + tasks.length, 0);
   }
 
-  isPrepared(plan: Plan): boolean {
-    return this.taskCount + plan.task_count <= INLINE_TASKS_MAX || this.preparedFor(plan) !== null;
+  preparation(plan: Plan): (() => Promise<void>) | null {
+    const isSmall = this.taskCount + plan.task_count <= INLINE_TASKS_MAX;
+    return isSmall || this.preparedFor(plan) !== null ? null : () => this.prepare(plan);
   }
 
-  async prepare(plan: Plan): Promise<void> {
+  private async prepare(plan: Plan): Promise<void> {
     const { revision } = plan;
     const computed = await runInSlices(this.computeChange(plan), this.environment);
-    // Stored with its revision: if the plan changed meanwhile, `isPrepared` is false and this runs again.
+    // Stored with its revision: if the plan changed meanwhile, this runs again.
     this.prepared = { ...computed, plan, revision };
   }
 
@@ -65,32 +66,14 @@ export class PlanReplacement implements PlanProposal {
 }
 
 /** Adds tasks to the plan. Their number is bounded by the request, so nothing needs preparing. */
-export class PlanAdditions implements PlanProposal {
-  constructor(private readonly items: ParsedTaskItems) {}
-
-  isPrepared(): boolean {
-    return true;
-  }
-
-  async prepare(): Promise<void> {}
-
-  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange {
-    const proposed = addTaskItems(plan, this.items, startedTasks);
+export const planAdditions = (items: ParsedTaskItems): PlanProposal => ({
+  propose(plan, startedTasks) {
+    const proposed = addTaskItems(plan, items, startedTasks);
     return proposed.ok ? { ...proposed, parts: splitChange(proposed.change) } : proposed;
-  }
-}
+  },
+});
 
 /** A document that is not a valid plan, whatever the current plan. */
-export class InvalidPlanProposal implements PlanProposal {
-  constructor(private readonly faults: readonly PlanFault[]) {}
-
-  isPrepared(): boolean {
-    return true;
-  }
-
-  async prepare(): Promise<void> {}
-
-  propose(): ProposedChange {
-    return { ok: false, faults: this.faults };
-  }
-}
+export const invalidPlan = (faults: readonly PlanFault[]): PlanProposal => ({
+  propose: () => ({ ok: false, faults }),
+});

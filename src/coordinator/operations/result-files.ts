@@ -7,7 +7,7 @@ import {
   parseResultBlob,
 } from '../../core/methodology/definition/manifest.js';
 import type { Blobs } from '../../stores/blobs.js';
-import { type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 
 interface TenantBlobs {
   readonly tenant_id: string;
@@ -28,7 +28,7 @@ export async function changedFilesOf(
   const data = await resultDataOf(body, tenantBlobs);
   if (!isFilesResult(data)) return pathsIn(data);
   const read = parseManifest(data);
-  if (!read.ok) return invalidField(`result_data.${read.path}`, read.message);
+  if (!read.ok) return fieldProblem(`result_data.${read.path}`, read.message);
   const missing = await firstMissingBlob(manifestDigests(data), tenantBlobs);
   if (missing === null) return pathsIn(data);
   return problem(
@@ -66,6 +66,3 @@ function pathsIn(result: unknown): readonly string[] {
     .map((file) => (file as { path?: unknown } | null)?.path)
     .filter((path) => typeof path === 'string');
 }
-
-const invalidField = (path: string, message: string): Problem =>
-  problem('INVALID_REQUEST', `${path}: ${message}`, [{ path, message }]);

@@ -4,10 +4,10 @@ import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
 import type { Project } from '../queue/project.js';
 import { catchStoreErrors, type Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
-import { type AsyncReply, problem } from '../wire/problem.js';
+import type { AsyncReply } from '../wire/problem.js';
 import { scopeProblem } from '../wire/scope.js';
 import { canonicalFilter } from './canonical-filter.js';
-import { cursorAheadProblem, cursorAt, positionOfCursor } from './cursor.js';
+import { cursorAheadProblem, cursorAt, INVALID_CURSOR, positionOfCursor } from './cursor.js';
 import { PAGE_CHARS_MAX } from './page.js';
 import type { ReadScheduler } from './read-scheduler.js';
 
@@ -33,10 +33,7 @@ export class EventFeed {
     const fault = scopeProblem(key);
     if (fault !== null) return fault;
     const after = positionOfCursor(filter.after ?? '');
-    if (after === null) {
-      const message = 'expected a cursor from this server';
-      return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
-    }
+    if (after === null) return INVALID_CURSOR;
     const { after: _, limit = 100, type, ...rest } = canonicalFilter(filter);
     const query: EventQuery = {
       ...rest,

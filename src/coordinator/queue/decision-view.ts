@@ -120,11 +120,11 @@ export class DecisionView {
 
   /** The project's methodology as of its last configuration; null if it was never configured. */
   get methodology(): Methodology | null {
-    return (this.record(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined) ?? null;
+    return (this.record(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null;
   }
 
   feature(featureId: string): FeatureVector | null {
-    return (this.record(featureSubject(featureId))?.value as unknown as FeatureVector | undefined) ?? null;
+    return (this.record(featureSubject(featureId))?.value ?? null) as FeatureVector | null;
   }
 
   /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */
@@ -286,6 +286,7 @@ interface SessionLookup {
 
 const ceilToSecond = (atMs: number): number => Math.ceil(atMs / 1000) * 1000;
 
-export function policyFromRecord(record: RecordHead | null): Policy {
-  return record === null ? DEFAULT_POLICY : { ...DEFAULT_POLICY, ...(record.value as Partial<Policy>) };
-}
+export const policyFromRecord = (record: RecordHead | null | undefined): Policy => ({
+  ...DEFAULT_POLICY,
+  ...(record?.value as Partial<Policy> | undefined),
+});

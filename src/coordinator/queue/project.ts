@@ -13,14 +13,19 @@ import type { Environment } from '../runtime/environment.js';
 import { claimIdSecretOf } from '../runtime/identity.js';
 import type { Observer } from '../runtime/observer.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { isProblem, type Problem, problem, unauthorizedProblem } from '../wire/problem.js';
+import {
+  isProblem,
+  type Problem,
+  problem,
+  problemFromStoreError,
+  unauthorizedProblem,
+} from '../wire/problem.js';
 import type { Backoff } from './backoff.js';
 import { ChangeNotifier } from './change-notifier.js';
 import { type DecisionSource, DecisionView, Overlay } from './decision-view.js';
 import { eventsAt, loadWorkState, readEventsUntil } from './load-work-state.js';
 import type { Attempt, Operation } from './operation.js';
 import { limitNameOfScope, SESSIONS_SCOPE } from './permit-limits.js';
-import { problemFromStoreError } from './store-problem.js';
 import type { StoreTime } from './store-time.js';
 
 /** Small enough that the next batch is decided while this one is written; stores group the writes of several batches. */
@@ -84,7 +89,11 @@ export class Project implements DecisionSource {
 
   static async load(key: ProjectKey, services: ProjectServices): Promise<Project> {
     const project = new Project(key, services);
-    await project.load();
+    services.storeTime.sync(await services.store.now());
+    const rulesSeq = await loadWorkState(project, project.state);
+    if (rulesSeq === null) return project;
+    project.rules_seq = rulesSeq;
+    await project.refresh();
     return project;
   }
 
@@ -372,7 +381,9 @@ export class Project implements DecisionSource {
     }
     try {
       const events = await eventsAt(this, request.positions);
-      this.resolveJob(job, request.reply ?? job.operation.replay(events, this.view()));
+      const reply = request.reply ?? job.operation.replay?.(events, this.view());
+      if (reply === undefined) throw new Error(`the stored request of ${job.operation.kind} has no reply`);
+      this.resolveJob(job, reply);
     } catch (error) {
       this.resolveJob(job, problemFromError(error));
     }
@@ -391,14 +402,6 @@ export class Project implements DecisionSource {
       this.rules_seq = Math.max(this.rules_seq, row.rules_seq);
       if (row.position === this.state.position) return;
     }
-  }
-
-  private async load(): Promise<void> {
-    this.services.storeTime.sync(await this.store.now());
-    const rulesSeq = await loadWorkState(this, this.state);
-    if (rulesSeq === null) return;
-    this.rules_seq = rulesSeq;
-    await this.refresh();
   }
 }
 

@@ -4,11 +4,10 @@ import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
 import type { ProjectKey, Store, StoreMeta } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
-import type { AsyncReply } from '../wire/problem.js';
+import { type AsyncReply, problemFromStoreError } from '../wire/problem.js';
 import { scopeProblem, tenantProblem } from '../wire/scope.js';
 import { Backoff } from './backoff.js';
 import { Project } from './project.js';
-import { problemFromStoreError } from './store-problem.js';
 import { StoreTime, skewMarginMs } from './store-time.js';
 
 interface ProjectsOptions {

@@ -10,21 +10,22 @@ import {
   renderPlanSteps,
   validTaskItems,
 } from '../../core/plan/index.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
-import { type DocumentReader, LARGE_YAML_CHARS } from '../documents/documents.js';
+import { type DocumentReader, LARGE_YAML_CHARS, malformedProblem } from '../documents/documents.js';
 import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
 import { JsonText } from '../documents/json-text.js';
 import { parseBody } from '../operations/parse-body.js';
 import { PlanOperation, type PlanProposal, type PlanRequest, planVersionOf } from '../operations/plan.js';
-import { InvalidPlanProposal, PlanAdditions, PlanReplacement } from '../operations/plan-proposals.js';
+import { invalidPlan, PlanReplacement, planAdditions } from '../operations/plan-proposals.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { type AsyncReply, isProblem, type Problem } from '../wire/problem.js';
 import { scopeProblem } from '../wire/scope.js';
 
 /** A proposal with its request: `body` distinguishes requests, `request_id` comes from the document. */
@@ -93,7 +94,7 @@ export class PlanService {
     const read =
       tasks instanceof JsonText
         ? await this.readLarge(scope, { kind: 'tasks', text: tasks.text }, tasks)
-        : { proposal: new PlanAdditions(readTaskItems(tasks)), body: tasks };
+        : { proposal: planAdditions(readTaskItems(tasks)), body: tasks };
     if (isProblem(read)) return read;
     return this.run(scope, 'add_tasks', { request_id: options.request_id, ...read }, undefined, caller);
   }
@@ -129,28 +130,25 @@ export class PlanService {
   ): Promise<ParsedPlanRequest | Problem> {
     const document = await this.documentReader.read(scope.tenant_id, job);
     if (isProblem(document)) return document;
-    if (document.kind === 'malformed') {
-      return problem('INVALID_REQUEST', `body: ${document.fault}`, [{ path: '', message: document.fault }]);
-    }
+    if (document.kind === 'malformed') return malformedProblem(document.fault);
     const extraFields = parseBody(extraFieldsBody, document.beside);
     if (isProblem(extraFields)) return extraFields;
-    if (source !== undefined && extraFields.request_id !== undefined)
-      source.request_id = extraFields.request_id;
+    const requestFields = withoutUndefined({ request_id: extraFields.request_id });
+    if (source !== undefined) Object.assign(source, requestFields);
     const proposal = await this.proposalFromParsed(document);
-    const requestFields = extraFields.request_id === undefined ? {} : { request_id: extraFields.request_id };
     return { proposal, body: 'digest' in document ? document.digest : '', ...requestFields };
   }
 
   private async proposalFromParsed(document: ParsedDocument): Promise<PlanProposal> {
     switch (document.kind) {
       case 'plan_faults':
-        return new InvalidPlanProposal(document.faults);
+        return invalidPlan(document.faults);
       case 'plan': {
         const input = await runInSlices(planFromChunks(document), this.environment);
         return this.proposalFromDocument({ ok: true, input, locate: locateInSourceMap(document.places) });
       }
       case 'tasks':
-        return new PlanAdditions(
+        return planAdditions(
           validTaskItems(await runInSlices(listFromChunks(document.pieces), this.environment)),
         );
       default:
@@ -159,8 +157,6 @@ export class PlanService {
   }
 
   private proposalFromDocument(document: ParsedPlanDocument): PlanProposal {
-    return document.ok
-      ? new PlanReplacement(document, this.environment)
-      : new InvalidPlanProposal(document.faults);
+    return document.ok ? new PlanReplacement(document, this.environment) : invalidPlan(document.faults);
   }
 }

@@ -9,7 +9,7 @@ import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../queue/permit-limits
 
 /** The permits that a project's claims hold, as its commits would have set them. */
 export function permitsOf(state: WorkState): Permit[] {
-  const policy = policyFromRecord(state.records.get(POLICY_SUBJECT) ?? null);
+  const policy = policyFromRecord(state.records.get(POLICY_SUBJECT));
   const permits = new Map<string, Permit>();
   const addPermit = (scope: string, member: string, untilMs: number) => {
     const name = `${scope}\n${member}`;
