@@ -30,7 +30,7 @@ import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } fro
 import { MethodologyService } from './methodology/service.js';
 import { AppendOperation, appendSubjectOf } from './operations/append.js';
 import { briefingFor } from './operations/briefing.js';
-import { AtomicClaimOperation, claimOperation, replayClaim } from './operations/claim.js';
+import { AtomicClaimOperation, type ClaimRequest, claimOperation, replayClaim } from './operations/claim.js';
 import { evidenceProblem, roleProblem } from './operations/convergence-facts.js';
 import { inputsDigest } from './operations/facts.js';
 import { holderOperation } from './operations/holder.js';
@@ -64,7 +64,7 @@ import { KeyService } from './services/keys.js';
 import { PlanService } from './services/plans.js';
 import { SessionService } from './services/sessions.js';
 import { SettingsService } from './services/settings.js';
-import { clampTimestamp, commitImported, parseImportedEvents } from './transfer/imported-events.js';
+import { clampTimestamps, commitImported, parseImportedEvents } from './transfer/imported-events.js';
 import { type AsyncReply, isProblem, type Problem, problem, problemFromStoreError } from './wire/problem.js';
 import { scopeProblem, tenantProblem } from './wire/scope.js';
 
@@ -180,10 +180,9 @@ export class Coordinator {
       const fault = roleProblem(project, claims, caller);
       if (fault !== null) return fault;
       if (mode === 'partial') {
+        const run = (claim: ClaimRequest) => project.run(claimOperation(claim, caller), caller);
         const replies = claims.map((claim, at) =>
-          withSignatureCheck(project, sessionCommands[at]!, () =>
-            project.run(claimOperation(claim, caller), caller),
-          ),
+          withSignatureCheck(project, sessionCommands[at]!, () => run(claim)),
         );
         return { results: await Promise.all(replies) };
       }
@@ -226,12 +225,11 @@ export class Coordinator {
     const evidenceError = evidenceProblem(read, subject);
     if (evidenceError !== null) return evidenceError;
     const submit = async (project: Project): AsyncReply<SubmissionResult> => {
-      const { tenant_id } = scope;
+      const target = { tenant_id: scope.tenant_id, blobs: this.blobs };
       const size_bytes_max = project.limits.max_result_size_bytes;
-      const result = await buildResult(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
+      const result = await buildResult(read, subject, { ...target, size_bytes_max });
       if (isProblem(result)) return result;
-      const files =
-        subjectKindOf(subject) === 'edge' ? await changedFilesOf(read, { tenant_id, blobs: this.blobs }) : [];
+      const files = subjectKindOf(subject) === 'edge' ? await changedFilesOf(read, target) : [];
       if (isProblem(files)) return files;
       const submission = { subject, handle, result, body: read, files, caller };
       const readHistory = () => this.history.ofSubject(scope, subject);
@@ -346,9 +344,7 @@ export class Coordinator {
     if (isProblem(events)) return events;
     return this.projects.withProject(scope, (project) =>
       catchStoreErrors(async () => {
-        const nowMs = project.now();
-        const clamped = events.map((event) => clampTimestamp(event, nowMs));
-        const counts = await commitImported(this.store, scope, clamped);
+        const counts = await commitImported(this.store, scope, clampTimestamps(events, project.now()));
         await project.refresh();
         return counts;
       }),
@@ -405,12 +401,7 @@ export class Coordinator {
     return this.sweeper.redactHistory();
   }
 
-  private runSigned<T>(
-    scope: ProjectKey,
-    command: SessionCommand,
-    operation: Operation<T>,
-    caller: Caller,
-  ): AsyncReply<T> {
+  private runSigned<T>(scope: ProjectKey, command: SessionCommand, operation: Operation<T>, caller: Caller) {
     return this.runSessionCommand(scope, command, (project) => project.run(operation, caller));
   }
 
@@ -435,11 +426,7 @@ export class Coordinator {
     return scopeProblem(scope) ?? { results: await Promise.all(read.items.map(handleItem)) };
   }
 
-  private async withBriefing(
-    scope: ProjectKey,
-    project: Project,
-    reply: ClaimResult | Problem,
-  ): Promise<ClaimResult | Problem> {
+  private async withBriefing(scope: ProjectKey, project: Project, reply: ClaimResult | Problem) {
     if (isProblem(reply) || reply.claim === null) return reply;
     try {
       const events = await this.history.ofSubject(scope, reply.claim.task_id);
@@ -457,11 +444,7 @@ const documentReaderOf = ({ documents, environment }: CoordinatorOptions): Docum
   documents ??
   (environment === undefined ? new ThreadedDocumentReader() : new InlineDocumentReader(environment));
 
-function withSignatureCheck<T>(
-  project: Project,
-  command: SessionCommand,
-  work: () => AsyncReply<T>,
-): AsyncReply<T> {
+function withSignatureCheck<T>(project: Project, command: SessionCommand, work: () => AsyncReply<T>) {
   if (!needsSignatureCheck(project, command)) return work();
   return catchStoreErrors(() => signatureProblem(project, command)).then((fault) => fault ?? work());
 }

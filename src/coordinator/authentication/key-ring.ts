@@ -65,14 +65,12 @@ export class KeyRing {
 
   /** Keys that do not work only because they are not bound to this store. */
   rejectedKeys(): ApiKey[] {
-    return this.filterKeys((keyId, record) => this.toApiKey(keyId, record).state === 'unbound');
+    return this.filterKeys(({ state }) => state === 'unbound');
   }
 
   /** Keys from before key binding, which work until `gen migrate` has run. */
   legacyUnboundKeys(): ApiKey[] {
-    return this.filterKeys(
-      (keyId, record) => record.binding === undefined && this.toApiKey(keyId, record).state === 'active',
-    );
+    return this.filterKeys(({ state }, { binding }) => binding === undefined && state === 'active');
   }
 
   /** The only place that decides whether a key record grants anything in this store. */
@@ -87,10 +85,11 @@ export class KeyRing {
     return apiKeyOf(keyId, record, this.project.now(), this.isTrusted(keyId, record));
   }
 
-  private filterKeys(matches: (keyId: string, record: KeyRecord) => boolean): ApiKey[] {
+  private filterKeys(matches: (key: ApiKey, record: KeyRecord) => boolean): ApiKey[] {
     const keys: ApiKey[] = [];
     for (const [keyId, record] of this.records()) {
-      if (matches(keyId, record)) keys.push(this.toApiKey(keyId, record));
+      const key = this.toApiKey(keyId, record);
+      if (matches(key, record)) keys.push(key);
     }
     return keys.sort((a, b) => (a.created_at + a.key_id < b.created_at + b.key_id ? -1 : 1));
   }

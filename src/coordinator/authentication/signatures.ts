@@ -35,10 +35,7 @@ export const needsSignatureCheck = (project: Project, { body }: SessionCommand):
  * Verifies the session's signature; null if it is valid. Runs before the
  * command is queued, and the verification is off the main thread.
  */
-export async function signatureProblem(
-  project: Project,
-  sessionCommand: SessionCommand,
-): Promise<Problem | null> {
+export async function signatureProblem(project: Project, sessionCommand: SessionCommand) {
   const { signature, session_id, request_id } = sessionCommand.body as SignedBody;
   if (signature === undefined)
     return signatureRequired('This tenant requires signed commands. Sign it with the key of the session.');

@@ -2,10 +2,11 @@ import { redactedEvent, retentionDays } from '../../core/claims/retention.js';
 import { type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { type HistoryRedacted, REDACTED_PER_EVENT_MAX } from '../../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
+import { operationOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
-import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
+import { draftEvent } from '../queue/transaction-builder.js';
 import { contentEventId, sha256Hex } from '../runtime/identity.js';
 import { isProblem } from '../wire/problem.js';
 
@@ -59,10 +60,9 @@ function redactedEvents(view: DecisionView, event: EventEnvelope): EventEnvelope
 const recordRedaction = (
   retention: Omit<HistoryRedacted, 'events'>,
   redacted: readonly EventEnvelope[],
-): Operation<true> => ({
-  kind: 'forget_history',
-  request: null,
-  attempt(view) {
+): Operation<true> =>
+  operationOf('forget_history', null, (transaction) => {
+    const { view } = transaction;
     const events = redacted.map(({ position, payload }) => ({
       position,
       payload_sha256: sha256Hex(JSON.stringify(payload)),
@@ -70,7 +70,6 @@ const recordRedaction = (
     const event_type = 'HISTORY_FORGOTTEN';
     const eventId = contentEventId([event_type, view.key.project_id, JSON.stringify(events)]);
     const draft = draftEvent(view, event_type, 'retention', { ...retention, events });
-    const transaction = new TransactionBuilder(view);
-    return transaction.addLooseEvent({ ...draft, subject: HISTORY_SUBJECT }, eventId).answer(null, true);
-  },
-});
+    transaction.addLooseEvent({ ...draft, subject: HISTORY_SUBJECT }, eventId);
+    return true;
+  });

@@ -16,7 +16,6 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
 import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
-import { newEventId } from '../runtime/identity.js';
 import { NOT_INITIALISED, type Refusal, rowOf, unknownFeature, viewInputOf } from './view-input.js';
 
 type ParsedCheckpointBody = z.output<typeof checkpointBody>;
@@ -46,7 +45,7 @@ export class CheckpointOperation implements Operation<CheckpointMark> {
     const { features, context_hash, message, git_ref, snapshot_path } = this.body;
     const unknown = features?.find((id) => rowOf(viewInput, id) === undefined);
     if (unknown !== undefined) return transaction.answer(this.request, unknownFeature(unknown));
-    const event_id = newEventId(view.environment, view.now_ms);
+    const event_id = view.newEventId();
     const { position } = view.state;
     const feature_count = features?.length ?? viewInput.rows.length;
     const fields = { context_hash, feature_count, git_ref, message, snapshot_path, position };

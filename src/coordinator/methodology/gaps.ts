@@ -15,7 +15,7 @@ import { requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation } from '../queue/operation.js';
 import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
-import { foreignEventIdFor, newEventId, sha256Hex } from '../runtime/identity.js';
+import { foreignEventIdFor, sha256Hex } from '../runtime/identity.js';
 
 const KEYS_LISTED_MAX = 100;
 const KEYS_IN_TRIGGER_MAX = 3;
@@ -42,7 +42,7 @@ export class GapsOperation implements Operation<GapsOutcome> {
     const transaction = new TransactionBuilder(view, this.body.request_id);
     if (this.body.dry_run === true) return transaction.answer(null, this.reply(null));
     const by = actorOf(this.caller, this.body);
-    const eventId = newEventId(view.environment, view.now_ms);
+    const eventId = view.newEventId();
     const { clusters: _, ...counts } = this.gaps;
     const { layers_run, feature } = this.body;
     const fields = { layers_run: [...new Set(layers_run)].sort(), feature: feature ?? 'all', ...counts };

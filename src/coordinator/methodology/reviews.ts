@@ -74,11 +74,7 @@ function humanChecks(view: DecisionView, subject: string): PendingReview['human_
   return checks.filter(({ type }) => type === 'human').map(({ name, criterion }) => ({ name, criterion }));
 }
 
-function escalationReasonOf(
-  { signals }: MethodologyState,
-  featureId: string | null,
-  edge: string | null,
-): string | null {
+function escalationReasonOf({ signals }: MethodologyState, featureId: string | null, edge: string | null) {
   if (featureId === null) return null;
   const escalation = [...signals.values()].find(
     (signal) => signal.kind === 'escalation' && signal.feature_id === featureId && signal.edge === edge,

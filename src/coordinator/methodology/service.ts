@@ -52,11 +52,11 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
 import { CheckpointOperation, checkpointReply } from './checkpoint.js';
-import { FoldBackOperation } from './fold-back.js';
+import { foldBackOperation } from './fold-back.js';
 import { GapsOperation } from './gaps.js';
-import { ReleaseOperation } from './release.js';
+import { releaseOperation } from './release.js';
 import { pendingReviews } from './reviews.js';
-import { SpawnOperation } from './spawn.js';
+import { spawnOperation } from './spawn.js';
 import { viewInputOf } from './view-input.js';
 
 interface MethodologyDependencies {
@@ -131,16 +131,12 @@ export class MethodologyService {
     });
   }
 
-  async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SpawnReply> {
-    const read = parseBody(spawnBody, body);
-    if (isProblem(read)) return read;
-    return this.run(scope, caller, (state) => new SpawnOperation(read, state, caller));
+  spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SpawnReply> {
+    return this.run(scope, parseBody(spawnBody, body), caller, spawnOperation);
   }
 
-  async foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<FoldBackReply> {
-    const read = parseBody(foldBackBody, body);
-    if (isProblem(read)) return read;
-    return this.run(scope, caller, (state) => new FoldBackOperation(read, state, caller));
+  foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<FoldBackReply> {
+    return this.run(scope, parseBody(foldBackBody, body), caller, foldBackOperation);
   }
 
   async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<CheckpointReply> {
@@ -188,32 +184,28 @@ export class MethodologyService {
     }));
   }
 
-  async release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<VersionReleaseReply> {
-    const read = parseBody(versionReleaseBody, body);
-    if (isProblem(read)) return read;
-    return this.run(scope, caller, (state) => new ReleaseOperation(read, state, caller));
+  release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<VersionReleaseReply> {
+    return this.run(scope, parseBody(versionReleaseBody, body), caller, releaseOperation);
   }
 
-  private run<Reply>(
+  private async run<Body extends object, Reply>(
     scope: ProjectKey,
+    body: Body | Problem,
     caller: Caller,
-    operationOn: (state: MethodologyState) => Operation<Reply>,
+    operationOf: (body: Body, state: MethodologyState, caller: Caller) => Operation<Reply>,
   ): AsyncReply<Reply> {
-    return this.withCurrentProject(scope, ({ project, state }) => project.run(operationOn(state), caller));
+    if (isProblem(body)) return body;
+    return this.withCurrentProject(scope, ({ project, state }) =>
+      project.run(operationOf(body, state, caller), caller),
+    );
   }
 
   /** Views over all features are queued by the read scheduler. */
-  private scheduleRead<T>(
-    scope: ProjectKey,
-    work: (current: CurrentProject) => AsyncReply<T>,
-  ): AsyncReply<T> {
+  private scheduleRead<T>(scope: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
     return this.dependencies.readScheduler.run(scope.tenant_id, () => this.withCurrentProject(scope, work));
   }
 
-  private withCurrentProject<T>(
-    scope: ProjectKey,
-    work: (current: CurrentProject) => AsyncReply<T>,
-  ): AsyncReply<T> {
+  private withCurrentProject<T>(scope: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
     return this.dependencies.projects.withRefreshedProject(scope, async (project) =>
       work({ project, state: await this.projection.stateOf(project) }),
     );

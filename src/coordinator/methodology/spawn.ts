@@ -16,11 +16,10 @@ import {
 import { featureSubject } from '../../core/subject.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import { writeFeature } from '../operations/configure.js';
-import { requestKeyOf } from '../operations/shared.js';
+import { operationOf, requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
-import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
-import { newEventId } from '../runtime/identity.js';
+import type { Operation } from '../queue/operation.js';
+import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import {
   NOT_INITIALISED,
   type Refusal,
@@ -30,63 +29,59 @@ import {
   viewInputOf,
 } from './view-input.js';
 
+type SpawnBody = z.output<typeof spawnBody>;
+
 /** Spawns a child feature from a question, risk or incident. If an edge is named, that edge waits for it. */
-export class SpawnOperation implements Operation<SpawnReply> {
-  readonly kind = 'spawn';
-  readonly request;
-
-  constructor(
-    private readonly body: z.output<typeof spawnBody>,
-    private readonly methodologyState: MethodologyState,
-    private readonly caller: Caller,
-  ) {
-    this.request = requestKeyOf(caller, 'spawn', body);
-  }
-
-  attempt(view: DecisionView): Attempt<SpawnReply> {
-    const transaction = new TransactionBuilder(view, this.body.request_id);
-    const vector = this.decide(view);
+export function spawnOperation(
+  body: SpawnBody,
+  methodologyState: MethodologyState,
+  caller: Caller,
+): Operation<SpawnReply> {
+  const run = (transaction: TransactionBuilder): SpawnReply => {
+    const { feature_id, edge, reason, blocks = true } = body;
+    const vector = decide(transaction.view, body, methodologyState);
     if ('code' in vector) {
-      const { feature_id } = this.body;
       // A refusal because the id is taken depends on its record, which may be uncommitted.
       if (feature_id !== undefined) transaction.checkRecord(featureSubject(feature_id));
-      return transaction.answer(this.request, refusedSpawnReply(vector));
+      return refusedReply(vector);
     }
-    const { edge, reason, blocks = true } = this.body;
     const blockedEdge = edge !== undefined && blocks ? canonicalEdge(edge) : null;
-    const actor = actorOf(this.caller, this.body);
-    const eventId = writeSpawn(transaction, { vector, blockedEdge, reason, actor });
-    return transaction.answer(this.request, spawnedReply(vector, blockedEdge, eventId));
-  }
+    const eventId = writeSpawn(transaction, { vector, blockedEdge, reason, actor: actorOf(caller, body) });
+    return spawnedReply(vector, blockedEdge, eventId);
+  };
+  return operationOf('spawn', requestKeyOf(caller, 'spawn', body), run, body.request_id);
+}
 
-  private decide(view: DecisionView): FeatureVector | Refusal<SpawnRefusal> {
-    const viewInput = viewInputOf(view.state, this.methodologyState, view);
-    const { methodology } = viewInput;
-    if (methodology === null) return NOT_INITIALISED;
-    const { parent: parentId, feature_id } = this.body;
-    const parent = parentId === undefined ? null : rowOf(viewInput, parentId)?.vector;
-    if (parent === undefined) return unknownFeature(parentId);
-    if (feature_id !== undefined && isFeatureIdTaken(view, viewInput, feature_id)) {
-      const says = `Feature ${feature_id} already exists. ${adviceFor('FEATURE_EXISTS')}`;
-      return { code: 'FEATURE_EXISTS', says };
-    }
-    const id = feature_id ?? this.nextFeatureId(view, viewInput);
-    const decision = decideSpawn(this.spawnInput(id, parent), spawnContextOf(viewInput, methodology));
-    return decision.ok ? decision.vector : decision;
+function decide(
+  view: DecisionView,
+  body: SpawnBody,
+  methodologyState: MethodologyState,
+): FeatureVector | Refusal<SpawnRefusal> {
+  const viewInput = viewInputOf(view.state, methodologyState, view);
+  const { methodology } = viewInput;
+  if (methodology === null) return NOT_INITIALISED;
+  const { parent: parentId, feature_id } = body;
+  const parent = parentId === undefined ? null : rowOf(viewInput, parentId)?.vector;
+  if (parent === undefined) return unknownFeature(parentId);
+  if (feature_id !== undefined && isFeatureIdTaken(view, viewInput, feature_id)) {
+    const says = `Feature ${feature_id} already exists. ${adviceFor('FEATURE_EXISTS')}`;
+    return { code: 'FEATURE_EXISTS', says };
   }
+  const id = feature_id ?? nextFeatureId(body, view, viewInput);
+  const decision = decideSpawn(spawnRequestOf(body, id, parent), spawnContextOf(viewInput, methodology));
+  return decision.ok ? decision.vector : decision;
+}
 
-  private nextFeatureId(view: DecisionView, viewInput: ViewInput): string {
-    const { vector_type } = this.body;
-    if (vector_type === 'feature') throw new Error('spawning a feature requires its id');
-    return numberedId(childPrefix(vector_type), view, viewInput);
-  }
+function nextFeatureId({ vector_type }: SpawnBody, view: DecisionView, viewInput: ViewInput): string {
+  if (vector_type === 'feature') throw new Error('spawning a feature requires its id');
+  return numberedId(childPrefix(vector_type), view, viewInput);
+}
 
-  private spawnInput(feature_id: string, parent: FeatureVector | null): SpawnRequest {
-    const { vector_type, reason, edge = null, title = null, intent = null } = this.body;
-    const { profile = null, duration = null, priority = null } = this.body;
-    const fields = { vector_type, reason, edge, title, intent, profile, duration, priority };
-    return { ...fields, feature_id, parent };
-  }
+function spawnRequestOf(body: SpawnBody, feature_id: string, parent: FeatureVector | null): SpawnRequest {
+  const { vector_type, reason, edge = null, title = null, intent = null } = body;
+  const { profile = null, duration = null, priority = null } = body;
+  const fields = { vector_type, reason, edge, title, intent, profile, duration, priority };
+  return { ...fields, feature_id, parent };
 }
 
 function spawnContextOf(viewInput: ViewInput, methodology: Methodology): SpawnFacts {
@@ -128,7 +123,7 @@ export function writeSpawn(
   const { view } = transaction;
   const { feature_id, vector_type, profile, title, intent, parent, time_box } = vector;
   writeFeature(transaction, vector, actor);
-  const eventId = newEventId(view.environment, view.now_ms);
+  const eventId = view.newEventId();
   const draft = draftEvent(view, 'spawn_created', actor, {
     parent: parent?.feature,
     child: feature_id,
@@ -154,7 +149,7 @@ const spawnedReply = (vector: FeatureVector, blocks: string | null, event_id: st
   next: genCommand('start', '--feature', vector.feature_id),
 });
 
-const refusedSpawnReply = ({ code, says }: Refusal<SpawnRefusal>): SpawnReply => ({
+const refusedReply = ({ code, says }: Refusal<SpawnRefusal>): SpawnReply => ({
   success: false,
   reason: code,
   feature_id: null,

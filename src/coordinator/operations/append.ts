@@ -16,7 +16,7 @@ import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import { newEventId, textDigest } from '../runtime/identity.js';
+import { textDigest } from '../runtime/identity.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 import { unknownReason } from './facts.js';
 import { requestKeyOf } from './shared.js';
@@ -41,7 +41,7 @@ export class AppendOperation implements Operation<AppendResult | Problem> {
     const transaction = new TransactionBuilder(view, this.body.request_id);
     const refusal = this.subject === null ? null : this.refusal(transaction, this.subject);
     if (refusal !== null) return transaction.answer(this.request, refusal);
-    const event_id = this.body.event_id ?? newEventId(view.environment, view.now_ms);
+    const event_id = this.body.event_id ?? view.newEventId();
     const draft = this.draft(view);
     const checked = checkNewEvent({ ...view.key, event_id, ...draft });
     if (!checked.ok) {
@@ -106,10 +106,7 @@ function requestKeyByEventId(body: AppendBody): RequestKey | null {
 }
 
 /** The event's subject: a task, an edge of a feature, a feature, or null for the project. */
-export function appendSubjectOf(
-  { event_type, task_id, feature_id, edge }: AppendBody,
-  caller: Caller,
-): string | null | Problem {
+export function appendSubjectOf({ event_type, task_id, feature_id, edge }: AppendBody, caller: Caller) {
   const fault = emitterProblem(event_type, caller);
   if (fault !== null) return fault;
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;

@@ -173,11 +173,7 @@ function renderClaim(view: DecisionView, decision: Decision, agent_id: string): 
 }
 
 /** Rebuilds the original grant reply from its event. */
-export function replayClaim(
-  events: readonly EventEnvelope[],
-  view: DecisionView,
-  subject?: string,
-): ClaimResult {
+export function replayClaim(events: readonly EventEnvelope[], view: DecisionView, subject?: string) {
   const granted = events.find(
     (event) =>
       claimEventKindOf(event.event_type) === 'granted' &&

@@ -11,7 +11,7 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Environment } from '../runtime/environment.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
-import { requestKeyOf } from './shared.js';
+import { operationOf, requestKeyOf } from './shared.js';
 
 /** Which keys a call covers: the tenant's, and with `platform` also the operators' keys, which have no tenant. */
 export interface KeyScope {
@@ -81,34 +81,23 @@ function expiryMs({ expires_in_seconds, expires_at }: KeyBody, nowMs: number): n
 }
 
 /** Binds a key from before key binding. A bound, revoked or missing key stays as it is. */
-export const bindKey = (keyId: string, caller: Caller, meta: StoreMeta): Operation<{ bound: boolean }> => ({
-  kind: 'bind_key',
-  request: null,
-  attempt(view) {
+export const bindKey = (keyId: string, caller: Caller, meta: StoreMeta): Operation<{ bound: boolean }> =>
+  operationOf('bind_key', null, (transaction) => {
     const subject = keySubject(keyId);
-    const transaction = new TransactionBuilder(view);
-    const record = view.record(subject)?.value as KeyRecord | undefined;
-    if (record?.state !== 'active' || record.binding !== undefined) {
-      return transaction.checkRecord(subject).answer(null, { bound: false });
-    }
+    const record = transaction.checkRecord(subject).view.record(subject)?.value as KeyRecord | undefined;
+    if (record?.state !== 'active' || record.binding !== undefined) return { bound: false };
     const bound = { ...record, binding: bindingOf(meta, keyId, record) };
-    return transaction
-      .writeRecord(subject, 'KEY_BOUND', bound, actorOf(caller))
-      .answer(null, { bound: true });
-  },
-});
+    transaction.writeRecord(subject, 'KEY_BOUND', bound, actorOf(caller));
+    return { bound: true };
+  });
 
 /** Makes all unbound keys of this log invalid from now on. */
-export const requireBoundKeys = (caller: Caller): Operation<{ required: true }> => ({
-  kind: 'require_key_binding',
-  request: null,
-  attempt(view) {
-    const transaction = new TransactionBuilder(view);
-    if (view.record(KEY_BINDING_SUBJECT) === null) requireBinding(transaction, caller);
+export const requireBoundKeys = (caller: Caller): Operation<{ required: true }> =>
+  operationOf('require_key_binding', null, (transaction) => {
+    if (transaction.view.record(KEY_BINDING_SUBJECT) === null) requireBinding(transaction, caller);
     else transaction.checkRecord(KEY_BINDING_SUBJECT);
-    return transaction.answer(null, { required: true });
-  },
-});
+    return { required: true };
+  });
 
 export const KEY_SUBJECT_PREFIX = keySubject('');
 
@@ -127,23 +116,18 @@ export const revokeKey = (
   keyId: string,
   caller: Caller,
   isTrusted: KeyTrustCheck,
-): Operation<ApiKey | Problem> => ({
-  kind: 'revoke_key',
-  request: null,
-  attempt(view) {
+): Operation<ApiKey | Problem> =>
+  operationOf('revoke_key', null, (transaction) => {
+    const { view } = transaction;
     const subject = keySubject(keyId);
-    const transaction = new TransactionBuilder(view);
-    const record = view.record(subject)?.value as KeyRecord | undefined;
+    const record = transaction.checkRecord(subject).view.record(subject)?.value as KeyRecord | undefined;
     const toApiKey = (shown: KeyRecord) => apiKeyOf(keyId, shown, view.now_ms, isTrusted(keyId, shown));
-    if (record === undefined || !isInScope(record, scope)) {
-      return transaction.checkRecord(subject).answer(null, unknownKeyProblem());
-    }
-    if (record.state === 'revoked') return transaction.checkRecord(subject).answer(null, toApiKey(record));
+    if (record === undefined || !isInScope(record, scope)) return unknownKeyProblem();
+    if (record.state === 'revoked') return toApiKey(record);
     const revoked: KeyRecord = { ...record, state: 'revoked', revoked_at: isoTime(view.now_ms) };
     transaction.writeRecord(subject, 'KEY_REVOKED', revoked, actorOf(caller));
-    return transaction.answer(null, toApiKey(revoked));
-  },
-});
+    return toApiKey(revoked);
+  });
 
 export const isInScope = (record: KeyRecord, { tenant_id, platform }: KeyScope): boolean =>
   record.tenant_id === null ? platform : record.tenant_id === tenant_id;

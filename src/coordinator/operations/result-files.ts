@@ -7,7 +7,7 @@ import {
   parseResultBlob,
 } from '../../core/methodology/definition/manifest.js';
 import type { Blobs } from '../../stores/blobs.js';
-import { fieldProblem, type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, problem } from '../wire/problem.js';
 
 interface TenantBlobs {
   readonly tenant_id: string;
@@ -21,10 +21,7 @@ const PARALLEL_LOOKUPS_MAX = 50;
  * The files that a result changes. A manifest comes in the body or, if long, as a blob. A manifest that could not be
  * promoted is refused here, because a converged edge must have its files.
  */
-export async function changedFilesOf(
-  body: SubmitBody,
-  tenantBlobs: TenantBlobs,
-): Promise<readonly string[] | Problem> {
+export async function changedFilesOf(body: SubmitBody, tenantBlobs: TenantBlobs) {
   const data = await resultDataOf(body, tenantBlobs);
   if (!isFilesResult(data)) return pathsIn(data);
   const read = parseManifest(data);
@@ -45,10 +42,7 @@ async function resultDataOf(body: SubmitBody, { tenant_id, blobs }: TenantBlobs)
   return bytes === null ? null : parseResultBlob(bytes);
 }
 
-async function firstMissingBlob(
-  digests: readonly string[],
-  { tenant_id, blobs }: TenantBlobs,
-): Promise<string | null> {
+async function firstMissingBlob(digests: readonly string[], { tenant_id, blobs }: TenantBlobs) {
   for (let at = 0; at < digests.length; at += PARALLEL_LOOKUPS_MAX) {
     const chunk = digests.slice(at, at + PARALLEL_LOOKUPS_MAX);
     const sizes = await Promise.all(chunk.map((sha256) => blobs.size(tenant_id, sha256)));

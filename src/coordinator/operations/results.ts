@@ -45,12 +45,7 @@ async function buildBlobResult(
   return { blob_sha256: sha256, ...identifyResult(body, subject, sha256, sizeBytes) };
 }
 
-function identifyResult(
-  body: SubmitBody,
-  subject: string,
-  sha256: string,
-  size_bytes: number,
-): SubmittedResult {
+function identifyResult(body: SubmitBody, subject: string, sha256: string, size_bytes: number) {
   const origin = sha256Hex(JSON.stringify([subject, body.generation, body.session_id, sha256]));
   return {
     result_id: `res_${origin.slice(0, 24)}`,

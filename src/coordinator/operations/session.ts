@@ -7,8 +7,9 @@ import { actorOf, type Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
 import { SESSIONS_SCOPE } from '../queue/permit-limits.js';
-import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
+import { draftEvent } from '../queue/transaction-builder.js';
 import { type Problem, problem } from '../wire/problem.js';
+import { operationOf } from './shared.js';
 
 interface SessionRequest {
   readonly session_id: string;
@@ -21,24 +22,22 @@ export const openSession = (
   opening: SessionRequest,
   caller: Caller,
   request: RequestKey | null,
-): Operation<SessionResult | Problem> => ({
-  kind: 'open_session',
-  request,
-  attempt(view) {
+): Operation<SessionResult | Problem> =>
+  operationOf('open_session', request, (transaction) => {
+    const { view } = transaction;
     const { session_id, user_id } = opening;
     const { principal } = caller;
     const { subject, record } = view.lookUpSession(session_id);
-    const transaction = new TransactionBuilder(view);
     const forbidden = otherOwnerProblem(view, session_id, caller);
     if (record !== null || forbidden !== null || view.exhaustedLimit !== null) {
-      return transaction.checkRecord(subject).answer(request, forbidden ?? openedResult(view, opening));
+      transaction.checkRecord(subject);
+      return forbidden ?? openedResult(view, opening);
     }
     transaction.openSession({ ...opening, agent_id: user_id ?? principal, principal });
     transaction.setPermit(SESSIONS_SCOPE, session_id, view.extendSessionUntilMs(session_id, 0));
     transaction.addPermitLimit(SESSIONS_SCOPE, view.limits.max_active_sessions);
-    return transaction.answer(request, openedResult(view, opening));
-  },
-});
+    return openedResult(view, opening);
+  });
 
 function openedResult(view: DecisionView, { session_id, public_key }: SessionRequest): SessionResult {
   const session = sessionRecord(view, session_id);
@@ -75,29 +74,24 @@ export const unknownSessionProblem = (): Problem =>
   problem('NOT_FOUND', 'There is no session with that id. List the sessions: gen sessions.');
 
 /** Closes a session. Idempotent. */
-export const closeSession = (session_id: string, caller: Caller): Operation<SessionResult | Problem> => ({
-  kind: 'close_session',
-  request: null,
-  attempt(view) {
+export const closeSession = (session_id: string, caller: Caller): Operation<SessionResult | Problem> =>
+  operationOf('close_session', null, (transaction) => {
+    const { view } = transaction;
     const { subject, record } = view.lookUpSession(session_id);
-    const transaction = new TransactionBuilder(view);
     const forbidden = otherOwnerProblem(view, session_id, caller);
-    if (forbidden !== null) return transaction.checkRecord(subject).answer(null, forbidden);
-    if (record === null || record.value.state === 'closed') transaction.checkRecord(subject);
-    else {
+    if (forbidden !== null || record === null || record.value.state === 'closed') {
+      transaction.checkRecord(subject);
+    } else {
       const by = actorOf(caller);
       const closed = { ...record.value, state: 'closed', closed_at: isoTime(view.now_ms) };
       const payload = { by, principal: caller.principal, record: closed };
       const draft = draftEvent(view, 'SESSION_CLOSED', by, payload);
       transaction.putRecord(subject, [{ ...draft, session_id }]).setPermit(SESSIONS_SCOPE, session_id, null);
     }
+    if (forbidden !== null) return forbidden;
     const session = sessionRecord(view, session_id);
-    return transaction.answer(
-      null,
-      session === null ? unknownSessionProblem() : { success: true, reason: 'CLOSED', session },
-    );
-  },
-});
+    return session === null ? unknownSessionProblem() : { success: true, reason: 'CLOSED', session };
+  });
 
 export function sessionRecord(view: DecisionView, session_id: string): SessionRecord | null {
   const value = view.lookUpSession(session_id).record?.value;

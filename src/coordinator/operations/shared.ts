@@ -3,9 +3,9 @@ import type { Head } from '../../core/claims/head.js';
 import { permitHeldUntilMs } from '../../core/claims/lease.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { RequestKey } from '../queue/operation.js';
+import type { Operation, RequestKey } from '../queue/operation.js';
 import { SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
-import type { TransactionBuilder } from '../queue/transaction-builder.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
 import { isSessionClosed } from './facts.js';
 
@@ -29,6 +29,21 @@ export function requestKeyOf(caller: Caller, operation: string, body: RequestFie
 export const requestKeyFromText = (caller: Caller, requestId: string, text: string): RequestKey => ({
   key: `${caller.principal}/${requestId}`,
   digest: textDigest(text),
+});
+
+/** An operation that is decided at once. A repeat of its request gets the same reply. */
+export const operationOf = <Reply>(
+  kind: string,
+  request: RequestKey | null,
+  run: (transaction: TransactionBuilder) => Reply,
+  requestId?: string,
+): Operation<Reply> => ({
+  kind,
+  request,
+  attempt(view) {
+    const transaction = new TransactionBuilder(view, requestId);
+    return transaction.answer(request, run(transaction));
+  },
 });
 
 /** Adds the decision on an action of a session, and what it changes in the permits of the session and its track. */

@@ -1,4 +1,4 @@
-import { holdReason, isLive, isStale } from '../../core/claims/lease.js';
+import { holdReason, isStale } from '../../core/claims/lease.js';
 import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
 import type { Explanation } from '../../core/contract/tasks.js';
 import { isoTime } from '../../core/events/envelope.js';
@@ -44,7 +44,7 @@ function denialReasons(view: DecisionView, subject: string, liveClaims: number):
   }
   const hold = holdReason(head, now_ms, rules);
   if (hold !== null) why.push({ rule: 'DENIED_HELD', says: hold });
-  if (isLive(head, now_ms, rules) && head.claim !== null) {
+  if (view.isLive(subject) && head.claim !== null) {
     why.push({ rule: 'DENIED_ACTIVE_CLAIM', says: describeHolder(view, subject) });
   }
   const unfinished = openDependencies(view, subject);

@@ -1,5 +1,4 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
-import { isLive } from '../../core/claims/lease.js';
 import { rulesFor } from '../../core/claims/policy.js';
 import type { AgentView, ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
 import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
@@ -303,8 +302,7 @@ function foldContextAt({ key, limits, skew_margin_ms }: Project, state: ProjectS
 
 function liveClaims(project: Project): number {
   const view = project.view();
-  const isLiveNow = (subject: string) => isLive(view.peekHead(subject), view.now_ms, view.rulesOf(subject));
-  return [...project.state.live].filter(isLiveNow).length;
+  return [...project.state.live].filter((subject) => view.isLive(subject)).length;
 }
 
 /** Null if the data is too large to parse between other work, or not strict JSON. The blob can be fetched as it is. */

@@ -45,11 +45,7 @@ export const subjectProblem = (view: DecisionView, subject: string): Problem | n
     : unknownSubjectProblem(view, subject);
 
 /** Several states, and a problem in the place of an unknown task. */
-export function* statesOf(
-  project: Project,
-  taskIds: readonly string[],
-  parked: ParkedIds,
-): StepGenerator<(TaskState | Problem)[]> {
+export function* statesOf(project: Project, taskIds: readonly string[], parked: ParkedIds) {
   const states: (TaskState | Problem)[] = [];
   for (const taskId of taskIds) {
     const view = project.view();

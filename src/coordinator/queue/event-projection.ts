@@ -32,10 +32,7 @@ export class EventProjection<State> {
     return progress.state;
   }
 
-  private async catchUp(
-    { store, key, state, environment }: Project,
-    progress: Progress<State>,
-  ): Promise<void> {
+  private async catchUp({ store, key, state, environment }: Project, progress: Progress<State>) {
     while (progress.position < state.position) {
       const events = await store.events(key, { after: progress.position, limit: PAGE_EVENTS });
       if (events.length === 0) return;

@@ -15,10 +15,10 @@ import type {
   Transaction,
 } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
-import { contentEventId, newEventId } from '../runtime/identity.js';
+import { contentEventId } from '../runtime/identity.js';
 import type { DecisionView } from './decision-view.js';
 import type { Attempt, RequestKey } from './operation.js';
-import { CLAIMS_SCOPE } from './permit-limits.js';
+import { CLAIMS_SCOPE, tenantPermitLimits } from './permit-limits.js';
 
 /** Combines decisions into one atomic transaction. */
 export class TransactionBuilder {
@@ -26,7 +26,7 @@ export class TransactionBuilder {
   private readonly addedChecks: HeadCheck[] = [];
   private readonly looseEvents: NewEvent[] = [];
   private readonly permits: Permit[] = [];
-  private permitLimits: readonly PermitLimit[] = [];
+  private readonly permitLimits: PermitLimit[] = [];
   private notBeforeMs: number | null = null;
   private notAfterMs: number | null = null;
   private changesRules = false;
@@ -48,7 +48,7 @@ export class TransactionBuilder {
     if (decision.not_after_ms !== null) this.notAfter(decision.not_after_ms);
     if (events.length > 0) this.setClaimPermit(decision.next);
     if (events.length > 0 && needsPermit(decision, this.view.now_ms, this.view.rulesOf(head.subject)))
-      this.addTenantPermitLimits();
+      this.permitLimits.push(...tenantPermitLimits(this.view.limits));
     // Completed work is open again, so decisions on its dependents were made under other rules.
     if (decision.code === 'RESET') this.markRulesChanged();
     return this;
@@ -156,14 +156,7 @@ export class TransactionBuilder {
   }
 
   addPermitLimit(scope: string, max: number): this {
-    this.permitLimits = [...this.permitLimits, { scope, max }];
-    return this;
-  }
-
-  private addTenantPermitLimits(): this {
-    const { tenantPermitLimits } = this.view;
-    this.permitLimits =
-      this.permitLimits.length === 0 ? tenantPermitLimits : [...this.permitLimits, ...tenantPermitLimits];
+    this.permitLimits.push({ scope, max });
     return this;
   }
 
@@ -227,7 +220,7 @@ export class TransactionBuilder {
   private stampEvent(draft: EventDraft, eventId?: string): NewEvent {
     const { tenant_id, project_id } = this.view.key;
     const event = draft as NewEvent;
-    event.event_id = eventId ?? newEventId(this.view.environment, this.view.now_ms);
+    event.event_id = eventId ?? this.view.newEventId();
     event.tenant_id = tenant_id;
     event.project_id = project_id;
     if (this.requestId !== undefined && event.request_id === undefined) event.request_id = this.requestId;

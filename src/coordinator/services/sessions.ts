@@ -177,11 +177,7 @@ interface NamedItems<T> {
   nameOf(item: T): string;
 }
 
-async function closeInProject(
-  project: Project,
-  session_id: string,
-  caller: Caller,
-): AsyncReply<SessionResult> {
+async function closeInProject(project: Project, session_id: string, caller: Caller) {
   const closed = await project.run(closeSession(session_id, caller), caller);
   if (isProblem(closed)) return closed;
   for (const subject of [...(project.state.bySession.get(session_id) ?? [])]) {

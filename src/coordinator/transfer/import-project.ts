@@ -61,12 +61,7 @@ export async function importProject(
   return projectImport.end();
 }
 
-async function importLine(
-  projectImport: ProjectImport,
-  blobs: Blobs,
-  line: ArchiveLine,
-  lineNumber: number,
-): Promise<ImportRefusal | null> {
+async function importLine(projectImport: ProjectImport, blobs: Blobs, line: ArchiveLine, lineNumber: number) {
   if ('event' in line) return projectImport.event(line.event);
   if (!('blob_sha256' in line)) {
     return brokenArchive(`Line ${lineNumber} (empty lines not counted) is neither an event nor a blob.`);
