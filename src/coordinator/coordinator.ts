@@ -17,7 +17,7 @@ import {
   suspendBody,
 } from '../core/contract/claims.js';
 import { type AppendResult, appendBody, type ImportedCount, importBody } from '../core/contract/events.js';
-import { noteBody, type OperatorResult, type OperatorVerb, operatorBodies } from '../core/contract/tasks.js';
+import { noteBody, type OperatorVerb, operatorBodies } from '../core/contract/tasks.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { subjectKindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
@@ -28,9 +28,9 @@ import { pollCommits } from './background/commit-poller.js';
 import { Sweeper } from './background/sweeper.js';
 import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } from './documents/documents.js';
 import { MethodologyService } from './methodology/service.js';
-import { AppendOperation, appendSubjectOf } from './operations/append.js';
+import { appendOperation, appendSubjectOf } from './operations/append.js';
 import { briefingFor } from './operations/briefing.js';
-import { AtomicClaimOperation, type ClaimRequest, claimOperation, replayClaim } from './operations/claim.js';
+import { atomicClaimOperation, type ClaimRequest, claimOperation, replayClaim } from './operations/claim.js';
 import { evidenceProblem, roleProblem } from './operations/convergence-facts.js';
 import { inputsDigest } from './operations/facts.js';
 import { holderOperation } from './operations/holder.js';
@@ -44,8 +44,7 @@ import {
   parseSubject,
 } from './operations/parse-body.js';
 import { gateResult, noteResult, releaseResult, renewalResult } from './operations/render.js';
-import { changedFilesOf } from './operations/result-files.js';
-import { buildResult } from './operations/results.js';
+import { buildResult, changedFilesOf } from './operations/results.js';
 import { requestKeyOf } from './operations/shared.js';
 import { SubmitOperation } from './operations/submit.js';
 import { waitForWork } from './operations/wait.js';
@@ -165,11 +164,7 @@ export class Coordinator {
     return this.projects.withProject(scope, async (project) => replayClaim([granted], project.view()));
   }
 
-  async batchClaim(
-    scope: ProjectKey,
-    body: unknown,
-    caller = OPEN_CALLER,
-  ): AsyncReply<{ results: readonly (ClaimResult | Problem)[] }> {
+  async batchClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
     const batch = parseBatchClaim(body);
     if (isProblem(batch)) return batch;
     const { mode, claims, request_id } = batch;
@@ -190,7 +185,7 @@ export class Coordinator {
         const fault = await withSignatureCheck(project, each, async () => null);
         if (fault !== null) return fault;
       }
-      const results = await project.run(new AtomicClaimOperation(claims, caller, request_id), caller);
+      const results = await project.run(atomicClaimOperation(claims, caller, request_id), caller);
       return isProblem(results) ? results : { results };
     });
   }
@@ -292,12 +287,7 @@ export class Coordinator {
    * Claims the best ready work and returns it with its briefing. Waits up to `wait_seconds` for work to become ready;
    * `signal` ends the wait early.
    */
-  async next(
-    scope: ProjectKey,
-    body: unknown,
-    caller = OPEN_CALLER,
-    signal?: AbortSignal,
-  ): AsyncReply<ClaimResult> {
+  async next(scope: ProjectKey, body: unknown, caller = OPEN_CALLER, signal?: AbortSignal) {
     const read = parseBody(nextBody, body);
     if (isProblem(read)) return read;
     const { wait_seconds, ...claimFields } = read;
@@ -331,7 +321,7 @@ export class Coordinator {
     return this.runSessionCommand(scope, { command: 'append_event', body }, (project) => {
       const fault = roleProblem(project, [{ body: read }], caller);
       return fault === null
-        ? project.run(new AppendOperation(subject, read, caller), caller)
+        ? project.run(appendOperation(subject, read, caller), caller)
         : Promise.resolve(fault);
     });
   }
@@ -351,13 +341,7 @@ export class Coordinator {
     );
   }
 
-  async operate(
-    scope: ProjectKey,
-    taskId: string,
-    verb: OperatorVerb,
-    body: unknown,
-    caller = OPEN_CALLER,
-  ): AsyncReply<OperatorResult> {
+  async operate(scope: ProjectKey, taskId: string, verb: OperatorVerb, body: unknown, caller = OPEN_CALLER) {
     const read = parseBody(operatorBodies[verb], body);
     if (isProblem(read)) return read;
     const subject = parseSubject(taskId);
@@ -368,11 +352,7 @@ export class Coordinator {
     return this.projects.withProject(scope, (project) => project.run(operation, caller));
   }
 
-  async putBlob(
-    tenantId: string,
-    sha256: string,
-    bytes: Uint8Array,
-  ): AsyncReply<{ sha256: string; size_bytes: number }> {
+  async putBlob(tenantId: string, sha256: string, bytes: Uint8Array) {
     const fault = tenantProblem(tenantId);
     if (fault !== null) return fault;
     return catchStoreErrors(async () => {
@@ -416,14 +396,10 @@ export class Coordinator {
     );
   }
 
-  private async forEachItem<T>(
-    scope: ProjectKey,
-    body: unknown,
-    handleItem: (item: unknown) => AsyncReply<T>,
-  ): AsyncReply<{ results: readonly (T | Problem)[] }> {
+  private async forEachItem<T>(scope: ProjectKey, body: unknown, run: (item: unknown) => AsyncReply<T>) {
     const read = parseBody(itemsBody, body);
     if (isProblem(read)) return read;
-    return scopeProblem(scope) ?? { results: await Promise.all(read.items.map(handleItem)) };
+    return scopeProblem(scope) ?? { results: await Promise.all(read.items.map(run)) };
   }
 
   private async withBriefing(scope: ProjectKey, project: Project, reply: ClaimResult | Problem) {

@@ -49,13 +49,7 @@ export class KeyRing {
 
   /** Calls `listener` when the platform's project changes, here or elsewhere. Returns a function that removes it. */
   onChange(listener: () => void): () => void {
-    let stop: () => void;
-    const onNotify = (): void => {
-      stop = this.project.changeNotifier.once(onNotify);
-      listener();
-    };
-    stop = this.project.changeNotifier.once(onNotify);
-    return () => stop();
+    return this.project.changeNotifier.on(listener);
   }
 
   /** Keys within the scope, in order of creation. */

@@ -16,7 +16,6 @@ const TICK_MS = 1000;
 export class Sweeper {
   readonly stop: () => void;
   private readonly lastSweepMs = new WeakMap<Project, number>();
-
   private readonly retention = new Retention();
 
   constructor(

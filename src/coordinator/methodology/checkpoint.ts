@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { CheckpointRefusal } from '../../core/contract/codes.js';
 import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from '../../core/contract/methodology.js';
-import type { EventEnvelope } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import {
@@ -12,8 +11,7 @@ import { featureSnapshots } from '../../core/methodology/views/snapshot.js';
 import { emptyWork, evolveWork } from '../../core/views/index.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import { requestKeyOf } from '../operations/shared.js';
-import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
+import type { Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
 import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
 import { NOT_INITIALISED, type Refusal, rowOf, unknownFeature, viewInputOf } from './view-input.js';
@@ -26,39 +24,33 @@ type CheckpointMark =
   | Refusal<CheckpointRefusal>;
 
 /** Marks a position of the log. The project's state there can be recomputed from the log at any time and never changes. */
-export class CheckpointOperation implements Operation<CheckpointMark> {
-  readonly kind = 'checkpoint';
-  readonly request;
-
-  constructor(
-    private readonly body: ParsedCheckpointBody,
-    private readonly methodologyState: MethodologyState,
-    private readonly caller: Caller,
-  ) {
-    this.request = requestKeyOf(caller, 'checkpoint', body);
-  }
-
-  attempt(view: DecisionView): Attempt<CheckpointMark> {
-    const transaction = new TransactionBuilder(view, this.body.request_id);
-    const viewInput = viewInputOf(view.state, this.methodologyState, view);
-    if (viewInput.methodology === null) return transaction.answer(this.request, NOT_INITIALISED);
-    const { features, context_hash, message, git_ref, snapshot_path } = this.body;
-    const unknown = features?.find((id) => rowOf(viewInput, id) === undefined);
-    if (unknown !== undefined) return transaction.answer(this.request, unknownFeature(unknown));
-    const event_id = view.newEventId();
-    const { position } = view.state;
-    const feature_count = features?.length ?? viewInput.rows.length;
-    const fields = { context_hash, feature_count, git_ref, message, snapshot_path, position };
-    const draft = draftEvent(view, 'checkpoint_created', actorOf(this.caller, this.body), fields);
-    const reply = { event_id, position, timestamp: draft.timestamp };
-    return { transaction: transaction.addLooseEvent(draft, event_id).build(this.request), reply };
-  }
-
-  replay([event]: readonly EventEnvelope[]): CheckpointMark {
-    if (event === undefined) throw new Error('the stored request of a checkpoint has no event');
-    const { event_id, timestamp, payload } = event;
-    return { event_id, timestamp, position: payload.position as number };
-  }
+export function checkpointOperation(body: ParsedCheckpointBody, state: MethodologyState, caller: Caller) {
+  const request = requestKeyOf(caller, 'checkpoint', body);
+  const operation: Operation<CheckpointMark> = {
+    kind: 'checkpoint',
+    request,
+    attempt(view) {
+      const transaction = new TransactionBuilder(view, body.request_id);
+      const viewInput = viewInputOf(view.state, state, view);
+      if (viewInput.methodology === null) return transaction.answer(request, NOT_INITIALISED);
+      const { features, context_hash, message, git_ref, snapshot_path } = body;
+      const unknown = features?.find((id) => rowOf(viewInput, id) === undefined);
+      if (unknown !== undefined) return transaction.answer(request, unknownFeature(unknown));
+      const event_id = view.newEventId();
+      const { position } = view.state;
+      const feature_count = features?.length ?? viewInput.rows.length;
+      const fields = { context_hash, feature_count, git_ref, message, snapshot_path, position };
+      const draft = draftEvent(view, 'checkpoint_created', actorOf(caller, body), fields);
+      const reply = { event_id, position, timestamp: draft.timestamp };
+      return { transaction: transaction.addLooseEvent(draft, event_id).build(request), reply };
+    },
+    replay([event]) {
+      if (event === undefined) throw new Error('the stored request of a checkpoint has no event');
+      const { event_id, timestamp, payload } = event;
+      return { event_id, timestamp, position: payload.position as number };
+    },
+  };
+  return operation;
 }
 
 export async function checkpointReply(

@@ -3,7 +3,11 @@ import type { FoldBackRefusal } from '../../core/contract/codes.js';
 import type { FoldBackReply, foldBackBody } from '../../core/contract/methodology.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import type { Methodology } from '../../core/methodology/definition/methodology.js';
-import type { FeatureRow, MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import type {
+  FeatureRow,
+  MethodologyState,
+  RouteInput,
+} from '../../core/methodology/progress/feature-state.js';
 import {
   alreadyFoldedRefusal,
   edgeUnblockedBy,
@@ -17,13 +21,12 @@ import { foldBackSubject } from '../../core/subject.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import { operationOf, requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Operation } from '../queue/operation.js';
 import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { numberedId, writeSpawn } from './spawn.js';
-import { NOT_INITIALISED, type Refusal, unknownFeature, type ViewInput, viewInputOf } from './view-input.js';
+import { NOT_INITIALISED, type Refusal, unknownFeature, viewInputOf } from './view-input.js';
 
 interface FoldBackInput {
-  readonly viewInput: ViewInput;
+  readonly viewInput: RouteInput;
   readonly methodology: Methodology;
   readonly row: FeatureRow;
 }
@@ -31,14 +34,10 @@ interface FoldBackInput {
 type FoldBackBody = z.output<typeof foldBackBody>;
 
 /** Folds a spawn's result back into its parent, once, and unblocks the edge that waited for it. */
-export function foldBackOperation(
-  body: FoldBackBody,
-  methodologyState: MethodologyState,
-  caller: Caller,
-): Operation<FoldBackReply> {
+export function foldBackOperation(body: FoldBackBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): FoldBackReply => {
     const { view } = transaction;
-    const input = decide(view, body, viewInputOf(view.state, methodologyState, view));
+    const input = decide(view, body, viewInputOf(view.state, state, view));
     if (!('code' in input)) return write(transaction, body, input, actorOf(caller, body));
     // A refusal of a repeated fold-back depends on its record, which may be uncommitted.
     transaction.checkRecord(foldBackSubject(body.feature_id));
@@ -51,7 +50,7 @@ export function foldBackOperation(
 function decide(
   view: DecisionView,
   { feature_id, fold_back_status, question_answered = false }: FoldBackBody,
-  viewInput: ViewInput,
+  viewInput: RouteInput,
 ): FoldBackInput | Refusal<FoldBackRefusal> {
   const { methodology } = viewInput;
   if (methodology === null) return NOT_INITIALISED;

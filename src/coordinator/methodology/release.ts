@@ -16,7 +16,6 @@ import { releaseSubject } from '../../core/subject.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import { operationOf, requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Operation } from '../queue/operation.js';
 import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { pendingReviews } from './reviews.js';
 import { viewInputOf } from './view-input.js';
@@ -24,16 +23,12 @@ import { viewInputOf } from './view-input.js';
 type ReleaseBody = z.output<typeof releaseBody>;
 
 /** Releases a version, once, if no readiness check fails. A dry run only reports the checks. */
-export function releaseOperation(
-  body: ReleaseBody,
-  methodologyState: MethodologyState,
-  caller: Caller,
-): Operation<VersionReleaseReply> {
+export function releaseOperation(body: ReleaseBody, state: MethodologyState, caller: Caller) {
   const request = body.dry_run === true ? null : requestKeyOf(caller, 'release', body);
   const run = (transaction: TransactionBuilder): VersionReleaseReply => {
     const { view } = transaction;
     const subject = releaseSubject(body.version);
-    const reply = decide(view, body, methodologyState);
+    const reply = decide(view, body, state);
     if (reply.release === null || body.dry_run === true) transaction.checkRecord(subject);
     else transaction.putRecord(subject, [releaseDraft(view, reply.release, actorOf(caller, body))]);
     return reply;
@@ -41,20 +36,15 @@ export function releaseOperation(
   return operationOf('release', request, run, body.request_id);
 }
 
-function decide(
-  view: DecisionView,
-  body: ReleaseBody,
-  methodologyState: MethodologyState,
-): VersionReleaseReply {
+function decide(view: DecisionView, body: ReleaseBody, state: MethodologyState): VersionReleaseReply {
   const { version, dry_run = false, known_gaps = null } = body;
   const refuse = (
     reason: VersionReleaseRefusal,
     next: string,
     readiness: readonly ReadinessCheck[] = [],
   ): VersionReleaseReply => ({ success: false, reason, version, readiness, release: null, next });
-  const viewInput = viewInputOf(view.state, methodologyState, view);
-  const { methodology, state } = viewInput;
-  if (methodology === null) return refuse('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
+  const viewInput = viewInputOf(view.state, state, view);
+  if (viewInput.methodology === null) return refuse('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
   const isReleased = view.record(releaseSubject(version)) !== null;
   if (isReleased || state.releases.some((release) => release.version === version)) {
     return refuse('VERSION_EXISTS', `${version} is already released. ${adviceFor('VERSION_EXISTS')}`);

@@ -51,9 +51,9 @@ import type { Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
-import { CheckpointOperation, checkpointReply } from './checkpoint.js';
+import { checkpointOperation, checkpointReply } from './checkpoint.js';
 import { foldBackOperation } from './fold-back.js';
-import { GapsOperation } from './gaps.js';
+import { gapsOperation } from './gaps.js';
 import { releaseOperation } from './release.js';
 import { pendingReviews } from './reviews.js';
 import { spawnOperation } from './spawn.js';
@@ -143,7 +143,7 @@ export class MethodologyService {
     const read = parseBody(checkpointBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, async ({ project, state }) => {
-      const mark = await project.run(new CheckpointOperation(read, state, caller), caller);
+      const mark = await project.run(checkpointOperation(read, state, caller), caller);
       return isProblem(mark) ? mark : checkpointReply(mark, read, project);
     });
   }
@@ -170,7 +170,7 @@ export class MethodologyService {
     const read = parseBody(gapsBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, async ({ project }) => {
-      const outcome = await project.run(new GapsOperation(read, caller), caller);
+      const outcome = await project.run(gapsOperation(read, caller), caller);
       return isProblem(outcome) ? outcome : { ...outcome, ...logPositionOf(project.state) };
     });
   }

@@ -4,7 +4,7 @@ import type { SpawnReply, spawnBody } from '../../core/contract/methodology.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
-import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import type { MethodologyState, RouteInput } from '../../core/methodology/progress/feature-state.js';
 import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
 import {
   childPrefix,
@@ -18,28 +18,16 @@ import { actorOf, type Caller } from '../authentication/caller.js';
 import { writeFeature } from '../operations/configure.js';
 import { operationOf, requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Operation } from '../queue/operation.js';
 import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
-import {
-  NOT_INITIALISED,
-  type Refusal,
-  rowOf,
-  unknownFeature,
-  type ViewInput,
-  viewInputOf,
-} from './view-input.js';
+import { NOT_INITIALISED, type Refusal, rowOf, unknownFeature, viewInputOf } from './view-input.js';
 
 type SpawnBody = z.output<typeof spawnBody>;
 
 /** Spawns a child feature from a question, risk or incident. If an edge is named, that edge waits for it. */
-export function spawnOperation(
-  body: SpawnBody,
-  methodologyState: MethodologyState,
-  caller: Caller,
-): Operation<SpawnReply> {
+export function spawnOperation(body: SpawnBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): SpawnReply => {
     const { feature_id, edge, reason, blocks = true } = body;
-    const vector = decide(transaction.view, body, methodologyState);
+    const vector = decide(transaction.view, body, state);
     if ('code' in vector) {
       // A refusal because the id is taken depends on its record, which may be uncommitted.
       if (feature_id !== undefined) transaction.checkRecord(featureSubject(feature_id));
@@ -55,9 +43,9 @@ export function spawnOperation(
 function decide(
   view: DecisionView,
   body: SpawnBody,
-  methodologyState: MethodologyState,
+  state: MethodologyState,
 ): FeatureVector | Refusal<SpawnRefusal> {
-  const viewInput = viewInputOf(view.state, methodologyState, view);
+  const viewInput = viewInputOf(view.state, state, view);
   const { methodology } = viewInput;
   if (methodology === null) return NOT_INITIALISED;
   const { parent: parentId, feature_id } = body;
@@ -72,7 +60,7 @@ function decide(
   return decision.ok ? decision.vector : decision;
 }
 
-function nextFeatureId({ vector_type }: SpawnBody, view: DecisionView, viewInput: ViewInput): string {
+function nextFeatureId({ vector_type }: SpawnBody, view: DecisionView, viewInput: RouteInput): string {
   if (vector_type === 'feature') throw new Error('spawning a feature requires its id');
   return numberedId(childPrefix(vector_type), view, viewInput);
 }
@@ -84,7 +72,7 @@ function spawnRequestOf(body: SpawnBody, feature_id: string, parent: FeatureVect
   return { ...fields, feature_id, parent };
 }
 
-function spawnContextOf(viewInput: ViewInput, methodology: Methodology): SpawnFacts {
+function spawnContextOf(viewInput: RouteInput, methodology: Methodology): SpawnFacts {
   const { features: standings } = projectProgressOf(viewInput);
   return {
     methodology,
@@ -95,11 +83,11 @@ function spawnContextOf(viewInput: ViewInput, methodology: Methodology): SpawnFa
 }
 
 /** Taken by a committed record, an uncommitted one, or a feature in an imported log. */
-const isFeatureIdTaken = (view: DecisionView, viewInput: ViewInput, featureId: string): boolean =>
+const isFeatureIdTaken = (view: DecisionView, viewInput: RouteInput, featureId: string): boolean =>
   view.record(featureSubject(featureId)) !== null || rowOf(viewInput, featureId) !== undefined;
 
 /** The next free id. If two operations choose the same number, one finds its record changed and is decided again. */
-export function numberedId(prefix: string, view: DecisionView, viewInput: ViewInput): string {
+export function numberedId(prefix: string, view: DecisionView, viewInput: RouteInput): string {
   const existingIds = viewInput.rows.map(({ vector }) => vector.feature_id);
   return nextFreeId(prefix, existingIds, (id) => view.record(featureSubject(id)) !== null);
 }

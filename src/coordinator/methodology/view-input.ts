@@ -14,15 +14,17 @@ import { featureRows } from '../../core/methodology/progress/rows.js';
 import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 
-/** Input of the methodology's commands and views. Read without checks on heads. */
-export type ViewInput = RouteInput;
-
 export interface RulesContext {
   readonly now_ms: number;
   rulesOf(subject: string): Rules;
 }
 
-export function viewInputOf(work: WorkState, state: MethodologyState, rulesContext: RulesContext): ViewInput {
+/** Input of the methodology's commands and views. Read without checks on heads. */
+export function viewInputOf(
+  work: WorkState,
+  state: MethodologyState,
+  rulesContext: RulesContext,
+): RouteInput {
   const { now_ms } = rulesContext;
   const claims = (subject: string): EdgeClaim | null => {
     const head = work.heads.get(subject);
@@ -50,7 +52,7 @@ export const unknownFeature = (featureId: string | undefined): Refusal<'UNKNOWN_
   says: `There is no feature ${featureId}. ${adviceFor('UNKNOWN_FEATURE')}`,
 });
 
-export const rowOf = ({ rows }: ViewInput, featureId: string): FeatureRow | undefined =>
+export const rowOf = ({ rows }: RouteInput, featureId: string): FeatureRow | undefined =>
   rows.find(({ vector }) => vector.feature_id === featureId);
 
 const FEATURE_PREFIX = featureSubject('');

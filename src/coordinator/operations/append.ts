@@ -8,13 +8,12 @@ import {
   isCommandDecided,
   isHumanOnly,
 } from '../../core/events/catalogue.js';
-import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
+import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
-import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation, RequestKey } from '../queue/operation.js';
+import type { Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
@@ -25,74 +24,65 @@ import { requestKeyOf } from './shared.js';
  * Appends a methodology step, reported by the agent that took it. It moves no head. If it concerns claimed work, only
  * the holder may append it.
  */
-export class AppendOperation implements Operation<AppendResult | Problem> {
-  readonly kind = 'append_event';
-  readonly request;
+export function appendOperation(
+  subject: string | null,
+  body: AppendBody,
+  caller: Caller,
+): Operation<AppendResult | Problem> {
+  const request = requestKeyByEventId(body) ?? requestKeyOf(caller, 'append_event', body);
+  return {
+    kind: 'append_event',
+    request,
+    attempt(view) {
+      const transaction = new TransactionBuilder(view, body.request_id);
+      const refusal = subject === null ? null : appendRefusal(transaction, subject, body, caller);
+      if (refusal !== null) return transaction.answer(request, refusal);
+      const event_id = body.event_id ?? view.newEventId();
+      const draft = draftOf(body, subject, view.now_ms);
+      const checked = checkNewEvent({ ...view.key, event_id, ...draft });
+      if (!checked.ok) {
+        const faults = checked.faults.slice(0, 20);
+        const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
+        return transaction.answer(request, problem('INVALID_EVENT', detail, faults));
+      }
+      const { signature, occurred_at } = body;
+      const { principal } = caller;
+      // Set after validation and over any value in the payload: only the server knows the credential.
+      draft.payload = { ...draft.payload, principal, ...withoutUndefined({ occurred_at, signature }) };
+      transaction.addLooseEvent(draft, event_id);
+      return { transaction: transaction.build(request), reply: appendedResult(event_id) };
+    },
+    replay([event]) {
+      if (event === undefined) throw new Error('the stored request of an appended event has no event');
+      return appendedResult(event.event_id);
+    },
+  };
+}
 
-  constructor(
-    private readonly subject: string | null,
-    private readonly body: AppendBody,
-    private readonly caller: Caller,
-  ) {
-    this.request = requestKeyByEventId(body) ?? requestKeyOf(caller, 'append_event', body);
+/** Refusal for this subject, if any. Checks the head, because the holder may change before the commit. */
+function appendRefusal(transaction: TransactionBuilder, subject: string, body: AppendBody, caller: Caller) {
+  const { view } = transaction.checkHead(subject);
+  const head = view.head(subject);
+  const unknown = head.seq === 0 ? unknownReason(view, subject) : null;
+  if (unknown !== null) {
+    const isEdge = subjectKindOf(subject) === 'edge';
+    return refusedAppend('UNKNOWN_TASK', isEdge ? unknown : adviceFor('UNKNOWN_TASK', subject));
   }
+  const fault = reporterFault(head, handleOf(body, caller), view.decisionContext(subject));
+  return fault === null ? null : refusedAppend(fault);
+}
 
-  attempt(view: DecisionView): Attempt<AppendResult | Problem> {
-    const transaction = new TransactionBuilder(view, this.body.request_id);
-    const refusal = this.subject === null ? null : this.refusal(transaction, this.subject);
-    if (refusal !== null) return transaction.answer(this.request, refusal);
-    const event_id = this.body.event_id ?? view.newEventId();
-    const draft = this.draft(view);
-    const checked = checkNewEvent({ ...view.key, event_id, ...draft });
-    if (!checked.ok) {
-      const faults = checked.faults.slice(0, 20);
-      const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
-      return transaction.answer(this.request, problem('INVALID_EVENT', detail, faults));
-    }
-    const { signature, occurred_at } = this.body;
-    const { principal } = this.caller;
-    // Set after validation and over any value in the payload: only the server knows the credential.
-    draft.payload = { ...draft.payload, principal, ...withoutUndefined({ occurred_at, signature }) };
-    return {
-      transaction: transaction.addLooseEvent(draft, event_id).build(this.request),
-      reply: appendedResult(event_id),
-    };
-  }
+function handleOf({ generation, session_id, claim_id }: AppendBody, caller: Caller): ClaimHandle | null {
+  if (generation === undefined || session_id === undefined) return null;
+  if (claim_id === undefined && !caller.claim_id_optional) return null;
+  return { generation, session_id, claim_id: claim_id ?? null };
+}
 
-  replay([event]: readonly EventEnvelope[]): AppendResult {
-    if (event === undefined) throw new Error('the stored request of an appended event has no event');
-    return appendedResult(event.event_id);
-  }
-
-  /** Refusal for this subject, if any. Checks the head, because the holder may change before the commit. */
-  private refusal(transaction: TransactionBuilder, subject: string): AppendResult | null {
-    const { view } = transaction.checkHead(subject);
-    const head = view.head(subject);
-    const unknown = head.seq === 0 ? unknownReason(view, subject) : null;
-    if (unknown !== null) {
-      return refusedAppend(
-        'UNKNOWN_TASK',
-        subjectKindOf(subject) === 'edge' ? unknown : adviceFor('UNKNOWN_TASK', subject),
-      );
-    }
-    const fault = reporterFault(head, this.handle(), view.decisionContext(subject));
-    return fault === null ? null : refusedAppend(fault);
-  }
-
-  private handle(): ClaimHandle | null {
-    const { generation, session_id, claim_id } = this.body;
-    if (generation === undefined || session_id === undefined) return null;
-    if (claim_id === undefined && !this.caller.claim_id_optional) return null;
-    return { generation, session_id, claim_id: claim_id ?? null };
-  }
-
-  private draft(view: DecisionView): EventDraft {
-    const { event_type, agent_id, agent_role, session_id, generation, payload, feature_id } = this.body;
-    const draft: EventDraft = { event_type, timestamp: isoTime(view.now_ms), agent_id, payload };
-    const subjectFields =
-      this.subject === null ? { feature_id } : { subject: this.subject, ...subjectKeys(this.subject) };
-    return Object.assign(draft, withoutUndefined({ ...subjectFields, agent_role, session_id, generation }));
-  }
+function draftOf(body: AppendBody, subject: string | null, nowMs: number): EventDraft {
+  const { event_type, agent_id, agent_role, session_id, generation, payload, feature_id } = body;
+  const draft: EventDraft = { event_type, timestamp: isoTime(nowMs), agent_id, payload };
+  const subjectFields = subject === null ? { feature_id } : { subject, ...subjectKeys(subject) };
+  return Object.assign(draft, withoutUndefined({ ...subjectFields, agent_role, session_id, generation }));
 }
 
 /**

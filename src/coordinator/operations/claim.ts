@@ -43,53 +43,52 @@ export function claimOperation(claim: ClaimRequest, caller: Caller): Operation<C
 }
 
 /** Several claims in one transaction: all are granted or none. */
-export class AtomicClaimOperation implements Operation<readonly (ClaimResult | Problem)[]> {
-  readonly kind = 'batch_claim';
-  readonly request;
+export function atomicClaimOperation(
+  claims: readonly ClaimRequest[],
+  caller: Caller,
+  request_id: string | undefined,
+): Operation<readonly (ClaimResult | Problem)[]> {
+  const unsignedClaims = claims.map(({ subject, body: { signature: _, ...body } }) => ({ subject, body }));
+  const request = requestKeyOf(caller, 'batch_claim', { ...{ claims: unsignedClaims }, request_id });
+  return {
+    kind: 'batch_claim',
+    request,
+    attempt: (view) => attemptAtomicClaim(view, claims, caller, request),
+    replay: (events, view) => claims.map(({ subject }) => replayClaim(events, view, subject)),
+  };
+}
 
-  constructor(
-    private readonly claims: readonly ClaimRequest[],
-    private readonly caller: Caller,
-    request_id: string | undefined,
-  ) {
-    const unsignedClaims = claims.map(({ subject, body: { signature: _, ...body } }) => ({ subject, body }));
-    this.request = requestKeyOf(caller, 'batch_claim', { ...{ claims: unsignedClaims }, request_id });
+function attemptAtomicClaim(
+  view: DecisionView,
+  claims: readonly ClaimRequest[],
+  caller: Caller,
+  request: RequestKey | null,
+): Attempt<readonly (ClaimResult | Problem)[]> {
+  const forbidden = claims.map(({ body }) => otherOwnerProblem(view, body.session_id, caller));
+  if (forbidden.some((problem) => problem !== null)) {
+    const reply = forbidden.map((problem) => problem ?? deniedClaimResult('DENIED_BATCH'));
+    return new TransactionBuilder(view).answer(null, reply);
   }
-
-  attempt(view: DecisionView): Attempt<readonly (ClaimResult | Problem)[]> {
-    const forbidden = this.claims.map(({ body }) => otherOwnerProblem(view, body.session_id, this.caller));
-    if (forbidden.some((problem) => problem !== null)) {
-      const reply = forbidden.map((problem) => problem ?? deniedClaimResult('DENIED_BATCH'));
-      return new TransactionBuilder(view).answer(null, reply);
-    }
-    // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
-    const forked = view.fork();
-    const forkedTransaction = new TransactionBuilder(forked);
-    const decisions = this.claims.map((claim) => decideClaim(forkedTransaction, claim, this.caller));
-    if (decisions.every((decision) => decision.ok)) {
-      view.merge(forked);
-      const reply = decisions.map((decision, at) => renderClaim(view, decision, this.agentOf(at)));
-      return { transaction: forkedTransaction.build(this.request), reply };
-    }
-    const transaction = new TransactionBuilder(view);
-    for (const subject of forked.readSet) view.head(subject);
-    for (const decision of decisions) {
-      transaction.checkHead(decision.head.subject);
-      if (!decision.ok) fenceSharedModules(transaction, decision);
-    }
-    const reply = decisions.map((decision, at) =>
-      decision.ok ? deniedClaimResult('DENIED_BATCH') : renderClaim(view, decision, this.agentOf(at)),
-    );
-    return transaction.answer(this.request, reply);
+  const render = (decision: Decision, at: number) =>
+    renderClaim(view, decision, claims[at]?.body.agent_id ?? '');
+  // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
+  const forked = view.fork();
+  const forkedTransaction = new TransactionBuilder(forked);
+  const decisions = claims.map((claim) => decideClaim(forkedTransaction, claim, caller));
+  if (decisions.every((decision) => decision.ok)) {
+    view.merge(forked);
+    return { transaction: forkedTransaction.build(request), reply: decisions.map(render) };
   }
-
-  private agentOf(at: number): string {
-    return this.claims[at]?.body.agent_id ?? '';
+  const transaction = new TransactionBuilder(view);
+  for (const subject of forked.readSet) view.head(subject);
+  for (const decision of decisions) {
+    transaction.checkHead(decision.head.subject);
+    if (!decision.ok) fenceSharedModules(transaction, decision);
   }
-
-  replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult[] {
-    return this.claims.map(({ subject }) => replayClaim(events, view, subject));
-  }
+  const reply = decisions.map((decision, at) =>
+    decision.ok ? deniedClaimResult('DENIED_BATCH') : render(decision, at),
+  );
+  return transaction.answer(request, reply);
 }
 
 export function attemptClaim(

@@ -6,10 +6,10 @@ import type { FeatureVector, Methodology } from '../../core/methodology/definiti
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
-import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
+import type { Operation } from '../queue/operation.js';
+import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { type Problem, problem } from '../wire/problem.js';
-import { requestKeyOf } from './shared.js';
+import { operationOf, requestKeyOf } from './shared.js';
 
 /** Engines limit the records per transaction; further features go into further transactions. */
 const FEATURES_PER_TRANSACTION_MAX = 30;
@@ -36,32 +36,23 @@ export interface ConfigureStep extends ConfigureResult {
  * policy settings that the files changed. Without changes it writes nothing. A feature
  * that is no longer in the files stays, because work may have been done on it.
  */
-export class ConfigureOperation implements Operation<ConfigureStep> {
-  readonly kind = 'configure';
-  readonly request;
-  private readonly actor: string;
-
-  constructor(
-    private readonly configuration: ConfigureRequest,
-    caller: Caller,
-  ) {
-    const { request_id, digest } = configuration;
-    this.request = requestKeyOf(caller, 'configure', { ...{ digest }, request_id });
-    this.actor = actorOf(caller);
-  }
-
-  attempt(view: DecisionView): Attempt<ConfigureStep> {
-    const { methodology, warnings, feature_count, changed, request_id } = this.configuration;
-    const transaction = new TransactionBuilder(view, request_id);
+export function configureOperation(
+  configuration: ConfigureRequest,
+  caller: Caller,
+): Operation<ConfigureStep> {
+  const { methodology, warnings, feature_count, changed, request_id, digest } = configuration;
+  const by = actorOf(caller);
+  const run = (transaction: TransactionBuilder): ConfigureStep => {
+    const { view } = transaction;
     const isNew = hasMethodologyChanged(methodology, view);
-    const features = this.nextFeatures(view);
+    const features = nextFeatures(changed, view);
     const hasChanges = isNew || features.length > 0;
-    if (isNew) this.configure(view, transaction);
-    for (const vector of features) writeFeature(transaction, vector, this.actor);
+    if (isNew) writeMethodology(transaction, methodology, by);
+    for (const vector of features) writeFeature(transaction, vector, by);
     if (!hasChanges) transaction.checkRecord(METHODOLOGY_SUBJECT);
     // Claims and results are decided on these records, so transactions decided on the old ones must be decided again.
     else transaction.markRulesChanged();
-    return transaction.answer(this.request, {
+    return {
       success: true,
       reason: hasChanges ? 'CONFIGURED' : 'UNCHANGED',
       version: view.record(METHODOLOGY_SUBJECT)?.seq ?? 0,
@@ -69,26 +60,27 @@ export class ConfigureOperation implements Operation<ConfigureStep> {
       features_changed: features.length,
       warnings,
       left: changed.length - features.length,
-    });
-  }
+    };
+  };
+  const request = requestKeyOf(caller, 'configure', { ...{ digest }, request_id });
+  return operationOf('configure', request, run, request_id);
+}
 
-  /** The next features that still differ, at most one transaction's worth. */
-  private nextFeatures(view: DecisionView): FeatureVector[] {
-    const { changed } = this.configuration;
-    while (changed[0] !== undefined && !hasFeatureChanged(changed[0], view)) changed.shift();
-    return changed.slice(0, FEATURES_PER_TRANSACTION_MAX).filter((vector) => hasFeatureChanged(vector, view));
-  }
+/** The next features that still differ, at most one transaction's worth. */
+function nextFeatures(changed: FeatureVector[], view: DecisionView): FeatureVector[] {
+  while (changed[0] !== undefined && !hasFeatureChanged(changed[0], view)) changed.shift();
+  return changed.slice(0, FEATURES_PER_TRANSACTION_MAX).filter((vector) => hasFeatureChanged(vector, view));
+}
 
-  private configure(view: DecisionView, transaction: TransactionBuilder): void {
-    const before = view.methodology;
-    const { methodology } = this.configuration;
-    const policy = mergePolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), before, methodology);
-    if (policy !== null) transaction.writeRecord(POLICY_SUBJECT, 'POLICY_CHANGED', policy, this.actor);
-    transaction.writeRecord(METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', methodology, this.actor);
-    if (before !== null) return;
-    const initialized = projectInitializedPayload(methodology);
-    transaction.addLooseEvent(draftEvent(view, 'project_initialized', this.actor, initialized));
-  }
+function writeMethodology(transaction: TransactionBuilder, methodology: Methodology, by: string): void {
+  const { view } = transaction;
+  const before = view.methodology;
+  const policy = mergePolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), before, methodology);
+  if (policy !== null) transaction.writeRecord(POLICY_SUBJECT, 'POLICY_CHANGED', policy, by);
+  transaction.writeRecord(METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', methodology, by);
+  if (before !== null) return;
+  const initialized = projectInitializedPayload(methodology);
+  transaction.addLooseEvent(draftEvent(view, 'project_initialized', by, initialized));
 }
 
 /**

@@ -6,13 +6,14 @@ import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence } from '../../core/methodology/definition/convergence.js';
-import type { Methodology } from '../../core/methodology/definition/methodology.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import { fieldProblem, type Problem } from '../wire/problem.js';
+
+type Evaluators = ConvergenceEvidence['evaluators'];
 
 /** What a submission reports about its own convergence. */
 interface ReportedConvergence {
@@ -38,15 +39,9 @@ export function convergenceFacts(
   const agent_role = claimedRole === HUMAN_ROLE && !is_human ? null : claimedRole;
   const authority = checkAuthority(methodology, { edge, agent_role, files: reported.files, is_human });
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
-  if (methodology === null) {
-    if (authority.verdict === 'granted') return { authority: 'granted' };
-    return {
-      authority: authority.verdict,
-      convergence: { failing: [], needs_human: false, ...authorityDetails },
-    };
-  }
+  if (methodology === null && authority.verdict === 'granted') return { authority: 'granted' };
   const evaluators = reported.evidence?.evaluators;
-  const { failing, needs_human } = evaluateConvergence(view, methodology, head.subject, evaluators);
+  const { failing, needs_human } = evaluateConvergence(view, head.subject, evaluators);
   return {
     authority: authority.verdict,
     convergence: {
@@ -59,14 +54,8 @@ export function convergenceFacts(
 }
 
 /** Failing checks that a human cannot override, by the reported evaluators. Empty if the project is not configured. */
-export function failingProgramChecks(
-  view: DecisionView,
-  subject: string,
-  evaluators: ConvergenceEvidence['evaluators'],
-): FailingCheck[] {
-  const { methodology } = view;
-  if (methodology === null || subjectKindOf(subject) !== 'edge') return [];
-  const { failing } = evaluateConvergence(view, methodology, subject, evaluators);
+export function failingProgramChecks(view: DecisionView, subject: string, evaluators: Evaluators) {
+  const { failing } = evaluateConvergence(view, subject, evaluators);
   return failing.filter(isProgramCheck).map(nameAndMessage);
 }
 
@@ -78,12 +67,14 @@ const isProgramCheck = ({ type }: TypedCheck): boolean => type === 'deterministi
 
 const nameAndMessage = ({ name, says }: TypedCheck): FailingCheck => ({ name, says });
 
+/** Nothing is required of a task, nor in a project that is not configured. */
 function evaluateConvergence(
   view: DecisionView,
-  methodology: Methodology,
   subject: string,
-  evaluators: ConvergenceEvidence['evaluators'],
+  evaluators: Evaluators,
 ): { failing: TypedCheck[]; needs_human: boolean } {
+  const { methodology } = view;
+  if (methodology === null || subjectKindOf(subject) !== 'edge') return { failing: [], needs_human: false };
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const vector = view.feature(feature_id);
   if (vector === null) {

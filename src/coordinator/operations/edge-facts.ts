@@ -1,4 +1,4 @@
-import type { Decision, EdgeFacts, SharedClaim } from '../../core/claims/commands.js';
+import type { Decision, EdgeFacts } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { Methodology } from '../../core/methodology/definition/methodology.js';
@@ -94,11 +94,7 @@ export const isSingleAgentProject = (methodology: Methodology | null): boolean =
   methodology?.mode === 'single';
 
 /** No shared module means no conflict. Unknown modules are not the same as none, and give a warning. */
-function moduleOverlap(
-  { modules }: Methodology,
-  subject: string,
-  head: Head,
-): { claim: SharedClaim | null; warning: string | null } {
+function moduleOverlap({ modules }: Methodology, subject: string, head: Head) {
   const { feature_id = '' } = subjectKeys(subject);
   const { feature_id: other = '' } = subjectKeys(head.subject);
   const agent_id = head.claim?.agent_id ?? '';

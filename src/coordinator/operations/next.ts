@@ -51,10 +51,8 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
       const attempt = attemptClaim(view, { subject, body: claim }, this.caller, null);
       const granted = 'success' in attempt.reply && attempt.reply.success;
       if (granted || isFinal(attempt.reply)) {
-        return {
-          reply: attempt.reply,
-          transaction: { ...attempt.transaction, requests: this.requestRecords(granted) },
-        };
+        const requests = this.request === null ? [] : [{ ...this.request, keep: granted }];
+        return { reply: attempt.reply, transaction: { ...attempt.transaction, requests } };
       }
       this.deniedSubjects.add(subject);
     }
@@ -68,10 +66,6 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 
   replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult {
     return replayClaim(events, view);
-  }
-
-  private requestRecords(keep: boolean) {
-    return this.request === null ? [] : [{ ...this.request, keep }];
   }
 
   private async refreshAndReset(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ClaimsCommand, Decision, OperatorFields } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
+import type { HeldClaim } from '../../core/claims/head.js';
 import { adviceFor, type OperatorRefusal, type OperatorSuccess } from '../../core/contract/codes.js';
 import type { OperatorResult, OperatorVerb, operatorBodies } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -60,10 +61,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
   }
 
   /** A new session is opened by its own agent, who then controls it. Without authentication everyone does. */
-  private openOrCheckSession(
-    transaction: TransactionBuilder,
-    { session_id, agent_id }: NonNullable<Decision['next']['claim']>,
-  ): void {
+  private openOrCheckSession(transaction: TransactionBuilder, { session_id, agent_id }: HeldClaim): void {
     const { subject, record } = transaction.view.lookUpSession(session_id);
     if (record === null && !this.caller.claim_id_optional) transaction.check(subject, 0);
     else transaction.openOrCheckSession(session_id, agent_id, this.caller);

@@ -28,13 +28,10 @@ export function parseBody<S extends z.ZodType>(
   return problem('INVALID_REQUEST', detail, faults);
 }
 
+type SubjectFields = Pick<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
+
 /** The subject a body names: a task by its id, an edge by feature and edge or as `feature#edge`. */
-export function subjectOfBody(body: {
-  task_id?: string | undefined;
-  feature_id?: string | undefined;
-  edge?: string | undefined;
-}): string | Problem {
-  const { task_id, feature_id, edge } = body;
+export function subjectOfBody({ task_id, feature_id, edge }: SubjectFields): string | Problem {
   if (task_id === undefined) {
     if (feature_id !== undefined && edge !== undefined) return parseEdge(feature_id, edge);
     return fieldProblem('task_id', 'expected task_id, or feature_id and edge');

@@ -93,13 +93,11 @@ export const closeSession = (session_id: string, caller: Caller): Operation<Sess
     return session === null ? unknownSessionProblem() : { success: true, reason: 'CLOSED', session };
   });
 
+type StoredSession = Omit<SessionRecord, 'session_id' | keyof ProjectKey> & SessionOwner;
+
 export function sessionRecord(view: DecisionView, session_id: string): SessionRecord | null {
   const value = view.lookUpSession(session_id).record?.value;
   if (value === undefined) return null;
-  const { principal: _, ...shown } = value as unknown as Omit<
-    SessionRecord,
-    'session_id' | keyof ProjectKey
-  > &
-    SessionOwner;
+  const { principal: _, ...shown } = value as unknown as StoredSession;
   return { session_id, ...view.key, ...shown };
 }

@@ -27,16 +27,11 @@ interface SubmitRequest {
   readonly caller: Caller;
 }
 
-/** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
-interface GrantHistory {
-  readonly grant: PastGrant | null;
-  readonly parking_full: boolean;
-}
-
 export class SubmitOperation implements Operation<SubmissionResult> {
   readonly kind = 'submit';
   readonly request = null;
-  private grantHistory: GrantHistory | null = null;
+  /** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
+  private grantHistory: { grant: PastGrant | null; parking_full: boolean } | null = null;
 
   constructor(
     private readonly submitRequest: SubmitRequest,

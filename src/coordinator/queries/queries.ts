@@ -1,6 +1,6 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import { rulesFor } from '../../core/claims/policy.js';
-import type { AgentView, ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
+import type { ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
 import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
 import type { Explanation, Lineage, TaskFilter, TaskResult, TaskState } from '../../core/contract/tasks.js';
 import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
@@ -48,6 +48,8 @@ export interface ProjectCounts {
   readonly completed_tasks: number;
 }
 
+type SubjectQuery<T> = (view: DecisionView, subject: string) => AsyncReply<T>;
+
 /** Read queries. Answers about a project's present come from its refreshed heads. */
 export class Queries {
   private readonly tallies = new EventProjection(emptyTallies, evolveTallies);
@@ -76,10 +78,7 @@ export class Queries {
     }
   }
 
-  listProjects(
-    tenant_id: string,
-    query: PageQuery = {},
-  ): AsyncReply<{ projects: ProjectEntry[]; next: string | null }> {
+  listProjects(tenant_id: string, query: PageQuery = {}) {
     return this.readScheduler.run(tenant_id, async () => {
       const ids = (await this.projects.projectIdsOf(tenant_id)).sort();
       const { items, next } = pageOf(ids, (id) => id, query);
@@ -96,10 +95,7 @@ export class Queries {
   }
 
   /** Several states at once. An unknown task yields a problem in its place. */
-  async batchGetStates(
-    key: ProjectKey,
-    taskIds: readonly string[],
-  ): AsyncReply<{ tasks: readonly (TaskState | Problem)[] }> {
+  async batchGetStates(key: ProjectKey, taskIds: readonly string[]) {
     if (taskIds.length > PAGE_MAX) return fieldProblem('task_ids', `expected at most ${PAGE_MAX}`);
     return this.scheduleRead(key, async (project) => {
       const { parked } = await this.tallies.stateOf(project);
@@ -107,10 +103,7 @@ export class Queries {
     });
   }
 
-  listTasks(
-    key: ProjectKey,
-    filter: TaskFilter = {},
-  ): AsyncReply<{ tasks: TaskState[]; next: string | null; position: number }> {
+  listTasks(key: ProjectKey, filter: TaskFilter = {}) {
     return this.scheduleRead(key, async (project) => {
       const { parked } = await this.tallies.stateOf(project);
       const page = await runInSlices(tasksIn(project, filter, parked), this.environment);
@@ -145,11 +138,7 @@ export class Queries {
     });
   }
 
-  listResults(
-    key: ProjectKey,
-    taskId: string,
-    query: PageQuery = {},
-  ): AsyncReply<{ results: TaskResult[]; next: string | null }> {
+  listResults(key: ProjectKey, taskId: string, query: PageQuery = {}) {
     const after = positionOfCursor(query.after ?? '');
     if (after === null) return Promise.resolve(INVALID_CURSOR);
     return this.scheduleSubjectRead(key, taskId, async (_view, subject) => {
@@ -212,11 +201,7 @@ export class Queries {
     });
   }
 
-  agents(
-    key: ProjectKey,
-    at?: number,
-    query: PageQuery = {},
-  ): AsyncReply<{ agents: AgentView[]; next: string | null; position: number; last_updated: string | null }> {
+  agents(key: ProjectKey, at?: number, query: PageQuery = {}) {
     return this.scheduleRead(key, async (project) => {
       const past = at === undefined ? null : await this.stateAt(project, at);
       if (isProblem(past)) return past;
@@ -243,11 +228,7 @@ export class Queries {
     return { project_id: key.project_id, position, last_updated: last[0]?.timestamp ?? null };
   }
 
-  private async withSubject<T>(
-    key: ProjectKey,
-    taskId: string,
-    query: (view: DecisionView, subject: string) => Promise<T | Problem>,
-  ): AsyncReply<T> {
+  private async withSubject<T>(key: ProjectKey, taskId: string, query: SubjectQuery<T>): AsyncReply<T> {
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
     return this.projects.withRefreshedProject(key, async (project) => {
@@ -256,11 +237,7 @@ export class Queries {
     });
   }
 
-  private scheduleSubjectRead<T>(
-    key: ProjectKey,
-    taskId: string,
-    query: (view: DecisionView, subject: string) => Promise<T | Problem>,
-  ): AsyncReply<T> {
+  private scheduleSubjectRead<T>(key: ProjectKey, taskId: string, query: SubjectQuery<T>): AsyncReply<T> {
     return this.readScheduler.run(key.tenant_id, () => this.withSubject(key, taskId, query));
   }
 

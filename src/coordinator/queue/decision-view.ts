@@ -50,6 +50,8 @@ export class DecisionView {
   /** Heads that this view has added to the overlay. */
   private readonly stagedHeads: AnyHead[] = [];
   private readonly stagedSessionUntil: { readonly session_id: string; readonly until_ms: number }[] = [];
+  readonly key: ProjectKey;
+  readonly state: WorkState;
   readonly limits: Limits;
   private cachedPolicy: Policy | null = null;
   private readonly rulesByKind = new Map<string, Rules>();
@@ -62,17 +64,13 @@ export class DecisionView {
     readonly now_ms: number,
     private readonly overlay = new Overlay(),
   ) {
+    this.key = source.key;
+    this.state = source.state;
     this.limits = source.limits;
   }
 
-  get key(): ProjectKey {
-    return this.source.key;
-  }
   get rules_seq(): number {
     return this.source.rules_seq;
-  }
-  get state(): WorkState {
-    return this.source.state;
   }
 
   /** The head to decide on. If it is uncommitted it joins the read set, and the transaction must check it. */

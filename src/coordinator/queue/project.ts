@@ -237,11 +237,7 @@ export class Project implements DecisionSource {
     }
   }
 
-  private decideAll(
-    view: DecisionView,
-    batch: OperationJob[],
-    changing: Set<string>,
-  ): { jobs: OperationJob[]; attempts: Attempt<unknown>[] } {
+  private decideAll(view: DecisionView, batch: OperationJob[], changing: Set<string>) {
     const jobs: OperationJob[] = [];
     const attempts: Attempt<unknown>[] = [];
     for (const job of batch) {

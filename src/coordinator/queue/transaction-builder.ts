@@ -1,6 +1,5 @@
 import { type ClaimEventKind, claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Decision } from '../../core/claims/commands.js';
-import type { Head } from '../../core/claims/head.js';
 import { needsPermit, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { type EventDraft, isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { evolveRecord } from '../../core/record.js';
@@ -44,11 +43,15 @@ export class TransactionBuilder {
     if (events.length === 0) this.check(head.subject, head.seq);
     else this.swap(head.subject, head.seq, decision.next, events);
     for (const draft of decision.loose_events) this.addDeduplicatedEvent(draft);
-    if (decision.not_before_ms !== null) this.notBefore(decision.not_before_ms);
-    if (decision.not_after_ms !== null) this.notAfter(decision.not_after_ms);
-    if (events.length > 0) this.setClaimPermit(decision.next);
-    if (events.length > 0 && needsPermit(decision, this.view.now_ms, this.view.rulesOf(head.subject)))
-      this.permitLimits.push(...tenantPermitLimits(this.view.limits));
+    const { not_before_ms, not_after_ms } = decision;
+    if (not_before_ms !== null) this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, not_before_ms);
+    if (not_after_ms !== null) this.notAfterMs = Math.min(this.notAfterMs ?? not_after_ms, not_after_ms);
+    if (events.length > 0) {
+      const rules = this.view.rulesOf(head.subject);
+      this.setPermit(CLAIMS_SCOPE, head.subject, permitHeldUntilMs(decision.next, rules));
+      const isTaken = needsPermit(decision, this.view.now_ms, rules);
+      if (isTaken) this.permitLimits.push(...tenantPermitLimits(this.view.limits));
+    }
     // Completed work is open again, so decisions on its dependents were made under other rules.
     if (decision.code === 'RESET') this.markRulesChanged();
     return this;
@@ -199,18 +202,6 @@ export class TransactionBuilder {
     const bySubject = new Map(this.addedChecks.map((check) => [check.subject, check]));
     for (const { subject } of this.swaps) bySubject.delete(subject);
     return [...bySubject.values()];
-  }
-
-  private setClaimPermit(head: Head): void {
-    this.setPermit(CLAIMS_SCOPE, head.subject, permitHeldUntilMs(head, this.view.rulesOf(head.subject)));
-  }
-
-  private notBefore(atMs: number): void {
-    this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, atMs);
-  }
-
-  private notAfter(atMs: number): void {
-    this.notAfterMs = Math.min(this.notAfterMs ?? Number.POSITIVE_INFINITY, atMs);
   }
 
   /**

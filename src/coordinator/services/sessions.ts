@@ -4,7 +4,6 @@ import {
   PUBLIC_KEY_MESSAGE,
   publicKey,
   type SessionMemory,
-  type SessionRecord,
   type SessionResult,
   sessionBody,
 } from '../../core/contract/sessions.js';
@@ -81,10 +80,7 @@ export class SessionService {
   }
 
   /** Sessions ordered by project, then session id. */
-  async list(
-    tenantId: string,
-    query: PageQuery = {},
-  ): AsyncReply<{ sessions: SessionRecord[]; next: string | null }> {
+  async list(tenantId: string, query: PageQuery = {}) {
     const page = await this.pageAcrossProjects(tenantId, query, {
       namesIn: sessionIds,
       read: sessionRecord,
@@ -94,11 +90,7 @@ export class SessionService {
   }
 
   /** A session's claims, ordered by project, then task id. */
-  async claimsOf(
-    tenantId: string,
-    sessionId: string,
-    query: PageQuery = {},
-  ): AsyncReply<{ claims: TaskClaim[]; next: string | null }> {
+  async claimsOf(tenantId: string, sessionId: string, query: PageQuery = {}) {
     const page = await this.pageAcrossProjects(tenantId, query, {
       namesIn: (project) => subjectsHeldBy(project, sessionId),
       read: activeClaimOn,

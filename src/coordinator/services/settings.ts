@@ -11,8 +11,8 @@ import { type DocumentReader, malformedProblem } from '../documents/documents.js
 import { listFromChunks, type ParsedDocument } from '../documents/job.js';
 import type { JsonText } from '../documents/json-text.js';
 import {
-  ConfigureOperation,
   type ConfigureRequest,
+  configureOperation,
   invalidMethodologyProblem,
 } from '../operations/configure.js';
 import { parseBody } from '../operations/parse-body.js';
@@ -129,7 +129,7 @@ async function configureInParts(
   for (let part = 0; ; part += 1) {
     const isFirst = part === 0 || !configuration.request_id;
     const request_id = isFirst ? configuration.request_id : `${configuration.request_id}~${part}`;
-    const step = await project.run(new ConfigureOperation({ ...configuration, request_id }, caller), caller);
+    const step = await project.run(configureOperation({ ...configuration, request_id }, caller), caller);
     if (isProblem(step)) return step;
     const { left, ...done } = step;
     changed += done.features_changed;
