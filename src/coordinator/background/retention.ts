@@ -67,9 +67,9 @@ const recordRedaction = (
       position,
       payload_sha256: sha256Hex(JSON.stringify(payload)),
     }));
-    const event_type = 'HISTORY_FORGOTTEN';
-    const eventId = contentEventId([event_type, view.key.project_id, JSON.stringify(events)]);
-    const draft = draftEvent(view, event_type, 'retention', { ...retention, events });
+    const eventType = 'HISTORY_FORGOTTEN';
+    const eventId = contentEventId([eventType, view.key.project_id, JSON.stringify(events)]);
+    const draft = draftEvent(view, eventType, 'retention', { ...retention, events });
     transaction.addLooseEvent({ ...draft, subject: HISTORY_SUBJECT }, eventId);
     return true;
   });

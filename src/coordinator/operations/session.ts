@@ -39,18 +39,18 @@ export const openSession = (
     return openedResult(view, opening);
   });
 
-function openedResult(view: DecisionView, { session_id, public_key }: SessionRequest): SessionResult {
-  const session = sessionRecord(view, session_id);
+function openedResult(view: DecisionView, opening: SessionRequest): SessionResult {
+  const session = sessionRecord(view, opening.session_id);
   if (session === null) {
     const limit = view.exhaustedLimit ?? 'max_active_sessions';
     return { success: false, reason: 'DENIED_LIMIT', session, limit, next: adviceFor('DENIED_LIMIT') };
   }
-  const reason = reopeningRefusal(session, public_key);
+  const reason = reopeningRefusal(session, opening);
   if (reason === null) return { success: true, reason: 'OPENED', session };
   return { success: false, reason, session, next: adviceFor(reason) };
 }
 
-function reopeningRefusal(session: SessionRecord, public_key: string | null) {
+function reopeningRefusal(session: SessionRecord, { public_key }: SessionRequest) {
   if (session.state === 'closed') return 'SESSION_CLOSED';
   return public_key === null || public_key === session.public_key ? null : 'PUBLIC_KEY_CONFLICT';
 }
