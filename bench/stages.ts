@@ -1,7 +1,8 @@
 import { OPEN_CALLER } from '../src/coordinator/authentication/caller.js';
-import { ClaimOperation, type ClaimRequest } from '../src/coordinator/operations/claim.js';
+import { type ClaimRequest, claimOperation } from '../src/coordinator/operations/claim.js';
 import { parseClaim } from '../src/coordinator/operations/parse-body.js';
 import { type DecisionSource, DecisionView, Overlay } from '../src/coordinator/queue/decision-view.js';
+import type { Attempt } from '../src/coordinator/queue/operation.js';
 import { SESSIONS_SCOPE } from '../src/coordinator/queue/permit-limits.js';
 import { systemEnvironment } from '../src/coordinator/runtime/environment.js';
 import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
@@ -44,13 +45,13 @@ function oneRound(): string[] {
   for (let at = 0; at < CLAIMS; at += BATCH) {
     const bodies = ids.slice(at, at + BATCH).map((taskId, offset) => bodyOf(taskId, at + offset));
     const claims = time('read', () => bodies.map((body) => parseClaim(body) as ClaimRequest));
-    const operations = time('operation', () => claims.map((claim) => new ClaimOperation(claim, OPEN_CALLER)));
+    const operations = time('operation', () => claims.map((claim) => claimOperation(claim, OPEN_CALLER)));
     const nowMs = Date.now();
     const view = new DecisionView(source, nowMs, overlay);
     const attempts = time('attempt', () =>
       operations.map((operation) => {
         view.beginOperation(null);
-        return operation.attempt(view);
+        return operation.attempt(view) as Attempt<unknown>;
       }),
     );
     const applied = time('apply', () => attempts.map(({ transaction }) => ledger.apply(transaction, nowMs)));

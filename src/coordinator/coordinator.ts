@@ -17,24 +17,23 @@ import {
   suspendBody,
 } from '../core/contract/claims.js';
 import { type AppendResult, appendBody, type ImportedCount, importBody } from '../core/contract/events.js';
-import { noteBody, type OperatorResult, type OperatorVerb, operatorBodies } from '../core/contract/tasks.js';
+import { noteBody, type OperatorVerb, operatorBodies } from '../core/contract/tasks.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { subjectKindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import type { ProjectKey, Store } from '../stores/store.js';
-import { OPEN_CALLER } from './authentication/caller.js';
+import { actorOf, type Caller, OPEN_CALLER } from './authentication/caller.js';
 import { needsSignatureCheck, type SessionCommand, signatureProblem } from './authentication/signatures.js';
 import { pollCommits } from './background/commit-poller.js';
 import { Sweeper } from './background/sweeper.js';
 import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } from './documents/documents.js';
 import { MethodologyService } from './methodology/service.js';
-import { AppendOperation, appendSubjectOf } from './operations/append.js';
+import { appendOperation, appendSubjectOf } from './operations/append.js';
 import { briefingFor } from './operations/briefing.js';
-import { AtomicClaimOperation, ClaimOperation, replayClaim } from './operations/claim.js';
+import { atomicClaimOperation, type ClaimRequest, claimOperation, replayClaim } from './operations/claim.js';
 import { evidenceProblem, roleProblem } from './operations/convergence-facts.js';
 import { inputsDigest } from './operations/facts.js';
-import { HolderOperation } from './operations/holder.js';
-import { clampTimestamp, parseImportedEvents } from './operations/import-events.js';
+import { holderOperation } from './operations/holder.js';
 import { NextOperation } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest } from './operations/operate.js';
 import {
@@ -45,8 +44,7 @@ import {
   parseSubject,
 } from './operations/parse-body.js';
 import { gateResult, noteResult, releaseResult, renewalResult } from './operations/render.js';
-import { changedFilesOf } from './operations/result-files.js';
-import { buildResult } from './operations/results.js';
+import { buildResult, changedFilesOf } from './operations/results.js';
 import { requestKeyOf } from './operations/shared.js';
 import { SubmitOperation } from './operations/submit.js';
 import { waitForWork } from './operations/wait.js';
@@ -55,9 +53,9 @@ import { EventHistory } from './queries/history.js';
 import { Queries } from './queries/queries.js';
 import { ReadScheduler } from './queries/read-scheduler.js';
 import type { DecisionView } from './queue/decision-view.js';
+import type { Operation } from './queue/operation.js';
 import type { Project } from './queue/project.js';
 import { catchStoreErrors, Projects } from './queue/projects.js';
-import { problemFromStoreError } from './queue/store-problem.js';
 import { type Environment, systemEnvironment } from './runtime/environment.js';
 import { sha256Hex } from './runtime/identity.js';
 import { noopObserver, type Observer } from './runtime/observer.js';
@@ -65,8 +63,8 @@ import { KeyService } from './services/keys.js';
 import { PlanService } from './services/plans.js';
 import { SessionService } from './services/sessions.js';
 import { SettingsService } from './services/settings.js';
-import { commitImported } from './transfer/imported-events.js';
-import { type AsyncReply, isProblem, type Problem, problem } from './wire/problem.js';
+import { clampTimestamps, commitImported, parseImportedEvents } from './transfer/imported-events.js';
+import { type AsyncReply, isProblem, type Problem, problem, problemFromStoreError } from './wire/problem.js';
 import { scopeProblem, tenantProblem } from './wire/scope.js';
 
 export interface CoordinatorOptions {
@@ -154,7 +152,7 @@ export class Coordinator {
     return this.runSessionCommand(scope, { command: 'claim_task', body }, (project) => {
       const fault = roleProblem(project, [claim], caller);
       if (fault !== null) return Promise.resolve(fault);
-      const reply = project.run(new ClaimOperation(claim, caller), caller);
+      const reply = project.run(claimOperation(claim, caller), caller);
       return claim.with_briefing
         ? reply.then((granted) => this.withBriefing(scope, project, granted))
         : reply;
@@ -166,11 +164,7 @@ export class Coordinator {
     return this.projects.withProject(scope, async (project) => replayClaim([granted], project.view()));
   }
 
-  async batchClaim(
-    scope: ProjectKey,
-    body: unknown,
-    caller = OPEN_CALLER,
-  ): AsyncReply<{ results: readonly (ClaimResult | Problem)[] }> {
+  async batchClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
     const batch = parseBatchClaim(body);
     if (isProblem(batch)) return batch;
     const { mode, claims, request_id } = batch;
@@ -181,10 +175,9 @@ export class Coordinator {
       const fault = roleProblem(project, claims, caller);
       if (fault !== null) return fault;
       if (mode === 'partial') {
+        const run = (claim: ClaimRequest) => project.run(claimOperation(claim, caller), caller);
         const replies = claims.map((claim, at) =>
-          withSignatureCheck(project, sessionCommands[at]!, () =>
-            project.run(new ClaimOperation(claim, caller), caller),
-          ),
+          withSignatureCheck(project, sessionCommands[at]!, () => run(claim)),
         );
         return { results: await Promise.all(replies) };
       }
@@ -192,7 +185,7 @@ export class Coordinator {
         const fault = await withSignatureCheck(project, each, async () => null);
         if (fault !== null) return fault;
       }
-      const results = await project.run(new AtomicClaimOperation(claims, caller, request_id), caller);
+      const results = await project.run(atomicClaimOperation(claims, caller, request_id), caller);
       return isProblem(results) ? results : { results };
     });
   }
@@ -201,11 +194,9 @@ export class Coordinator {
     const parsed = parseHolderBody(renewBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
-    const lease_seconds = read.lease_duration_seconds ?? null;
-    const command = { type: 'renew', handle, lease_seconds } as const;
-    return this.runSessionCommand(scope, { command: 'renew_lease', body }, (project) =>
-      project.run(new HolderOperation(subject, command, renewalResult, read), caller),
-    );
+    const command = { type: 'renew', handle, lease_seconds: read.lease_duration_seconds ?? null } as const;
+    const operation = holderOperation(subject, command, renewalResult, read);
+    return this.runSigned(scope, { command: 'renew_lease', body }, operation, caller);
   }
 
   async releaseClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
@@ -213,10 +204,13 @@ export class Coordinator {
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
     const { reason, message = null } = read;
-    const command = { type: 'release', handle, reason, message } as const;
-    return this.runSessionCommand(scope, { command: 'release_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, releaseResult, read), caller),
+    const operation = holderOperation(
+      subject,
+      { type: 'release', handle, reason, message },
+      releaseResult,
+      read,
     );
+    return this.runSigned(scope, { command: 'release_claim', body }, operation, caller);
   }
 
   async submitResult(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SubmissionResult> {
@@ -226,18 +220,15 @@ export class Coordinator {
     const evidenceError = evidenceProblem(read, subject);
     if (evidenceError !== null) return evidenceError;
     const submit = async (project: Project): AsyncReply<SubmissionResult> => {
-      const { tenant_id } = scope;
+      const target = { tenant_id: scope.tenant_id, blobs: this.blobs };
       const size_bytes_max = project.limits.max_result_size_bytes;
-      const result = await buildResult(read, subject, { tenant_id, blobs: this.blobs, size_bytes_max });
+      const result = await buildResult(read, subject, { ...target, size_bytes_max });
       if (isProblem(result)) return result;
-      const files =
-        subjectKindOf(subject) === 'edge' ? await changedFilesOf(read, { tenant_id, blobs: this.blobs }) : [];
+      const files = subjectKindOf(subject) === 'edge' ? await changedFilesOf(read, target) : [];
       if (isProblem(files)) return files;
       const submission = { subject, handle, result, body: read, files, caller };
-      return project.run(
-        new SubmitOperation(submission, (ofSubject) => this.history.ofSubject(scope, ofSubject)),
-        caller,
-      );
+      const readHistory = () => this.history.ofSubject(scope, subject);
+      return project.run(new SubmitOperation(submission, readHistory), caller);
     };
     return this.runSessionCommand(scope, { command: 'submit_result', body }, (project) =>
       catchStoreErrors(() => submit(project)),
@@ -260,22 +251,18 @@ export class Coordinator {
     const { read, subject, handle } = parsed;
     const { iteration = 1, candidate_sha256 } = read;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
-    const command = { type: 'suspend', handle, gate } as const;
     const request = requestKeyOf(caller, 'suspend_claim', read);
-    return this.runSessionCommand(scope, { command: 'suspend_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, read, request), caller),
-    );
+    const operation = holderOperation(subject, { type: 'suspend', handle, gate }, gateResult, read, request);
+    return this.runSigned(scope, { command: 'suspend_claim', body }, operation, caller);
   }
 
   async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
     const parsed = parseHolderBody(resumeBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
-    const command = { type: 'resume', handle } as const;
     const request = requestKeyOf(caller, 'resume_claim', read);
-    return this.runSessionCommand(scope, { command: 'resume_claim', body }, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, read, request), caller),
-    );
+    const operation = holderOperation(subject, { type: 'resume', handle }, gateResult, read, request);
+    return this.runSigned(scope, { command: 'resume_claim', body }, operation, caller);
   }
 
   async recordReview(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
@@ -283,31 +270,24 @@ export class Coordinator {
     if (isProblem(read)) return read;
     const subject = parseSubject(read.task_id);
     if (isProblem(subject)) return subject;
-    const { generation, iteration, candidate_sha256, decision, comment = null } = read;
-    const reviewer = caller.user_id ?? caller.principal;
-    const review = { generation, iteration, candidate_sha256, decision, reviewer, comment };
+    const { task_id: _, signature: __, request_id, comment = null, ...review } = read;
     const command = (view: DecisionView): ClaimsCommand => ({
       type: 'record_review',
       ...review,
+      reviewer: actorOf(caller),
+      comment,
       inputs: inputsDigest(view, subject),
     });
     const request = requestKeyOf(caller, 'record_review', read);
-    const requestFields = { request_id: read.request_id };
-    return this.projects.withProject(scope, (project) =>
-      project.run(new HolderOperation(subject, command, gateResult, requestFields, request), caller),
-    );
+    const operation = holderOperation(subject, command, gateResult, { request_id }, request);
+    return this.projects.withProject(scope, (project) => project.run(operation, caller));
   }
 
   /**
    * Claims the best ready work and returns it with its briefing. Waits up to `wait_seconds` for work to become ready;
    * `signal` ends the wait early.
    */
-  async next(
-    scope: ProjectKey,
-    body: unknown,
-    caller = OPEN_CALLER,
-    signal?: AbortSignal,
-  ): AsyncReply<ClaimResult> {
+  async next(scope: ProjectKey, body: unknown, caller = OPEN_CALLER, signal?: AbortSignal) {
     const read = parseBody(nextBody, body);
     if (isProblem(read)) return read;
     const { wait_seconds, ...claimFields } = read;
@@ -324,11 +304,10 @@ export class Coordinator {
     const parsed = parseHolderBody(noteBody, body, caller);
     if (isProblem(parsed)) return parsed;
     const { read, subject, handle } = parsed;
-    const command = { type: 'note', handle, text: read.text } as const;
     const request = requestKeyOf(caller, 'note', read);
-    return this.runSessionCommand(scope, { command: 'note', body }, (project) =>
-      project.run(new HolderOperation(subject, command, noteResult, read, request), caller),
-    );
+    const command = { type: 'note', handle, text: read.text } as const;
+    const operation = holderOperation(subject, command, noteResult, read, request);
+    return this.runSigned(scope, { command: 'note', body }, operation, caller);
   }
 
   /** Appends a methodology step, reported by the agent that took it. */
@@ -342,7 +321,7 @@ export class Coordinator {
     return this.runSessionCommand(scope, { command: 'append_event', body }, (project) => {
       const fault = roleProblem(project, [{ body: read }], caller);
       return fault === null
-        ? project.run(new AppendOperation(subject, read, caller), caller)
+        ? project.run(appendOperation(subject, read, caller), caller)
         : Promise.resolve(fault);
     });
   }
@@ -355,64 +334,41 @@ export class Coordinator {
     if (isProblem(events)) return events;
     return this.projects.withProject(scope, (project) =>
       catchStoreErrors(async () => {
-        const nowMs = project.now();
-        const clamped = events.map((event) => clampTimestamp(event, nowMs));
-        const counts = await commitImported(this.store, scope, clamped);
+        const counts = await commitImported(this.store, scope, clampTimestamps(events, project.now()));
         await project.refresh();
         return counts;
       }),
     );
   }
 
-  async operate(
-    scope: ProjectKey,
-    taskId: string,
-    verb: OperatorVerb,
-    body: unknown,
-    caller = OPEN_CALLER,
-  ): AsyncReply<OperatorResult> {
+  async operate(scope: ProjectKey, taskId: string, verb: OperatorVerb, body: unknown, caller = OPEN_CALLER) {
     const read = parseBody(operatorBodies[verb], body);
     if (isProblem(read)) return read;
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
-    const operatorRequest = { verb, body: read } as OperatorRequest;
-    return this.projects.withProject(scope, (project) =>
-      project.run(
-        new OperatorOperation(subject, operatorRequest, caller, (ofSubject) =>
-          this.history.ofSubject(scope, ofSubject),
-        ),
-        caller,
-      ),
-    );
+    const readHistory = () => this.history.ofSubject(scope, subject);
+    const request = { verb, body: read } as OperatorRequest;
+    const operation = new OperatorOperation(subject, request, caller, readHistory);
+    return this.projects.withProject(scope, (project) => project.run(operation, caller));
   }
 
-  async putBlob(
-    tenantId: string,
-    sha256: string,
-    bytes: Uint8Array,
-  ): AsyncReply<{ sha256: string; size_bytes: number }> {
+  async putBlob(tenantId: string, sha256: string, bytes: Uint8Array) {
     const fault = tenantProblem(tenantId);
     if (fault !== null) return fault;
-    return catchStoreErrors(() => this.storeBlob(tenantId, sha256, bytes));
-  }
-
-  private async storeBlob(
-    tenantId: string,
-    sha256: string,
-    bytes: Uint8Array,
-  ): AsyncReply<{ sha256: string; size_bytes: number }> {
-    const { max_result_size_bytes } = (await this.projects.tenantLimits(tenantId)).currentLimits();
-    if (bytes.byteLength > max_result_size_bytes) {
-      return problem(
-        'INVALID_REQUEST',
-        `The blob exceeds ${max_result_size_bytes} bytes. Make it smaller, or have an admin raise max_result_size_bytes.`,
-      );
-    }
-    if (sha256Hex(bytes) !== sha256) {
-      return problem('INVALID_REQUEST', 'The SHA-256 does not match the bytes. Send the blob again.');
-    }
-    await this.blobs.put(tenantId, sha256, bytes);
-    return { sha256, size_bytes: bytes.byteLength };
+    return catchStoreErrors(async () => {
+      const { max_result_size_bytes } = (await this.projects.tenantLimits(tenantId)).currentLimits();
+      if (bytes.byteLength > max_result_size_bytes) {
+        return problem(
+          'INVALID_REQUEST',
+          `The blob exceeds ${max_result_size_bytes} bytes. Make it smaller, or have an admin raise max_result_size_bytes.`,
+        );
+      }
+      if (sha256Hex(bytes) !== sha256) {
+        return problem('INVALID_REQUEST', 'The SHA-256 does not match the bytes. Send the blob again.');
+      }
+      await this.blobs.put(tenantId, sha256, bytes);
+      return { sha256, size_bytes: bytes.byteLength };
+    });
   }
 
   /** Runs the sweeper once in every loaded project. It only records what time has already decided. */
@@ -423,6 +379,10 @@ export class Coordinator {
   /** Runs retention in every loaded project and returns the number of redacted events. It also runs once a day by itself. */
   redactHistory(): Promise<number> {
     return this.sweeper.redactHistory();
+  }
+
+  private runSigned<T>(scope: ProjectKey, command: SessionCommand, operation: Operation<T>, caller: Caller) {
+    return this.runSessionCommand(scope, command, (project) => project.run(operation, caller));
   }
 
   /** Runs a session's command. If it is signed, or must be, the signature is checked before it enters the queue. */
@@ -436,21 +396,13 @@ export class Coordinator {
     );
   }
 
-  private async forEachItem<T>(
-    scope: ProjectKey,
-    body: unknown,
-    handleItem: (item: unknown) => AsyncReply<T>,
-  ): AsyncReply<{ results: readonly (T | Problem)[] }> {
+  private async forEachItem<T>(scope: ProjectKey, body: unknown, run: (item: unknown) => AsyncReply<T>) {
     const read = parseBody(itemsBody, body);
     if (isProblem(read)) return read;
-    return scopeProblem(scope) ?? { results: await Promise.all(read.items.map(handleItem)) };
+    return scopeProblem(scope) ?? { results: await Promise.all(read.items.map(run)) };
   }
 
-  private async withBriefing(
-    scope: ProjectKey,
-    project: Project,
-    reply: ClaimResult | Problem,
-  ): Promise<ClaimResult | Problem> {
+  private async withBriefing(scope: ProjectKey, project: Project, reply: ClaimResult | Problem) {
     if (isProblem(reply) || reply.claim === null) return reply;
     try {
       const events = await this.history.ofSubject(scope, reply.claim.task_id);
@@ -468,11 +420,7 @@ const documentReaderOf = ({ documents, environment }: CoordinatorOptions): Docum
   documents ??
   (environment === undefined ? new ThreadedDocumentReader() : new InlineDocumentReader(environment));
 
-function withSignatureCheck<T>(
-  project: Project,
-  command: SessionCommand,
-  work: () => AsyncReply<T>,
-): AsyncReply<T> {
+function withSignatureCheck<T>(project: Project, command: SessionCommand, work: () => AsyncReply<T>) {
   if (!needsSignatureCheck(project, command)) return work();
   return catchStoreErrors(() => signatureProblem(project, command)).then((fault) => fault ?? work());
 }

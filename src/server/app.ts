@@ -1,7 +1,6 @@
 import { Hono } from 'hono';
 import { parseBody } from '../coordinator/operations/parse-body.js';
-import { problemFromStoreError } from '../coordinator/queue/store-problem.js';
-import { isProblem } from '../coordinator/wire/problem.js';
+import { isProblem, problemFromStoreError } from '../coordinator/wire/problem.js';
 import { LogDamaged, StoreBroken, StoreUnavailable } from '../stores/store.js';
 import type { Authenticator } from './auth/authenticator.js';
 import type { RateLimiter } from './auth/rate-limit.js';

@@ -115,7 +115,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'unbound-key-in-a-new-store',
     file: 'src/coordinator/operations/keys.ts',
-    find: 'if (!hasKeys(view)) requireBinding(transaction, view, this.caller);',
+    find: 'if (!hasKeys(view)) requireBinding(transaction, caller);',
     replace: '',
     why: 'A store that never had an unbound key accepts one.',
     tests: KEY_TESTS,
@@ -131,7 +131,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'claim-in-any-session',
     file: 'src/coordinator/operations/claim.ts',
-    find: '  if (forbidden !== null) return { transaction: transaction.build(null), reply: forbidden };\n',
+    find: '  if (forbidden !== null) return transaction.answer(null, forbidden);\n',
     replace: '',
     why: 'The owner of a session ends the claims of others by closing it.',
     tests: SESSION_TESTS,

@@ -31,7 +31,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'bounds-not-sent-along',
     file: UNIT,
-    find: '    if (decision.not_before_ms !== null) this.notBefore(decision.not_before_ms);\n',
+    find: '    if (not_before_ms !== null) this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, not_before_ms);\n',
     replace: '',
     why: 'A coordinator whose clock is ahead expires claims too early.',
   },
@@ -52,8 +52,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'place-not-taken',
     file: UNIT,
-    find: 'if (events.length > 0) this.setClaimPermit(decision.next);',
-    replace: 'if (events.length > 1) this.setClaimPermit(decision.next);',
+    find: 'this.setPermit(CLAIMS_SCOPE, head.subject,',
+    replace: 'if (events.length > 1) this.setPermit(CLAIMS_SCOPE, head.subject,',
     why: 'Claims are not counted, and a tenant exceeds its limit.',
   },
   {
@@ -94,8 +94,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'gate-not-remembered',
     file: 'src/coordinator/operations/holder.ts',
-    find: 'transaction.build(this.request, reply)',
-    replace: 'transaction.build(null, reply)',
+    find: 'transaction.answer(request, render(decision))',
+    replace: 'transaction.answer(null, render(decision))',
     why: 'A repeated suspension closes a gate that was opened in between.',
   },
   {

@@ -31,7 +31,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'damage-told-as-doubt',
-    file: 'src/coordinator/queue/store-problem.ts',
+    file: 'src/coordinator/wire/problem.ts',
     find: 'if (!(error instanceof LogDamaged)) return null;',
     replace: 'if (!(error instanceof LogDamaged) || error.damage.line > 0) return null;',
     why: 'Agents retry their commands for ever, and nothing reports that the log is damaged.',

@@ -47,7 +47,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'files-of-a-blob-not-seen',
-    file: 'src/coordinator/operations/result-files.ts',
+    file: 'src/coordinator/operations/results.ts',
     find: 'return bytes === null ? null : parseResultBlob(bytes);',
     replace: 'return null;',
     why: 'The specification is changed without a human, by sending the manifest as a blob.',

@@ -21,6 +21,12 @@ export interface Caller {
   readonly isStillAuthorized?: () => boolean;
 }
 
+/** Who a change is recorded as made by: the agent that the body names, otherwise the caller's user or principal. */
+export const actorOf = (
+  { user_id, principal }: Caller,
+  { agent_id }: { agent_id?: string | undefined } = {},
+): string => agent_id ?? user_id ?? principal;
+
 export const isStillAuthorized = ({ isStillAuthorized }: Caller): boolean => isStillAuthorized?.() ?? true;
 
 /** The caller on a loopback address with no keys configured, and the default for embedders. */

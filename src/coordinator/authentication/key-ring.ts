@@ -2,12 +2,16 @@ import type { ApiKey } from '../../core/contract/keys.js';
 import { msOf } from '../../core/events/envelope.js';
 import type { KeyRecord } from '../../core/events/record-events.js';
 import { KEY_BINDING_SUBJECT, keySubject, PLATFORM_TENANT } from '../../core/subject.js';
-import { apiKeyOf, isInScope, type KeyScope, type KeyTrustCheck } from '../operations/keys.js';
+import {
+  apiKeyOf,
+  isInScope,
+  KEY_SUBJECT_PREFIX,
+  type KeyScope,
+  type KeyTrustCheck,
+} from '../operations/keys.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { isBound } from './key-binding.js';
-
-const KEY_SUBJECT_PREFIX = keySubject('');
 
 /** The platform's API keys as known to this coordinator: its own changes at once, others' as it polls the store. */
 export class KeyRing {
@@ -45,13 +49,7 @@ export class KeyRing {
 
   /** Calls `listener` when the platform's project changes, here or elsewhere. Returns a function that removes it. */
   onChange(listener: () => void): () => void {
-    let stop: () => void;
-    const onNotify = (): void => {
-      stop = this.project.changeNotifier.once(onNotify);
-      listener();
-    };
-    stop = this.project.changeNotifier.once(onNotify);
-    return () => stop();
+    return this.project.changeNotifier.on(listener);
   }
 
   /** Keys within the scope, in order of creation. */
@@ -61,14 +59,12 @@ export class KeyRing {
 
   /** Keys that do not work only because they are not bound to this store. */
   rejectedKeys(): ApiKey[] {
-    return this.filterKeys((keyId, record) => this.toApiKey(keyId, record).state === 'unbound');
+    return this.filterKeys(({ state }) => state === 'unbound');
   }
 
   /** Keys from before key binding, which work until `gen migrate` has run. */
   legacyUnboundKeys(): ApiKey[] {
-    return this.filterKeys(
-      (keyId, record) => record.binding === undefined && this.toApiKey(keyId, record).state === 'active',
-    );
+    return this.filterKeys(({ state }, { binding }) => binding === undefined && state === 'active');
   }
 
   /** The only place that decides whether a key record grants anything in this store. */
@@ -83,10 +79,11 @@ export class KeyRing {
     return apiKeyOf(keyId, record, this.project.now(), this.isTrusted(keyId, record));
   }
 
-  private filterKeys(matches: (keyId: string, record: KeyRecord) => boolean): ApiKey[] {
+  private filterKeys(matches: (key: ApiKey, record: KeyRecord) => boolean): ApiKey[] {
     const keys: ApiKey[] = [];
     for (const [keyId, record] of this.records()) {
-      if (matches(keyId, record)) keys.push(this.toApiKey(keyId, record));
+      const key = this.toApiKey(keyId, record);
+      if (matches(key, record)) keys.push(key);
     }
     return keys.sort((a, b) => (a.created_at + a.key_id < b.created_at + b.key_id ? -1 : 1));
   }

@@ -10,7 +10,7 @@ import {
 import { sessionSubject } from '../../core/subject.js';
 import type { Project } from '../queue/project.js';
 import { sha256Hex } from '../runtime/identity.js';
-import { type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 
 /** Maximum age of a signature on arrival, and maximum lead of its clock. */
 const SIGNATURE_AGE_MS_MAX = 5 * 60 * 1000;
@@ -35,10 +35,7 @@ export const needsSignatureCheck = (project: Project, { body }: SessionCommand):
  * Verifies the session's signature; null if it is valid. Runs before the
  * command is queued, and the verification is off the main thread.
  */
-export async function signatureProblem(
-  project: Project,
-  sessionCommand: SessionCommand,
-): Promise<Problem | null> {
+export async function signatureProblem(project: Project, sessionCommand: SessionCommand) {
   const { signature, session_id, request_id } = sessionCommand.body as SignedBody;
   if (signature === undefined)
     return signatureRequired('This tenant requires signed commands. Sign it with the key of the session.');
@@ -87,4 +84,4 @@ function isSignedBy(publicKey: string, text: string, value: string): Promise<boo
 
 const signatureRequired = (detail: string): Problem => problem('SIGNATURE_REQUIRED', detail);
 const signatureInvalid = (message: string): Problem =>
-  problem('SIGNATURE_INVALID', `signature: ${message}`, [{ path: 'signature', message }]);
+  fieldProblem('signature', message, 'SIGNATURE_INVALID');

@@ -2,10 +2,11 @@ import { redactedEvent, retentionDays } from '../../core/claims/retention.js';
 import { type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { type HistoryRedacted, REDACTED_PER_EVENT_MAX } from '../../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
+import { operationOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
+import type { Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
-import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { draftEvent } from '../queue/transaction-builder.js';
 import { contentEventId, sha256Hex } from '../runtime/identity.js';
 import { isProblem } from '../wire/problem.js';
 
@@ -41,9 +42,7 @@ export class Retention {
       after = last.position;
       const events = page.flatMap((event) => redactedEvents(project.view(), event));
       if (events.length === 0) continue;
-      const recorded = await project.run(
-        new RecordRedactionOperation({ before: until, retention_days: days }, events),
-      );
+      const recorded = await project.run(recordRedaction({ before: until, retention_days: days }, events));
       if (isProblem(recorded)) return count;
       await project.store.redact(project.key, events);
       count += events.length;
@@ -58,32 +57,19 @@ function redactedEvents(view: DecisionView, event: EventEnvelope): EventEnvelope
 }
 
 /** Records a redaction. The event's id derives from its content, so a repeat adds nothing. */
-class RecordRedactionOperation implements Operation<true> {
-  readonly kind = 'forget_history';
-  readonly request = null;
-
-  constructor(
-    private readonly retention: Omit<HistoryRedacted, 'events'>,
-    private readonly events: readonly EventEnvelope[],
-  ) {}
-
-  attempt(view: DecisionView): Attempt<true> {
-    const remaining = this.events.map(({ position, payload }) => ({
+const recordRedaction = (
+  retention: Omit<HistoryRedacted, 'events'>,
+  redacted: readonly EventEnvelope[],
+): Operation<true> =>
+  operationOf('forget_history', null, (transaction) => {
+    const { view } = transaction;
+    const events = redacted.map(({ position, payload }) => ({
       position,
       payload_sha256: sha256Hex(JSON.stringify(payload)),
     }));
-    const event_type = 'HISTORY_FORGOTTEN';
-    const eventId = contentEventId([event_type, view.key.project_id, JSON.stringify(remaining)]);
-    const payload: HistoryRedacted = { ...this.retention, events: remaining };
-    const timestamp = isoTime(view.now_ms);
-    const draft = { event_type, timestamp, subject: HISTORY_SUBJECT, agent_id: 'retention', payload };
-    return {
-      transaction: new TransactionBuilder(view).addLooseEvent(draft, eventId).build(null),
-      reply: true,
-    };
-  }
-
-  replay(): true {
-    throw new Error('replay() was called on a redaction, which has no stored request');
-  }
-}
+    const eventType = 'HISTORY_FORGOTTEN';
+    const eventId = contentEventId([eventType, view.key.project_id, JSON.stringify(events)]);
+    const draft = draftEvent(view, eventType, 'retention', { ...retention, events });
+    transaction.addLooseEvent({ ...draft, subject: HISTORY_SUBJECT }, eventId);
+    return true;
+  });

@@ -1,5 +1,5 @@
 import { canTakeOver, isStale } from '../../core/claims/lease.js';
-import { HolderOperation } from '../operations/holder.js';
+import { holderOperation } from '../operations/holder.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
@@ -16,7 +16,6 @@ const TICK_MS = 1000;
 export class Sweeper {
   readonly stop: () => void;
   private readonly lastSweepMs = new WeakMap<Project, number>();
-
   private readonly retention = new Retention();
 
   constructor(
@@ -34,13 +33,16 @@ export class Sweeper {
 
   /** Returns the number of redacted events. */
   async redactHistory(): Promise<number> {
-    const counts = await Promise.all([...this.projects.all()].map((project) => this.retention.run(project)));
-    return counts.reduce((sum, count) => sum + count, 0);
+    return this.sumOverProjects((project) => this.retention.run(project));
   }
 
   async sweep(): Promise<number> {
-    const counts = await Promise.all([...this.projects.all()].map((project) => this.sweepProject(project)));
-    return counts.reduce((sum, count) => sum + count, 0);
+    return this.sumOverProjects((project) => this.sweepProject(project));
+  }
+
+  private async sumOverProjects(count: (project: Project) => Promise<number>): Promise<number> {
+    const counts = await Promise.all([...this.projects.all()].map(count));
+    return counts.reduce((sum, each) => sum + each, 0);
   }
 
   private isDue(project: Project): boolean {
@@ -60,7 +62,7 @@ export class Sweeper {
       if (isNewlyStale || canTakeOver(head, view.now_ms, rules)) due.push(subject);
     }
     const expiries = due.map((subject) =>
-      project.run(new HolderOperation(subject, { type: 'expire' }, (decision) => decision.ok)),
+      project.run(holderOperation(subject, { type: 'expire' }, (decision) => decision.ok)),
     );
     return (await Promise.all(expiries)).filter((expired) => expired === true).length;
   }

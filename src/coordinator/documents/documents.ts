@@ -123,7 +123,7 @@ export class ThreadedDocumentReader implements DocumentReader {
       const reply = await this.thread.read(job, ms_max);
       if ('parcel' in reply) return reply.parcel;
       this.endThread();
-      return reply.stopped === 'time' ? timeLimitProblem(ms_max) : memoryLimitProblem(heap_mb_max);
+      return tooLargeProblem(reply.stopped, this.limits);
     } catch (error) {
       this.endThread();
       if (error instanceof ThreadStartError) return this.readOnMainThread(job, error);
@@ -150,14 +150,14 @@ export class ThreadedDocumentReader implements DocumentReader {
   }
 }
 
-const timeLimitProblem = (msMax: number): Problem =>
-  problem(
-    'INVALID_REQUEST',
-    `body: parsing takes longer than the limit of ${msMax / 1000} seconds. Make it smaller or simpler, or send it in parts.`,
-  );
+export const malformedProblem = (fault: string): Problem =>
+  problem('INVALID_REQUEST', `body: ${fault}`, [{ path: '', message: fault }]);
 
-const memoryLimitProblem = (heapMbMax: number): Problem =>
-  problem(
-    'INVALID_REQUEST',
-    `body: parsing needs more memory than the limit of ${heapMbMax} MB. Make it smaller or simpler, or send it in parts.`,
-  );
+function tooLargeProblem(stopped: 'time' | 'memory', { ms_max, heap_mb_max }: DocumentLimits): Problem {
+  const exceeded =
+    stopped === 'time'
+      ? `takes longer than the limit of ${ms_max / 1000} seconds`
+      : `needs more memory than the limit of ${heap_mb_max} MB`;
+  const detail = `body: parsing ${exceeded}. Make it smaller or simpler, or send it in parts.`;
+  return problem('INVALID_REQUEST', detail);
+}

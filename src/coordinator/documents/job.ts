@@ -1,12 +1,11 @@
 import type { PlanInput } from '../../core/contract/plan.js';
 import type { ConfigFault } from '../../core/contract/problem.js';
-import { isObject, type JsonObject } from '../../core/events/plain-data.js';
+import { isObject } from '../../core/events/plain-data.js';
 import { toPlainJson } from '../../core/methodology/definition/config-diff.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import { parseMethodologySteps } from '../../core/methodology/definition/read-methodology.js';
 import {
   type AddedSubtask,
-  type ParsedPlanDocument,
   type PlanFault,
   type PlanSourceMap,
   planSourceMapOf,
@@ -27,14 +26,17 @@ export type DocumentJob =
   | { readonly kind: 'files'; readonly text: string };
 
 /** A list as JSON texts of some items each. The event loop deserializes a thread's reply, and can do so chunk by chunk. */
-export type JsonChunks = readonly string[];
+type JsonChunks = readonly string[];
 
 /** The remaining fields of the document: `request_id`, `signature`, and unexpected ones. */
-export type ExtraFields = Readonly<Record<string, unknown>>;
+type ExtraFields = Readonly<Record<string, unknown>>;
 
 export type ParsedDocument =
   | { readonly kind: 'malformed'; readonly fault: string }
-  | { readonly kind: 'plan_faults'; readonly faults: readonly PlanFault[]; readonly beside: ExtraFields }
+  | (ParsedContent & { readonly beside: ExtraFields });
+
+type ParsedContent =
+  | { readonly kind: 'plan_faults'; readonly faults: readonly PlanFault[] }
   | {
       readonly kind: 'plan';
       readonly project: string | null;
@@ -42,20 +44,10 @@ export type ParsedDocument =
       readonly pieces: JsonChunks;
       readonly places: PlanSourceMap | null;
       readonly digest: string;
-      readonly beside: ExtraFields;
     }
   /** One list of tasks per chunk. */
-  | {
-      readonly kind: 'tasks';
-      readonly pieces: JsonChunks;
-      readonly digest: string;
-      readonly beside: ExtraFields;
-    }
-  | {
-      readonly kind: 'methodology_faults';
-      readonly faults: readonly ConfigFault[];
-      readonly beside: ExtraFields;
-    }
+  | { readonly kind: 'tasks'; readonly pieces: JsonChunks; readonly digest: string }
+  | { readonly kind: 'methodology_faults'; readonly faults: readonly ConfigFault[] }
   | {
       readonly kind: 'methodology';
       readonly methodology: Methodology;
@@ -63,7 +55,6 @@ export type ParsedDocument =
       readonly pieces: JsonChunks;
       readonly warnings: readonly ConfigFault[];
       readonly digest: string;
-      readonly beside: ExtraFields;
     };
 
 /** Parses a document synchronously, on the calling thread. */
@@ -71,66 +62,52 @@ export const readDocument = (job: DocumentJob): ParsedDocument => runAllSteps(do
 
 /** The same in steps: one file of a workspace per step, any other document in one step. */
 export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> {
-  if (job.kind === 'methodology') return yield* parseMethodology(job.files, {});
-  if (job.kind === 'plan' && job.form === 'yaml') return parseYamlPlan(job.text);
-  const json = readStrictJson(job.text, Number.POSITIVE_INFINITY);
+  if (job.kind === 'methodology') return { ...(yield* parseMethodology(job.files)), beside: {} };
+  const { text } = job;
+  if (job.kind === 'plan' && job.form === 'yaml') return { ...parsePlan({ yaml: text }, text), beside: {} };
+  const json = readStrictJson(text, Number.POSITIVE_INFINITY);
   if ('fault' in json) return { kind: 'malformed', fault: json.fault };
   if (!isObject(json.value)) return { kind: 'malformed', fault: 'expected a JSON object' };
-  if (job.kind === 'plan') return parseJsonPlan(json.value, job.text);
-  if (job.kind === 'tasks') return parseAddedTasks(json.value, job.text);
+  if (job.kind === 'plan') {
+    const { request_id, signature, ...plan } = json.value;
+    return { ...parsePlan({ json: plan }, text), beside: withoutUndefined({ request_id, signature }) };
+  }
+  if (job.kind === 'tasks') {
+    const { tasks, ...beside } = json.value;
+    return { ...parseAddedTasks(tasks, text), beside };
+  }
   const { files, ...beside } = json.value;
-  if (isTextRecord(files)) return yield* parseMethodology(Object.entries(files), beside);
+  if (isTextRecord(files)) return { ...(yield* parseMethodology(Object.entries(files))), beside };
   return { kind: 'malformed', fault: 'files: expected an object of texts by path' };
 }
 
-const parseYamlPlan = (text: string): ParsedDocument =>
-  parsedPlan(readPlanDocument({ yaml: text }), text, {});
-
-function parseJsonPlan({ request_id, signature, ...json }: JsonObject, text: string): ParsedDocument {
-  return parsedPlan(readPlanDocument({ json }), text, withoutUndefined({ request_id, signature }));
-}
-
-function parsedPlan(document: ParsedPlanDocument, text: string, beside: ExtraFields): ParsedDocument {
-  if (!document.ok) return { kind: 'plan_faults', faults: document.faults, beside };
+function parsePlan(source: Parameters<typeof readPlanDocument>[0], text: string): ParsedContent {
+  const document = readPlanDocument(source);
+  if (!document.ok) return { kind: 'plan_faults', faults: document.faults };
   const { input, locate } = document;
   const { project = null, tracks } = input;
   const pieces = Object.entries(tracks).flatMap(([track, tasks]) =>
     // Keep a track without tasks: its name is part of the plan.
     tasks.length === 0 ? [JSON.stringify([track, []])] : toJsonChunks(tasks, (some) => [track, some]),
   );
-  return {
-    kind: 'plan',
-    project,
-    pieces,
-    places: planSourceMapOf(input, locate),
-    digest: sha256Hex(text),
-    beside,
-  };
+  const places = planSourceMapOf(input, locate);
+  return { kind: 'plan', project, pieces, places, digest: sha256Hex(text) };
 }
 
-function parseAddedTasks({ tasks, ...beside }: JsonObject, text: string): ParsedDocument {
+function parseAddedTasks(tasks: unknown, text: string): ParsedContent {
   const { faults } = readTaskItems(tasks);
-  if (!faults.isEmpty) return { kind: 'plan_faults', faults: faults.sorted(), beside };
+  if (!faults.isEmpty) return { kind: 'plan_faults', faults: faults.sorted() };
   const pieces = toJsonChunks(tasks as (TaskInput | AddedSubtask)[], (some) => some);
-  return { kind: 'tasks', pieces, digest: sha256Hex(text), beside };
+  return { kind: 'tasks', pieces, digest: sha256Hex(text) };
 }
 
-function* parseMethodology(
-  files: readonly (readonly [string, string])[],
-  beside: ExtraFields,
-): StepGenerator<ParsedDocument> {
+function* parseMethodology(files: readonly (readonly [string, string])[]): StepGenerator<ParsedContent> {
   const reading = yield* parseMethodologySteps(new Map(files));
-  if (!reading.ok) return { kind: 'methodology_faults', faults: reading.faults, beside };
-  const { methodology, features, warnings } = reading;
+  if (!reading.ok) return { kind: 'methodology_faults', faults: reading.faults };
+  const { features, warnings } = reading;
+  const methodology = toPlainJson(reading.methodology);
   const pieces = toJsonChunks(features, (some) => some);
-  return {
-    kind: 'methodology',
-    methodology: toPlainJson(methodology),
-    pieces,
-    warnings,
-    digest: sha256Hex(JSON.stringify(files)),
-    beside,
-  };
+  return { kind: 'methodology', methodology, pieces, warnings, digest: sha256Hex(JSON.stringify(files)) };
 }
 
 const CHUNK_CHARS = 32 * 1024;

@@ -13,104 +13,78 @@ import type { MethodologyState } from '../../core/methodology/progress/feature-s
 import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
 import { checkReadiness } from '../../core/methodology/progress/readiness.js';
 import { releaseSubject } from '../../core/subject.js';
-import type { Caller } from '../authentication/caller.js';
-import { requestKeyOf } from '../operations/shared.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
+import { operationOf, requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
-import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { pendingReviews } from './reviews.js';
-import { actorOf, stepEvent } from './step-event.js';
 import { viewInputOf } from './view-input.js';
 
+type ReleaseBody = z.output<typeof releaseBody>;
+
 /** Releases a version, once, if no readiness check fails. A dry run only reports the checks. */
-export class ReleaseOperation implements Operation<VersionReleaseReply> {
-  readonly kind = 'release';
-  readonly request;
+export function releaseOperation(body: ReleaseBody, state: MethodologyState, caller: Caller) {
+  const request = body.dry_run === true ? null : requestKeyOf(caller, 'release', body);
+  const run = (transaction: TransactionBuilder): VersionReleaseReply => {
+    const { view } = transaction;
+    const subject = releaseSubject(body.version);
+    const reply = decide(view, body, state);
+    if (reply.release === null || body.dry_run === true) transaction.checkRecord(subject);
+    else transaction.putRecord(subject, [releaseDraft(view, reply.release, actorOf(caller, body))]);
+    return reply;
+  };
+  return operationOf('release', request, run, body.request_id);
+}
 
-  constructor(
-    private readonly body: z.output<typeof releaseBody>,
-    private readonly methodologyState: MethodologyState,
-    private readonly caller: Caller,
-  ) {
-    this.request = body.dry_run === true ? null : requestKeyOf(caller, 'release', body);
-  }
-
-  attempt(view: DecisionView): Attempt<VersionReleaseReply> {
-    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
-    const subject = releaseSubject(this.body.version);
-    const existing = view.record(subject);
-    const reply = this.decide(view, existing !== null);
-    if (reply.release === null || this.body.dry_run === true) {
-      transaction.check(subject, existing?.seq ?? 0);
-      return { transaction: transaction.build(this.request), reply };
-    }
-    transaction.putRecord(subject, null, [this.draft(view, reply.release)]);
-    return { transaction: transaction.build(this.request, reply), reply };
-  }
-
-  replay(): VersionReleaseReply {
-    throw new Error('the stored request of a release contains its reply');
-  }
-
-  private decide(view: DecisionView, isReleased: boolean): VersionReleaseReply {
-    const { version, dry_run = false, known_gaps = null } = this.body;
-    const viewInput = viewInputOf(view.state, this.methodologyState, view);
-    const { methodology, state } = viewInput;
-    if (methodology === null) return this.refusedReply('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
-    if (isReleased || state.releases.some((release) => release.version === version)) {
-      return this.refusedReply(
-        'VERSION_EXISTS',
-        `${version} is already released. ${adviceFor('VERSION_EXISTS')}`,
-      );
-    }
-    const standings = [...projectProgressOf(viewInput).features.values()];
-    const pending_reviews = pendingReviews(view.state, state).map(({ task_id }) => task_id);
-    const readiness = checkReadiness({ features: standings, state, pending_reviews, known_gaps });
-    const failedCheck = readiness.find(({ passed }) => !passed);
-    if (failedCheck !== undefined) return this.refusedReply('NOT_READY', failedCheck.says, readiness);
-    const converged = standings.filter(({ isComplete: complete }) => complete);
-    const release = this.manifest(
-      view,
-      converged.map(({ row }) => row.vector.feature_id),
-    );
-    const next = dry_run ? genCommand('release', '--version', version) : genCommand('start');
-    return { success: true, reason: dry_run ? 'READY' : 'RELEASED', version, readiness, release, next };
-  }
-
-  private manifest(view: DecisionView, features_included: readonly string[]): ReleaseManifest {
-    const { version, context_hash = null, git_tag = null, coverage_pct, known_gaps } = this.body;
-    const lastGaps = this.methodologyState.last_gaps;
-    return {
-      version,
-      date: isoTime(view.now_ms),
-      context_hash,
-      git_tag,
-      features_included,
-      coverage_pct: coverage_pct ?? (lastGaps === null ? null : coverageOf(lastGaps)),
-      known_gaps: known_gaps ?? (lastGaps === null ? null : lastGaps.total_req_keys - lastGaps.full_coverage),
-    };
-  }
-
-  private draft(view: DecisionView, { features_included, ...manifest }: ReleaseManifest): EventDraft {
-    const { version, coverage_pct, known_gaps, context_hash, git_tag } = manifest;
-    return stepEvent(view, 'release_created', actorOf(this.body, this.caller), {
-      version,
-      features_included: features_included.length,
-      coverage_pct: coverage_pct ?? undefined,
-      known_gaps: known_gaps ?? undefined,
-      context_hash: context_hash ?? undefined,
-      git_tag: git_tag ?? undefined,
-    });
-  }
-
-  private refusedReply(
+function decide(view: DecisionView, body: ReleaseBody, state: MethodologyState): VersionReleaseReply {
+  const { version, dry_run = false, known_gaps = null } = body;
+  const refuse = (
     reason: VersionReleaseRefusal,
     next: string,
     readiness: readonly ReadinessCheck[] = [],
-  ): VersionReleaseReply {
-    return { success: false, reason, version: this.body.version, readiness, release: null, next };
+  ): VersionReleaseReply => ({ success: false, reason, version, readiness, release: null, next });
+  const viewInput = viewInputOf(view.state, state, view);
+  if (viewInput.methodology === null) return refuse('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
+  const isReleased = view.record(releaseSubject(version)) !== null;
+  if (isReleased || state.releases.some((release) => release.version === version)) {
+    return refuse('VERSION_EXISTS', `${version} is already released. ${adviceFor('VERSION_EXISTS')}`);
   }
+  const standings = [...projectProgressOf(viewInput).features.values()];
+  const pending_reviews = pendingReviews(view, state).map(({ task_id }) => task_id);
+  const readiness = checkReadiness({ features: standings, state, pending_reviews, known_gaps });
+  const failedCheck = readiness.find(({ passed }) => !passed);
+  if (failedCheck !== undefined) return refuse('NOT_READY', failedCheck.says, readiness);
+  const converged = standings.filter(({ isComplete }) => isComplete);
+  const featureIds = converged.map(({ row }) => row.vector.feature_id);
+  const release = releaseManifest(body, state.last_gaps, featureIds, view.now_ms);
+  const next = dry_run ? genCommand('release', '--version', version) : genCommand('start');
+  return { success: true, reason: dry_run ? 'READY' : 'RELEASED', version, readiness, release, next };
 }
+
+const releaseManifest = (
+  body: ReleaseBody,
+  lastGaps: GapsSummary | null,
+  features_included: readonly string[],
+  nowMs: number,
+): ReleaseManifest => ({
+  version: body.version,
+  date: isoTime(nowMs),
+  context_hash: body.context_hash ?? null,
+  git_tag: body.git_tag ?? null,
+  features_included,
+  coverage_pct: body.coverage_pct ?? (lastGaps && coverageOf(lastGaps)),
+  known_gaps: body.known_gaps ?? (lastGaps && lastGaps.total_req_keys - lastGaps.full_coverage),
+});
+
+const releaseDraft = (view: DecisionView, release: ReleaseManifest, by: string): EventDraft =>
+  draftEvent(view, 'release_created', by, {
+    version: release.version,
+    features_included: release.features_included.length,
+    coverage_pct: release.coverage_pct ?? undefined,
+    known_gaps: release.known_gaps ?? undefined,
+    context_hash: release.context_hash ?? undefined,
+    git_tag: release.git_tag ?? undefined,
+  });
 
 const coverageOf = ({ total_req_keys, full_coverage }: GapsSummary): number =>
   total_req_keys === 0 ? 100 : Math.round((full_coverage / total_req_keys) * 1000) / 10;

@@ -1,20 +1,19 @@
 import type { Head } from '../../core/claims/head.js';
 import type { PendingReview } from '../../core/contract/methodology.js';
 import { isoTime } from '../../core/events/envelope.js';
-import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { isFilesResult, parseManifest } from '../../core/methodology/definition/manifest.js';
-import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
-import { featureSubject, METHODOLOGY_SUBJECT, subjectKeys } from '../../core/subject.js';
-import type { WorkState } from '../../core/views/index.js';
+import { subjectKeys } from '../../core/subject.js';
+import { edgeDetailsOf } from '../queries/tasks.js';
+import type { DecisionView } from '../queue/decision-view.js';
 
 /** Candidates that wait for a human, longest wait first. */
-export function pendingReviews(work: WorkState, state: MethodologyState): PendingReview[] {
+export function pendingReviews(view: DecisionView, state: MethodologyState): PendingReview[] {
   const waiting: PendingReview[] = [];
-  for (const subject of work.live) {
-    const head = work.heads.get(subject);
-    const review = head === undefined ? null : reviewOf(head, work, state);
+  for (const subject of view.state.live) {
+    const head = view.state.heads.get(subject);
+    const review = head === undefined ? null : reviewOf(head, view, state);
     if (review !== null) waiting.push(review);
   }
   return waiting.sort((a, b) =>
@@ -24,7 +23,7 @@ export function pendingReviews(work: WorkState, state: MethodologyState): Pendin
 
 const compare = (a: string, b: string): number => (a < b ? -1 : 1);
 
-function reviewOf(head: Head, work: WorkState, state: MethodologyState): PendingReview | null {
+function reviewOf(head: Head, view: DecisionView, state: MethodologyState): PendingReview | null {
   const { subject, generation, claim, gate } = head;
   if (claim?.state !== 'SUSPENDED' || gate === null) return null;
   if (gate.decision !== null || gate.generation !== generation) return null;
@@ -33,7 +32,6 @@ function reviewOf(head: Head, work: WorkState, state: MethodologyState): Pending
   const { suspended_until_ms, agent_id, agent_role } = claim;
   // Evaluators submitted with the candidate take precedence over those reported earlier.
   const { evaluators } = gate.candidate?.evidence ?? {};
-  const humanCheckList = feature_id === null ? [] : humanChecks(work, feature_id, edge ?? '');
   return {
     task_id: subject,
     feature_id,
@@ -50,7 +48,7 @@ function reviewOf(head: Head, work: WorkState, state: MethodologyState): Pending
     deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
     evaluators: evaluators === undefined ? (edgeState?.evaluators ?? null) : { ...evaluators },
     ...candidateFilesOf(gate.candidate?.data),
-    human_checks: humanCheckList,
+    human_checks: humanChecks(view, subject),
     next: genCommand(
       'review',
       ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? '']),
@@ -71,24 +69,15 @@ function candidateFilesOf(data: unknown): Pick<PendingReview, 'files' | 'file_co
   };
 }
 
-function humanChecks({ records }: WorkState, featureId: string, edge: string): PendingReview['human_checks'] {
-  const methodology = records.get(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined;
-  const vector = records.get(featureSubject(featureId))?.value as unknown as FeatureVector | undefined;
-  if (methodology === undefined || vector === undefined) return [];
-  return effectiveChecklist(methodology, vector, edge)
-    .filter(({ type }) => type === 'human')
-    .map(({ name, criterion }) => ({ name, criterion }));
+function humanChecks(view: DecisionView, subject: string): PendingReview['human_checks'] {
+  const { checks = [] } = edgeDetailsOf(view, subject);
+  return checks.filter(({ type }) => type === 'human').map(({ name, criterion }) => ({ name, criterion }));
 }
 
-function escalationReasonOf(
-  { signals }: MethodologyState,
-  featureId: string | null,
-  edge: string | null,
-): string | null {
+function escalationReasonOf({ signals }: MethodologyState, featureId: string | null, edge: string | null) {
   if (featureId === null) return null;
-  for (const signal of signals.values()) {
-    const isMatch = signal.kind === 'escalation' && signal.feature_id === featureId && signal.edge === edge;
-    if (isMatch) return signal.says;
-  }
-  return null;
+  const escalation = [...signals.values()].find(
+    (signal) => signal.kind === 'escalation' && signal.feature_id === featureId && signal.edge === edge,
+  );
+  return escalation?.says ?? null;
 }

@@ -22,37 +22,44 @@ import {
   featureBody,
   type HealthReport,
   type MethodologyStatus,
+  type TracedFeature,
   type TraceReply,
   traceBody,
   type ZoomView,
   zoomBody,
 } from '../../core/contract/methodology-views.js';
 import type { LogPosition } from '../../core/contract/schema.js';
-import type { RouteInput } from '../../core/methodology/progress/feature-state.js';
+import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
+import {
+  emptyMethodologyState,
+  type MethodologyState,
+  type RouteInput,
+} from '../../core/methodology/progress/feature-state.js';
 import { chooseRoute } from '../../core/methodology/routing/choose-route.js';
 import { featureView } from '../../core/methodology/views/feature-view.js';
 import { ganttText } from '../../core/methodology/views/gantt.js';
 import { healthView } from '../../core/methodology/views/health.js';
 import { statusView } from '../../core/methodology/views/status.js';
+import { traceView } from '../../core/methodology/views/trace.js';
 import { zoomView } from '../../core/methodology/views/zoom.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, subjectOfBody } from '../operations/parse-body.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
+import { EventProjection } from '../queue/event-projection.js';
+import type { Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
-import { CheckpointOperation, checkpointReply } from './checkpoint.js';
-import { FoldBackOperation } from './fold-back.js';
-import { GapsOperation } from './gaps.js';
-import { MethodologyProjection } from './methodology-projection.js';
-import { ReleaseOperation } from './release.js';
+import { checkpointOperation, checkpointReply } from './checkpoint.js';
+import { foldBackOperation } from './fold-back.js';
+import { gapsOperation } from './gaps.js';
+import { releaseOperation } from './release.js';
 import { pendingReviews } from './reviews.js';
-import { SpawnOperation } from './spawn.js';
-import { traceReplyOf } from './trace.js';
+import { spawnOperation } from './spawn.js';
 import { viewInputOf } from './view-input.js';
 
-export interface MethodologyDependencies {
+interface MethodologyDependencies {
   readonly projects: Projects;
   readonly readScheduler: ReadScheduler;
   /** Records a decision on a candidate. It belongs to the claim, so the claim rules decide it. */
@@ -62,12 +69,12 @@ export interface MethodologyDependencies {
 /** A project with its up-to-date methodology state. */
 interface CurrentProject {
   readonly project: Project;
-  readonly state: MethodologyProjection['state'];
+  readonly state: MethodologyState;
 }
 
 /** The methodology's commands and views, on the same log and rules as all others. */
 export class MethodologyService {
-  private readonly projections = new WeakMap<Project, MethodologyProjection>();
+  private readonly projection = new EventProjection(emptyMethodologyState, evolveMethodology);
 
   constructor(private readonly dependencies: MethodologyDependencies) {}
 
@@ -87,7 +94,7 @@ export class MethodologyService {
     return this.readView(scope, statusView);
   }
   health(scope: ProjectKey): AsyncReply<HealthReport & LogPosition> {
-    return this.readView(scope, (input) => healthView(input));
+    return this.readView(scope, healthView);
   }
   /** A Gantt chart as Mermaid text. */
   gantt(scope: ProjectKey): AsyncReply<{ gantt: string } & LogPosition> {
@@ -116,46 +123,35 @@ export class MethodologyService {
   async trace(scope: ProjectKey, body: unknown): AsyncReply<TraceReply> {
     const read = parseBody(traceBody, body);
     if (isProblem(read)) return read;
-    return this.readView(scope, (input) => traceReplyOf(input, read));
+    const { req, direction } = read;
+    return this.readView(scope, (input) => {
+      const trace = traceView(input, req);
+      const features = trace.features.map((feature) => limitToDirection(feature, direction));
+      return { ...trace, direction, features };
+    });
   }
 
-  async spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SpawnReply> {
-    const read = parseBody(spawnBody, body);
-    if (isProblem(read)) return read;
-    return this.withCurrentProject(scope, ({ project, state }) =>
-      project.run(new SpawnOperation(read, state, caller), caller),
-    );
+  spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SpawnReply> {
+    return this.run(scope, parseBody(spawnBody, body), caller, spawnOperation);
   }
 
-  async foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<FoldBackReply> {
-    const read = parseBody(foldBackBody, body);
-    if (isProblem(read)) return read;
-    return this.withCurrentProject(scope, ({ project, state }) =>
-      project.run(new FoldBackOperation(read, state, caller), caller),
-    );
+  foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<FoldBackReply> {
+    return this.run(scope, parseBody(foldBackBody, body), caller, foldBackOperation);
   }
 
   async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<CheckpointReply> {
     const read = parseBody(checkpointBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, async ({ project, state }) => {
-      const mark = await project.run(new CheckpointOperation(read, state, caller), caller);
-      if (isProblem(mark)) return mark;
-      const view = project.view();
-      const rulesOf = (subject: string) => view.rulesOf(subject);
-      return checkpointReply(mark, read, {
-        store: project.store,
-        key: scope,
-        rulesOf,
-        environment: project.environment,
-      });
+      const mark = await project.run(checkpointOperation(read, state, caller), caller);
+      return isProblem(mark) ? mark : checkpointReply(mark, read, project);
     });
   }
 
   /** Candidates that wait for a human, with the fields a decision on them must name. */
   reviews(scope: ProjectKey): AsyncReply<ReviewsReply> {
     return this.scheduleRead(scope, async ({ project, state }) => ({
-      reviews: pendingReviews(project.state, state),
+      reviews: pendingReviews(project.view(), state),
       ...logPositionOf(state),
     }));
   }
@@ -165,19 +161,16 @@ export class MethodologyService {
     if (isProblem(read)) return read;
     const task_id = subjectOfBody(read);
     if (isProblem(task_id)) return task_id;
-    const { feature_id: _, edge: __, decision, ...fields } = read;
-    return this.dependencies.recordReview(
-      scope,
-      { ...fields, task_id, decision: DECISION_CODES[decision] },
-      caller,
-    );
+    const { feature_id: _, edge: __, ...fields } = read;
+    const review = { ...fields, task_id, decision: DECISION_CODES[read.decision] };
+    return this.dependencies.recordReview(scope, review, caller);
   }
 
   async gaps(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GapsReply> {
     const read = parseBody(gapsBody, body);
     if (isProblem(read)) return read;
     return this.withCurrentProject(scope, async ({ project }) => {
-      const outcome = await project.run(new GapsOperation(read, caller), caller);
+      const outcome = await project.run(gapsOperation(read, caller), caller);
       return isProblem(outcome) ? outcome : { ...outcome, ...logPositionOf(project.state) };
     });
   }
@@ -191,32 +184,31 @@ export class MethodologyService {
     }));
   }
 
-  async release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<VersionReleaseReply> {
-    const read = parseBody(versionReleaseBody, body);
-    if (isProblem(read)) return read;
+  release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<VersionReleaseReply> {
+    return this.run(scope, parseBody(versionReleaseBody, body), caller, releaseOperation);
+  }
+
+  private async run<Body extends object, Reply>(
+    scope: ProjectKey,
+    body: Body | Problem,
+    caller: Caller,
+    operationOf: (body: Body, state: MethodologyState, caller: Caller) => Operation<Reply>,
+  ): AsyncReply<Reply> {
+    if (isProblem(body)) return body;
     return this.withCurrentProject(scope, ({ project, state }) =>
-      project.run(new ReleaseOperation(read, state, caller), caller),
+      project.run(operationOf(body, state, caller), caller),
     );
   }
 
   /** Views over all features are queued by the read scheduler. */
-  private scheduleRead<T>(
-    scope: ProjectKey,
-    work: (current: CurrentProject) => AsyncReply<T>,
-  ): AsyncReply<T> {
+  private scheduleRead<T>(scope: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
     return this.dependencies.readScheduler.run(scope.tenant_id, () => this.withCurrentProject(scope, work));
   }
 
-  private withCurrentProject<T>(
-    scope: ProjectKey,
-    work: (current: CurrentProject) => AsyncReply<T>,
-  ): AsyncReply<T> {
-    return this.dependencies.projects.withRefreshedProject(scope, async (project) => {
-      const projection = this.projections.get(project) ?? new MethodologyProjection();
-      this.projections.set(project, projection);
-      await projection.reader.catchUp(project);
-      return work({ project, state: projection.state });
-    });
+  private withCurrentProject<T>(scope: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
+    return this.dependencies.projects.withRefreshedProject(scope, async (project) =>
+      work({ project, state: await this.projection.stateOf(project) }),
+    );
   }
 
   private readView<T extends object>(
@@ -228,6 +220,11 @@ export class MethodologyService {
       return isProblem(found) ? found : { ...found, ...logPositionOf(state) };
     });
   }
+}
+
+function limitToDirection(feature: TracedFeature, direction: TraceReply['direction']): TracedFeature {
+  if (direction === 'forward') return { ...feature, intent: null, parent: null };
+  return direction === 'backward' ? { ...feature, children: [], chain: [] } : feature;
 }
 
 const logPositionOf = ({ position, last_updated }: LogPosition): LogPosition => ({

@@ -4,7 +4,7 @@ import type { SpawnReply, spawnBody } from '../../core/contract/methodology.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
-import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import type { MethodologyState, RouteInput } from '../../core/methodology/progress/feature-state.js';
 import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
 import {
   childPrefix,
@@ -14,94 +14,65 @@ import {
   type SpawnRequest,
 } from '../../core/methodology/progress/spawn.js';
 import { featureSubject } from '../../core/subject.js';
-import type { Caller } from '../authentication/caller.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
 import { writeFeature } from '../operations/configure.js';
-import { requestKeyOf } from '../operations/shared.js';
+import { operationOf, requestKeyOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
-import { TransactionBuilder } from '../queue/transaction-builder.js';
-import { newEventId } from '../runtime/identity.js';
-import { actorOf, stepEvent } from './step-event.js';
-import { rowOf, type ViewInput, viewInputOf } from './view-input.js';
+import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
+import { NOT_INITIALISED, type Refusal, rowOf, unknownFeature, viewInputOf } from './view-input.js';
+
+type SpawnBody = z.output<typeof spawnBody>;
 
 /** Spawns a child feature from a question, risk or incident. If an edge is named, that edge waits for it. */
-export class SpawnOperation implements Operation<SpawnReply> {
-  readonly kind = 'spawn';
-  readonly request;
-
-  constructor(
-    private readonly body: z.output<typeof spawnBody>,
-    private readonly methodologyState: MethodologyState,
-    private readonly caller: Caller,
-  ) {
-    this.request = requestKeyOf(caller, 'spawn', body);
-  }
-
-  attempt(view: DecisionView): Attempt<SpawnReply> {
-    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
-    const vector = this.decide(view);
+export function spawnOperation(body: SpawnBody, state: MethodologyState, caller: Caller) {
+  const run = (transaction: TransactionBuilder): SpawnReply => {
+    const { feature_id, edge, reason, blocks = true } = body;
+    const vector = decide(transaction.view, body, state);
     if ('code' in vector) {
-      const { feature_id } = this.body;
       // A refusal because the id is taken depends on its record, which may be uncommitted.
-      if (feature_id !== undefined) transaction.check(featureSubject(feature_id), seqOf(view, feature_id));
-      return {
-        transaction: transaction.build(this.request),
-        reply: refusedSpawnReply(vector.code, vector.says),
-      };
+      if (feature_id !== undefined) transaction.checkRecord(featureSubject(feature_id));
+      return refusedReply(vector);
     }
-    const { edge, blocks = true } = this.body;
     const blockedEdge = edge !== undefined && blocks ? canonicalEdge(edge) : null;
-    const eventId = writeSpawn(transaction, view, {
-      vector,
-      blockedEdge,
-      reason: this.body.reason,
-      actor: actorOf(this.body, this.caller),
-    });
-    const reply = spawnedReply(vector, blockedEdge, eventId);
-    return { transaction: transaction.build(this.request, reply), reply };
-  }
-
-  replay(): SpawnReply {
-    throw new Error('the stored request of a spawn contains its reply');
-  }
-
-  private decide(view: DecisionView): FeatureVector | { readonly code: SpawnRefusal; readonly says: string } {
-    const viewInput = viewInputOf(view.state, this.methodologyState, view);
-    const { methodology } = viewInput;
-    if (methodology === null) return { code: 'NOT_INITIALISED', says: adviceFor('NOT_INITIALISED') };
-    const { parent: parentId, feature_id } = this.body;
-    const parent = parentId === undefined ? null : rowOf(viewInput, parentId)?.vector;
-    if (parent === undefined)
-      return {
-        code: 'UNKNOWN_FEATURE',
-        says: `There is no feature ${parentId}. ${adviceFor('UNKNOWN_FEATURE')}`,
-      };
-    if (feature_id !== undefined && isFeatureIdTaken(view, viewInput, feature_id)) {
-      return {
-        code: 'FEATURE_EXISTS',
-        says: `Feature ${feature_id} already exists. ${adviceFor('FEATURE_EXISTS')}`,
-      };
-    }
-    const id = feature_id ?? this.nextFeatureId(view, viewInput);
-    const decision = decideSpawn(this.spawnInput(id, parent), spawnContextOf(viewInput, methodology));
-    return decision.ok ? decision.vector : decision;
-  }
-
-  private nextFeatureId(view: DecisionView, viewInput: ViewInput): string {
-    const { vector_type } = this.body;
-    if (vector_type === 'feature') throw new Error('spawning a feature requires its id');
-    return numberedId(childPrefix(vector_type), view, viewInput);
-  }
-
-  private spawnInput(feature_id: string, parent: FeatureVector | null): SpawnRequest {
-    const { vector_type, reason, edge = null, title = null, intent = null } = this.body;
-    const { profile = null, duration = null, priority = null } = this.body;
-    const fields = { vector_type, reason, edge, title, intent, profile, duration, priority };
-    return { ...fields, feature_id, parent };
-  }
+    const eventId = writeSpawn(transaction, { vector, blockedEdge, reason, actor: actorOf(caller, body) });
+    return spawnedReply(vector, blockedEdge, eventId);
+  };
+  return operationOf('spawn', requestKeyOf(caller, 'spawn', body), run, body.request_id);
 }
 
-function spawnContextOf(viewInput: ViewInput, methodology: Methodology): SpawnFacts {
+function decide(
+  view: DecisionView,
+  body: SpawnBody,
+  state: MethodologyState,
+): FeatureVector | Refusal<SpawnRefusal> {
+  const viewInput = viewInputOf(view.state, state, view);
+  const { methodology } = viewInput;
+  if (methodology === null) return NOT_INITIALISED;
+  const { parent: parentId, feature_id } = body;
+  const parent = parentId === undefined ? null : rowOf(viewInput, parentId)?.vector;
+  if (parent === undefined) return unknownFeature(parentId);
+  if (feature_id !== undefined && isFeatureIdTaken(view, viewInput, feature_id)) {
+    const says = `Feature ${feature_id} already exists. ${adviceFor('FEATURE_EXISTS')}`;
+    return { code: 'FEATURE_EXISTS', says };
+  }
+  const id = feature_id ?? nextFeatureId(body, view, viewInput);
+  const decision = decideSpawn(spawnRequestOf(body, id, parent), spawnContextOf(viewInput, methodology));
+  return decision.ok ? decision.vector : decision;
+}
+
+function nextFeatureId({ vector_type }: SpawnBody, view: DecisionView, viewInput: RouteInput): string {
+  if (vector_type === 'feature') throw new Error('spawning a feature requires its id');
+  return numberedId(childPrefix(vector_type), view, viewInput);
+}
+
+function spawnRequestOf(body: SpawnBody, feature_id: string, parent: FeatureVector | null): SpawnRequest {
+  const { vector_type, reason, edge = null, title = null, intent = null } = body;
+  const { profile = null, duration = null, priority = null } = body;
+  const fields = { vector_type, reason, edge, title, intent, profile, duration, priority };
+  return { ...fields, feature_id, parent };
+}
+
+function spawnContextOf(viewInput: RouteInput, methodology: Methodology): SpawnFacts {
   const { features: standings } = projectProgressOf(viewInput);
   return {
     methodology,
@@ -111,20 +82,17 @@ function spawnContextOf(viewInput: ViewInput, methodology: Methodology): SpawnFa
   };
 }
 
-const seqOf = (view: DecisionView, featureId: string): number =>
-  view.record(featureSubject(featureId))?.seq ?? 0;
-
 /** Taken by a committed record, an uncommitted one, or a feature in an imported log. */
-const isFeatureIdTaken = (view: DecisionView, viewInput: ViewInput, featureId: string): boolean =>
+const isFeatureIdTaken = (view: DecisionView, viewInput: RouteInput, featureId: string): boolean =>
   view.record(featureSubject(featureId)) !== null || rowOf(viewInput, featureId) !== undefined;
 
 /** The next free id. If two operations choose the same number, one finds its record changed and is decided again. */
-export function numberedId(prefix: string, view: DecisionView, viewInput: ViewInput): string {
+export function numberedId(prefix: string, view: DecisionView, viewInput: RouteInput): string {
   const existingIds = viewInput.rows.map(({ vector }) => vector.feature_id);
   return nextFreeId(prefix, existingIds, (id) => view.record(featureSubject(id)) !== null);
 }
 
-export interface SpawnEventInput {
+interface SpawnEventInput {
   readonly vector: FeatureVector;
   /** The parent's edge that waits for the child. */
   readonly blockedEdge: string | null;
@@ -138,13 +106,13 @@ export interface SpawnEventInput {
  */
 export function writeSpawn(
   transaction: TransactionBuilder,
-  view: DecisionView,
   { vector, blockedEdge, reason, actor }: SpawnEventInput,
 ): string {
+  const { view } = transaction;
   const { feature_id, vector_type, profile, title, intent, parent, time_box } = vector;
-  writeFeature(transaction, view, vector, actor);
-  const eventId = newEventId(view.environment, view.now_ms);
-  const draft = stepEvent(view, 'spawn_created', actor, {
+  writeFeature(transaction, vector, actor);
+  const eventId = view.newEventId();
+  const draft = draftEvent(view, 'spawn_created', actor, {
     parent: parent?.feature,
     child: feature_id,
     vector_type,
@@ -169,12 +137,12 @@ const spawnedReply = (vector: FeatureVector, blocks: string | null, event_id: st
   next: genCommand('start', '--feature', vector.feature_id),
 });
 
-const refusedSpawnReply = (reason: SpawnRefusal, next: string): SpawnReply => ({
+const refusedReply = ({ code, says }: Refusal<SpawnRefusal>): SpawnReply => ({
   success: false,
-  reason,
+  reason: code,
   feature_id: null,
   vector: null,
   blocks: null,
   event_id: null,
-  next,
+  next: says,
 });

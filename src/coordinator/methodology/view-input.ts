@@ -1,6 +1,7 @@
 import type { Head } from '../../core/claims/head.js';
 import { canTakeOver, isStale } from '../../core/claims/lease.js';
 import type { Rules } from '../../core/claims/policy.js';
+import { adviceFor } from '../../core/contract/codes.js';
 import { isoTime } from '../../core/events/envelope.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import type {
@@ -13,23 +14,24 @@ import { featureRows } from '../../core/methodology/progress/rows.js';
 import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
 
-/** Input of the methodology's commands and views. Read without checks on heads. */
-export type ViewInput = RouteInput;
-
 export interface RulesContext {
   readonly now_ms: number;
   rulesOf(subject: string): Rules;
 }
 
-export function viewInputOf(work: WorkState, state: MethodologyState, rulesContext: RulesContext): ViewInput {
+/** Input of the methodology's commands and views. Read without checks on heads. */
+export function viewInputOf(
+  work: WorkState,
+  state: MethodologyState,
+  rulesContext: RulesContext,
+): RouteInput {
   const { now_ms } = rulesContext;
   const claims = (subject: string): EdgeClaim | null => {
     const head = work.heads.get(subject);
     return head === undefined ? null : edgeClaimOf(head, now_ms, rulesContext.rulesOf(subject));
   };
-  const methodology = work.records.get(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined;
   return {
-    methodology: methodology ?? null,
+    methodology: (work.records.get(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null,
     rows: featureRows(vectorsOf(work), state, claims),
     state,
     now_ms,
@@ -37,18 +39,28 @@ export function viewInputOf(work: WorkState, state: MethodologyState, rulesConte
   };
 }
 
-export const rowOf = ({ rows }: ViewInput, featureId: string): FeatureRow | undefined =>
+/** Why a command was refused. */
+export interface Refusal<Code> {
+  readonly code: Code;
+  readonly says: string;
+}
+
+export const NOT_INITIALISED = { code: 'NOT_INITIALISED', says: adviceFor('NOT_INITIALISED') } as const;
+
+export const unknownFeature = (featureId: string | undefined): Refusal<'UNKNOWN_FEATURE'> => ({
+  code: 'UNKNOWN_FEATURE',
+  says: `There is no feature ${featureId}. ${adviceFor('UNKNOWN_FEATURE')}`,
+});
+
+export const rowOf = ({ rows }: RouteInput, featureId: string): FeatureRow | undefined =>
   rows.find(({ vector }) => vector.feature_id === featureId);
 
 const FEATURE_PREFIX = featureSubject('');
 
-function vectorsOf({ records }: WorkState): FeatureVector[] {
-  const vectors: FeatureVector[] = [];
-  for (const { subject, value } of records.values()) {
-    if (subject.startsWith(FEATURE_PREFIX)) vectors.push(value as unknown as FeatureVector);
-  }
-  return vectors;
-}
+const vectorsOf = ({ records }: WorkState): FeatureVector[] =>
+  [...records.values()]
+    .filter(({ subject }) => subject.startsWith(FEATURE_PREFIX))
+    .map(({ value }) => value as unknown as FeatureVector);
 
 /** The edge's claim as shown to people; null if nobody holds it. */
 function edgeClaimOf(head: Head, nowMs: number, rules: Rules): EdgeClaim | null {

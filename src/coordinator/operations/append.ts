@@ -8,15 +8,15 @@ import {
   isCommandDecided,
   isHumanOnly,
 } from '../../core/events/catalogue.js';
-import { type EventDraft, type EventEnvelope, isoTime } from '../../core/events/envelope.js';
+import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
-import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
+import type { Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import { newEventId, textDigest } from '../runtime/identity.js';
-import { type Problem, problem } from '../wire/problem.js';
+import { textDigest } from '../runtime/identity.js';
+import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 import { unknownReason } from './facts.js';
 import { requestKeyOf } from './shared.js';
 
@@ -24,98 +24,79 @@ import { requestKeyOf } from './shared.js';
  * Appends a methodology step, reported by the agent that took it. It moves no head. If it concerns claimed work, only
  * the holder may append it.
  */
-export class AppendOperation implements Operation<AppendResult | Problem> {
-  readonly kind = 'append_event';
-  readonly request;
+export function appendOperation(
+  subject: string | null,
+  body: AppendBody,
+  caller: Caller,
+): Operation<AppendResult | Problem> {
+  const request = requestKeyByEventId(body) ?? requestKeyOf(caller, 'append_event', body);
+  return {
+    kind: 'append_event',
+    request,
+    attempt(view) {
+      const transaction = new TransactionBuilder(view, body.request_id);
+      const refusal = subject === null ? null : appendRefusal(transaction, subject, body, caller);
+      if (refusal !== null) return transaction.answer(request, refusal);
+      const event_id = body.event_id ?? view.newEventId();
+      const draft = draftOf(body, subject, view.now_ms);
+      const checked = checkNewEvent({ ...view.key, event_id, ...draft });
+      if (!checked.ok) {
+        const faults = checked.faults.slice(0, 20);
+        const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
+        return transaction.answer(request, problem('INVALID_EVENT', detail, faults));
+      }
+      const { signature, occurred_at } = body;
+      const { principal } = caller;
+      // Set after validation and over any value in the payload: only the server knows the credential.
+      draft.payload = { ...draft.payload, principal, ...withoutUndefined({ occurred_at, signature }) };
+      transaction.addLooseEvent(draft, event_id);
+      return { transaction: transaction.build(request), reply: appendedResult(event_id) };
+    },
+    replay([event]) {
+      if (event === undefined) throw new Error('the stored request of an appended event has no event');
+      return appendedResult(event.event_id);
+    },
+  };
+}
 
-  constructor(
-    private readonly subject: string | null,
-    private readonly body: AppendBody,
-    private readonly caller: Caller,
-  ) {
-    this.request = requestKeyByEventId(body) ?? requestKeyOf(caller, 'append_event', body);
+/** Refusal for this subject, if any. Checks the head, because the holder may change before the commit. */
+function appendRefusal(transaction: TransactionBuilder, subject: string, body: AppendBody, caller: Caller) {
+  const { view } = transaction.checkHead(subject);
+  const head = view.head(subject);
+  const unknown = head.seq === 0 ? unknownReason(view, subject) : null;
+  if (unknown !== null) {
+    const isEdge = subjectKindOf(subject) === 'edge';
+    return refusedAppend('UNKNOWN_TASK', isEdge ? unknown : adviceFor('UNKNOWN_TASK', subject));
   }
+  const fault = reporterFault(head, handleOf(body, caller), view.decisionContext(subject));
+  return fault === null ? null : refusedAppend(fault);
+}
 
-  attempt(view: DecisionView): Attempt<AppendResult | Problem> {
-    const transaction = new TransactionBuilder(view, this.body.request_id ?? null);
-    const refusal = this.subject === null ? null : this.refusal(view, transaction, this.subject);
-    if (refusal !== null) return { transaction: transaction.build(this.request), reply: refusal };
-    const event_id = this.body.event_id ?? newEventId(view.environment, view.now_ms);
-    const draft = this.draft(view);
-    const checked = checkNewEvent({ ...view.key, event_id, ...draft });
-    if (!checked.ok) {
-      const faults = checked.faults.slice(0, 20);
-      const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
-      return {
-        transaction: transaction.build(this.request),
-        reply: problem('INVALID_EVENT', detail, faults),
-      };
-    }
-    const { signature, occurred_at } = this.body;
-    // Set after validation and over any value in the payload: only the server knows the credential.
-    draft.payload = { ...draft.payload, principal: this.caller.principal };
-    if (occurred_at !== undefined) draft.payload = { ...draft.payload, occurred_at };
-    if (signature !== undefined) draft.payload = { ...draft.payload, signature };
-    return {
-      transaction: transaction.addLooseEvent(draft, event_id).build(this.request),
-      reply: appendedResult(event_id),
-    };
-  }
+function handleOf({ generation, session_id, claim_id }: AppendBody, caller: Caller): ClaimHandle | null {
+  if (generation === undefined || session_id === undefined) return null;
+  if (claim_id === undefined && !caller.claim_id_optional) return null;
+  return { generation, session_id, claim_id: claim_id ?? null };
+}
 
-  replay([event]: readonly EventEnvelope[]): AppendResult {
-    if (event === undefined) throw new Error('the stored request of an appended event has no event');
-    return appendedResult(event.event_id);
-  }
-
-  /** Refusal for this subject, if any. Checks the head, because the holder may change before the commit. */
-  private refusal(view: DecisionView, transaction: TransactionBuilder, subject: string): AppendResult | null {
-    const head = view.head(subject);
-    transaction.check(subject, head.seq);
-    const unknown = head.seq === 0 ? unknownReason(view, subject) : null;
-    if (unknown !== null) {
-      return refusedAppend(
-        'UNKNOWN_TASK',
-        subjectKindOf(subject) === 'edge' ? unknown : adviceFor('UNKNOWN_TASK', subject),
-      );
-    }
-    const fault = reporterFault(head, this.handle(), view.decisionContext(subject));
-    return fault === null ? null : refusedAppend(fault);
-  }
-
-  private handle(): ClaimHandle | null {
-    const { generation, session_id, claim_id } = this.body;
-    if (generation === undefined || session_id === undefined) return null;
-    if (claim_id === undefined && !this.caller.claim_id_optional) return null;
-    return { generation, session_id, claim_id: claim_id ?? null };
-  }
-
-  private draft(view: DecisionView): EventDraft {
-    const { event_type, agent_id, agent_role, session_id, generation, payload, feature_id } = this.body;
-    const draft: EventDraft = { event_type, timestamp: isoTime(view.now_ms), agent_id, payload };
-    if (this.subject !== null) Object.assign(draft, { subject: this.subject }, subjectKeys(this.subject));
-    else if (feature_id !== undefined) draft.feature_id = feature_id;
-    if (agent_role !== undefined) draft.agent_role = agent_role;
-    if (session_id !== undefined) draft.session_id = session_id;
-    if (generation !== undefined) draft.generation = generation;
-    return draft;
-  }
+function draftOf(body: AppendBody, subject: string | null, nowMs: number): EventDraft {
+  const { event_type, agent_id, agent_role, session_id, generation, payload, feature_id } = body;
+  const draft: EventDraft = { event_type, timestamp: isoTime(nowMs), agent_id, payload };
+  const subjectFields = subject === null ? { feature_id } : { subject, ...subjectKeys(subject) };
+  return Object.assign(draft, withoutUndefined({ ...subjectFields, agent_role, session_id, generation }));
 }
 
 /**
  * An event with its own id is remembered under that id, whatever the caller and request. Sent again it is the same
  * event; with different content it is a conflict.
  */
-function requestKeyByEventId(body: AppendBody): Operation<unknown>['request'] {
+function requestKeyByEventId(body: AppendBody): RequestKey | null {
   const { event_id, request_id: _, signature: __, ...content } = body;
   if (event_id === undefined) return null;
   return { key: `~event/${event_id}`, digest: textDigest(JSON.stringify(content)) };
 }
 
 /** The event's subject: a task, an edge of a feature, a feature, or null for the project. */
-export function appendSubjectOf(
-  { event_type, task_id, feature_id, edge }: AppendBody,
-  caller: Caller,
-): string | null | Problem {
+export function appendSubjectOf({ event_type, task_id, feature_id, edge }: AppendBody, caller: Caller) {
   const fault = emitterProblem(event_type, caller);
   if (fault !== null) return fault;
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;
@@ -123,16 +104,13 @@ export function appendSubjectOf(
     return edgeSubject(feature_id, edge);
   }
   if (task_id === undefined && edge === undefined) return null;
-  const message = 'expected task_id, or feature_id with or without edge, or none of them';
-  return problem('INVALID_REQUEST', `task_id: ${message}`, [{ path: 'task_id', message }]);
+  return fieldProblem('task_id', 'expected task_id, or feature_id with or without edge, or none of them');
 }
 
 /** Rejects event types that this caller may not append. */
 function emitterProblem(eventType: string, { may_work, may_review }: Caller): Problem | null {
-  const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', reason: string): Problem => {
-    const message = `${eventType} ${reason}`;
-    return problem(code, `event_type: ${message}`, [{ path: 'event_type', message }]);
-  };
+  const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', reason: string): Problem =>
+    fieldProblem('event_type', `${eventType} ${reason}`, code);
   if (!isAgentReported(eventType) || (isCommandDecided(eventType) && !may_review)) {
     return fault('INVALID_EVENT', 'cannot be appended: it is written by the command that causes it');
   }

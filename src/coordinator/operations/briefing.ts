@@ -13,33 +13,25 @@ const PREDECESSORS_MAX = 20;
  * Builds the briefing for a granted claim: the work, its dependencies, earlier attempts and their results, and the
  * handle. At most 8 KiB, because it goes into a model's context; the oldest items are dropped first.
  */
-export function briefingFor(
-  view: DecisionView,
-  claim: GrantedClaim,
-  events: readonly EventEnvelope[],
-): Briefing {
-  const planned = view.state.plan.get(claim.task_id);
+export function briefingFor(view: DecisionView, claim: GrantedClaim, events: readonly EventEnvelope[]) {
+  const { task_id, generation, session_id, id } = claim;
+  const planned = view.state.plan.get(task_id);
   const index = planned?.subtask_index ?? null;
   const briefing: Briefing = {
     description:
       planned === undefined
-        ? claim.task_id
+        ? task_id
         : index === null
           ? planned.task.description
           : subtaskDescription(planned.task, index),
     instructions: planned?.task.instructions ?? null,
-    dependencies: dependenciesOf(view.state.plan, claim.task_id).map((task_id) => ({
-      task_id,
-      work_product_ref: view.head(task_id).result?.work_product_ref ?? null,
+    dependencies: dependenciesOf(view.state.plan, task_id).map((dependency) => ({
+      task_id: dependency,
+      work_product_ref: view.head(dependency).result?.work_product_ref ?? null,
     })),
     notes: notesFrom(events).slice(-NOTES_MAX),
     predecessors: predecessorsOf(claim, events).slice(-PREDECESSORS_MAX),
-    handle: {
-      task_id: claim.task_id,
-      generation: claim.generation,
-      claim_id: claim.id ?? '',
-      session_id: claim.session_id,
-    },
+    handle: { task_id, generation, claim_id: id ?? '', session_id },
   };
   return fitToLimit(briefing);
 }

@@ -10,14 +10,14 @@ import { controlsSession, type SessionOwner } from '../../core/sessions.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
+import type { Attempt, Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { fenceSharedModules, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
 import { claimFacts } from './facts.js';
 import { claimResult, deniedClaimResult, grantResult } from './render.js';
 import { otherOwnerProblem } from './session.js';
-import { extendSessionPermit, requestKeyFromText, requestKeyOf, updateTrackPermits } from './shared.js';
+import { addAction, requestKeyFromText, requestKeyOf } from './shared.js';
 
 export interface ClaimRequest {
   readonly subject: string;
@@ -30,89 +30,78 @@ type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge' | 'with_bri
 const CHECKED_DEPENDENCIES_MAX = 20;
 const DEFAULT_LEASE_SECONDS = 300;
 
-export class ClaimOperation implements Operation<ClaimResult | Problem> {
-  readonly kind = 'claim';
-  readonly request;
-
-  constructor(
-    private readonly claim: ClaimRequest,
-    private readonly caller: Caller,
-  ) {
-    const { request_id } = claim.body;
-    this.request =
-      request_id === undefined ? null : requestKeyFromText(caller, request_id, canonicalClaimText(claim));
-  }
-
-  attempt(view: DecisionView): Attempt<ClaimResult | Problem> {
-    return attemptClaim(view, this.claim, this.caller, this.request);
-  }
-
-  replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult {
-    return replayClaim(events, view, this.claim.subject);
-  }
+export function claimOperation(claim: ClaimRequest, caller: Caller): Operation<ClaimResult | Problem> {
+  const { request_id } = claim.body;
+  const request =
+    request_id === undefined ? null : requestKeyFromText(caller, request_id, canonicalClaimText(claim));
+  return {
+    kind: 'claim',
+    request,
+    attempt: (view) => attemptClaim(view, claim, caller, request),
+    replay: (events, view) => replayClaim(events, view, claim.subject),
+  };
 }
 
 /** Several claims in one transaction: all are granted or none. */
-export class AtomicClaimOperation implements Operation<readonly (ClaimResult | Problem)[]> {
-  readonly kind = 'batch_claim';
-  readonly request;
+export function atomicClaimOperation(
+  claims: readonly ClaimRequest[],
+  caller: Caller,
+  request_id: string | undefined,
+): Operation<readonly (ClaimResult | Problem)[]> {
+  const unsignedClaims = claims.map(({ subject, body: { signature: _, ...body } }) => ({ subject, body }));
+  const request = requestKeyOf(caller, 'batch_claim', { ...{ claims: unsignedClaims }, request_id });
+  return {
+    kind: 'batch_claim',
+    request,
+    attempt: (view) => attemptAtomicClaim(view, claims, caller, request),
+    replay: (events, view) => claims.map(({ subject }) => replayClaim(events, view, subject)),
+  };
+}
 
-  constructor(
-    private readonly claims: readonly ClaimRequest[],
-    private readonly caller: Caller,
-    request_id: string | undefined,
-  ) {
-    const unsignedClaims = claims.map(({ subject, body: { signature: _, ...body } }) => ({ subject, body }));
-    this.request = requestKeyOf(caller, 'batch_claim', { ...{ claims: unsignedClaims }, request_id });
+function attemptAtomicClaim(
+  view: DecisionView,
+  claims: readonly ClaimRequest[],
+  caller: Caller,
+  request: RequestKey | null,
+): Attempt<readonly (ClaimResult | Problem)[]> {
+  const forbidden = claims.map(({ body }) => otherOwnerProblem(view, body.session_id, caller));
+  if (forbidden.some((problem) => problem !== null)) {
+    const reply = forbidden.map((problem) => problem ?? deniedClaimResult('DENIED_BATCH'));
+    return new TransactionBuilder(view).answer(null, reply);
   }
-
-  attempt(view: DecisionView): Attempt<readonly (ClaimResult | Problem)[]> {
-    const forbidden = this.claims.map(({ body }) => otherOwnerProblem(view, body.session_id, this.caller));
-    if (forbidden.some((problem) => problem !== null)) {
-      const reply = forbidden.map((problem) => problem ?? deniedClaimResult('DENIED_BATCH'));
-      return { transaction: new TransactionBuilder(view).build(null), reply };
-    }
-    // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
-    const forked = view.fork();
-    const forkedTransaction = new TransactionBuilder(forked);
-    const decisions = this.claims.map((claim) => decideClaim(forked, forkedTransaction, claim, this.caller));
-    if (decisions.every((decision) => decision.ok)) {
-      view.merge(forked);
-      const reply = decisions.map((decision, at) => renderClaim(view, decision, this.agentOf(at)));
-      return { transaction: forkedTransaction.build(this.request), reply };
-    }
-    const transaction = new TransactionBuilder(view);
-    for (const subject of forked.readSet) view.head(subject);
-    for (const decision of decisions) {
-      transaction.check(decision.head.subject, view.head(decision.head.subject).seq);
-      if (!decision.ok) fenceSharedModules(transaction, view, decision);
-    }
-    const reply = decisions.map((decision, at) =>
-      decision.ok ? deniedClaimResult('DENIED_BATCH') : renderClaim(view, decision, this.agentOf(at)),
-    );
-    return { transaction: transaction.build(this.request), reply };
+  const render = (decision: Decision, at: number) =>
+    renderClaim(view, decision, claims[at]?.body.agent_id ?? '');
+  // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
+  const forked = view.fork();
+  const forkedTransaction = new TransactionBuilder(forked);
+  const decisions = claims.map((claim) => decideClaim(forkedTransaction, claim, caller));
+  if (decisions.every((decision) => decision.ok)) {
+    view.merge(forked);
+    return { transaction: forkedTransaction.build(request), reply: decisions.map(render) };
   }
-
-  private agentOf(at: number): string {
-    return this.claims[at]?.body.agent_id ?? '';
+  const transaction = new TransactionBuilder(view);
+  for (const subject of forked.readSet) view.head(subject);
+  for (const decision of decisions) {
+    transaction.checkHead(decision.head.subject);
+    if (!decision.ok) fenceSharedModules(transaction, decision);
   }
-
-  replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult[] {
-    return this.claims.map(({ subject }) => replayClaim(events, view, subject));
-  }
+  const reply = decisions.map((decision, at) =>
+    decision.ok ? deniedClaimResult('DENIED_BATCH') : render(decision, at),
+  );
+  return transaction.answer(request, reply);
 }
 
 export function attemptClaim(
   view: DecisionView,
   claim: ClaimRequest,
   caller: Caller,
-  request: Operation<unknown>['request'],
+  request: RequestKey | null,
 ): Attempt<ClaimResult | Problem> {
-  const transaction = new TransactionBuilder(view, claim.body.request_id ?? null);
+  const transaction = new TransactionBuilder(view, claim.body.request_id);
   // Whoever controls a session can end its claims, so nobody claims in the session of another.
   const forbidden = otherOwnerProblem(view, claim.body.session_id, caller);
-  if (forbidden !== null) return { transaction: transaction.build(null), reply: forbidden };
-  const decision = decideClaim(view, transaction, claim, caller);
+  if (forbidden !== null) return transaction.answer(null, forbidden);
+  const decision = decideClaim(transaction, claim, caller);
   return { transaction: transaction.build(request), reply: renderClaim(view, decision, claim.body.agent_id) };
 }
 
@@ -124,28 +113,19 @@ function canonicalClaimText({ subject, body }: ClaimRequest): string {
 }
 
 /** Decides one claim and adds the outcome to the transaction. */
-export function decideClaim(
-  view: DecisionView,
-  transaction: TransactionBuilder,
-  claim: ClaimRequest,
-  caller: Caller,
-): Decision {
+function decideClaim(transaction: TransactionBuilder, claim: ClaimRequest, caller: Caller): Decision {
+  const { view } = transaction;
   const { subject, body } = claim;
   const command = claimCommand(view, claim, caller);
   const decision = decide(view.head(subject), command, view.decisionContext(subject));
-  if (decision.ok) {
-    transaction.openOrCheckSession(body.session_id, body.agent_id, caller, view.now_ms);
+  if (decision.ok || decision.code === 'SESSION_CLOSED') {
+    transaction.openOrCheckSession(body.session_id, body.agent_id, caller);
   }
-  transaction.addDecision(decision, body.signature);
-  extendSessionPermit(transaction, view, decision);
-  updateTrackPermits(transaction, view, decision);
-  fenceSharedModules(transaction, view, decision);
-  if (decision.code === 'SESSION_CLOSED')
-    transaction.openOrCheckSession(body.session_id, body.agent_id, caller, view.now_ms);
+  addAction(transaction, decision, body.signature);
+  fenceSharedModules(transaction, decision);
   if (decision.code === 'DENIED_DEPENDENCIES') {
-    for (const id of command.facts.waiting_for.slice(0, CHECKED_DEPENDENCIES_MAX)) {
-      transaction.check(id, view.head(id).seq);
-    }
+    const { waiting_for } = command.facts;
+    for (const id of waiting_for.slice(0, CHECKED_DEPENDENCIES_MAX)) transaction.checkHead(id);
   }
   return decision;
 }
@@ -192,11 +172,7 @@ function renderClaim(view: DecisionView, decision: Decision, agent_id: string): 
 }
 
 /** Rebuilds the original grant reply from its event. */
-export function replayClaim(
-  events: readonly EventEnvelope[],
-  view: DecisionView,
-  subject?: string,
-): ClaimResult {
+export function replayClaim(events: readonly EventEnvelope[], view: DecisionView, subject?: string) {
   const granted = events.find(
     (event) =>
       claimEventKindOf(event.event_type) === 'granted' &&

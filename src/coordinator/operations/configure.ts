@@ -1,17 +1,15 @@
 import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
 import type { ConfigureResult } from '../../core/contract/methodology.js';
 import type { ConfigFault } from '../../core/contract/problem.js';
-import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import { hasFeatureChanged, hasMethodologyChanged } from '../../core/methodology/definition/config-diff.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
-import type { Caller } from '../authentication/caller.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
 import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
-import { TransactionBuilder } from '../queue/transaction-builder.js';
-import { newEventId } from '../runtime/identity.js';
+import type { Operation } from '../queue/operation.js';
+import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { type Problem, problem } from '../wire/problem.js';
-import { requestKeyOf } from './shared.js';
+import { operationOf, requestKeyOf } from './shared.js';
 
 /** Engines limit the records per transaction; further features go into further transactions. */
 const FEATURES_PER_TRANSACTION_MAX = 30;
@@ -38,121 +36,59 @@ export interface ConfigureStep extends ConfigureResult {
  * policy settings that the files changed. Without changes it writes nothing. A feature
  * that is no longer in the files stays, because work may have been done on it.
  */
-export class ConfigureOperation implements Operation<ConfigureStep> {
-  readonly kind = 'configure';
-  readonly request;
-  private readonly actor: string;
-
-  constructor(
-    private readonly configuration: ConfigureRequest,
-    caller: Caller,
-  ) {
-    const { request_id, digest } = configuration;
-    this.request = requestKeyOf(caller, 'configure', { ...{ digest }, request_id });
-    this.actor = caller.user_id ?? caller.principal;
-  }
-
-  attempt(view: DecisionView): Attempt<ConfigureStep> {
-    const transaction = new TransactionBuilder(view, this.configuration.request_id ?? null);
-    const isNew = hasMethodologyChanged(this.configuration.methodology, view);
-    const features = this.nextFeatures(view);
+export function configureOperation(
+  configuration: ConfigureRequest,
+  caller: Caller,
+): Operation<ConfigureStep> {
+  const { methodology, warnings, feature_count, changed, request_id, digest } = configuration;
+  const by = actorOf(caller);
+  const run = (transaction: TransactionBuilder): ConfigureStep => {
+    const { view } = transaction;
+    const isNew = hasMethodologyChanged(methodology, view);
+    const features = nextFeatures(changed, view);
     const hasChanges = isNew || features.length > 0;
-    if (isNew) this.configure(view, transaction);
-    for (const vector of features) writeFeature(transaction, view, vector, this.actor);
-    const reply = this.reply(
-      view,
-      hasChanges,
-      features.length,
-      this.configuration.changed.length - features.length,
-    );
-    if (!hasChanges) transaction.check(METHODOLOGY_SUBJECT, view.record(METHODOLOGY_SUBJECT)?.seq ?? 0);
+    if (isNew) writeMethodology(transaction, methodology, by);
+    for (const vector of features) writeFeature(transaction, vector, by);
+    if (!hasChanges) transaction.checkRecord(METHODOLOGY_SUBJECT);
     // Claims and results are decided on these records, so transactions decided on the old ones must be decided again.
     else transaction.markRulesChanged();
-    return { transaction: transaction.build(this.request, reply), reply };
-  }
-
-  replay(): ConfigureStep {
-    throw new Error('the stored request of a configuration contains its reply');
-  }
-
-  /** The next features that still differ, at most one transaction's worth. */
-  private nextFeatures(view: DecisionView): FeatureVector[] {
-    const { changed } = this.configuration;
-    while (changed[0] !== undefined && !hasFeatureChanged(changed[0], view)) changed.shift();
-    return changed.slice(0, FEATURES_PER_TRANSACTION_MAX).filter((vector) => hasFeatureChanged(vector, view));
-  }
-
-  private configure(view: DecisionView, transaction: TransactionBuilder): void {
-    const before = view.methodology;
-    const policy = mergePolicyChanges(
-      policyFromRecord(view.record(POLICY_SUBJECT)),
-      before,
-      this.configuration.methodology,
-    );
-    if (policy !== null) this.write(transaction, view, POLICY_SUBJECT, 'POLICY_CHANGED', policy);
-    this.write(transaction, view, METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', this.configuration.methodology);
-    if (before === null) {
-      const eventId = newEventId(view.environment, view.now_ms);
-      transaction.addLooseEvent(
-        projectInitializedEvent(this.configuration.methodology, this.actor, view.now_ms),
-        eventId,
-      );
-    }
-  }
-
-  private write(
-    transaction: TransactionBuilder,
-    view: DecisionView,
-    subject: string,
-    eventType: string,
-    record: object,
-  ): void {
-    transaction.putRecord(subject, view.record(subject), [
-      recordEvent(eventType, record, this.actor, view.now_ms),
-    ]);
-  }
-
-  private reply(
-    view: DecisionView,
-    hasChanges: boolean,
-    features_changed: number,
-    left: number,
-  ): ConfigureStep {
-    const { feature_count, warnings } = this.configuration;
     return {
       success: true,
       reason: hasChanges ? 'CONFIGURED' : 'UNCHANGED',
       version: view.record(METHODOLOGY_SUBJECT)?.seq ?? 0,
       feature_count,
-      features_changed,
+      features_changed: features.length,
       warnings,
-      left,
+      left: changed.length - features.length,
     };
-  }
+  };
+  const request = requestKeyOf(caller, 'configure', { ...{ digest }, request_id });
+  return operationOf('configure', request, run, request_id);
+}
+
+/** The next features that still differ, at most one transaction's worth. */
+function nextFeatures(changed: FeatureVector[], view: DecisionView): FeatureVector[] {
+  while (changed[0] !== undefined && !hasFeatureChanged(changed[0], view)) changed.shift();
+  return changed.slice(0, FEATURES_PER_TRANSACTION_MAX).filter((vector) => hasFeatureChanged(vector, view));
+}
+
+function writeMethodology(transaction: TransactionBuilder, methodology: Methodology, by: string): void {
+  const { view } = transaction;
+  const before = view.methodology;
+  const policy = mergePolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), before, methodology);
+  if (policy !== null) transaction.writeRecord(POLICY_SUBJECT, 'POLICY_CHANGED', policy, by);
+  transaction.writeRecord(METHODOLOGY_SUBJECT, 'METHODOLOGY_CHANGED', methodology, by);
+  if (before !== null) return;
+  const initialized = projectInitializedPayload(methodology);
+  transaction.addLooseEvent(draftEvent(view, 'project_initialized', by, initialized));
 }
 
 /**
  * Writes a feature's record. Changing an existing feature changes what
  * can be claimed, so the caller must mark the rules as changed.
  */
-export function writeFeature(
-  transaction: TransactionBuilder,
-  view: DecisionView,
-  vector: FeatureVector,
-  by: string,
-): void {
-  const subject = featureSubject(vector.feature_id);
-  transaction.putRecord(subject, view.record(subject), [
-    recordEvent('FEATURE_CHANGED', vector, by, view.now_ms),
-  ]);
-}
-
-const recordEvent = (event_type: string, record: object, by: string, nowMs: number): EventDraft => ({
-  event_type,
-  timestamp: isoTime(nowMs),
-  agent_id: by,
-  payload: { by, record },
-});
+export const writeFeature = (transaction: TransactionBuilder, vector: FeatureVector, by: string) =>
+  transaction.writeRecord(featureSubject(vector.feature_id), 'FEATURE_CHANGED', vector, by);
 
 /**
  * The policy with the claim settings that changed in the files. A setting in the files applies when it changes; until
@@ -179,22 +115,16 @@ const claimPolicy = (methodology: Methodology | null) => ({
   edge: methodology?.claims?.on_ttl ?? DEFAULT_POLICY.stale_policy.edge,
 });
 
-function projectInitializedEvent(methodology: Methodology, by: string, nowMs: number): EventDraft {
-  const { topology, constraints, default_profile } = methodology;
+function projectInitializedPayload({ topology, constraints, default_profile }: Methodology) {
   const configured = Object.values(constraints.constraint_dimensions).filter(
     (value) => value !== null && value !== undefined && value !== '',
   );
   return {
-    event_type: 'project_initialized',
-    timestamp: isoTime(nowMs),
-    agent_id: by,
-    payload: {
-      ...(constraints.language === null ? {} : { language: constraints.language }),
-      constraint_dimensions_configured: configured.length,
-      asset_types: topology.asset_types.length,
-      transitions: topology.transitions.length,
-      profile: default_profile,
-    },
+    language: constraints.language ?? undefined,
+    constraint_dimensions_configured: configured.length,
+    asset_types: topology.asset_types.length,
+    transitions: topology.transitions.length,
+    profile: default_profile,
   };
 }
 

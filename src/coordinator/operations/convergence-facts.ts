@@ -1,4 +1,4 @@
-import type { ConvergenceFacts, SubmitFacts } from '../../core/claims/commands.js';
+import type { SubmitFacts } from '../../core/claims/commands.js';
 import type { ConvergenceEvidence, Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
@@ -6,15 +6,17 @@ import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence } from '../../core/methodology/definition/convergence.js';
-import type { Methodology } from '../../core/methodology/definition/methodology.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
-import { type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, type Problem } from '../wire/problem.js';
+
+type Evaluators = ConvergenceEvidence['evaluators'];
 
 /** What a submission reports about its own convergence. */
-export interface ReportedConvergence {
+interface ReportedConvergence {
   readonly evidence: ConvergenceEvidence | undefined;
   /** Paths that the result changes, relative to the project's root. */
   readonly files: readonly string[];
@@ -37,27 +39,14 @@ export function convergenceFacts(
   const agent_role = claimedRole === HUMAN_ROLE && !is_human ? null : claimedRole;
   const authority = checkAuthority(methodology, { edge, agent_role, files: reported.files, is_human });
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
-  if (methodology === null) {
-    if (authority.verdict === 'granted') return { authority: 'granted' };
-    return {
-      authority: authority.verdict,
-      convergence: { failing: [], needs_human: false, ...authorityDetails },
-    };
-  }
-  const { failing, needs_human } = evaluateConvergence(
-    view,
-    methodology,
-    head.subject,
-    reported.evidence?.evaluators,
-  );
+  if (methodology === null && authority.verdict === 'granted') return { authority: 'granted' };
+  const evaluators = reported.evidence?.evaluators;
+  const { failing, needs_human } = evaluateConvergence(view, head.subject, evaluators);
   return {
     authority: authority.verdict,
     convergence: {
       // A human may override every failing check except those that a program decides.
-      failing: (is_human ? failing.filter(isProgramCheck) : failing).map(({ name, says }) => ({
-        name,
-        says,
-      })),
+      failing: (is_human ? failing.filter(isProgramCheck) : failing).map(nameAndMessage),
       needs_human: needs_human && !is_human,
       ...authorityDetails,
     },
@@ -65,30 +54,27 @@ export function convergenceFacts(
 }
 
 /** Failing checks that a human cannot override, by the reported evaluators. Empty if the project is not configured. */
-export function failingProgramChecks(
-  view: DecisionView,
-  subject: string,
-  evaluators: ConvergenceEvidence['evaluators'],
-): FailingCheck[] {
-  const { methodology } = view;
-  if (methodology === null || subjectKindOf(subject) !== 'edge') return [];
-  const { failing } = evaluateConvergence(view, methodology, subject, evaluators);
-  return failing.filter(isProgramCheck).map(({ name, says }) => ({ name, says }));
+export function failingProgramChecks(view: DecisionView, subject: string, evaluators: Evaluators) {
+  const { failing } = evaluateConvergence(view, subject, evaluators);
+  return failing.filter(isProgramCheck).map(nameAndMessage);
 }
 
-const isProgramCheck = ({ type }: ConvergenceEvaluation['failing'][number]): boolean =>
-  type === 'deterministic';
-
-interface ConvergenceEvaluation extends Pick<ConvergenceFacts, 'needs_human'> {
-  readonly failing: readonly { name: string; says: string; type: EffectiveCheck['type'] | null }[];
+interface TypedCheck extends FailingCheck {
+  readonly type: EffectiveCheck['type'] | null;
 }
 
+const isProgramCheck = ({ type }: TypedCheck): boolean => type === 'deterministic';
+
+const nameAndMessage = ({ name, says }: TypedCheck): FailingCheck => ({ name, says });
+
+/** Nothing is required of a task, nor in a project that is not configured. */
 function evaluateConvergence(
   view: DecisionView,
-  methodology: Methodology,
   subject: string,
-  evaluators: ConvergenceEvidence['evaluators'],
-): ConvergenceEvaluation {
+  evaluators: Evaluators,
+): { failing: TypedCheck[]; needs_human: boolean } {
+  const { methodology } = view;
+  if (methodology === null || subjectKindOf(subject) !== 'edge') return { failing: [], needs_human: false };
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const vector = view.feature(feature_id);
   if (vector === null) {
@@ -108,19 +94,17 @@ function evaluateConvergence(
 /** Evidence stored with the result: always in a configured project, otherwise only if the submission reports some. */
 export function evidenceFrom(body: SubmitBody, configured: boolean): ConvergenceEvidence | null {
   const { evaluators, convergence_type, context_hash } = body;
-  const reported = {
-    ...(evaluators === undefined ? {} : { evaluators }),
-    ...(convergence_type === undefined ? {} : { convergence_type }),
-    ...(context_hash === undefined ? {} : { context_hash }),
-  };
+  const reported = withoutUndefined({ evaluators, convergence_type, context_hash });
   if (!configured && Object.keys(reported).length === 0) return null;
   return { iteration: body.iteration ?? 1, convergence_type: 'standard', ...reported };
 }
 
 export function evidenceProblem(body: SubmitBody, subject: string): Problem | null {
   if (subjectKindOf(subject) === 'edge' || evidenceFrom(body, false) === null) return null;
-  const message = 'accepted only for an edge, like convergence_type and context_hash; omit them for a task';
-  return problem('INVALID_REQUEST', `evaluators: ${message}`, [{ path: 'evaluators', message }]);
+  return fieldProblem(
+    'evaluators',
+    'accepted only for an edge, like convergence_type and context_hash; omit them for a task',
+  );
 }
 
 /** Rejects the role `human` for a caller who may not review. */
@@ -132,5 +116,5 @@ export function roleProblem(
   if (caller.may_review || !requests.some(({ body }) => body.agent_role === HUMAN_ROLE)) return null;
   if (project.view().methodology === null) return null;
   const message = 'the role human needs a credential that may review; use the role of an agent';
-  return problem('FORBIDDEN', `agent_role: ${message}`, [{ path: 'agent_role', message }]);
+  return fieldProblem('agent_role', message, 'FORBIDDEN');
 }

@@ -1,4 +1,4 @@
-import type { Decision, EdgeFacts, SharedClaim } from '../../core/claims/commands.js';
+import type { Decision, EdgeFacts } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { Methodology } from '../../core/methodology/definition/methodology.js';
@@ -49,15 +49,16 @@ export function edgeFacts(
   if (subjectKindOf(subject) !== 'edge') return undefined;
   const { methodology } = view;
   if (methodology === null) return undefined;
-  const others = view.heldEdges().filter(isOther(subject, agent_id));
+  const isOther = ({ subject: held, claim }: Head): boolean =>
+    held !== subject && claim !== null && claim.agent_id !== agent_id;
+  const others = view.heldEdges().filter(isOther);
   const overlaps = others.map((head) => moduleOverlap(methodology, subject, head));
   const shared = overlaps.flatMap(({ claim }) => (claim === null ? [] : [claim]));
-  const { enforce } = methodology.parallelism;
   return {
     unknown_message: unknownEdgeReason(view, subject),
     second_agent: isSingleAgentProject(methodology) && agent_id !== SINGLE_AGENT.agent_id,
     shared: shared.slice(0, SHARED_NAMED_MAX),
-    enforced: enforce,
+    enforced: methodology.parallelism.enforce,
     warnings: [
       roleWarning(methodology, agent_role),
       orderWarning(view, methodology, subject),
@@ -92,18 +93,8 @@ function roleWarning({ roles: { roles } }: Methodology, agentRole: string | null
 export const isSingleAgentProject = (methodology: Methodology | null): boolean =>
   methodology?.mode === 'single';
 
-const isOther =
-  (subject: string, agentId: string) =>
-  (head: Head): boolean =>
-    head.subject !== subject && head.claim !== null && head.claim.agent_id !== agentId;
-
-interface ModuleOverlap {
-  readonly claim: SharedClaim | null;
-  readonly warning: string | null;
-}
-
 /** No shared module means no conflict. Unknown modules are not the same as none, and give a warning. */
-function moduleOverlap({ modules }: Methodology, subject: string, head: Head): ModuleOverlap {
+function moduleOverlap({ modules }: Methodology, subject: string, head: Head) {
   const { feature_id = '' } = subjectKeys(subject);
   const { feature_id: other = '' } = subjectKeys(head.subject);
   const agent_id = head.claim?.agent_id ?? '';
@@ -125,19 +116,14 @@ function moduleOverlap({ modules }: Methodology, subject: string, head: Head): M
  * every event up to that change, including the first claim. Claims from before enforcement are seen too, because the
  * configuration itself changed the rules.
  */
-export function fenceSharedModules(
-  transaction: TransactionBuilder,
-  view: DecisionView,
-  decision: Decision,
-): void {
+export function fenceSharedModules(transaction: TransactionBuilder, decision: Decision): void {
   const { subject } = decision.next;
   if (subjectKindOf(subject) !== 'edge') return;
-  const { methodology } = view;
+  const { methodology } = transaction.view;
   if (methodology === null || !methodology.parallelism.enforce) return;
   if (decision.code === 'DENIED_PARALLEL') {
     // The refusal holds only while these claims do.
-    for (const held of decision.details.shared ?? [])
-      transaction.check(held.subject, view.head(held.subject).seq);
+    for (const held of decision.details.shared ?? []) transaction.checkHead(held.subject);
   }
   if (decision.code !== 'GRANTED' && decision.code !== 'REASSIGNED') return;
   const { feature_id = '' } = subjectKeys(subject);

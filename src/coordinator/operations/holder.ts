@@ -1,46 +1,37 @@
 import type { ClaimsCommand, Decision } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation } from '../queue/operation.js';
+import type { Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import {
-  extendSessionPermit,
-  type RequestFields,
-  shortenSessionPermit,
-  updateTrackPermits,
-} from './shared.js';
+import { addAction, type RequestFields, shortenSessionPermit, updateTrackPermits } from './shared.js';
 
 /**
  * A command on one claim: renew, release, suspend, resume, note, review, expire. Renew and release are idempotent by
  * the head, so a repeat gets its answer from the head. The others are remembered under `request`.
  */
-export class HolderOperation<Reply> implements Operation<Reply> {
-  readonly kind: string;
-  constructor(
-    private readonly subject: string,
-    private readonly command: ClaimsCommand | ((view: DecisionView) => ClaimsCommand),
-    private readonly render: (decision: Decision) => Reply,
-    private readonly requestFields: RequestFields = {},
-    readonly request: Operation<Reply>['request'] = null,
-  ) {
-    this.kind = typeof command === 'function' ? 'record_review' : command.type;
-  }
-
-  attempt(view: DecisionView): Attempt<Reply> {
-    const command = typeof this.command === 'function' ? this.command(view) : this.command;
-    const decision = decide(view.head(this.subject), command, view.decisionContext(this.subject));
-    const transaction = new TransactionBuilder(view, this.requestFields.request_id ?? null);
-    transaction.addDecision(decision, this.requestFields.signature);
-    // An expiry is not an action of the session, so it does not extend its activity.
-    if (command.type !== 'expire') extendSessionPermit(transaction, view, decision);
-    else if (decision.next.claim?.state === 'EXPIRED') shortenSessionPermit(transaction, view, decision.head);
-    updateTrackPermits(transaction, view, decision);
+export const holderOperation = <Reply>(
+  subject: string,
+  command: ClaimsCommand | ((view: DecisionView) => ClaimsCommand),
+  render: (decision: Decision) => Reply,
+  { request_id, signature }: RequestFields = {},
+  request: RequestKey | null = null,
+): Operation<Reply> => ({
+  kind: typeof command === 'function' ? 'record_review' : command.type,
+  request,
+  attempt(view) {
+    const current = typeof command === 'function' ? command(view) : command;
+    const decision = decide(view.head(subject), current, view.decisionContext(subject));
+    const transaction = new TransactionBuilder(view, request_id);
+    if (current.type === 'expire') addExpiry(transaction, decision);
+    else addAction(transaction, decision, signature);
     if (decision.ok) transaction.markEffective();
-    const reply = this.render(decision);
-    return { transaction: transaction.build(this.request, reply), reply };
-  }
+    return transaction.answer(request, render(decision));
+  },
+});
 
-  replay(): Reply {
-    throw new Error('the stored request of a holder command contains its reply');
-  }
+/** An expiry is not an action of the session, so it does not extend its activity. */
+function addExpiry(transaction: TransactionBuilder, decision: Decision): void {
+  transaction.addDecision(decision);
+  if (decision.next.claim?.state === 'EXPIRED') shortenSessionPermit(transaction, decision.head);
+  updateTrackPermits(transaction, decision);
 }

@@ -51,10 +51,8 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
       const attempt = attemptClaim(view, { subject, body: claim }, this.caller, null);
       const granted = 'success' in attempt.reply && attempt.reply.success;
       if (granted || isFinal(attempt.reply)) {
-        return {
-          reply: attempt.reply,
-          transaction: { ...attempt.transaction, requests: this.requestRecords(granted) },
-        };
+        const requests = this.request === null ? [] : [{ ...this.request, keep: granted }];
+        return { reply: attempt.reply, transaction: { ...attempt.transaction, requests } };
       }
       this.deniedSubjects.add(subject);
     }
@@ -63,15 +61,11 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     const reply = isSessionClosed(view, this.body.session_id)
       ? deniedClaimResult('SESSION_CLOSED')
       : nothingReadyResult(view, track);
-    return { transaction: new TransactionBuilder(view).build(this.request), reply };
+    return new TransactionBuilder(view).answer(this.request, reply);
   }
 
   replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult {
     return replayClaim(events, view);
-  }
-
-  private requestRecords(keep: boolean) {
-    return this.request === null ? [] : [{ ...this.request, keep }];
   }
 
   private async refreshAndReset(): Promise<void> {

@@ -1,13 +1,14 @@
 import type { z } from 'zod';
 import type { ClaimsCommand, Decision, OperatorFields } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
+import type { HeldClaim } from '../../core/claims/head.js';
 import { adviceFor, type OperatorRefusal, type OperatorSuccess } from '../../core/contract/codes.js';
 import type { OperatorResult, OperatorVerb, operatorBodies } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { parkedResults, pastGrant } from '../../core/views/index.js';
 import { refusedResult } from '../../core/views/results.js';
-import type { Caller } from '../authentication/caller.js';
-import { taskStateOf } from '../queries/task.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
+import { taskStateOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
@@ -33,7 +34,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     private readonly subject: string,
     private readonly operatorRequest: OperatorRequest,
     private readonly caller: Caller,
-    private readonly historyOf: (subject: string) => Promise<readonly EventEnvelope[]>,
+    private readonly readEvents: () => Promise<readonly EventEnvelope[]>,
   ) {
     this.kind = operatorRequest.verb;
     this.request = requestKeyOf(caller, operatorRequest.verb, { ...operatorRequest.body, ...{ subject } });
@@ -43,44 +44,32 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const { body } = this.operatorRequest;
     if (!isKnownSubject(view, this.subject) && view.head(this.subject).seq === 0) {
       const transaction = new TransactionBuilder(view).check(this.subject, 0);
-      return {
-        transaction: transaction.build(this.request),
-        reply: unknownSubjectProblem(view, this.subject),
-      };
+      return transaction.answer(this.request, unknownSubjectProblem(view, this.subject));
     }
     if (this.history === null) return { needs: () => this.readHistory() };
     const decision = decide(view.head(this.subject), this.command(view), view.decisionContext(this.subject));
-    const transaction = new TransactionBuilder(view, body.request_id ?? null);
+    const transaction = new TransactionBuilder(view, body.request_id);
     const { claim } = decision.next;
     if (decision.code === 'REASSIGNED' && claim !== null) {
-      this.openOrCheckSession(transaction, view, claim);
-      extendSessionPermit(transaction, view, decision);
+      this.openOrCheckSession(transaction, claim);
+      extendSessionPermit(transaction, decision);
     }
     transaction.addDecision(decision);
-    updateTrackPermits(transaction, view, decision);
-    fenceSharedModules(transaction, view, decision);
-    const reply = this.render(view, decision);
-    return { transaction: transaction.build(this.request, reply), reply };
+    updateTrackPermits(transaction, decision);
+    fenceSharedModules(transaction, decision);
+    return transaction.answer(this.request, this.render(view, decision));
   }
 
   /** A new session is opened by its own agent, who then controls it. Without authentication everyone does. */
-  private openOrCheckSession(
-    transaction: TransactionBuilder,
-    view: DecisionView,
-    { session_id, agent_id }: NonNullable<Decision['next']['claim']>,
-  ): void {
-    const { subject, record } = view.lookUpSession(session_id);
+  private openOrCheckSession(transaction: TransactionBuilder, { session_id, agent_id }: HeldClaim): void {
+    const { subject, record } = transaction.view.lookUpSession(session_id);
     if (record === null && !this.caller.claim_id_optional) transaction.check(subject, 0);
-    else transaction.openOrCheckSession(session_id, agent_id, this.caller, view.now_ms);
-  }
-
-  replay(): OperatorResult {
-    throw new Error('the stored request of an operator command contains its reply');
+    else transaction.openOrCheckSession(session_id, agent_id, this.caller);
   }
 
   private command(view: DecisionView): ClaimsCommand {
     const { operatorRequest, caller, subject } = this;
-    const by = caller.user_id ?? caller.principal;
+    const by = actorOf(caller);
     const fields: OperatorFields = {
       expected_generation: operatorRequest.body.expected_generation,
       reason: operatorRequest.body.reason,
@@ -112,7 +101,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
 
   /** Read once: past grants and parked results only ever grow. */
   private async readHistory(): Promise<void> {
-    this.history = await this.historyOf(this.subject);
+    this.history = await this.readEvents();
   }
 
   private render(view: DecisionView, decision: Decision): OperatorResult | Problem {

@@ -6,7 +6,7 @@ import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isTaskId, parseTaskId } from '../../core/plan/index.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
-import { isProblem, type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
 import type { ClaimRequest } from './claim.js';
 
 /** Matches the schema library's message for a missing field, which is replaced by a readable one. */
@@ -31,45 +31,39 @@ export function parseBody<S extends z.ZodType>(
   return problem('INVALID_REQUEST', detail, faults);
 }
 
+type SubjectFields = Pick<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
+
 /** The subject a body names: a task by its id, an edge by feature and edge or as `feature#edge`. */
-export function subjectOfBody(body: {
-  task_id?: string | undefined;
-  feature_id?: string | undefined;
-  edge?: string | undefined;
-}): string | Problem {
-  const { task_id, feature_id, edge } = body;
+export function subjectOfBody({ task_id, feature_id, edge }: SubjectFields): string | Problem {
   if (task_id === undefined) {
     if (feature_id !== undefined && edge !== undefined) return parseEdge(feature_id, edge);
-    return invalidSubject('task_id', 'expected task_id, or feature_id and edge');
+    return fieldProblem('task_id', 'expected task_id, or feature_id and edge');
   }
   if (feature_id !== undefined || edge !== undefined) {
-    return invalidSubject('task_id', 'expected task_id, or feature_id and edge, not both');
+    return fieldProblem('task_id', 'expected task_id, or feature_id and edge, not both');
   }
   return parseSubject(task_id);
 }
 
 export function parseSubject(taskId: unknown): string | Problem {
-  if (typeof taskId !== 'string') return invalidSubject('task_id', 'expected the id of a task or an edge');
+  if (typeof taskId !== 'string') return fieldProblem('task_id', 'expected the id of a task or an edge');
   if (subjectKindOf(taskId) === 'edge') {
     const cut = taskId.indexOf('#');
     return parseEdge(taskId.slice(0, cut), taskId.slice(cut + 1));
   }
   if (isTaskId(taskId)) return taskId;
   const task = parseTaskId(taskId);
-  return task.ok ? taskId : invalidSubject('task_id', task.message);
+  return task.ok ? taskId : fieldProblem('task_id', task.message);
 }
 
 const CONTROL_CHARS = /\p{Cc}/u;
 
 /** Spaces and case are normalized. Control characters are refused: a line break would corrupt the signed text. */
 function parseEdge(featureId: string, edge: string): string | Problem {
-  if (CONTROL_CHARS.test(featureId)) return invalidSubject('feature_id', 'expected no control characters');
-  if (CONTROL_CHARS.test(edge)) return invalidSubject('edge', 'expected no control characters');
+  if (CONTROL_CHARS.test(featureId)) return fieldProblem('feature_id', 'expected no control characters');
+  if (CONTROL_CHARS.test(edge)) return fieldProblem('edge', 'expected no control characters');
   return edgeSubject(featureId, edge);
 }
-
-const invalidSubject = (path: string, message: string): Problem =>
-  problem('INVALID_REQUEST', `${path}: ${message}`, [{ path, message }]);
 
 interface HandleBody {
   readonly task_id: string;
@@ -89,21 +83,13 @@ export function parseHolderBody<S extends z.ZodType<HandleBody>>(
   if (isProblem(read)) return read;
   const subject = parseSubject(read.task_id);
   if (isProblem(subject)) return subject;
-  const handle = handleOf(read, read.expected_generation ?? read.generation ?? 0, caller);
-  return isProblem(handle) ? handle : { read, subject, handle };
-}
-
-function handleOf(
-  body: { session_id: string; claim_id?: string | undefined },
-  generation: number,
-  caller: Caller,
-) {
-  if (body.claim_id === undefined && !caller.claim_id_optional) {
+  const { session_id, claim_id = null, generation = 0, expected_generation = generation } = read;
+  if (claim_id === null && !caller.claim_id_optional) {
     const message =
       'is missing. With a credential it is required: send the claim_id that the grant returned.';
-    return problem('CLAIM_ID_REQUIRED', `claim_id: ${message}`, [{ path: 'claim_id', message }]);
+    return fieldProblem('claim_id', message, 'CLAIM_ID_REQUIRED');
   }
-  return { generation, session_id: body.session_id, claim_id: body.claim_id ?? null };
+  return { read, subject, handle: { generation: expected_generation, session_id, claim_id } };
 }
 
 export function parseClaim(body: unknown): (ClaimRequest & { with_briefing: boolean }) | Problem {
@@ -119,13 +105,7 @@ function claimRequestOf(body: ClaimBody): ClaimRequest | Problem {
   return isProblem(subject) ? subject : { subject, body };
 }
 
-export interface BatchClaim {
-  readonly mode: 'partial' | 'all_or_nothing';
-  readonly claims: readonly ClaimRequest[];
-  readonly request_id: string | undefined;
-}
-
-export function parseBatchClaim(body: unknown): BatchClaim | Problem {
+export function parseBatchClaim(body: unknown) {
   const read = parseBody(batchClaimBody, body);
   if (isProblem(read)) return read;
   const { mode, request_id } = read;
@@ -133,14 +113,9 @@ export function parseBatchClaim(body: unknown): BatchClaim | Problem {
   const invalidIndex = claims.findIndex(isProblem);
   if (invalidIndex >= 0) return nestProblem(`claims.${invalidIndex}`, claims[invalidIndex] as Problem);
   const requests = claims as ClaimRequest[];
-  if (mode === 'partial') {
-    return {
-      mode,
-      request_id,
-      claims: requests.map((claim, index) => withDerivedRequestId(request_id, claim, index)),
-    };
-  }
-  return atomicBatchProblem(requests) ?? { mode, request_id, claims: requests };
+  if (mode !== 'partial') return atomicBatchProblem(requests) ?? { mode, request_id, claims: requests };
+  const withIds = requests.map((claim, index) => withDerivedRequestId(request_id, claim, index));
+  return { mode, request_id, claims: withIds };
 }
 
 /** Prefixes a problem's paths with the position of the part in the whole. */
@@ -152,23 +127,15 @@ const nestProblem = (prefix: string, { problem: code, detail, faults = [] }: Pro
   );
 
 /** Derives a request id per claim from the batch's, so that a repeated batch repeats each claim. */
-function withDerivedRequestId(
-  requestId: string | undefined,
-  claim: ClaimRequest,
-  index: number,
-): ClaimRequest {
+function withDerivedRequestId(requestId: string | undefined, claim: ClaimRequest, index: number) {
   if (requestId === undefined || claim.body.request_id !== undefined) return claim;
   return { ...claim, body: { ...claim.body, request_id: `${requestId}~${index}` } };
 }
 
 function atomicBatchProblem(claims: readonly ClaimRequest[]): Problem | null {
   if (claims.length > ATOMIC_ITEMS_MAX) {
-    const message = `expected at most ${ATOMIC_ITEMS_MAX} claims in an all_or_nothing batch`;
-    return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
+    return fieldProblem('claims', `expected at most ${ATOMIC_ITEMS_MAX} claims in an all_or_nothing batch`);
   }
-  if (new Set(claims.map((claim) => claim.subject)).size < claims.length) {
-    const message = 'expected each task once';
-    return problem('INVALID_REQUEST', `claims: ${message}`, [{ path: 'claims', message }]);
-  }
-  return null;
+  const isDistinct = new Set(claims.map(({ subject }) => subject)).size === claims.length;
+  return isDistinct ? null : fieldProblem('claims', 'expected each task once');
 }

@@ -1,19 +1,29 @@
 import type { PlanResult } from '../../core/contract/plan.js';
-import { isoTime } from '../../core/events/envelope.js';
 import {
+  addTaskItems,
+  diffPlanSteps,
   isNoChange,
+  type ParsedPlanDocument,
+  type ParsedTaskItems,
   type Plan,
   type PlanChange,
   type PlanFault,
   type StartedTasks,
+  splitChange,
+  splitChangeSteps,
+  startedTaskFaults,
   subtaskCount,
   subtaskId,
 } from '../../core/plan/index.js';
+import { runAllSteps, type StepGenerator } from '../../core/steps.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
-import type { Caller } from '../authentication/caller.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
-import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
+import type { Environment } from '../runtime/environment.js';
+import { runInSlices } from '../runtime/run-in-slices.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { requestKeyOf } from './shared.js';
 
@@ -21,16 +31,14 @@ import { requestKeyOf } from './shared.js';
 const NESTING_MAX = 64;
 
 /** The proposed plan change, or why it is invalid. `parts`: the change, split to fit one event each. */
-export type ProposedChange =
+type ProposedChange =
   | { readonly ok: true; readonly change: PlanChange; readonly parts: readonly PlanChange[] }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
 
 /** A requested plan change, computed against the current plan. */
 export interface PlanProposal {
-  /** Whether `propose` is fast enough on this plan to run within a decision. */
-  isPrepared(plan: Plan): boolean;
-  /** Precomputes the slow part, yielding to other work. */
-  prepare(plan: Plan): Promise<void>;
+  /** Precomputes the slow part, yielding to other work. Null if `propose` can run within a decision. */
+  preparation?(plan: Plan): (() => Promise<void>) | null;
   propose(plan: Plan, startedTasks: StartedTasks): ProposedChange;
 }
 
@@ -63,47 +71,33 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     // Two changes of one plan never share a batch: the second is computed on the outcome of the first.
     if (view.hasPendingChange(PLAN_SUBJECT)) return { needs: () => view.settled() };
     const { plan } = view.state;
-    if (!this.planRequest.proposal.isPrepared(plan))
-      return { needs: () => this.planRequest.proposal.prepare(plan) };
-    const transaction = new TransactionBuilder(view, this.planRequest.request_id ?? null);
-    const existing = view.record(PLAN_SUBJECT);
+    const { proposal, if_match, request_id } = this.planRequest;
+    const prepare = proposal.preparation?.(plan) ?? null;
+    if (prepare !== null) return { needs: prepare };
+    const transaction = new TransactionBuilder(view, request_id).checkRecord(PLAN_SUBJECT);
     const version = planVersionOf(view);
-    transaction.check(PLAN_SUBJECT, existing?.seq ?? 0);
-    const refused = (reply: Problem) => ({ transaction: transaction.build(this.request), reply });
-    if (this.planRequest.if_match !== null && this.planRequest.if_match !== version) {
-      return refused(
-        problem('PLAN_CHANGED', `The plan is now at version ${version}. Read it again, then change it.`),
-      );
+    if (if_match !== null && if_match !== version) {
+      const detail = `The plan is now at version ${version}. Read it again, then change it.`;
+      return transaction.answer(this.request, problem('PLAN_CHANGED', detail));
     }
-    const proposed = this.planRequest.proposal.propose(plan, {
+    const proposed = proposal.propose(plan, {
       isStarted: (id) => view.hasHead(id) && view.head(id).generation > 0,
       isCompleted: (id) => view.head(id).phase === 'COMPLETED',
     });
-    if (!proposed.ok) return refused(invalidPlanProblem(proposed.faults));
+    if (!proposed.ok) return transaction.answer(this.request, invalidPlanProblem(proposed.faults));
     const { change, parts } = proposed;
-    const reply = planResult(plan, change, isNoChange(change) ? version : version + 1);
-    if (isNoChange(change)) return { transaction: transaction.build(this.request), reply };
-    const changeTransaction = new TransactionBuilder(view, this.planRequest.request_id ?? null);
+    const result = planResult(plan, change, isNoChange(change) ? version : version + 1);
+    if (isNoChange(change)) return transaction.answer(this.request, result);
     // A task claimed at this moment must not be removed or changed.
     for (const id of affectedSubjects(plan, change)) {
-      if (view.hasHead(id)) changeTransaction.check(id, view.head(id).seq);
-      else if (view.hasOtherWriters) changeTransaction.check(id, 0);
+      if (view.hasHead(id)) transaction.checkHead(id);
+      else if (view.hasOtherWriters) transaction.check(id, 0);
     }
-    changeTransaction.putRecord(PLAN_SUBJECT, existing, this.events(view, parts, reply)).markRulesChanged();
-    return { transaction: changeTransaction.build(this.request, reply), reply };
-  }
-
-  replay(): PlanResult {
-    throw new Error('the stored request of a change of plan contains its reply');
-  }
-
-  private events(view: DecisionView, parts: readonly PlanChange[], { version, task_count }: PlanResult) {
-    return parts.map((part) => ({
-      event_type: 'PLAN_CHANGED',
-      timestamp: isoTime(view.now_ms),
-      agent_id: this.caller.user_id ?? this.caller.principal,
-      payload: { version, ...part, record: { version, task_count } },
-    }));
+    const record = { version: result.version, task_count: result.task_count };
+    const drafts = parts.map((part) =>
+      draftEvent(view, 'PLAN_CHANGED', actorOf(this.caller), { version: record.version, ...part, record }),
+    );
+    return transaction.putRecord(PLAN_SUBJECT, drafts).markRulesChanged().answer(this.request, result);
   }
 }
 
@@ -132,8 +126,7 @@ function invalidPlanProblem(faults: readonly PlanFault[]): Problem {
       code,
       path,
       message,
-      ...(line === undefined ? {} : { line }),
-      ...(column === undefined ? {} : { column }),
+      ...withoutUndefined({ line, column }),
     })),
   );
 }
@@ -146,3 +139,65 @@ function* affectedSubjects(plan: Plan, { removed, changed }: PlanChange): Genera
     for (let index = 1; index <= subtaskCount(planned); index += 1) yield subtaskId(planned.id, index);
   }
 }
+
+/** Up to this many tasks in both plans together, the change is computed within the decision. */
+const INLINE_TASKS_MAX = 1000;
+
+interface PreparedChange {
+  readonly change: PlanChange;
+  readonly parts: readonly PlanChange[];
+}
+
+/** Replaces the plan by a document. For large plans the change is computed in advance. */
+export class PlanReplacement implements PlanProposal {
+  private prepared: (PreparedChange & { readonly plan: Plan; readonly revision: number }) | null = null;
+  private readonly taskCount: number;
+
+  constructor(
+    private readonly document: ParsedPlanDocument & { ok: true },
+    private readonly environment: Pick<Environment, 'clock' | 'yieldToEventLoop'>,
+  ) {
+    this.taskCount = Object.values(document.input.tracks).reduce((sum, tasks) => sum + tasks.length, 0);
+  }
+
+  preparation(plan: Plan): (() => Promise<void>) | null {
+    const isSmall = this.taskCount + plan.task_count <= INLINE_TASKS_MAX;
+    return isSmall || this.preparedFor(plan) !== null ? null : () => this.prepare(plan);
+  }
+
+  private async prepare(plan: Plan): Promise<void> {
+    const { revision } = plan;
+    const computed = await runInSlices(this.computeChange(plan), this.environment);
+    // Stored with its revision: if the plan changed meanwhile, this runs again.
+    this.prepared = { ...computed, plan, revision };
+  }
+
+  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange {
+    const { change, parts } = this.preparedFor(plan) ?? runAllSteps(this.computeChange(plan));
+    const faults = startedTaskFaults(plan, this.document, change, startedTasks);
+    return faults.length > 0 ? { ok: false, faults } : { ok: true, change, parts };
+  }
+
+  private preparedFor(plan: Plan): PreparedChange | null {
+    const isCurrent = this.prepared?.plan === plan && this.prepared.revision === plan.revision;
+    return isCurrent ? this.prepared : null;
+  }
+
+  private *computeChange(plan: Plan): StepGenerator<PreparedChange> {
+    const change = yield* diffPlanSteps(plan, this.document.input);
+    return { change, parts: yield* splitChangeSteps(change) };
+  }
+}
+
+/** Adds tasks to the plan. Their number is bounded by the request, so nothing needs preparing. */
+export const planAdditions = (items: ParsedTaskItems): PlanProposal => ({
+  propose(plan, startedTasks) {
+    const proposed = addTaskItems(plan, items, startedTasks);
+    return proposed.ok ? { ...proposed, parts: splitChange(proposed.change) } : proposed;
+  },
+});
+
+/** A document that is not a valid plan, whatever the current plan. */
+export const invalidPlan = (faults: readonly PlanFault[]): PlanProposal => ({
+  propose: () => ({ ok: false, faults }),
+});

@@ -1,4 +1,4 @@
-import { canTakeOver, isLive, permitHeldUntilMs } from '../../core/claims/lease.js';
+import { canTakeOver, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { agentsByTrack, compareRank, type Rank, trackCapacity } from '../../core/plan/index.js';
 import { readinessOf } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -8,17 +8,14 @@ import { openDependencies } from './facts.js';
  * Claimable work, best first: the agent's own tracks, then tracks with capacity, then the rest. Advisory: the work
  * still has to be claimed.
  */
-export function* readyWork(
-  view: DecisionView,
-  agentId: string,
-  track: string | undefined,
-): Generator<string> {
-  const capacityOf = trackCapacities(view, agentId);
-  const own = ownTracks(view, agentId);
+export function* readyWork(view: DecisionView, agentId: string, track: string | undefined) {
+  const agents = agentsByTrack(liveClaims(view));
+  // An agent is given the tracks it has worked in first.
+  const ownTracks = view.state.tracksByAgent.get(agentId);
   const preference = (name: string): number => {
-    const capacity = capacityOf(name);
+    const capacity = trackCapacity(agents.get(name), agentId, view.policy.max_agents_per_track);
     if (capacity === 'full') return 3;
-    if (own.has(name)) return 0;
+    if (ownTracks?.has(name)) return 0;
     return capacity === 'free' ? 1 : 2;
   };
   const candidates = candidatesByTrack(view, track);
@@ -90,24 +87,11 @@ function isReadyNow(view: DecisionView, id: string): boolean {
   return readinessOf(head, openDependencies(view, id), view.rulesOf(id), view.now_ms) === 'ready';
 }
 
-function trackCapacities(view: DecisionView, agentId: string) {
-  const agents = agentsByTrack(liveClaims(view));
-  const max = view.policy.max_agents_per_track;
-  return (track: string) => trackCapacity(agents.get(track), agentId, max);
-}
-
 function* liveClaims(view: DecisionView) {
   for (const subject of view.state.live) {
-    const head = view.peekHead(subject);
-    if (head.claim !== null && isLive(head, view.now_ms, view.rulesOf(subject))) {
-      yield { subject, agent_id: head.claim.agent_id };
-    }
+    const { claim } = view.peekHead(subject);
+    if (claim !== null && view.isLive(subject)) yield { subject, agent_id: claim.agent_id };
   }
-}
-
-/** The tracks an agent has worked in, which it is given again first. */
-function ownTracks(view: DecisionView, agentId: string): ReadonlySet<string> {
-  return view.state.tracksByAgent.get(agentId) ?? new Set();
 }
 
 /** When the next claim or pause after `afterMs` ends, so that a waiter knows when to check again. */

@@ -36,8 +36,7 @@ function grantedClaim(key: ProjectKey, head: Head, id: string): GrantedClaim {
   const { track, sequence } = planPositionOf(head.subject);
   return {
     id,
-    tenant_id: key.tenant_id,
-    project_id: key.project_id,
+    ...key,
     task_id: head.subject,
     track,
     sequence,
@@ -116,17 +115,14 @@ const sharedModulesFields = (shared: readonly SharedClaim[]) => ({
 export const deniedClaimResult = <Reason extends ClaimRefusal>(reason: Reason) =>
   ({ success: false, reason, claim: null, current_holder: null, next: adviceFor(reason) }) as const;
 
+const LEASE_EXPECTED =
+  'expected a value from min_lease_duration_seconds to max_lease_duration_seconds of the tenant';
+
 export const invalidLeaseProblem = (): Problem =>
   problem(
     'INVALID_LEASE',
     'The lease duration is outside the limits of the tenant. Request one within them.',
-    [
-      {
-        path: 'lease_duration_seconds',
-        message:
-          'expected a value from min_lease_duration_seconds to max_lease_duration_seconds of the tenant',
-      },
-    ],
+    [{ path: 'lease_duration_seconds', message: LEASE_EXPECTED }],
   );
 
 /** The code of a refusal and what to do next. `decide` returns only codes of the command's own refusals. */

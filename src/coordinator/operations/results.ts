@@ -1,10 +1,22 @@
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
 import type { SubmitBody } from '../../core/contract/claims.js';
+import {
+  isFilesResult,
+  MANIFEST_BYTES_MAX,
+  manifestDigests,
+  parseManifest,
+  parseResultBlob,
+} from '../../core/methodology/definition/manifest.js';
 import { workProductRef } from '../../core/plan/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { sha256Hex } from '../runtime/identity.js';
-import { type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, type Problem, problem } from '../wire/problem.js';
+
+interface TenantBlobs {
+  readonly tenant_id: string;
+  readonly blobs: Blobs;
+}
 
 /** Results up to this size are stored in the event, larger ones as a blob. */
 export const INLINE_BYTES_MAX = 64 * 1024;
@@ -16,8 +28,9 @@ export const INLINE_BYTES_MAX = 64 * 1024;
 export async function buildResult(
   body: SubmitBody,
   subject: string,
-  target: { tenant_id: string; blobs: Blobs; size_bytes_max: number },
+  target: TenantBlobs & { size_bytes_max: number },
 ): Promise<SubmittedResult | Problem> {
+  const { tenant_id, blobs, size_bytes_max } = target;
   if (body.blob_sha256 !== undefined) return buildBlobResult(body, body.blob_sha256, subject, target);
   const text = canonicalJson(body.result_data);
   const sizeBytes = Buffer.byteLength(text);
@@ -25,8 +38,8 @@ export async function buildResult(
   const identified = identifyResult(body, subject, sha256, sizeBytes);
   if (sizeBytes <= INLINE_BYTES_MAX) return { data: body.result_data, ...identified };
   // The rules refuse a result that is too large; it must not be written before they do.
-  if (sizeBytes > target.size_bytes_max) return identified;
-  await target.blobs.put(target.tenant_id, sha256, Buffer.from(text));
+  if (sizeBytes > size_bytes_max) return identified;
+  await blobs.put(tenant_id, sha256, Buffer.from(text));
   return { blob_sha256: sha256, ...identified };
 }
 
@@ -34,9 +47,9 @@ async function buildBlobResult(
   body: SubmitBody,
   sha256: string,
   subject: string,
-  target: { tenant_id: string; blobs: Blobs },
+  { tenant_id, blobs }: TenantBlobs,
 ): Promise<SubmittedResult | Problem> {
-  const sizeBytes = await target.blobs.size(target.tenant_id, sha256);
+  const sizeBytes = await blobs.size(tenant_id, sha256);
   if (sizeBytes === null) {
     return problem('BLOB_MISSING', 'There is no blob with that hash. Upload it, then submit again.', [
       { path: 'blob_sha256', message: 'expected the SHA-256 of an uploaded blob' },
@@ -45,12 +58,7 @@ async function buildBlobResult(
   return { blob_sha256: sha256, ...identifyResult(body, subject, sha256, sizeBytes) };
 }
 
-function identifyResult(
-  body: SubmitBody,
-  subject: string,
-  sha256: string,
-  size_bytes: number,
-): SubmittedResult {
+function identifyResult(body: SubmitBody, subject: string, sha256: string, size_bytes: number) {
   const origin = sha256Hex(JSON.stringify([subject, body.generation, body.session_id, sha256]));
   return {
     result_id: `res_${origin.slice(0, 24)}`,
@@ -58,4 +66,51 @@ function identifyResult(
     size_bytes,
     work_product_ref: workProductRef(subject, body.generation, sha256),
   };
+}
+
+/** Maximum number of concurrent blob lookups, which matters for a remote store. */
+const PARALLEL_LOOKUPS_MAX = 50;
+
+/**
+ * The files that a result changes. A manifest comes in the body or, if long, as a blob. A manifest that could not be
+ * promoted is refused here, because a converged edge must have its files.
+ */
+export async function changedFilesOf(body: SubmitBody, tenantBlobs: TenantBlobs) {
+  const data = await resultDataOf(body, tenantBlobs);
+  if (!isFilesResult(data)) return pathsIn(data);
+  const read = parseManifest(data);
+  if (!read.ok) return fieldProblem(`result_data.${read.path}`, read.message);
+  const missing = await firstMissingBlob(manifestDigests(data), tenantBlobs);
+  if (missing === null) return pathsIn(data);
+  return problem(
+    'BLOB_MISSING',
+    `The blob ${missing}, which files names, is not stored. Upload it, then submit again.`,
+  );
+}
+
+async function resultDataOf(body: SubmitBody, { tenant_id, blobs }: TenantBlobs): Promise<unknown> {
+  if (body.blob_sha256 === undefined) return body.result_data;
+  const sizeBytes = await blobs.size(tenant_id, body.blob_sha256);
+  if (sizeBytes === null || sizeBytes > MANIFEST_BYTES_MAX) return null;
+  const bytes = await blobs.get(tenant_id, body.blob_sha256);
+  return bytes === null ? null : parseResultBlob(bytes);
+}
+
+async function firstMissingBlob(digests: readonly string[], { tenant_id, blobs }: TenantBlobs) {
+  for (let at = 0; at < digests.length; at += PARALLEL_LOOKUPS_MAX) {
+    const chunk = digests.slice(at, at + PARALLEL_LOOKUPS_MAX);
+    const sizes = await Promise.all(chunk.map((sha256) => blobs.size(tenant_id, sha256)));
+    const missing = sizes.indexOf(null);
+    if (missing !== -1) return chunk[missing] as string;
+  }
+  return null;
+}
+
+/** Also for results that are no manifest but have `files` like one: they may change paths that need a human. */
+function pathsIn(result: unknown): readonly string[] {
+  const files = (result as { files?: unknown } | null)?.files;
+  if (!Array.isArray(files)) return [];
+  return files
+    .map((file) => (file as { path?: unknown } | null)?.path)
+    .filter((path) => typeof path === 'string');
 }

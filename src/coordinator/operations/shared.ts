@@ -3,8 +3,9 @@ import type { Head } from '../../core/claims/head.js';
 import { permitHeldUntilMs } from '../../core/claims/lease.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
+import type { Operation, RequestKey } from '../queue/operation.js';
 import { SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
-import type { TransactionBuilder } from '../queue/transaction-builder.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
 import { isSessionClosed } from './facts.js';
 
@@ -18,28 +19,46 @@ export interface RequestFields {
  * The key that a request is remembered under, and the digest of its content. `operation` is the command's name, or
  * the subject of a claim; the two cannot collide. The signature is excluded: signed again, it is the same request.
  */
-export function requestKeyOf(caller: Caller, operation: string, body: RequestFields) {
+export function requestKeyOf(caller: Caller, operation: string, body: RequestFields): RequestKey | null {
   if (body.request_id === undefined) return null;
   const { signature: _, ...content } = body;
   return requestKeyFromText(caller, body.request_id, JSON.stringify([operation, content]));
 }
 
 /** `text` contains everything the request asks for. */
-export const requestKeyFromText = (caller: Caller, requestId: string, text: string) => ({
+export const requestKeyFromText = (caller: Caller, requestId: string, text: string): RequestKey => ({
   key: `${caller.principal}/${requestId}`,
   digest: textDigest(text),
 });
 
+/** An operation that is decided at once. A repeat of its request gets the same reply. */
+export const operationOf = <Reply>(
+  kind: string,
+  request: RequestKey | null,
+  run: (transaction: TransactionBuilder) => Reply,
+  requestId?: string,
+): Operation<Reply> => ({
+  kind,
+  request,
+  attempt(view) {
+    const transaction = new TransactionBuilder(view, requestId);
+    return transaction.answer(request, run(transaction));
+  },
+});
+
+/** Adds the decision on an action of a session, and what it changes in the permits of the session and its track. */
+export function addAction(transaction: TransactionBuilder, decision: Decision, signature?: string): void {
+  transaction.addDecision(decision, signature);
+  extendSessionPermit(transaction, decision);
+  updateTrackPermits(transaction, decision);
+}
+
 /** Extends the session's permit after it acted: by its idle time, or to the end of its leases. */
-export function extendSessionPermit(
-  transaction: TransactionBuilder,
-  view: DecisionView,
-  decision: Decision,
-): void {
+export function extendSessionPermit(transaction: TransactionBuilder, decision: Decision): void {
+  const { view } = transaction;
   const { claim } = decision.next;
   if (claim === null || decision.events.length === 0) return;
-  if (decision.head.claim?.session_id !== claim.session_id)
-    shortenSessionPermit(transaction, view, decision.head);
+  if (decision.head.claim?.session_id !== claim.session_id) shortenSessionPermit(transaction, decision.head);
   // Releasing the claims of a closed session must not reactivate it.
   if (isSessionClosed(view, claim.session_id)) return;
   const leaseMs = permitHeldUntilMs(decision.next, view.rulesOf(decision.next.subject));
@@ -49,18 +68,16 @@ export function extendSessionPermit(
 }
 
 /** Shortens the session's permit after it lost a claim without acting. */
-export function shortenSessionPermit(transaction: TransactionBuilder, view: DecisionView, head: Head): void {
+export function shortenSessionPermit(transaction: TransactionBuilder, head: Head): void {
+  const { view } = transaction;
   if (head.claim === null || isSessionClosed(view, head.claim.session_id)) return;
   const untilMs = view.shortenSessionUntilMs(head);
   if (untilMs !== null) transaction.setPermit(SESSIONS_SCOPE, head.claim.session_id, untilMs);
 }
 
 /** Updates the agents' permits in the track, where agents per track are limited. */
-export function updateTrackPermits(
-  transaction: TransactionBuilder,
-  view: DecisionView,
-  decision: Decision,
-): void {
+export function updateTrackPermits(transaction: TransactionBuilder, decision: Decision): void {
+  const { view } = transaction;
   const max = view.policy.max_agents_per_track;
   const { claim, subject } = decision.next;
   if (max === null || claim === null || decision.events.length === 0) return;

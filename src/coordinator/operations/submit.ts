@@ -12,12 +12,12 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { convergenceFacts, evidenceFrom } from './convergence-facts.js';
 import { inputsDigest } from './facts.js';
 import { submissionResult } from './render.js';
-import { extendSessionPermit, updateTrackPermits } from './shared.js';
+import { addAction } from './shared.js';
 
 /** Maximum number of parked results per subject and agent. */
-export const PARKED_PER_AGENT_MAX = 16;
+const PARKED_PER_AGENT_MAX = 16;
 
-export interface SubmitRequest {
+interface SubmitRequest {
   readonly subject: string;
   readonly handle: ClaimHandle;
   readonly result: SubmittedResult;
@@ -27,20 +27,15 @@ export interface SubmitRequest {
   readonly caller: Caller;
 }
 
-/** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
-interface GrantHistory {
-  readonly grant: PastGrant | null;
-  readonly parking_full: boolean;
-}
-
 export class SubmitOperation implements Operation<SubmissionResult> {
   readonly kind = 'submit';
   readonly request = null;
-  private grantHistory: GrantHistory | null = null;
+  /** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
+  private grantHistory: { grant: PastGrant | null; parking_full: boolean } | null = null;
 
   constructor(
     private readonly submitRequest: SubmitRequest,
-    private readonly historyOf: (subject: string) => Promise<readonly EventEnvelope[]>,
+    private readonly readEvents: () => Promise<readonly EventEnvelope[]>,
   ) {}
 
   attempt(view: DecisionView): Attempt<SubmissionResult> | NeedsFetch {
@@ -59,17 +54,9 @@ export class SubmitOperation implements Operation<SubmissionResult> {
     // Refused work may have been granted earlier. Only the log can tell, and it is read once.
     if (decision.details.work_lost && this.grantHistory === null)
       return { needs: () => this.readGrantHistory() };
-    const transaction = new TransactionBuilder(view, body.request_id ?? null).addDecision(
-      decision,
-      body.signature,
-    );
-    extendSessionPermit(transaction, view, decision);
-    updateTrackPermits(transaction, view, decision);
-    return { transaction: transaction.build(null), reply: submissionResult(decision) };
-  }
-
-  replay(): SubmissionResult {
-    throw new Error('a submission is idempotent and stores no request');
+    const transaction = new TransactionBuilder(view, body.request_id);
+    addAction(transaction, decision, body.signature);
+    return transaction.answer(null, submissionResult(decision));
   }
 
   private result(view: DecisionView): SubmittedResult {
@@ -79,8 +66,8 @@ export class SubmitOperation implements Operation<SubmissionResult> {
   }
 
   private async readGrantHistory(): Promise<void> {
-    const { subject, handle, result } = this.submitRequest;
-    const events = await this.historyOf(subject);
+    const { handle, result } = this.submitRequest;
+    const events = await this.readEvents();
     const grant = pastGrant(events, handle.generation);
     const parkedByAgent = parkedResults(events).filter((parked) => parked.agent_id === grant?.agent_id);
     const isRepeat = parkedByAgent.some((parked) => parked.id === result.result_id);

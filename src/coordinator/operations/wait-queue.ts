@@ -27,6 +27,7 @@ interface WaitStart {
 export interface WaitTicket extends Pick<Waiter, 'session_id' | 'track'> {
   readonly start: WaitStart;
   readonly remainingMs: number;
+  /** Ends the wait: the client disconnected, the server stops, or the credential became invalid. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -82,7 +83,7 @@ export class WaitQueue {
       this.waiters.add(waiter);
       if (this.waiters.size === 1) {
         this.nextDeadlineMs = nextDeadlineMs(this.project.view(), start.now_ms);
-        this.listenForChanges();
+        this.stopListening = this.project.changeNotifier.on(() => this.scan());
       }
       this.scan();
     });
@@ -92,13 +93,6 @@ export class WaitQueue {
   acknowledge(): void {
     this.wokenCount -= 1;
     this.scan();
-  }
-
-  private listenForChanges(): void {
-    this.stopListening = this.project.changeNotifier.once(() => {
-      this.listenForChanges();
-      this.scan();
-    });
   }
 
   private stopScanning(): void {

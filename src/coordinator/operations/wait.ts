@@ -4,7 +4,7 @@ import { type Caller, isStillAuthorized } from '../authentication/caller.js';
 import type { Project } from '../queue/project.js';
 import type { Environment } from '../runtime/environment.js';
 import { isProblem, type Problem, unauthorizedProblem } from '../wire/problem.js';
-import { WaitQueue } from './wait-queue.js';
+import { WaitQueue, type WaitTicket } from './wait-queue.js';
 
 const waitQueues = new WeakMap<Project, WaitQueue>();
 
@@ -14,12 +14,8 @@ function waitQueueOf(project: Project, environment: Environment): WaitQueue {
   return waitQueue;
 }
 
-export interface WaitRequest {
-  readonly session_id: string;
+interface WaitRequest extends Pick<WaitTicket, 'session_id' | 'track' | 'signal'> {
   readonly seconds: number;
-  readonly track: string | undefined;
-  /** Ends the wait: the client disconnected, the server stops, or the credential became invalid. */
-  readonly signal: AbortSignal | undefined;
   readonly caller: Caller;
 }
 

@@ -1,4 +1,4 @@
-import { type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 
 /** Cursors are opaque to clients, so that they can hold more than a position later. */
 export const cursorAt = (position: number): string => Buffer.from(`p:${position}`).toString('base64url');
@@ -14,6 +14,8 @@ export const cursorAheadProblem = (path: string, requested: number, position: nu
     'Read the log again from the beginning.';
   return problem('CURSOR_AHEAD', detail, [{ path, message }]);
 };
+
+export const INVALID_CURSOR = fieldProblem('after', 'expected a cursor from this server');
 
 /** Returns null for an invalid cursor. The empty cursor is the beginning. */
 export function positionOfCursor(cursor: string): number | null {

@@ -1,4 +1,4 @@
-import { holdReason, isLive, isStale } from '../../core/claims/lease.js';
+import { holdReason, isStale } from '../../core/claims/lease.js';
 import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
 import type { Explanation } from '../../core/contract/tasks.js';
 import { isoTime } from '../../core/events/envelope.js';
@@ -33,48 +33,47 @@ function denialReasons(view: DecisionView, subject: string, liveClaims: number):
   const rules = view.rulesOf(subject);
   const { now_ms } = view;
   const why: DenialReason[] = [];
+  const deny = (rule: ClaimRefusal, says: string) => why.push({ rule, says });
   if (subjectKindOf(subject) === 'edge' && isSingleAgentProject(view.methodology)) {
     const says = `only ${SINGLE_AGENT.agent_id} can claim it: coordination.mode is single in coordination.yml`;
-    why.push({ rule: 'DENIED_SINGLE_AGENT', says });
+    deny('DENIED_SINGLE_AGENT', says);
   }
   if (head.phase === 'COMPLETED') {
-    const result = head.result;
+    const { result } = head;
     const byWhom = result === null ? '' : ` by ${result.agent_id} under generation ${result.generation}`;
-    why.push({ rule: 'DENIED_COMPLETED', says: `it was completed${byWhom}` });
+    deny('DENIED_COMPLETED', `it was completed${byWhom}`);
   }
   const hold = holdReason(head, now_ms, rules);
-  if (hold !== null) why.push({ rule: 'DENIED_HELD', says: hold });
-  if (isLive(head, now_ms, rules) && head.claim !== null) {
-    why.push({ rule: 'DENIED_ACTIVE_CLAIM', says: describeHolder(view, subject) });
-  }
+  if (hold !== null) deny('DENIED_HELD', hold);
+  if (view.isLive(subject) && head.claim !== null) deny('DENIED_ACTIVE_CLAIM', describeHolder(view, subject));
   const unfinished = openDependencies(view, subject);
-  if (unfinished.length > 0) {
-    why.push({ rule: 'DENIED_DEPENDENCIES', says: `it waits for ${unfinished.slice(0, 20).join(', ')}` });
-  }
+  if (unfinished.length > 0)
+    deny('DENIED_DEPENDENCIES', `it waits for ${unfinished.slice(0, 20).join(', ')}`);
   why.push(...sharedModuleReasons(view, subject));
   if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) {
     const error = head.last_error ?? 'no message';
-    const says = `its last attempt failed (${error}); it can be claimed again at ${isoTime(head.retry_at_ms)}`;
-    why.push({ rule: 'DENIED_BACKOFF', says });
+    const retryAt = isoTime(head.retry_at_ms);
+    deny('DENIED_BACKOFF', `its last attempt failed (${error}); it can be claimed again at ${retryAt}`);
   }
-  if (head.generation >= rules.max_generations_per_task) {
-    const says = `it has had ${head.generation} generations, and max_generations_per_task is ${rules.max_generations_per_task}`;
-    why.push({ rule: 'DENIED_LIMIT', says });
+  const { max_generations_per_task: generationsMax } = rules;
+  if (head.generation >= generationsMax) {
+    const says = `it has had ${head.generation} generations, and max_generations_per_task is ${generationsMax}`;
+    deny('DENIED_LIMIT', says);
   }
-  const { max_concurrent_claims } = view.limits;
-  if (liveClaims >= max_concurrent_claims) {
-    const says = `the tenant has ${liveClaims} live claims, and max_concurrent_claims is ${max_concurrent_claims}`;
-    why.push({ rule: 'DENIED_LIMIT', says });
+  const { max_concurrent_claims: claimsMax } = view.limits;
+  if (liveClaims >= claimsMax) {
+    deny(
+      'DENIED_LIMIT',
+      `the tenant has ${liveClaims} live claims, and max_concurrent_claims is ${claimsMax}`,
+    );
   }
   return why;
 }
 
 /** Denials because of shared modules, where the project enforces that. Evaluated for an agent that holds none of the work. */
 function sharedModuleReasons(view: DecisionView, subject: string): DenialReason[] {
-  const facts = edgeFacts(view, subject, {
-    agent_id: view.head(subject).claim?.agent_id ?? '',
-    agent_role: null,
-  });
+  const agent_id = view.head(subject).claim?.agent_id ?? '';
+  const facts = edgeFacts(view, subject, { agent_id, agent_role: null });
   if (!facts?.enforced) return [];
   return facts.shared.map((held) => ({
     rule: 'DENIED_PARALLEL',

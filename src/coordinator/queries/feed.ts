@@ -1,13 +1,13 @@
 import type { EventFilter } from '../../core/contract/events.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
+import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
 import type { Project } from '../queue/project.js';
 import { catchStoreErrors, type Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
-import { type AsyncReply, problem } from '../wire/problem.js';
 import { scopeProblem } from '../wire/scope.js';
-import { canonicalFilter } from './canonical-filter.js';
-import { cursorAheadProblem, cursorAt, positionOfCursor } from './cursor.js';
+import { cursorAheadProblem, cursorAt, INVALID_CURSOR, positionOfCursor } from './cursor.js';
 import { PAGE_CHARS_MAX } from './page.js';
 import type { ReadScheduler } from './read-scheduler.js';
 
@@ -26,17 +26,11 @@ export class EventFeed {
     private readonly environment: Pick<Environment, 'yieldToEventLoop'>,
   ) {}
 
-  async page(
-    key: ProjectKey,
-    filter: EventFilter = {},
-  ): AsyncReply<{ events: EventEnvelope[]; next: string }> {
+  async page(key: ProjectKey, filter: EventFilter = {}) {
     const fault = scopeProblem(key);
     if (fault !== null) return fault;
     const after = positionOfCursor(filter.after ?? '');
-    if (after === null) {
-      const message = 'expected a cursor from this server';
-      return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
-    }
+    if (after === null) return INVALID_CURSOR;
     const { after: _, limit = 100, type, ...rest } = canonicalFilter(filter);
     const query: EventQuery = {
       ...rest,
@@ -126,4 +120,28 @@ function waitUntilBeyond(project: Project, position: number, signal: AbortSignal
       resolve();
     }
   });
+}
+
+interface SubjectFilter {
+  readonly task_id?: string;
+  readonly feature_id?: string;
+  readonly edge?: string;
+}
+
+/**
+ * Normalizes a filter: an edge in any spelling, or given as `task_id`, becomes feature_id and edge in canonical
+ * spelling, which is how the log stores it.
+ */
+export function canonicalFilter<Filter extends SubjectFilter>(filter: Filter): Filter {
+  const { task_id, edge } = filter;
+  const normalized = edge === undefined ? filter : { ...filter, edge: canonicalEdge(edge) };
+  if (task_id === undefined || subjectKindOf(task_id) !== 'edge') return normalized;
+  const keys = subjectKeys(task_id);
+  const edgeFields = { feature_id: keys.feature_id as string, edge: canonicalEdge(keys.edge as string) };
+  const isConsistent = (name: 'feature_id' | 'edge') =>
+    normalized[name] === undefined || normalized[name] === edgeFields[name];
+  // Contradictory names match nothing: no event has both these fields and this task_id.
+  if (!isConsistent('feature_id') || !isConsistent('edge')) return normalized;
+  const { task_id: _, ...rest } = normalized;
+  return { ...rest, ...edgeFields } as Filter;
 }

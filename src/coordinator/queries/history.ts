@@ -1,5 +1,4 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { StepGenerator } from '../../core/steps.js';
 import { emptyProject, evolveProject, type ProjectState } from '../../core/views/index.js';
 import type { EventQuery, ProjectKey, Store } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
@@ -29,11 +28,7 @@ export class EventHistory {
   }
 
   /** Calls `visit` for each event until it returns false. Yields to other work between pages. */
-  async forEach(
-    key: ProjectKey,
-    filter: Partial<EventQuery>,
-    visit: (event: EventEnvelope) => boolean,
-  ): Promise<void> {
+  async forEach(key: ProjectKey, filter: Partial<EventQuery>, visit: (event: EventEnvelope) => boolean) {
     for (let after = filter.after ?? 0; ; ) {
       const events = await this.store.events(key, { ...filter, after, limit: PAGE_EVENTS });
       const shouldContinue = await runInSlices(visitEvents(events, visit), this.environment);
@@ -54,10 +49,7 @@ export class EventHistory {
   }
 }
 
-function* visitEvents(
-  events: readonly EventEnvelope[],
-  visit: (event: EventEnvelope) => boolean,
-): StepGenerator<boolean> {
+function* visitEvents(events: readonly EventEnvelope[], visit: (event: EventEnvelope) => boolean) {
   for (const [at, event] of events.entries()) {
     if (!visit(event)) return false;
     if (at % EVENTS_PER_STEP === 0) yield;

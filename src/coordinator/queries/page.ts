@@ -7,11 +7,7 @@ export const PAGE_CHARS_MAX = 4 * 1024 * 1024;
 export const limitOf = ({ limit }: PageQuery): number => Math.min(Math.max(limit ?? PAGE_MAX, 1), PAGE_MAX);
 
 /** One page of items that are sorted by name, and the name to continue after; null if it is the last page. */
-export function pageOf<T>(
-  items: readonly T[],
-  nameOf: (item: T) => string,
-  query: PageQuery,
-): { items: T[]; next: string | null } {
+export function pageOf<T>(items: readonly T[], nameOf: (item: T) => string, query: PageQuery) {
   const { after } = query;
   const rest = after === undefined ? items : items.filter((item) => nameOf(item) > after);
   const page = rest.slice(0, limitOf(query));

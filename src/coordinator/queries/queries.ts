@@ -1,45 +1,43 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
-import { isLive } from '../../core/claims/lease.js';
-import type { AgentView, ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
+import { rulesFor } from '../../core/claims/policy.js';
+import type { ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
 import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
 import type { Explanation, Lineage, TaskFilter, TaskResult, TaskState } from '../../core/contract/tasks.js';
-import type { EventEnvelope } from '../../core/events/envelope.js';
-import { subtaskIds } from '../../core/plan/index.js';
-import type { StepGenerator } from '../../core/steps.js';
+import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
 import { readStrictJson } from '../../core/strict-json.js';
-import { TENANT_PROJECT } from '../../core/subject.js';
+import { POLICY_SUBJECT, subjectKindOf, TENANT_PROJECT } from '../../core/subject.js';
 import {
+  type AgentStats,
   agentViews,
+  type FoldContext,
   lineageOf,
+  type ParkedIds,
   type ProjectState,
   parkedResults,
   resultsOf,
   statusSteps,
+  updateAgentStats,
+  updateParked,
 } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { isKnownSubject, unknownSubjectProblem } from '../operations/facts.js';
 import { parseSubject } from '../operations/parse-body.js';
-import type { DecisionView } from '../queue/decision-view.js';
+import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
+import { EventProjection } from '../queue/event-projection.js';
 import { CLAIMS_SCOPE } from '../queue/permit-limits.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { type AsyncReply, fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
-import { cursorAheadProblem, cursorAt, positionOfCursor } from './cursor.js';
+import { cursorAheadProblem, cursorAt, INVALID_CURSOR, positionOfCursor } from './cursor.js';
 import { explain } from './explain.js';
-import { foldContext, foldContextAt } from './fold-context.js';
 import type { EventHistory } from './history.js';
 import { firstNames, LatestItems, limitOf, PAGE_CHARS_MAX, pageOf } from './page.js';
 import type { ReadScheduler } from './read-scheduler.js';
-import { ProjectTallies } from './tallies.js';
-import { edgeDetailsOf, taskStateOf } from './task.js';
+import { detailedStateOf, statesOf, subjectProblem, tasksIn } from './tasks.js';
 
-/** Subjects scanned per page of tasks. With a selective filter a page may be short, and its cursor continues the scan. */
-const SUBJECTS_SCANNED_MAX = 20_000;
-const SUBJECTS_PER_STEP = 20;
 /** Number of events a lineage is built from, beside its refused results. */
 const LINEAGE_EVENTS_MAX = 10_000;
 
@@ -50,9 +48,11 @@ export interface ProjectCounts {
   readonly completed_tasks: number;
 }
 
+type SubjectQuery<T> = (view: DecisionView, subject: string) => AsyncReply<T>;
+
 /** Read queries. Answers about a project's present come from its refreshed heads. */
 export class Queries {
-  private readonly tallies = new WeakMap<Project, ProjectTallies>();
+  private readonly tallies = new EventProjection(emptyTallies, evolveTallies);
 
   constructor(
     private readonly projects: Projects,
@@ -73,19 +73,12 @@ export class Queries {
       if (project.key.project_id === TENANT_PROJECT) continue;
       const { plan, completed } = project.state;
       const pending_tasks = Math.max(0, plan.subject_count - completed);
-      yield {
-        key: project.key,
-        active_claims: liveClaims(project),
-        pending_tasks,
-        completed_tasks: completed,
-      };
+      const active_claims = liveClaims(project);
+      yield { key: project.key, active_claims, pending_tasks, completed_tasks: completed };
     }
   }
 
-  listProjects(
-    tenant_id: string,
-    query: PageQuery = {},
-  ): AsyncReply<{ projects: ProjectEntry[]; next: string | null }> {
+  listProjects(tenant_id: string, query: PageQuery = {}) {
     return this.readScheduler.run(tenant_id, async () => {
       const ids = (await this.projects.projectIdsOf(tenant_id)).sort();
       const { items, next } = pageOf(ids, (id) => id, query);
@@ -97,29 +90,22 @@ export class Queries {
   getTaskState(key: ProjectKey, taskId: string): AsyncReply<TaskState> {
     return this.withSubject(key, taskId, async (view, subject) => {
       const parked = parkedResults(await this.history.ofSubject(key, subject)).length;
-      return { ...taskStateOf(view, view.head(subject), parked), ...edgeDetailsOf(view, subject) };
+      return detailedStateOf(view, subject, parked);
     });
   }
 
   /** Several states at once. An unknown task yields a problem in its place. */
-  async batchGetStates(
-    key: ProjectKey,
-    taskIds: readonly string[],
-  ): AsyncReply<{ tasks: readonly (TaskState | Problem)[] }> {
-    if (taskIds.length > PAGE_MAX) return tooManyProblem('task_ids');
+  async batchGetStates(key: ProjectKey, taskIds: readonly string[]) {
+    if (taskIds.length > PAGE_MAX) return fieldProblem('task_ids', `expected at most ${PAGE_MAX}`);
     return this.scheduleRead(key, async (project) => {
-      const { parked } = await this.talliesOf(project);
-      const steps = statesOf(project, taskIds, (subject) => parked.get(subject)?.size ?? 0);
-      return { tasks: await runInSlices(steps, this.environment) };
+      const { parked } = await this.tallies.stateOf(project);
+      return { tasks: await runInSlices(statesOf(project, taskIds, parked), this.environment) };
     });
   }
 
-  listTasks(
-    key: ProjectKey,
-    filter: TaskFilter = {},
-  ): AsyncReply<{ tasks: TaskState[]; next: string | null; position: number }> {
+  listTasks(key: ProjectKey, filter: TaskFilter = {}) {
     return this.scheduleRead(key, async (project) => {
-      const { parked } = await this.talliesOf(project);
+      const { parked } = await this.tallies.stateOf(project);
       const page = await runInSlices(tasksIn(project, filter, parked), this.environment);
       return { ...page, position: project.state.position };
     });
@@ -152,13 +138,9 @@ export class Queries {
     });
   }
 
-  listResults(
-    key: ProjectKey,
-    taskId: string,
-    query: PageQuery = {},
-  ): AsyncReply<{ results: TaskResult[]; next: string | null }> {
+  listResults(key: ProjectKey, taskId: string, query: PageQuery = {}) {
     const after = positionOfCursor(query.after ?? '');
-    if (after === null) return Promise.resolve(invalidCursorProblem());
+    if (after === null) return Promise.resolve(INVALID_CURSOR);
     return this.scheduleSubjectRead(key, taskId, async (_view, subject) => {
       const results: TaskResult[] = [];
       let chars = 0;
@@ -214,20 +196,16 @@ export class Queries {
         if (isProblem(state)) return state;
         return runInSlices(statusSteps(state, foldContextAt(project, state)), this.environment);
       }
-      const { parked } = await this.talliesOf(project);
-      return runInSlices(statusSteps({ ...project.state, parked }, foldContext(project)), this.environment);
+      const { parked } = await this.tallies.stateOf(project);
+      return runInSlices(statusSteps({ ...project.state, parked }, project.view()), this.environment);
     });
   }
 
-  agents(
-    key: ProjectKey,
-    at?: number,
-    query: PageQuery = {},
-  ): AsyncReply<{ agents: AgentView[]; next: string | null; position: number; last_updated: string | null }> {
+  agents(key: ProjectKey, at?: number, query: PageQuery = {}) {
     return this.scheduleRead(key, async (project) => {
       const past = at === undefined ? null : await this.stateAt(project, at);
       if (isProblem(past)) return past;
-      const { agents: tallied } = past ?? (await this.talliesOf(project));
+      const { agents: tallied } = past ?? (await this.tallies.stateOf(project));
       const state = past ?? project.state;
       const limit = limitOf(query);
       const agentIds = await runInSlices(
@@ -250,38 +228,22 @@ export class Queries {
     return { project_id: key.project_id, position, last_updated: last[0]?.timestamp ?? null };
   }
 
-  private async withSubject<T>(
-    key: ProjectKey,
-    taskId: string,
-    query: (view: DecisionView, subject: string) => Promise<T | Problem>,
-  ): AsyncReply<T> {
+  private async withSubject<T>(key: ProjectKey, taskId: string, query: SubjectQuery<T>): AsyncReply<T> {
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
     return this.projects.withRefreshedProject(key, async (project) => {
       const view = project.view();
-      if (isKnownSubject(view, subject) || project.state.heads.has(subject)) return query(view, subject);
-      return unknownSubjectProblem(view, subject);
+      return subjectProblem(view, subject) ?? query(view, subject);
     });
   }
 
-  private scheduleSubjectRead<T>(
-    key: ProjectKey,
-    taskId: string,
-    query: (view: DecisionView, subject: string) => Promise<T | Problem>,
-  ): AsyncReply<T> {
+  private scheduleSubjectRead<T>(key: ProjectKey, taskId: string, query: SubjectQuery<T>): AsyncReply<T> {
     return this.readScheduler.run(key.tenant_id, () => this.withSubject(key, taskId, query));
   }
 
   /** Queues a potentially slow read with the read scheduler. */
   private scheduleRead<T>(key: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     return this.readScheduler.run(key.tenant_id, () => this.projects.withRefreshedProject(key, query));
-  }
-
-  private async talliesOf(project: Project): Promise<ProjectTallies> {
-    const tallies = this.tallies.get(project) ?? new ProjectTallies();
-    this.tallies.set(project, tallies);
-    await tallies.reader.catchUp(project);
-    return tallies;
   }
 }
 
@@ -294,74 +256,30 @@ const LINEAGE_EVENT_KINDS: ReadonlySet<string> = new Set([
   'reviewed',
 ]);
 
-function* statesOf(
-  project: Project,
-  taskIds: readonly string[],
-  parkedOf: (subject: string) => number,
-): StepGenerator<(TaskState | Problem)[]> {
-  const states: (TaskState | Problem)[] = [];
-  for (const taskId of taskIds) {
-    const view = project.view();
-    const subject = parseSubject(taskId);
-    if (isProblem(subject)) states.push(subject);
-    else if (isKnownSubject(view, subject) || project.state.heads.has(subject)) {
-      const state = taskStateOf(view, view.head(subject), parkedOf(subject));
-      states.push({ ...state, ...edgeDetailsOf(view, subject) });
-    } else states.push(unknownSubjectProblem(view, subject));
-    yield;
-  }
-  return states;
+/** Aggregates that only events have, not heads: statistics per agent, and parked results per subject. */
+const emptyTallies = () => ({
+  agents: new Map<string, AgentStats>(),
+  parked: new Map() as ParkedIds,
+});
+
+function evolveTallies({ agents, parked }: ReturnType<typeof emptyTallies>, event: EventEnvelope): void {
+  updateAgentStats(agents, event);
+  updateParked(parked, event);
 }
 
-/** A page of tasks by id, which orders them by track and sequence. */
-function* tasksIn(
-  project: Project,
-  filter: TaskFilter,
-  parked: ProjectTallies['parked'],
-): StepGenerator<{ tasks: TaskState[]; next: string | null }> {
-  const limit = limitOf({ limit: filter.limit ?? 100 });
-  const tasks: TaskState[] = [];
-  let view = project.view();
-  let seen = 0;
-  let last = '';
-  for (const subject of subjectsAfter(project, filter.after ?? '')) {
-    if (tasks.length === limit || seen === SUBJECTS_SCANNED_MAX) return { tasks, next: last };
-    last = subject;
-    seen += 1;
-    const state = taskStateOf(view, view.head(subject), parked.get(subject)?.size ?? 0);
-    if (matchesFilter(project, state, filter)) tasks.push(state);
-    if (seen % SUBJECTS_PER_STEP !== 0) continue;
-    yield;
-    view = project.view();
-  }
-  return { tasks, next: null };
-}
-
-function* subjectsAfter({ state: { plan } }: Project, after: string): Generator<string> {
-  for (const track of plan.tracks()) {
-    // No id of this track sorts after `<track>.`, because the hyphen that ends a track's name sorts before the dot.
-    if (`${track}.` < after) continue;
-    for (const task of [...plan.tasksOf(track)]) {
-      if (`${task.id};` < after) continue;
-      if (task.id > after) yield task.id;
-      for (const id of [...subtaskIds(task)].sort()) if (id > after) yield id;
-    }
-  }
-}
-
-function matchesFilter(project: Project, state: TaskState, filter: TaskFilter): boolean {
-  if (filter.phase !== undefined && state.phase !== filter.phase) return false;
-  if (filter.readiness !== undefined && state.readiness !== filter.readiness) return false;
-  return filter.track === undefined || project.state.plan.get(state.task_id)?.task.track === filter.track;
+/** The fold context of the past: the time and policy of then, but today's tenant limits. */
+function foldContextAt({ key, limits, skew_margin_ms }: Project, state: ProjectState): FoldContext {
+  const policy = policyFromRecord(state.records.get(POLICY_SUBJECT));
+  return {
+    key,
+    now_ms: msOf(state.last_updated ?? isoTime(0)),
+    rulesOf: (subject) => rulesFor(subjectKindOf(subject), policy, limits, skew_margin_ms),
+  };
 }
 
 function liveClaims(project: Project): number {
   const view = project.view();
-  let count = 0;
-  for (const subject of project.state.live) {
-    if (isLive(view.peekHead(subject), view.now_ms, view.rulesOf(subject))) count += 1;
-  }
-  return count;
+  return [...project.state.live].filter((subject) => view.isLive(subject)).length;
 }
 
 /** Null if the data is too large to parse between other work, or not strict JSON. The blob can be fetched as it is. */
@@ -370,13 +288,3 @@ function parseResultData(bytes: Uint8Array): unknown {
   const read = readStrictJson(Buffer.from(bytes).toString());
   return 'value' in read ? read.value : null;
 }
-
-const tooManyProblem = (path: string): Problem =>
-  problem('INVALID_REQUEST', `${path}: expected at most ${PAGE_MAX}`, [
-    { path, message: `expected at most ${PAGE_MAX}` },
-  ]);
-
-const invalidCursorProblem = (): Problem => {
-  const message = 'expected a cursor from this server';
-  return problem('INVALID_REQUEST', `after: ${message}`, [{ path: 'after', message }]);
-};

@@ -1,4 +1,4 @@
-/** A repeating event with one-shot listeners. */
+/** A repeating event. */
 export class ChangeNotifier {
   /** Number of notifications so far. */
   count = 0;
@@ -8,6 +8,17 @@ export class ChangeNotifier {
   once(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  /** Calls `listener` at every notification. Returns a function that removes it. */
+  on(listener: () => void): () => void {
+    let stop: () => void;
+    const onNotify = (): void => {
+      stop = this.once(onNotify);
+      listener();
+    };
+    stop = this.once(onNotify);
+    return () => stop();
   }
 
   notify(): void {

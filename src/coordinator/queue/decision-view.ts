@@ -13,16 +13,17 @@ import {
   subjectKindOf,
 } from '../../core/subject.js';
 import { claimedSubjectsOf, type WorkState } from '../../core/views/index.js';
-import type { PermitLimit, ProjectKey } from '../../stores/store.js';
+import type { ProjectKey } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
-import { claimIdDeriver } from '../runtime/identity.js';
-import { tenantPermitLimits } from './permit-limits.js';
+import { claimIdDeriver, newEventId } from '../runtime/identity.js';
 
 /** Expected effects of operations that are decided but not committed. It guides decisions; the store checks them. */
 export class Overlay {
-  readonly heads = new Map<string, AnyHead>();
-  /** Until when each session counts as active once those operations are committed. */
-  readonly sessionUntilMs = new Map<string, number>();
+  constructor(
+    readonly heads = new Map<string, AnyHead>(),
+    /** Until when each session counts as active once those operations are committed. */
+    readonly sessionUntilMs = new Map<string, number>(),
+  ) {}
 }
 
 export interface DecisionSource {
@@ -49,9 +50,10 @@ export class DecisionView {
   /** Heads that this view has added to the overlay. */
   private readonly stagedHeads: AnyHead[] = [];
   private readonly stagedSessionUntil: { readonly session_id: string; readonly until_ms: number }[] = [];
+  readonly key: ProjectKey;
+  readonly state: WorkState;
   readonly limits: Limits;
   private cachedPolicy: Policy | null = null;
-  private cachedPermitLimits: readonly PermitLimit[] | null = null;
   private readonly rulesByKind = new Map<string, Rules>();
   private cachedSession: SessionLookup | null = null;
   /** The limit that the store reported as exhausted for the current operation. */
@@ -62,37 +64,24 @@ export class DecisionView {
     readonly now_ms: number,
     private readonly overlay = new Overlay(),
   ) {
+    this.key = source.key;
+    this.state = source.state;
     this.limits = source.limits;
   }
 
-  get key(): ProjectKey {
-    return this.source.key;
-  }
-  get environment(): Environment {
-    return this.source.environment;
-  }
   get rules_seq(): number {
     return this.source.rules_seq;
-  }
-  get tenantPermitLimits(): readonly PermitLimit[] {
-    this.cachedPermitLimits ??= tenantPermitLimits(this.limits);
-    return this.cachedPermitLimits;
-  }
-  get state(): WorkState {
-    return this.source.state;
   }
 
   /** The head to decide on. If it is uncommitted it joins the read set, and the transaction must check it. */
   head(subject: string): Head {
-    const staged = this.overlay.heads.get(subject) as Head | undefined;
-    if (staged === undefined) return this.source.state.heads.get(subject) ?? emptyHead(subject);
-    this.readSet.add(subject);
-    return staged;
+    if (this.overlay.heads.has(subject)) this.readSet.add(subject);
+    return this.peekHead(subject);
   }
 
   /** Whether the subject has a head, committed or not. */
   hasHead(subject: string): boolean {
-    return this.overlay.heads.has(subject) || this.source.state.heads.has(subject);
+    return this.overlay.heads.has(subject) || this.state.heads.has(subject);
   }
 
   /** Whether other coordinators write to the store, whose commits may not be known here yet. */
@@ -103,7 +92,7 @@ export class DecisionView {
   /** Reads a head without adding it to the read set. For hints only, not for decisions. */
   peekHead(subject: string): Head {
     const staged = this.overlay.heads.get(subject) as Head | undefined;
-    return staged ?? this.source.state.heads.get(subject) ?? emptyHead(subject);
+    return staged ?? this.state.heads.get(subject) ?? emptyHead(subject);
   }
 
   /** Starts the next operation. `exhaustedLimit` is the limit that the store reported as exhausted for it. */
@@ -115,25 +104,28 @@ export class DecisionView {
 
   record(subject: string): RecordHead | null {
     const staged = this.overlay.heads.get(subject) as RecordHead | undefined;
-    return staged ?? this.source.state.records.get(subject) ?? null;
+    return staged ?? this.state.records.get(subject) ?? null;
   }
 
   /** The project's methodology as of its last configuration; null if it was never configured. */
   get methodology(): Methodology | null {
-    return (this.record(METHODOLOGY_SUBJECT)?.value as unknown as Methodology | undefined) ?? null;
+    return (this.record(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null;
   }
 
   feature(featureId: string): FeatureVector | null {
-    return (this.record(featureSubject(featureId))?.value as unknown as FeatureVector | undefined) ?? null;
+    return (this.record(featureSubject(featureId))?.value ?? null) as FeatureVector | null;
   }
 
   /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */
   heldEdges(): Head[] {
-    const subjects = new Set([...this.source.state.live, ...this.overlay.heads.keys()]);
+    const subjects = new Set([...this.state.live, ...this.overlay.heads.keys()]);
     const edges = [...subjects].filter((subject) => subjectKindOf(subject) === 'edge');
-    return edges
-      .map((subject) => this.peekHead(subject))
-      .filter((head) => isLive(head, this.now_ms, this.rulesOf(head.subject)));
+    return edges.filter((subject) => this.isLive(subject)).map((subject) => this.peekHead(subject));
+  }
+
+  /** Whether somebody holds the subject now. Its head is only peeked at. */
+  isLive(subject: string): boolean {
+    return isLive(this.peekHead(subject), this.now_ms, this.rulesOf(subject));
   }
 
   /** The subjects an agent may hold, committed or staged by earlier operations. */
@@ -177,11 +169,11 @@ export class DecisionView {
   }
 
   decisionContext(subject: string): DecisionContext {
-    return {
-      now_ms: this.now_ms,
-      rules: this.rulesOf(subject),
-      claimIdOf: this.claimIdOf(subject),
-    };
+    return { now_ms: this.now_ms, rules: this.rulesOf(subject), claimIdOf: this.claimIdOf(subject) };
+  }
+
+  newEventId(): string {
+    return newEventId(this.source.environment, this.now_ms);
   }
 
   claimIdOf(subject: string): ClaimIdOf {
@@ -199,9 +191,7 @@ export class DecisionView {
 
   /** A view with a copy of the overlay. Its changes become visible here only on `merge`. */
   fork(): DecisionView {
-    const overlay = new Overlay();
-    for (const [subject, head] of this.overlay.heads) overlay.heads.set(subject, head);
-    for (const [id, untilMs] of this.overlay.sessionUntilMs) overlay.sessionUntilMs.set(id, untilMs);
+    const overlay = new Overlay(new Map(this.overlay.heads), new Map(this.overlay.sessionUntilMs));
     const forked = new DecisionView(this.source, this.now_ms, overlay);
     forked.beginOperation(this.exhaustedLimit);
     return forked;
@@ -228,7 +218,7 @@ export class DecisionView {
    * second. A lease that ended early may keep it counted slightly longer, never shorter.
    */
   extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null): number {
-    const held = this.source.state.bySession.get(sessionId)?.size ?? 0;
+    const held = this.state.bySession.get(sessionId)?.size ?? 0;
     const remaining = leaseUntilMs === null ? held - 1 : held;
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const committedMs =
@@ -272,7 +262,7 @@ export class DecisionView {
 
   /** The latest end of the claims a session holds, except one subject. */
   private heldClaimsUntilMs(sessionId: string, exceptSubject?: string): number {
-    const held = this.source.state.bySession.get(sessionId) ?? [];
+    const held = this.state.bySession.get(sessionId) ?? [];
     const subjects = [...held].filter((subject) => subject !== exceptSubject);
     return Math.max(0, ...subjects.map((id) => permitHeldUntilMs(this.peekHead(id), this.rulesOf(id)) ?? 0));
   }
@@ -286,6 +276,7 @@ interface SessionLookup {
 
 const ceilToSecond = (atMs: number): number => Math.ceil(atMs / 1000) * 1000;
 
-export function policyFromRecord(record: RecordHead | null): Policy {
-  return record === null ? DEFAULT_POLICY : { ...DEFAULT_POLICY, ...(record.value as Partial<Policy>) };
-}
+export const policyFromRecord = (record: RecordHead | null | undefined): Policy => ({
+  ...DEFAULT_POLICY,
+  ...(record?.value as Partial<Policy> | undefined),
+});

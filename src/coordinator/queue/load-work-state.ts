@@ -27,11 +27,7 @@ export async function loadWorkState({ store, key }: StateSource, state: WorkStat
 }
 
 /** Reads every event up to a position. Heads already newer than an event stay. */
-export async function readEventsUntil(
-  { store, key }: StateSource,
-  state: WorkState,
-  position: number,
-): Promise<void> {
+export async function readEventsUntil({ store, key }: StateSource, state: WorkState, position: number) {
   while (state.position < position) {
     const events = await store.events(key, { after: state.position, limit: PAGE_ITEMS });
     if (events.length === 0) return;
@@ -39,10 +35,7 @@ export async function readEventsUntil(
   }
 }
 
-export async function eventsAt(
-  { store, key }: StateSource,
-  positions: readonly number[],
-): Promise<EventEnvelope[]> {
+export async function eventsAt({ store, key }: StateSource, positions: readonly number[]) {
   const found: EventEnvelope[] = [];
   for (const position of positions) {
     found.push(...(await store.events(key, { after: position - 1, until_position: position, limit: 1 })));
@@ -50,11 +43,7 @@ export async function eventsAt(
   return found;
 }
 
-async function readPlanEvents(
-  { store, key }: StateSource,
-  state: WorkState,
-  until_position: number,
-): Promise<void> {
+async function readPlanEvents({ store, key }: StateSource, state: WorkState, until_position: number) {
   for (let after = 0; ; ) {
     const query = { subject: PLAN_SUBJECT, after, until_position, limit: PLAN_PAGE_EVENTS };
     const events = await store.events(key, query);

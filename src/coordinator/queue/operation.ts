@@ -9,11 +9,17 @@ import type { DecisionView } from './decision-view.js';
 export interface Operation<Reply> {
   /** The command's name in metrics. */
   readonly kind: string;
-  /** Key and digest for idempotent replay; null if the request is not remembered. */
-  readonly request: { readonly key: string; readonly digest: string } | null;
+  /** Null if the request is not remembered. */
+  readonly request: RequestKey | null;
   attempt(view: DecisionView): Attempt<Reply> | NeedsFetch;
-  /** The reply of a request that already took effect, rebuilt from its events. */
-  replay(events: readonly EventEnvelope[], view: DecisionView): Reply;
+  /** Rebuilds the reply of a request that already took effect from its events, if it is not stored with the request. */
+  replay?(events: readonly EventEnvelope[], view: DecisionView): Reply;
+}
+
+/** What a request is remembered under, and the digest that tells it from others under the same key. */
+export interface RequestKey {
+  readonly key: string;
+  readonly digest: string;
 }
 
 export interface Attempt<Reply> {

@@ -13,14 +13,19 @@ import type { Environment } from '../runtime/environment.js';
 import { claimIdSecretOf } from '../runtime/identity.js';
 import type { Observer } from '../runtime/observer.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { isProblem, type Problem, problem, unauthorizedProblem } from '../wire/problem.js';
+import {
+  isProblem,
+  type Problem,
+  problem,
+  problemFromStoreError,
+  unauthorizedProblem,
+} from '../wire/problem.js';
 import type { Backoff } from './backoff.js';
 import { ChangeNotifier } from './change-notifier.js';
 import { type DecisionSource, DecisionView, Overlay } from './decision-view.js';
 import { eventsAt, loadWorkState, readEventsUntil } from './load-work-state.js';
 import type { Attempt, Operation } from './operation.js';
 import { limitNameOfScope, SESSIONS_SCOPE } from './permit-limits.js';
-import { problemFromStoreError } from './store-problem.js';
 import type { StoreTime } from './store-time.js';
 
 /** Small enough that the next batch is decided while this one is written; stores group the writes of several batches. */
@@ -84,7 +89,11 @@ export class Project implements DecisionSource {
 
   static async load(key: ProjectKey, services: ProjectServices): Promise<Project> {
     const project = new Project(key, services);
-    await project.load();
+    services.storeTime.sync(await services.store.now());
+    const rulesSeq = await loadWorkState(project, project.state);
+    if (rulesSeq === null) return project;
+    project.rules_seq = rulesSeq;
+    await project.refresh();
     return project;
   }
 
@@ -149,7 +158,7 @@ export class Project implements DecisionSource {
         tries: 0,
         exhaustedLimit: null,
       });
-      if (!this.isDraining) void this.drainQueue();
+      void this.drainQueue();
     });
   }
 
@@ -176,6 +185,7 @@ export class Project implements DecisionSource {
   }
 
   private async drainQueue(): Promise<void> {
+    if (this.isDraining) return;
     this.isDraining = true;
     await this.environment.yieldToEventLoop();
     const { commits_at_once } = this.services.store.capabilities;
@@ -191,7 +201,7 @@ export class Project implements DecisionSource {
   private dispatch(batch: OperationJob[]): void {
     const sent = this.commitBatch(batch, this.settled()).then(() => {
       this.inFlight.shift();
-      if (!this.isDraining && this.queue.length > 0) void this.drainQueue();
+      if (this.queue.length > 0) void this.drainQueue();
     });
     this.inFlight.push(sent);
   }
@@ -227,11 +237,7 @@ export class Project implements DecisionSource {
     }
   }
 
-  private decideAll(
-    view: DecisionView,
-    batch: OperationJob[],
-    changing: Set<string>,
-  ): { jobs: OperationJob[]; attempts: Attempt<unknown>[] } {
+  private decideAll(view: DecisionView, batch: OperationJob[], changing: Set<string>) {
     const jobs: OperationJob[] = [];
     const attempts: Attempt<unknown>[] = [];
     for (const job of batch) {
@@ -275,53 +281,33 @@ export class Project implements DecisionSource {
   }
 
   private fetchThenRetry(job: OperationJob, fetch: () => Promise<void>): void {
-    job.tries += 1;
-    if (job.tries > TRIES_MAX) this.resolveJob(job, contentionProblem());
-    else {
-      fetch().then(
-        () => this.requeue([job]),
-        (error) => this.resolveJob(job, problemFromError(error)),
-      );
-    }
+    if (!this.mayRetry(job)) return;
+    fetch().then(
+      () => {
+        this.queue.unshift(job);
+        void this.drainQueue();
+      },
+      (error) => this.resolveJob(job, problemFromError(error)),
+    );
   }
 
-  private requeue(jobs: readonly OperationJob[]): void {
-    this.queue.unshift(...jobs);
-    if (!this.isDraining) void this.drainQueue();
-  }
-
-  private async settleAll(
-    jobs: OperationJob[],
-    attempts: Attempt<unknown>[],
-    outcomes: CommitOutcome[],
-  ): Promise<void> {
+  private async settleAll(jobs: OperationJob[], attempts: Attempt<unknown>[], outcomes: CommitOutcome[]) {
     const retry: OperationJob[] = [];
     let isBehind = false;
     let hasMoved = false;
-    for (let index = 0; index < outcomes.length; index += 1) {
-      const outcome = outcomes[index]!;
+    for (const [index, outcome] of outcomes.entries()) {
       const job = jobs[index]!;
-      const attempt = attempts[index]!;
-      switch (outcome.kind) {
-        case 'committed':
-          isBehind = this.applyCommit(attempt.transaction, outcome) || isBehind;
-          hasMoved = hasMoved || outcome.positions.length > 0;
-          this.services.observer.committed(this.key, attempt.transaction);
-          this.resolveJob(job, attempt.reply);
-          break;
-        case 'replay':
-          void this.resolveReplay(job, outcome);
-          break;
-        case 'conflict':
-          isBehind = this.applyConflict(outcome) || isBehind;
-          this.scheduleRetry(job, retry);
-          break;
-        case 'full':
-          job.exhaustedLimit = limitNameOfScope(outcome.scope);
-          this.scheduleRetry(job, retry);
-          break;
-        default:
-          this.scheduleRetry(job, retry);
+      const { transaction, reply } = attempts[index]!;
+      if (outcome.kind === 'committed') {
+        isBehind = this.applyCommit(transaction, outcome) || isBehind;
+        hasMoved = hasMoved || outcome.positions.length > 0;
+        this.services.observer.committed(this.key, transaction);
+        this.resolveJob(job, reply);
+      } else if (outcome.kind === 'replay') void this.resolveReplay(job, outcome);
+      else {
+        if (outcome.kind === 'conflict') isBehind = this.applyConflict(outcome) || isBehind;
+        if (outcome.kind === 'full') job.exhaustedLimit = limitNameOfScope(outcome.scope);
+        if (this.mayRetry(job)) retry.push(job);
       }
     }
     const latest = outcomes.at(-1);
@@ -341,10 +327,13 @@ export class Project implements DecisionSource {
     }
   }
 
-  private scheduleRetry(job: OperationJob, retry: OperationJob[]): void {
+  /** Counts a try. If there were too many, the job is answered. */
+  private mayRetry(job: OperationJob): boolean {
     job.tries += 1;
-    if (job.tries > TRIES_MAX) this.resolveJob(job, contentionProblem());
-    else retry.push(job);
+    if (job.tries <= TRIES_MAX) return true;
+    const detail = 'Too many concurrent changes to the same work. Nothing happened; retry.';
+    this.resolveJob(job, problem('UNAVAILABLE', detail));
+    return false;
   }
 
   /** Applies a commit to the state. Returns true if other commits came in between. */
@@ -372,7 +361,9 @@ export class Project implements DecisionSource {
     }
     try {
       const events = await eventsAt(this, request.positions);
-      this.resolveJob(job, request.reply ?? job.operation.replay(events, this.view()));
+      const reply = request.reply ?? job.operation.replay?.(events, this.view());
+      if (reply === undefined) throw new Error(`the stored request of ${job.operation.kind} has no reply`);
+      this.resolveJob(job, reply);
     } catch (error) {
       this.resolveJob(job, problemFromError(error));
     }
@@ -392,18 +383,7 @@ export class Project implements DecisionSource {
       if (row.position === this.state.position) return;
     }
   }
-
-  private async load(): Promise<void> {
-    this.services.storeTime.sync(await this.store.now());
-    const rulesSeq = await loadWorkState(this, this.state);
-    if (rulesSeq === null) return;
-    this.rules_seq = rulesSeq;
-    await this.refresh();
-  }
 }
-
-const contentionProblem = (): Problem =>
-  problem('UNAVAILABLE', 'Too many concurrent changes to the same work. Nothing happened; retry.');
 
 function problemFromError(error: unknown): Problem {
   return (

@@ -1,14 +1,13 @@
 import type { Limits } from '../../core/claims/policy.js';
 import type { RecordHead } from '../../core/record.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
-import type { ProjectKey, Store, StoreMeta } from '../../stores/store.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
-import type { AsyncReply } from '../wire/problem.js';
+import { type AsyncReply, problemFromStoreError } from '../wire/problem.js';
 import { scopeProblem, tenantProblem } from '../wire/scope.js';
 import { Backoff } from './backoff.js';
-import { Project } from './project.js';
-import { problemFromStoreError } from './store-problem.js';
+import { Project, type ProjectServices } from './project.js';
 import { StoreTime, skewMarginMs } from './store-time.js';
 
 interface ProjectsOptions {
@@ -21,11 +20,7 @@ interface ProjectsOptions {
 }
 
 /** State shared by a store's projects. Tenants may have their own stores, and each store has its own clock. */
-interface StoreRuntime {
-  readonly meta: StoreMeta;
-  readonly storeTime: StoreTime;
-  readonly backoff: Backoff;
-}
+type StoreRuntime = Pick<ProjectServices, 'meta' | 'storeTime' | 'backoff'>;
 
 /** A tenant's limits, which apply in all its projects. */
 export class TenantLimits {
@@ -81,11 +76,9 @@ export class Projects {
 
   tenantLimits(tenant_id: string): Promise<TenantLimits> {
     return memoizedLoad(this.tenantPromises, tenant_id, async () => {
-      const key = { tenant_id, project_id: TENANT_PROJECT };
-      const limits = () => this.options.default_limits;
-      const project = await this.load(key, limits);
-      this.loadedProjects.add(project);
-      return new TenantLimits(project, this.options.default_limits);
+      const { default_limits } = this.options;
+      const project = await this.load({ tenant_id, project_id: TENANT_PROJECT }, () => default_limits);
+      return new TenantLimits(project, default_limits);
     });
   }
 
@@ -117,7 +110,6 @@ export class Projects {
     return memoizedLoad(this.projectPromises, cacheKeyOf(key), async () => {
       const tenant = await this.tenantLimits(key.tenant_id);
       const project = await this.load(key, () => tenant.currentLimits());
-      this.loadedProjects.add(project);
       const tenantProjects = this.activeByTenant.get(key.tenant_id) ?? new Map<string, Project>();
       this.activeByTenant.set(key.tenant_id, tenantProjects.set(key.project_id, project));
       return project;
@@ -157,12 +149,12 @@ export class Projects {
   private async load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
     const { environment, observer } = this.options;
     const store = (await this.options.store.storeOf?.(tenant_id)) ?? this.options.store;
-    const { meta, storeTime, backoff } = await this.storeRuntimeOf(store);
+    const runtime = await this.storeRuntimeOf(store);
     const skew_margin_ms = this.options.skew_margin_ms ?? skewMarginMs(store);
-    return Project.load(
-      { tenant_id, project_id },
-      { store, meta, environment, storeTime, backoff, limits, skew_margin_ms, observer },
-    );
+    const services = { ...runtime, store, environment, limits, skew_margin_ms, observer };
+    const project = await Project.load({ tenant_id, project_id }, services);
+    this.loadedProjects.add(project);
+    return project;
   }
 
   private storeRuntimeOf(store: Store): Promise<StoreRuntime> {

@@ -1,11 +1,9 @@
 import { type ClaimEventKind, claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Decision } from '../../core/claims/commands.js';
-import type { Head } from '../../core/claims/head.js';
 import { needsPermit, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { type EventDraft, isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
-import type { RecordHead } from '../../core/record.js';
 import { evolveRecord } from '../../core/record.js';
-import { sessionSubject } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type {
   HeadCheck,
   HeadSwap,
@@ -16,9 +14,10 @@ import type {
   Transaction,
 } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
-import { contentEventId, newEventId } from '../runtime/identity.js';
+import { contentEventId } from '../runtime/identity.js';
 import type { DecisionView } from './decision-view.js';
-import { CLAIMS_SCOPE } from './permit-limits.js';
+import type { Attempt, RequestKey } from './operation.js';
+import { CLAIMS_SCOPE, tenantPermitLimits } from './permit-limits.js';
 
 /** Combines decisions into one atomic transaction. */
 export class TransactionBuilder {
@@ -26,15 +25,15 @@ export class TransactionBuilder {
   private readonly addedChecks: HeadCheck[] = [];
   private readonly looseEvents: NewEvent[] = [];
   private readonly permits: Permit[] = [];
-  private permitLimits: readonly PermitLimit[] = [];
+  private readonly permitLimits: PermitLimit[] = [];
   private notBeforeMs: number | null = null;
   private notAfterMs: number | null = null;
   private changesRules = false;
   private hasEffect = false;
 
   constructor(
-    private readonly view: DecisionView,
-    private readonly requestId: string | null = null,
+    readonly view: DecisionView,
+    private readonly requestId?: string,
   ) {}
 
   /** Adds a decision on a claim: its events, or the check that a refusal depends on, and its signature. */
@@ -44,11 +43,15 @@ export class TransactionBuilder {
     if (events.length === 0) this.check(head.subject, head.seq);
     else this.swap(head.subject, head.seq, decision.next, events);
     for (const draft of decision.loose_events) this.addDeduplicatedEvent(draft);
-    if (decision.not_before_ms !== null) this.notBefore(decision.not_before_ms);
-    if (decision.not_after_ms !== null) this.notAfter(decision.not_after_ms);
-    if (events.length > 0) this.setClaimPermit(decision.next);
-    if (events.length > 0 && needsPermit(decision, this.view.now_ms, this.view.rulesOf(head.subject)))
-      this.addTenantPermitLimits();
+    const { not_before_ms, not_after_ms } = decision;
+    if (not_before_ms !== null) this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, not_before_ms);
+    if (not_after_ms !== null) this.notAfterMs = Math.min(this.notAfterMs ?? not_after_ms, not_after_ms);
+    if (events.length > 0) {
+      const rules = this.view.rulesOf(head.subject);
+      this.setPermit(CLAIMS_SCOPE, head.subject, permitHeldUntilMs(decision.next, rules));
+      const isTaken = needsPermit(decision, this.view.now_ms, rules);
+      if (isTaken) this.permitLimits.push(...tenantPermitLimits(this.view.limits));
+    }
     // Completed work is open again, so decisions on its dependents were made under other rules.
     if (decision.code === 'RESET') this.markRulesChanged();
     return this;
@@ -64,6 +67,16 @@ export class TransactionBuilder {
   check(subject: string, expected_seq: number): this {
     this.addedChecks.push({ subject, expected_seq });
     return this;
+  }
+
+  /** Checks a head that the decision depends on without changing it. */
+  checkHead(subject: string): this {
+    return this.check(subject, this.view.head(subject).seq);
+  }
+
+  /** The same for a record, which may not exist. */
+  checkRecord(subject: string): this {
+    return this.check(subject, this.view.record(subject)?.seq ?? 0);
   }
 
   /** Adds a note or a refusal. A repeated one is written once, because its id derives from its content. */
@@ -85,7 +98,7 @@ export class TransactionBuilder {
   }
 
   /** Adds an event that moves no head but takes effect. */
-  addLooseEvent(draft: EventDraft, eventId: string): this {
+  addLooseEvent(draft: EventDraft, eventId?: string): this {
     this.looseEvents.push(this.stampEvent(draft, eventId));
     return this.markEffective();
   }
@@ -97,16 +110,36 @@ export class TransactionBuilder {
   }
 
   /** Opens the session with its first action, or checks that it is unchanged. */
-  openOrCheckSession(session_id: string, agent_id: string, caller: Caller, now_ms: number): this {
+  openOrCheckSession(session_id: string, agent_id: string, { principal, user_id }: Caller): this {
     const { subject, record: existing } = this.view.lookUpSession(session_id);
     if (existing !== null) return this.check(subject, existing.seq);
-    const { principal, user_id } = caller;
-    const draft = sessionOpenedEvent({ session_id, agent_id, principal, user_id, public_key: null, now_ms });
+    return this.openSession({ session_id, agent_id, principal, user_id, public_key: null });
+  }
+
+  openSession({ session_id, agent_id, principal, user_id, public_key }: SessionOpening): this {
+    const { subject } = this.view.lookUpSession(session_id);
+    const created_at = isoTime(this.view.now_ms);
+    const publicKeyField = public_key === null ? {} : { public_key };
+    const draft: EventDraft = {
+      event_type: 'SESSION_OPENED',
+      timestamp: created_at,
+      subject,
+      seq: 1,
+      agent_id,
+      session_id,
+      payload: { principal, record: { state: 'open', user_id, principal, created_at, ...publicKeyField } },
+    };
     return this.swap(subject, 0, evolveRecord(null, draft), [draft]);
   }
 
+  /** Gives a record a new value, in the name of `by`. */
+  writeRecord(subject: string, event_type: string, record: object, by: string): this {
+    return this.putRecord(subject, [draftEvent(this.view, event_type, by, { by, record })]);
+  }
+
   /** Writes a record in one or more events; the last one carries its new value. */
-  putRecord(subject: string, before: RecordHead | null, drafts: readonly EventDraft[]): this {
+  putRecord(subject: string, drafts: readonly EventDraft[]): this {
+    const before = this.view.record(subject);
     const seq = before?.seq ?? 0;
     // A subject's timestamps never decrease, even if the clock steps back.
     const fromMs = before?.last_at_ms ?? 0;
@@ -126,14 +159,7 @@ export class TransactionBuilder {
   }
 
   addPermitLimit(scope: string, max: number): this {
-    this.permitLimits = [...this.permitLimits, { scope, max }];
-    return this;
-  }
-
-  private addTenantPermitLimits(): this {
-    const { tenantPermitLimits } = this.view;
-    this.permitLimits =
-      this.permitLimits.length === 0 ? tenantPermitLimits : [...this.permitLimits, ...tenantPermitLimits];
+    this.permitLimits.push({ scope, max });
     return this;
   }
 
@@ -142,8 +168,13 @@ export class TransactionBuilder {
     return this;
   }
 
+  /** The attempt with this reply, which a repeat of the request gets too. */
+  answer<Reply>(request: RequestKey | null, reply: Reply): Attempt<Reply> {
+    return { transaction: this.build(request, reply), reply };
+  }
+
   /** Builds the transaction. `keep`: a known request answers for it, and a new one is remembered. */
-  build(request: { key: string; digest: string } | null, reply?: unknown): Transaction {
+  build(request: RequestKey | null, reply?: unknown): Transaction {
     const keep = this.hasEffect || this.swaps.length > 0;
     const { tenant_id, project_id } = this.view.key;
     const requests: RequestRecord[] =
@@ -167,28 +198,10 @@ export class TransactionBuilder {
   /** The heads this transaction depends on without changing them: explicit checks, and uncommitted heads that were read. */
   private buildChecks(): readonly HeadCheck[] {
     for (const subject of this.view.readSet) this.check(subject, this.view.peekHead(subject).seq);
-    if (
-      this.addedChecks.length === 1 &&
-      !this.swaps.some(({ subject }) => subject === this.addedChecks[0]?.subject)
-    ) {
-      return this.addedChecks;
-    }
     if (this.addedChecks.length === 0) return this.addedChecks;
     const bySubject = new Map(this.addedChecks.map((check) => [check.subject, check]));
     for (const { subject } of this.swaps) bySubject.delete(subject);
     return [...bySubject.values()];
-  }
-
-  private setClaimPermit(head: Head): void {
-    this.setPermit(CLAIMS_SCOPE, head.subject, permitHeldUntilMs(head, this.view.rulesOf(head.subject)));
-  }
-
-  private notBefore(atMs: number): void {
-    this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, atMs);
-  }
-
-  private notAfter(atMs: number): void {
-    this.notAfterMs = Math.min(this.notAfterMs ?? Number.POSITIVE_INFINITY, atMs);
   }
 
   /**
@@ -198,10 +211,10 @@ export class TransactionBuilder {
   private stampEvent(draft: EventDraft, eventId?: string): NewEvent {
     const { tenant_id, project_id } = this.view.key;
     const event = draft as NewEvent;
-    event.event_id = eventId ?? newEventId(this.view.environment, this.view.now_ms);
+    event.event_id = eventId ?? this.view.newEventId();
     event.tenant_id = tenant_id;
     event.project_id = project_id;
-    if (this.requestId !== null && event.request_id === undefined) event.request_id = this.requestId;
+    if (this.requestId !== undefined && event.request_id === undefined) event.request_id = this.requestId;
     return event;
   }
 }
@@ -226,33 +239,23 @@ function attachSignature({ events, loose_events: notes }: Decision, signature: s
   }
 }
 
-export interface SessionOpenedInput {
-  session_id: string;
-  agent_id: string;
-  principal: string;
-  user_id: string | null;
-  public_key: string | null;
-  now_ms: number;
+interface SessionOpening {
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly principal: string;
+  readonly user_id: string | null;
+  readonly public_key: string | null;
 }
 
-export function sessionOpenedEvent(opening: SessionOpenedInput): EventDraft {
-  const created_at = isoTime(opening.now_ms);
-  return {
-    event_type: 'SESSION_OPENED',
-    timestamp: created_at,
-    subject: sessionSubject(opening.session_id),
-    seq: 1,
-    agent_id: opening.agent_id,
-    session_id: opening.session_id,
-    payload: {
-      principal: opening.principal,
-      record: {
-        state: 'open',
-        user_id: opening.user_id,
-        principal: opening.principal,
-        created_at,
-        ...(opening.public_key === null ? {} : { public_key: opening.public_key }),
-      },
-    },
-  };
-}
+/** An event of now. Undefined fields of the payload are omitted. */
+export const draftEvent = (
+  view: DecisionView,
+  event_type: string,
+  agent_id: string,
+  payload: Readonly<Record<string, unknown>>,
+): EventDraft => ({
+  event_type,
+  timestamp: isoTime(view.now_ms),
+  agent_id,
+  payload: withoutUndefined(payload),
+});

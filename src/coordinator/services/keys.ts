@@ -4,11 +4,11 @@ import { keyIdSchema } from '../../core/ids.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 import { KeyRing } from '../authentication/key-ring.js';
 import {
-  BindKeyOperation,
-  CreateKeyOperation,
+  bindKey,
+  createKey,
   type KeyScope,
-  RequireBindingOperation,
-  RevokeKeyOperation,
+  requireBoundKeys,
+  revokeKey,
   unknownKeyProblem,
 } from '../operations/keys.js';
 import { parseBody } from '../operations/parse-body.js';
@@ -39,7 +39,7 @@ export class KeyService {
     return this.withKeyRing(scope, async ({ project }) =>
       project.store.capabilities.untrusted_files === 'secret'
         ? unusableKeyProblem()
-        : project.run(new CreateKeyOperation(scope, read, caller, project.meta, this.environment), caller),
+        : project.run(createKey(scope, read, caller, project.meta, this.environment), caller),
     );
   }
 
@@ -55,7 +55,7 @@ export class KeyService {
   async revoke(scope: KeyScope, keyId: string, caller = OPEN_CALLER): AsyncReply<ApiKey> {
     if (!keyIdSchema.safeParse(keyId).success) return unknownKeyProblem();
     return this.withKeyRing(scope, ({ project, isTrusted }) =>
-      project.run(new RevokeKeyOperation(scope, keyId, caller, isTrusted), caller),
+      project.run(revokeKey(scope, keyId, caller, isTrusted), caller),
     );
   }
 
@@ -71,11 +71,11 @@ export class KeyService {
       if (project.store.capabilities.untrusted_files !== undefined) return notBindableProblem();
       const keys = ring.legacyUnboundKeys();
       for (const { key_id } of keys) {
-        const bound = await project.run(new BindKeyOperation(key_id, caller, project.meta), caller);
+        const bound = await project.run(bindKey(key_id, caller, project.meta), caller);
         if (isProblem(bound)) return bound;
       }
       if (!ring.hasAnyKey) return { keys };
-      const required = await project.run(new RequireBindingOperation(caller), caller);
+      const required = await project.run(requireBoundKeys(caller), caller);
       return isProblem(required) ? required : { keys };
     });
   }

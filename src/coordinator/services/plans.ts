@@ -10,21 +10,29 @@ import {
   renderPlanSteps,
   validTaskItems,
 } from '../../core/plan/index.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
-import { type DocumentReader, LARGE_YAML_CHARS } from '../documents/documents.js';
+import { type DocumentReader, LARGE_YAML_CHARS, malformedProblem } from '../documents/documents.js';
 import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
 import { JsonText } from '../documents/json-text.js';
 import { parseBody } from '../operations/parse-body.js';
-import { PlanOperation, type PlanProposal, type PlanRequest, planVersionOf } from '../operations/plan.js';
-import { InvalidPlanProposal, PlanAdditions, PlanReplacement } from '../operations/plan-proposals.js';
+import {
+  invalidPlan,
+  PlanOperation,
+  type PlanProposal,
+  PlanReplacement,
+  type PlanRequest,
+  planAdditions,
+  planVersionOf,
+} from '../operations/plan.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { type AsyncReply, isProblem } from '../wire/problem.js';
 import { scopeProblem } from '../wire/scope.js';
 
 /** A proposal with its request: `body` distinguishes requests, `request_id` comes from the document. */
@@ -68,50 +76,46 @@ export class PlanService {
   }
 
   /** `plan` is YAML text, a value, or JSON text. Large texts are parsed in a thread. */
-  async put(
+  put(
     scope: ProjectKey,
     plan: unknown,
     options: { if_match?: number; request_id?: string } = {},
     caller = OPEN_CALLER,
   ): AsyncReply<PlanResult> {
-    const fault = scopeProblem(scope);
-    if (fault !== null) return fault;
-    const read = await this.readPlan(scope, plan);
-    if (isProblem(read)) return read;
-    return this.run(scope, 'put_plan', { request_id: options.request_id, ...read }, options.if_match, caller);
+    return this.run(scope, 'put_plan', () => this.readPlan(scope, plan), options, caller);
   }
 
   /** `tasks` is a list, or the whole body as JSON text. */
-  async add(
+  add(
     scope: ProjectKey,
     tasks: unknown,
     options: { request_id?: string } = {},
     caller = OPEN_CALLER,
   ): AsyncReply<PlanResult> {
-    const fault = scopeProblem(scope);
-    if (fault !== null) return fault;
-    const read =
-      tasks instanceof JsonText
-        ? await this.readLarge(scope, { kind: 'tasks', text: tasks.text }, tasks)
-        : { proposal: new PlanAdditions(readTaskItems(tasks)), body: tasks };
-    if (isProblem(read)) return read;
-    return this.run(scope, 'add_tasks', { request_id: options.request_id, ...read }, undefined, caller);
+    return this.run(scope, 'add_tasks', () => this.readTasks(scope, tasks), options, caller);
   }
 
-  private run(
+  private async run(
     scope: ProjectKey,
     verb: PlanRequest['verb'],
-    { proposal, body, request_id }: ParsedPlanRequest,
-    ifMatch: number | undefined,
+    readRequest: () => AsyncReply<ParsedPlanRequest>,
+    { request_id, if_match = null }: { request_id?: string; if_match?: number | null },
     caller: Caller,
   ): AsyncReply<PlanResult> {
-    const planRequest: PlanRequest = { verb, proposal, body, request_id, if_match: ifMatch ?? null };
-    return this.projects.withProject(scope, (project) =>
-      project.run(new PlanOperation(planRequest, caller), caller),
-    );
+    const fault = scopeProblem(scope);
+    if (fault !== null) return fault;
+    const read = await readRequest();
+    if (isProblem(read)) return read;
+    const operation = new PlanOperation({ verb, if_match, request_id, ...read }, caller);
+    return this.projects.withProject(scope, (project) => project.run(operation, caller));
   }
 
-  private async readPlan(scope: ProjectKey, plan: unknown): Promise<ParsedPlanRequest | Problem> {
+  private async readTasks(scope: ProjectKey, tasks: unknown): AsyncReply<ParsedPlanRequest> {
+    if (tasks instanceof JsonText) return this.readLarge(scope, { kind: 'tasks', text: tasks.text }, tasks);
+    return { proposal: planAdditions(readTaskItems(tasks)), body: tasks };
+  }
+
+  private async readPlan(scope: ProjectKey, plan: unknown): AsyncReply<ParsedPlanRequest> {
     if (plan instanceof JsonText) {
       return this.readLarge(scope, { kind: 'plan', form: 'json', text: plan.text }, plan);
     }
@@ -122,35 +126,28 @@ export class PlanService {
     return { proposal: this.proposalFromDocument(readPlanDocument({ yaml: plan })), body: sha256Hex(plan) };
   }
 
-  private async readLarge(
-    scope: ProjectKey,
-    job: DocumentJob,
-    source?: JsonText,
-  ): Promise<ParsedPlanRequest | Problem> {
+  private async readLarge(scope: ProjectKey, job: DocumentJob, source?: JsonText) {
     const document = await this.documentReader.read(scope.tenant_id, job);
     if (isProblem(document)) return document;
-    if (document.kind === 'malformed') {
-      return problem('INVALID_REQUEST', `body: ${document.fault}`, [{ path: '', message: document.fault }]);
-    }
+    if (document.kind === 'malformed') return malformedProblem(document.fault);
     const extraFields = parseBody(extraFieldsBody, document.beside);
     if (isProblem(extraFields)) return extraFields;
-    if (source !== undefined && extraFields.request_id !== undefined)
-      source.request_id = extraFields.request_id;
+    const requestFields = withoutUndefined({ request_id: extraFields.request_id });
+    if (source !== undefined) Object.assign(source, requestFields);
     const proposal = await this.proposalFromParsed(document);
-    const requestFields = extraFields.request_id === undefined ? {} : { request_id: extraFields.request_id };
     return { proposal, body: 'digest' in document ? document.digest : '', ...requestFields };
   }
 
   private async proposalFromParsed(document: ParsedDocument): Promise<PlanProposal> {
     switch (document.kind) {
       case 'plan_faults':
-        return new InvalidPlanProposal(document.faults);
+        return invalidPlan(document.faults);
       case 'plan': {
         const input = await runInSlices(planFromChunks(document), this.environment);
         return this.proposalFromDocument({ ok: true, input, locate: locateInSourceMap(document.places) });
       }
       case 'tasks':
-        return new PlanAdditions(
+        return planAdditions(
           validTaskItems(await runInSlices(listFromChunks(document.pieces), this.environment)),
         );
       default:
@@ -159,8 +156,6 @@ export class PlanService {
   }
 
   private proposalFromDocument(document: ParsedPlanDocument): PlanProposal {
-    return document.ok
-      ? new PlanReplacement(document, this.environment)
-      : new InvalidPlanProposal(document.faults);
+    return document.ok ? new PlanReplacement(document, this.environment) : invalidPlan(document.faults);
   }
 }

@@ -4,7 +4,6 @@ import {
   PUBLIC_KEY_MESSAGE,
   publicKey,
   type SessionMemory,
-  type SessionRecord,
   type SessionResult,
   sessionBody,
 } from '../../core/contract/sessions.js';
@@ -14,27 +13,21 @@ import { sessionIdOf } from '../../core/subject.js';
 import { emptySession, evolveSession, progressSteps, sessionMemory } from '../../core/views/index.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { isPublicKey } from '../authentication/public-key.js';
-import { HolderOperation } from '../operations/holder.js';
+import { holderOperation } from '../operations/holder.js';
 import { parseBody } from '../operations/parse-body.js';
 import { releaseResult } from '../operations/render.js';
-import {
-  CloseSessionOperation,
-  OpenSessionOperation,
-  sessionRecord,
-  unknownSessionProblem,
-} from '../operations/session.js';
+import { closeSession, openSession, sessionRecord, unknownSessionProblem } from '../operations/session.js';
 import { requestKeyOf } from '../operations/shared.js';
-import { foldContext } from '../queries/fold-context.js';
 import type { EventHistory } from '../queries/history.js';
 import { firstNames, limitOf } from '../queries/page.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
-import { taskStateOf } from '../queries/task.js';
+import { taskStateOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import { catchStoreErrors, type Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { type AsyncReply, fieldProblem, isProblem, type Problem } from '../wire/problem.js';
 
 /** The contract checks the form of a public key; here it must be a point of the curve too. */
 const openSessionBody = sessionBody.extend({
@@ -59,7 +52,7 @@ export class SessionService {
     const opening = { session_id, user_id, public_key };
     const request = requestKeyOf(caller, 'open_session', read);
     return this.projects.withProject({ tenant_id, project_id }, (project) =>
-      project.run(new OpenSessionOperation(opening, caller, request), caller),
+      project.run(openSession(opening, caller, request), caller),
     );
   }
 
@@ -87,43 +80,23 @@ export class SessionService {
   }
 
   /** Sessions ordered by project, then session id. */
-  list(
-    tenantId: string,
-    query: PageQuery = {},
-  ): AsyncReply<{ sessions: SessionRecord[]; next: string | null }> {
-    return this.readScheduler.run(tenantId, async () => {
-      const page = await this.pageAcrossProjects(tenantId, query, async (project, after, count) => {
-        const ids = await runInSlices(firstNames(sessionIds(project), after, count), this.environment);
-        const view = project.view();
-        return ids.flatMap((id) => sessionRecord(view, id) ?? []);
-      });
-      if (isProblem(page)) return page;
-      const { items: sessions, hasMore } = page;
-      const last = sessions.at(-1);
-      return { sessions, next: hasMore && last ? `${last.project_id}/${last.session_id}` : null };
+  async list(tenantId: string, query: PageQuery = {}) {
+    const page = await this.pageAcrossProjects(tenantId, query, {
+      namesIn: sessionIds,
+      read: sessionRecord,
+      nameOf: ({ session_id }) => session_id,
     });
+    return isProblem(page) ? page : { sessions: page.items, next: page.next };
   }
 
   /** A session's claims, ordered by project, then task id. */
-  claimsOf(
-    tenantId: string,
-    sessionId: string,
-    query: PageQuery = {},
-  ): AsyncReply<{ claims: TaskClaim[]; next: string | null }> {
-    return this.readScheduler.run(tenantId, async () => {
-      const page = await this.pageAcrossProjects(tenantId, query, async (project, after, count) => {
-        const subjects = await runInSlices(
-          firstNames(subjectsHeldBy(project, sessionId), after, count),
-          this.environment,
-        );
-        const view = project.view();
-        return subjects.flatMap((subject) => activeClaimOn(view, subject) ?? []);
-      });
-      if (isProblem(page)) return page;
-      const { items: claims, hasMore } = page;
-      const last = claims.at(-1);
-      return { claims, next: hasMore && last ? `${last.project_id}/${last.task_id}` : null };
+  async claimsOf(tenantId: string, sessionId: string, query: PageQuery = {}) {
+    const page = await this.pageAcrossProjects(tenantId, query, {
+      namesIn: (project) => subjectsHeldBy(project, sessionId),
+      read: activeClaimOn,
+      nameOf: ({ task_id }) => task_id,
     });
+    return isProblem(page) ? page : { claims: page.items, next: page.next };
   }
 
   /** A session's memory, folded from its events in all projects. */
@@ -142,7 +115,7 @@ export class SessionService {
         await this.environment.yieldToEventLoop();
         if (!hasEvents) continue;
         const found = await this.projects.withRefreshedProject(key, async (project) =>
-          runInSlices(progressSteps(project.state, foldContext(project)), this.environment),
+          runInSlices(progressSteps(project.state, project.view()), this.environment),
         );
         if (isProblem(found)) return found;
         progress = found.tracks;
@@ -154,26 +127,34 @@ export class SessionService {
   }
 
   /** One page of items, project by project, continuing after the cursor `project_id/name`. */
-  private async pageAcrossProjects<T>(
+  private pageAcrossProjects<T extends { project_id: string }>(
     tenant_id: string,
     query: PageQuery,
-    readItems: (project: Project, after: string, count: number) => Promise<T[]>,
-  ): AsyncReply<{ items: T[]; hasMore: boolean }> {
-    const [first = '', name = ''] = splitCursor(query.after ?? '');
-    const limit = limitOf(query);
-    const items: T[] = [];
-    for (const project_id of (await this.projects.projectIdsOf(tenant_id)).sort()) {
-      if (project_id < first) continue;
-      const after = project_id === first ? name : '';
-      const found = await this.projects.withRefreshedProject({ tenant_id, project_id }, async (project) => ({
-        items: await readItems(project, after, limit - items.length + 1),
-      }));
-      if (isProblem(found)) return found;
-      items.push(...found.items);
-      if (items.length > limit) return { items: items.slice(0, limit), hasMore: true };
-      await this.environment.yieldToEventLoop();
-    }
-    return { items, hasMore: false };
+    { namesIn, read, nameOf }: NamedItems<T>,
+  ): AsyncReply<{ items: T[]; next: string | null }> {
+    return this.readScheduler.run(tenant_id, async () => {
+      const [first = '', name = ''] = splitCursor(query.after ?? '');
+      const limit = limitOf(query);
+      const items: T[] = [];
+      for (const project_id of (await this.projects.projectIdsOf(tenant_id)).sort()) {
+        if (project_id < first) continue;
+        const after = project_id === first ? name : '';
+        const count = limit - items.length + 1;
+        const found = await this.projects.withRefreshedProject({ tenant_id, project_id }, async (project) => {
+          const names = await runInSlices(firstNames(namesIn(project), after, count), this.environment);
+          const view = project.view();
+          return names.flatMap((each) => read(view, each) ?? []);
+        });
+        if (isProblem(found)) return found;
+        items.push(...found);
+        if (items.length > limit) {
+          const last = items[limit - 1] as T;
+          return { items: items.slice(0, limit), next: `${last.project_id}/${nameOf(last)}` };
+        }
+        await this.environment.yieldToEventLoop();
+      }
+      return { items, next: null };
+    });
   }
 
   private newId(): string {
@@ -181,18 +162,21 @@ export class SessionService {
   }
 }
 
-async function closeInProject(
-  project: Project,
-  session_id: string,
-  caller: Caller,
-): AsyncReply<SessionResult> {
-  const closed = await project.run(new CloseSessionOperation(session_id, caller), caller);
+/** Items of a project that are listed by name. */
+interface NamedItems<T> {
+  namesIn(project: Project): Iterable<string>;
+  read(view: DecisionView, name: string): T | null;
+  nameOf(item: T): string;
+}
+
+async function closeInProject(project: Project, session_id: string, caller: Caller) {
+  const closed = await project.run(closeSession(session_id, caller), caller);
   if (isProblem(closed)) return closed;
   for (const subject of [...(project.state.bySession.get(session_id) ?? [])]) {
     const { generation } = project.view().head(subject);
     const handle = { generation, session_id, claim_id: null };
     const command = { type: 'release', handle, reason: 'SESSION_CLOSED', message: null } as const;
-    await project.run(new HolderOperation(subject, command, releaseResult));
+    await project.run(holderOperation(subject, command, releaseResult));
   }
   return closed;
 }
@@ -202,7 +186,7 @@ function otherUserProblem({ user_id }: Caller): Problem {
     user_id === null
       ? 'this credential has no user, so omit user_id; only an admin can open a session for another user'
       : `expected ${user_id}, the user of this credential, or no user_id; only an admin can open a session for another user`;
-  return problem('FORBIDDEN', `user_id: ${message}`, [{ path: 'user_id', message }]);
+  return fieldProblem('user_id', message, 'FORBIDDEN');
 }
 
 function* sessionIds({ state }: Project): Generator<string> {

@@ -7,22 +7,22 @@ import type { FeatureVector } from '../../core/methodology/definition/methodolog
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
-import type { DocumentReader } from '../documents/documents.js';
-import { type DocumentJob, listFromChunks, type ParsedDocument } from '../documents/job.js';
+import { type DocumentReader, malformedProblem } from '../documents/documents.js';
+import { listFromChunks, type ParsedDocument } from '../documents/job.js';
 import type { JsonText } from '../documents/json-text.js';
 import {
-  ConfigureOperation,
   type ConfigureRequest,
+  configureOperation,
   invalidMethodologyProblem,
 } from '../operations/configure.js';
 import { parseBody } from '../operations/parse-body.js';
-import { SettingsOperation } from '../operations/settings.js';
-import { policyFromRecord } from '../queue/decision-view.js';
+import { changeSettings } from '../operations/settings.js';
+import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import { catchStoreErrors, type Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { type AsyncReply, isProblem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
 
 /** A project's policy and methodology, and its tenant's limits. */
@@ -40,19 +40,10 @@ export class SettingsService {
   async putPolicy(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<Policy> {
     const read = parseBody(policyBody, body);
     if (isProblem(read)) return read;
-    const changed = (policy: Policy): Policy => applyPolicyChanges(policy, read);
-    return this.projects.withProject(scope, (project) =>
-      project.run(
-        new SettingsOperation(
-          POLICY_SUBJECT,
-          'POLICY_CHANGED',
-          (view) => changed(policyFromRecord(view.record(POLICY_SUBJECT))),
-          caller,
-          read,
-        ),
-        caller,
-      ),
-    );
+    const changed = (view: DecisionView): Policy =>
+      applyPolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), read);
+    const operation = changeSettings(POLICY_SUBJECT, 'POLICY_CHANGED', changed, caller, read);
+    return this.projects.withProject(scope, (project) => project.run(operation, caller));
   }
 
   async getLimits(tenantId: string): AsyncReply<Limits> {
@@ -74,7 +65,7 @@ export class SettingsService {
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);
       const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
-      const operation = new SettingsOperation(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, read);
+      const operation = changeSettings(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, read);
       return tenant.project.run(operation, caller);
     });
   }
@@ -84,12 +75,9 @@ export class SettingsService {
     const read = parseBody(configureBody, body);
     if (isProblem(read)) return read;
     const { files, request_id } = read;
-    return this.configureFromJob(
-      scope,
-      { kind: 'methodology', files: Object.entries(files) },
-      { request_id },
-      caller,
-    );
+    const job = { kind: 'methodology', files: Object.entries(files) } as const;
+    const document = await this.documentReader.read(scope.tenant_id, job);
+    return isProblem(document) ? document : this.applyDocument(scope, document, request_id, caller);
   }
 
   /** The same for a whole body as unparsed text, which also names the project. */
@@ -101,23 +89,13 @@ export class SettingsService {
     if (isProblem(read)) return read;
     const { project_id, request_id } = read;
     if (request_id !== undefined) body.request_id = request_id;
-    return this.applyDocument({ tenant_id, project_id }, document, { request_id }, caller);
-  }
-
-  private async configureFromJob(
-    scope: ProjectKey,
-    job: DocumentJob,
-    requestFields: { request_id: string | undefined },
-    caller: Caller,
-  ): AsyncReply<ConfigureResult> {
-    const document = await this.documentReader.read(scope.tenant_id, job);
-    return isProblem(document) ? document : this.applyDocument(scope, document, requestFields, caller);
+    return this.applyDocument({ tenant_id, project_id }, document, request_id, caller);
   }
 
   private async applyDocument(
     scope: ProjectKey,
     document: ParsedDocument,
-    { request_id }: { request_id: string | undefined },
+    request_id: string | undefined,
     caller: Caller,
   ): AsyncReply<ConfigureResult> {
     if (document.kind === 'methodology_faults') return invalidMethodologyProblem(document.faults);
@@ -126,21 +104,11 @@ export class SettingsService {
     const features = await runInSlices(listFromChunks<FeatureVector>(document.pieces), this.environment);
     return this.projects.withProject(scope, async (project) => {
       const changed = await runInSlices(changedFeatures(features, project.view()), this.environment);
-      const configuration = {
-        methodology,
-        warnings,
-        feature_count: features.length,
-        changed,
-        request_id,
-        digest,
-      };
-      return configureInParts(project, configuration, caller);
+      const fields = { methodology, warnings, feature_count: features.length, request_id, digest };
+      return configureInParts(project, { ...fields, changed }, caller);
     });
   }
 }
-
-const malformedProblem = (fault: string): Problem =>
-  problem('INVALID_REQUEST', `body: ${fault}`, [{ path: '', message: fault }]);
 
 const configureExtraFields = configureBody.omit({ files: true }).extend({ project_id: projectIdSchema });
 
@@ -159,11 +127,9 @@ async function configureInParts(
 ): AsyncReply<ConfigureResult> {
   let changed = 0;
   for (let part = 0; ; part += 1) {
-    const request_id =
-      part === 0 || !configuration.request_id
-        ? configuration.request_id
-        : `${configuration.request_id}~${part}`;
-    const step = await project.run(new ConfigureOperation({ ...configuration, request_id }, caller), caller);
+    const isFirst = part === 0 || !configuration.request_id;
+    const request_id = isFirst ? configuration.request_id : `${configuration.request_id}~${part}`;
+    const step = await project.run(configureOperation({ ...configuration, request_id }, caller), caller);
     if (isProblem(step)) return step;
     const { left, ...done } = step;
     changed += done.features_changed;

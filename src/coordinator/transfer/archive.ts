@@ -2,7 +2,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { manifestDigests, parseResultBlob } from '../../core/methodology/definition/manifest.js';
 
 /** A line of a project archive: the header, then the events in order, each blob before the event that names it. */
-export type ArchiveLine = ArchiveHeader | ArchivedBlob | ArchivedEvent;
+export type ArchiveLine = ArchiveHeader | ArchivedBlob | { readonly event: EventEnvelope };
 
 export interface ArchiveHeader {
   readonly archive: typeof ARCHIVE_FORMAT;
@@ -15,10 +15,6 @@ export interface ArchiveHeader {
 export interface ArchivedBlob {
   readonly blob_sha256: string;
   readonly base64: string;
-}
-
-export interface ArchivedEvent {
-  readonly event: EventEnvelope;
 }
 
 export const ARCHIVE_FORMAT = 'genesis-fleet/1';
@@ -35,10 +31,7 @@ export interface NamedBlob {
 }
 
 /** The blobs an event names, directly or through the files of its result. Missing ones are skipped. */
-export async function* blobsOf(
-  event: EventEnvelope,
-  get: (sha256: string) => Promise<Uint8Array | null>,
-): AsyncGenerator<NamedBlob> {
+export async function* blobsOf(event: EventEnvelope, get: (sha256: string) => Promise<Uint8Array | null>) {
   const own = blobIn(event);
   const result = own === null ? null : await get(own);
   if (own !== null && result !== null) yield { blob_sha256: own, bytes: result };

@@ -14,10 +14,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 export type StoreBlob = (sha256: string, bytes: Uint8Array) => Promise<void>;
 
 /** Splits a log into lines. Memory is bounded by the longest line that is kept, whatever the input. */
-export async function* foreignLines(
-  input: AsyncIterable<Uint8Array>,
-  storeBlob: StoreBlob,
-): AsyncGenerator<ForeignLine> {
+export async function* foreignLines(input: AsyncIterable<Uint8Array>, storeBlob: StoreBlob) {
   let number = 1;
   let line = new LineBuffer();
   for await (const piece of input) {

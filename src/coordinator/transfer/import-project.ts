@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { Head } from '../../core/claims/head.js';
+import { permitHeldUntilMs } from '../../core/claims/lease.js';
+import { DEFAULT_LIMITS, rulesFor } from '../../core/claims/policy.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import {
   checkNewEvent,
@@ -9,14 +12,15 @@ import {
 } from '../../core/events/catalogue.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
-import { HISTORY_SUBJECT } from '../../core/subject.js';
-import { emptyWork, evolveWork } from '../../core/views/index.js';
+import { HISTORY_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
+import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
+import { policyFromRecord } from '../queue/decision-view.js';
+import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
 import { scopeProblem } from '../wire/scope.js';
 import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.js';
-import { permitsOf } from './permits.js';
 
 const BATCH_TRANSACTIONS = 256;
 
@@ -61,12 +65,7 @@ export async function importProject(
   return projectImport.end();
 }
 
-async function importLine(
-  projectImport: ProjectImport,
-  blobs: Blobs,
-  line: ArchiveLine,
-  lineNumber: number,
-): Promise<ImportRefusal | null> {
+async function importLine(projectImport: ProjectImport, blobs: Blobs, line: ArchiveLine, lineNumber: number) {
   if ('event' in line) return projectImport.event(line.event);
   if (!('blob_sha256' in line)) {
     return brokenArchive(`Line ${lineNumber} (empty lines not counted) is neither an event nor a blob.`);
@@ -212,3 +211,26 @@ const brokenArchive = (why: string): ImportRefusal => ({
   refused: 'ARCHIVE_BROKEN',
   detail: `The archive is not valid. ${why} Export the project again.`,
 });
+
+/** The permits that a project's claims hold, as its commits would have set them. */
+function permitsOf(state: WorkState): Permit[] {
+  const policy = policyFromRecord(state.records.get(POLICY_SUBJECT));
+  const permits = new Map<string, Permit>();
+  const addPermit = (scope: string, member: string, untilMs: number) => {
+    const name = `${scope}\n${member}`;
+    const knownMs = permits.get(name)?.until_ms ?? 0;
+    permits.set(name, { scope, member, until_ms: Math.max(knownMs, untilMs) });
+  };
+  for (const subject of state.live) {
+    const head = state.heads.get(subject) as Head;
+    const untilMs = permitHeldUntilMs(head, rulesFor(subjectKindOf(subject), policy, DEFAULT_LIMITS, 0));
+    if (head.claim === null || untilMs === null) continue;
+    addPermit(CLAIMS_SCOPE, subject, untilMs);
+    addPermit(SESSIONS_SCOPE, head.claim.session_id, untilMs);
+    const track = state.plan.get(subject)?.task.track;
+    if (policy.max_agents_per_track !== null && track !== undefined) {
+      addPermit(trackScope(track), head.claim.agent_id, untilMs);
+    }
+  }
+  return [...permits.values()];
+}

@@ -1,5 +1,6 @@
 import type { ProblemCode } from '../../core/contract/codes.js';
 import type { FieldFault } from '../../core/contract/problem.js';
+import { LogDamaged, StoreUnavailable } from '../../stores/store.js';
 
 /** An error as a value, not an exception: every operation returns its result or a problem. */
 export interface Problem {
@@ -13,6 +14,20 @@ export type AsyncReply<T> = Promise<T | Problem>;
 
 export const problem = (code: ProblemCode, detail: string, faults?: readonly FieldFault[]): Problem =>
   faults === undefined ? { problem: code, detail } : { problem: code, detail, faults };
+
+/** A problem with one field of the request. */
+export const fieldProblem = (path: string, message: string, code: ProblemCode = 'INVALID_REQUEST'): Problem =>
+  problem(code, `${path}: ${message}`, [{ path, message }]);
+
+/** The problem for a store error whose command had no effect; null if it may have had one, or if the error is a bug. */
+export function problemFromStoreError(error: unknown): Problem | null {
+  if (error instanceof StoreUnavailable) return problem('UNAVAILABLE', `Nothing happened: ${error.message}`);
+  if (!(error instanceof LogDamaged)) return null;
+  const { file, line, why } = error.damage;
+  return problem('LOG_DAMAGED', `Nothing happened: ${error.message}`, [
+    { file, path: '', message: why, line },
+  ]);
+}
 
 /** Codes of commands whose outcome was not decided. The same command can be sent again unchanged. */
 const UNDECIDED_CODES: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'UNKNOWN']);

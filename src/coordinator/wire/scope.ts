@@ -1,6 +1,6 @@
 import { projectIdSchema, tenantIdSchema } from '../../core/ids.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { type Problem, problem } from './problem.js';
+import { fieldProblem, type Problem } from './problem.js';
 
 /**
  * Maximum length of an encoded folder name. A store may keep a tenant or project in a folder, on a case-insensitive
@@ -21,7 +21,7 @@ export const tenantProblem = (tenantId: string): Problem | null =>
 
 function nameProblem(path: string, name: string, schema: typeof tenantIdSchema): Problem | null {
   if (!schema.safeParse(name).success) {
-    return invalidName(
+    return fieldProblem(
       path,
       'expected a letter or digit, then letters, digits and . _ ~ @ + -, at most 128 characters',
     );
@@ -32,11 +32,8 @@ function nameProblem(path: string, name: string, schema: typeof tenantIdSchema):
   )
     return null;
   const bound = `at most ${ENCODED_NAME_LENGTH_MAX}, counting each capital and each of ~ @ + as ${ESCAPED_LENGTH}`;
-  return invalidName(path, `expected a shorter name or fewer capitals (${bound})`);
+  return fieldProblem(path, `expected a shorter name or fewer capitals (${bound})`);
 }
 
 const encodedLengthOf = (name: string): number =>
   name.length + (ESCAPED_LENGTH - 1) * (name.match(ESCAPED_CHARS)?.length ?? 0);
-
-const invalidName = (path: string, message: string): Problem =>
-  problem('INVALID_REQUEST', `${path}: ${message}`, [{ path, message }]);

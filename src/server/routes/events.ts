@@ -1,5 +1,5 @@
-import { canonicalFilter } from '../../coordinator/queries/canonical-filter.js';
 import { positionOfCursor } from '../../coordinator/queries/cursor.js';
+import { canonicalFilter } from '../../coordinator/queries/feed.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
 import { STREAM_HEADERS, toResponse } from '../response.js';
 import { type Handlers, jsonHandlers } from '../route.js';

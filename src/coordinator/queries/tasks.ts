@@ -1,0 +1,101 @@
+import type { Head } from '../../core/claims/head.js';
+import type { TaskFilter, TaskState } from '../../core/contract/tasks.js';
+import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
+import { subtaskIds } from '../../core/plan/index.js';
+import type { StepGenerator } from '../../core/steps.js';
+import { subjectKeys, subjectKindOf } from '../../core/subject.js';
+import { type ParkedIds, taskState } from '../../core/views/index.js';
+import { isKnownSubject, openDependencies, unknownSubjectProblem } from '../operations/facts.js';
+import { parseSubject } from '../operations/parse-body.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Project } from '../queue/project.js';
+import { isProblem, type Problem } from '../wire/problem.js';
+import { limitOf } from './page.js';
+
+/** Subjects scanned per page of tasks. With a selective filter a page may be short, and its cursor continues the scan. */
+const SUBJECTS_SCANNED_MAX = 20_000;
+const SUBJECTS_PER_STEP = 20;
+
+/** A task's state, from its head and its dependencies. */
+export function taskStateOf(view: DecisionView, head: Head, parked: number): TaskState {
+  const waiting_for = openDependencies(view, head.subject);
+  return taskState({ ...view.key, head, waiting_for, parked }, view.rulesOf(head.subject), view.now_ms);
+}
+
+/** An edge's title and the checks its result must pass; empty if the project is not configured. */
+export function edgeDetailsOf(view: DecisionView, subject: string): Pick<TaskState, 'title' | 'checks'> {
+  const { methodology } = view;
+  if (methodology === null || subjectKindOf(subject) !== 'edge') return {};
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const vector = view.feature(feature_id);
+  return vector === null
+    ? {}
+    : { title: vector.title, checks: effectiveChecklist(methodology, vector, edge) };
+}
+
+export const detailedStateOf = (view: DecisionView, subject: string, parkedCount = 0): TaskState => ({
+  ...taskStateOf(view, view.head(subject), parkedCount),
+  ...edgeDetailsOf(view, subject),
+});
+
+/** The problem for a subject that neither the plan nor the log knows. */
+export const subjectProblem = (view: DecisionView, subject: string): Problem | null =>
+  isKnownSubject(view, subject) || view.state.heads.has(subject)
+    ? null
+    : unknownSubjectProblem(view, subject);
+
+/** Several states, and a problem in the place of an unknown task. */
+export function* statesOf(project: Project, taskIds: readonly string[], parked: ParkedIds) {
+  const states: (TaskState | Problem)[] = [];
+  for (const taskId of taskIds) {
+    const view = project.view();
+    const subject = parseSubject(taskId);
+    if (isProblem(subject)) states.push(subject);
+    else
+      states.push(subjectProblem(view, subject) ?? detailedStateOf(view, subject, parked.get(subject)?.size));
+    yield;
+  }
+  return states;
+}
+
+/** A page of tasks by id, which orders them by track and sequence. */
+export function* tasksIn(
+  project: Project,
+  filter: TaskFilter,
+  parked: ParkedIds,
+): StepGenerator<{ tasks: TaskState[]; next: string | null }> {
+  const limit = limitOf({ limit: filter.limit ?? 100 });
+  const tasks: TaskState[] = [];
+  let view = project.view();
+  let seen = 0;
+  let last = '';
+  for (const subject of subjectsAfter(project, filter.after ?? '')) {
+    if (tasks.length === limit || seen === SUBJECTS_SCANNED_MAX) return { tasks, next: last };
+    last = subject;
+    seen += 1;
+    const state = taskStateOf(view, view.head(subject), parked.get(subject)?.size ?? 0);
+    if (matchesFilter(project, state, filter)) tasks.push(state);
+    if (seen % SUBJECTS_PER_STEP !== 0) continue;
+    yield;
+    view = project.view();
+  }
+  return { tasks, next: null };
+}
+
+function* subjectsAfter({ state: { plan } }: Project, after: string): Generator<string> {
+  for (const track of plan.tracks()) {
+    // No id of this track sorts after `<track>.`, because the hyphen that ends a track's name sorts before the dot.
+    if (`${track}.` < after) continue;
+    for (const task of [...plan.tasksOf(track)]) {
+      if (`${task.id};` < after) continue;
+      if (task.id > after) yield task.id;
+      for (const id of [...subtaskIds(task)].sort()) if (id > after) yield id;
+    }
+  }
+}
+
+function matchesFilter(project: Project, state: TaskState, filter: TaskFilter): boolean {
+  if (filter.phase !== undefined && state.phase !== filter.phase) return false;
+  if (filter.readiness !== undefined && state.readiness !== filter.readiness) return false;
+  return filter.track === undefined || project.state.plan.get(state.task_id)?.task.track === filter.track;
+}

@@ -1,0 +1,46 @@
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { Project } from './project.js';
+
+const PAGE_EVENTS = 500;
+
+/** How far a project's events are folded. */
+interface Progress<State> {
+  readonly state: State;
+  position: number;
+  reading: Promise<void> | null;
+}
+
+/**
+ * A state of each project that only its events have, not its heads: each event is folded once, in order, catching up
+ * on demand. It costs neither commands nor opening a project. Concurrent callers share one read.
+ */
+export class EventProjection<State> {
+  private readonly progressOf = new WeakMap<Project, Progress<State>>();
+
+  constructor(
+    private readonly emptyState: () => State,
+    private readonly evolve: (state: State, event: EventEnvelope) => void,
+  ) {}
+
+  async stateOf(project: Project): Promise<State> {
+    const progress = this.progressOf.get(project) ?? { state: this.emptyState(), position: 0, reading: null };
+    this.progressOf.set(project, progress);
+    progress.reading ??= this.catchUp(project, progress).finally(() => {
+      progress.reading = null;
+    });
+    await progress.reading;
+    return progress.state;
+  }
+
+  private async catchUp({ store, key, state, environment }: Project, progress: Progress<State>) {
+    while (progress.position < state.position) {
+      const events = await store.events(key, { after: progress.position, limit: PAGE_EVENTS });
+      if (events.length === 0) return;
+      for (const event of events) {
+        progress.position = event.position;
+        this.evolve(progress.state, event);
+      }
+      if (events.length === PAGE_EVENTS) await environment.yieldToEventLoop();
+    }
+  }
+}
