@@ -37,7 +37,7 @@ const yaml = (name: string, project: string, body: () => string): FormatCase => 
 });
 
 const items = (count: number, item: (at: number) => object): string =>
-  JSON.stringify({ items: Array.from({ length: count }, (_, at) => item(at)) });
+  JSON.stringify({ items: Array.from({ length: count }, (_, index) => item(index)) });
 const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
 
 /** Every format that is read from outside, at its size limit; for hostile input, the refusal is shown. */
@@ -62,15 +62,15 @@ const FORMATS: readonly FormatCase[] = [
     JSON.stringify({
       ...handle,
       generation: 1,
-      result_data: Array.from({ length: 60_000 }, (_, at) => ({ at })),
+      result_data: Array.from({ length: 60_000 }, (_, index) => ({ at: index })),
     }),
   ),
   json('1,000 claims', `${P}/added/claims/batch`, () =>
     JSON.stringify({
-      claims: Array.from({ length: 1000 }, (_, at) => ({
-        task_id: `AAA-${String((at % 999) + 1).padStart(3, '0')}-work`,
+      claims: Array.from({ length: 1000 }, (_, index) => ({
+        task_id: `AAA-${String((index % 999) + 1).padStart(3, '0')}-work`,
         agent_id: 'a',
-        session_id: `s${at}`,
+        session_id: `s${index}`,
       })),
     }),
   ),

@@ -78,8 +78,8 @@ export function tracksOf(
   for (let made = 0, track = 0; made < count; track += 1) {
     const name = letters(track);
     const size = Math.min(TASKS_PER_TRACK, count - made);
-    tracks[name] = Array.from({ length: size }, (_, at) => ({
-      id: `${name}-${String(at + 1).padStart(3, '0')}-work`,
+    tracks[name] = Array.from({ length: size }, (_, index) => ({
+      id: `${name}-${String(index + 1).padStart(3, '0')}-work`,
       description: 'one piece of work',
       depends_on: [],
     }));

@@ -88,10 +88,10 @@ async function newProject(store: Store): Promise<ProjectKey> {
 }
 
 /** What a claim is to a store: a head, its event, two permits and a request. */
-function claimTransaction(project: ProjectKey, subject: string) {
+function claimTransaction(projectKey: ProjectKey, subject: string) {
   const until_ms = Date.now() + 3_600_000;
-  return transactionOf(project, {
-    swaps: [firstSwap(project, subject)],
+  return transactionOf(projectKey, {
+    swaps: [firstSwap(projectKey, subject)],
     requests: [{ key: randomUUID(), digest: 'd', keep: true }],
     permits: ['claims', 'sessions'].map((scope) => ({ scope, member: subject, until_ms })),
     permit_limits: [{ scope: 'claims', max: 10_000_000 }],
@@ -116,10 +116,10 @@ function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Head
 }
 
 /** Returns the engine's processor time for one claim, in microseconds. */
-async function claims(store: Store, project: ProjectKey): Promise<number> {
+async function claims(store: Store, projectKey: ProjectKey): Promise<number> {
   const beforeUs = engineCpuUs();
   for (const _ of range(1, BATCHES)) {
-    await store.commit(range(1, BATCH).map(() => claimTransaction(project, `~${randomUUID()}`)));
+    await store.commit(range(1, BATCH).map(() => claimTransaction(projectKey, `~${randomUUID()}`)));
   }
   return (engineCpuUs() - beforeUs) / (BATCHES * BATCH);
 }
@@ -210,7 +210,7 @@ async function fillRedis(url: string): Promise<{ double: DoubleHeads; close(): P
 }
 
 const range = (from: number, to: number): number[] =>
-  Array.from({ length: to - from + 1 }, (_, at) => from + at);
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] as number;

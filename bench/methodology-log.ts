@@ -22,11 +22,16 @@ export async function workspaceWithLog(root: string, events: number): Promise<Wo
   const { store, blobs, key } = await openWorkspaceStore(workspace, () => {});
   const coordinator = await Coordinator.open({ store, blobs, limits: { max_concurrent_claims: 100_000 } });
   const count = Math.ceil(events / EVENTS_PER_EDGE / EDGES.length);
-  const features = Array.from({ length: count }, (_, at) => `REQ-F-BENCH-${String(at + 1).padStart(3, '0')}`);
+  const features = Array.from(
+    { length: count },
+    (_, index) => `REQ-F-BENCH-${String(index + 1).padStart(3, '0')}`,
+  );
   await mkdir(workspace.path('features/active'), { recursive: true });
   for (const id of features) await writeFile(workspace.path(`features/active/${id}.yml`), vector(id));
   unwrap(await loadWorkspace(workspace, coordinator, key));
-  await Promise.all(features.map((featureId, at) => workOn(coordinator, key, featureId, `agent-${at % 10}`)));
+  await Promise.all(
+    features.map((featureId, index) => workOn(coordinator, key, featureId, `agent-${index % 10}`)),
+  );
   coordinator.close();
   await store.close();
   return workspace;
@@ -42,14 +47,20 @@ const vector = (id: string): string =>
 
 async function workOn(
   coordinator: Coordinator,
-  key: ProjectKey,
+  projectKey: ProjectKey,
   feature_id: string,
   agent_id: string,
 ): Promise<void> {
   const session_id = `s-${agent_id}`;
   for (const edge of EDGES) {
     const granted = unwrap<ClaimResult>(
-      await coordinator.claimTask(key, { feature_id, edge, agent_id, session_id, agent_role: 'human' }),
+      await coordinator.claimTask(projectKey, {
+        feature_id,
+        edge,
+        agent_id,
+        session_id,
+        agent_role: 'human',
+      }),
     );
     if (granted.claim === null) throw new Error(granted.reason);
     const { task_id, generation } = granted.claim;
@@ -64,10 +75,15 @@ async function workOn(
         generation,
         payload,
       };
-      unwrap(await coordinator.appendEvent(key, event));
+      unwrap(await coordinator.appendEvent(projectKey, event));
     }
     unwrap(
-      await coordinator.submitResult(key, { task_id, session_id, generation, result_data: { done: true } }),
+      await coordinator.submitResult(projectKey, {
+        task_id,
+        session_id,
+        generation,
+        result_data: { done: true },
+      }),
     );
   }
 }

@@ -51,7 +51,7 @@ async function fill({ url }: MeasuredServer): Promise<string> {
     headers: JSON_TYPE,
     body: texts.planJson(1024 * 1024),
   });
-  const ids = Array.from({ length: CLAIMS }, (_, at) => `AAA-${String(at + 1).padStart(3, '0')}-work`);
+  const ids = Array.from({ length: CLAIMS }, (_, index) => `AAA-${String(index + 1).padStart(3, '0')}-work`);
   await post(`${P}/claims/batch`, {
     claims: ids.map((task_id) => ({ task_id, agent_id: 'a', session_id: 's' })),
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { nameFaults } from './names.js';
 
 const messages = (...texts: string[]): string[] =>
-  nameFaults(texts.map((text, at) => ({ file: `${at}.ts`, text }))).map(({ message }) => message);
+  nameFaults(texts.map((text, index) => ({ file: `${index}.ts`, text }))).map(({ message }) => message);
 
 it('refuses two exported types with the same name', () => {
   expect(messages('export interface Part {}', 'export type Part = 1;')).toEqual([

@@ -6,7 +6,7 @@ const line = (more: object = {}): string =>
 const check = (manifest: readonly string[], ...texts: string[]) =>
   checkRequirements(
     { file: 'm', text: `${manifest.join('\n')}\n` },
-    texts.map((text, at) => ({ file: `${at}.ts`, text })),
+    texts.map((text, index) => ({ file: `${index}.ts`, text })),
   );
 const faults = (...args: Parameters<typeof check>): string[] =>
   check(...args).faults.map(({ file, line, message }) => `${file}:${line} ${message}`);

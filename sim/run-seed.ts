@@ -69,7 +69,7 @@ class SeedRun {
       world.rng.fork('network'),
     );
     const history = new CallHistory(world, monitor, coverage, () => fleet.incarnation);
-    this.context = { ...simContext, fleet, network, history, phase: 'wild', commands: 0, pendingCalls: 0 };
+    this.context = { ...simContext, fleet, network, history, phase: 'random', commands: 0, pendingCalls: 0 };
   }
 
   async run(): Promise<void> {
@@ -79,7 +79,7 @@ class SeedRun {
     await world.run(FAULTY_MS_MAX, () => context.commands >= scenario.commands);
     this.stopFaults();
     if (scenario.mode === 'liveness') await this.runUntilDone();
-    context.phase = 'over';
+    context.phase = 'stopped';
     await world.run(world.now_ms + SETTLING_MS_MAX, () => context.pendingCalls === 0 && context.fleet.isUp);
     if (!context.fleet.isUp) world.violate('LIVE', 'the fleet did not recover after all faults had ended');
     await awaitInWorld(world, this.checkFinalState());
@@ -118,7 +118,7 @@ class SeedRun {
   /** L1 and L2: once the faults stop, all work that can be done is completed. */
   private async runUntilDone(): Promise<void> {
     const { context, world } = this;
-    context.phase = 'diligent';
+    context.phase = 'completing';
     let seen = -1;
     await world.run(world.now_ms + LIVENESS_MS_MAX, () => {
       const { events_seen } = context.monitor;

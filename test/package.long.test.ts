@@ -214,8 +214,8 @@ describe.concurrent('the published package', () => {
 
     const importing = (names: readonly string[]): string =>
       [
-        ...names.map((name, at) => `import * as m${at} from 'genesis-fleet${name.slice(1)}';`),
-        `for (const module of [${names.map((_, at) => `m${at}`)}]) console.log(Object.keys(module).length > 0);`,
+        ...names.map((name, index) => `import * as m${index} from 'genesis-fleet${name.slice(1)}';`),
+        `for (const module of [${names.map((_, index) => `m${index}`)}]) console.log(Object.keys(module).length > 0);`,
       ].join('\n');
 
     const SDK_PROGRAM = `

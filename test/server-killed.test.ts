@@ -52,7 +52,7 @@ test('agents continue after the server is killed and restarted: no result is los
   }
 
   expect(kills).toEqual([]);
-  expect(seen.map(({ position }) => position)).toEqual(seen.map((_, at) => at + 1));
+  expect(seen.map(({ position }) => position)).toEqual(seen.map((_, index) => index + 1));
   const subjects = results().map(({ subject }) => subject);
   expect([...subjects].sort()).toEqual([...state.plan.subjects()].sort());
   const [place] = (await findLogs(join(logFolder(folder), 'default'))) ?? [];

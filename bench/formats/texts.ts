@@ -55,7 +55,7 @@ export const badCommas = (length: number): string => `tracks: [${','.repeat(leng
 
 /** A plan of a few kilobytes that asks for a million subtasks. */
 export const millionParts = (): string =>
-  `tracks:\n  A:\n${Array.from({ length: 99 }, (_, at) => `    - {id: A-${sequence(at + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
+  `tracks:\n  A:\n${Array.from({ length: 99 }, (_, index) => `    - {id: A-${sequence(index + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
 
 export const addedTasks = (bytesMax: number): string => {
   const tasks: object[] = [];
@@ -71,14 +71,14 @@ export const addedTasks = (bytesMax: number): string => {
 };
 
 export const importedEvents = (bytesMax: number): string => {
-  const events = Array.from({ length: 1000 }, (_, at) => ({
-    event_id: `0192f1a4-7c3e-7b1a-9d55-${at.toString(16).padStart(12, '0')}`,
+  const events = Array.from({ length: 1000 }, (_, index) => ({
+    event_id: `0192f1a4-7c3e-7b1a-9d55-${index.toString(16).padStart(12, '0')}`,
     event_type: 'something_happened',
     timestamp: '2026-01-04T06:00:00.000Z',
     agent_id: 'primary',
     payload: {
       text: 'x'.repeat(Math.floor(bytesMax / 1000) - 320),
-      imported: { source: 'bench', line: at + 1 },
+      imported: { source: 'bench', line: index + 1 },
     },
   }));
   return JSON.stringify({ events });
@@ -97,9 +97,9 @@ export const workspaceFiles = (lengthMax: number, fileLength: number): Record<st
 };
 
 export const gapKeys = (count: number): object[] =>
-  Array.from({ length: count }, (_, at) => ({
-    key: `REQ-F-D${at % 50}-${at}`,
-    code: at % 2,
+  Array.from({ length: count }, (_, index) => ({
+    key: `REQ-F-D${index % 50}-${index}`,
+    code: index % 2,
     tests: 0,
     telemetry: 1,
   }));

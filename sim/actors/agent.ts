@@ -26,17 +26,17 @@ export class SimAgent extends SimActor {
 
   constructor(
     context: ActorContext,
-    scope: ProjectKey,
+    projectKey: ProjectKey,
     name: string,
     private sessionId: string,
     userId: string | null,
   ) {
-    super(context, scope, name, userId);
+    super(context, projectKey, name, userId);
     this.scheduleFaults();
   }
 
   protected override thinkMs(): number {
-    return this.context.phase === 'diligent' ? 1000 : this.context.scenario.think_ms;
+    return this.context.phase === 'completing' ? 1000 : this.context.scenario.think_ms;
   }
 
   protected override async actRandomly(): Promise<void> {
@@ -117,7 +117,7 @@ export class SimAgent extends SimActor {
 
   private dropHandle(handle: SimHandle): void {
     // Some agents keep using a handle that they have lost.
-    if (this.context.phase === 'wild' && this.rng.chance(0.1)) return;
+    if (this.context.phase === 'random' && this.rng.chance(0.1)) return;
     this.held = this.held.filter((other) => other !== handle);
   }
 
@@ -169,7 +169,7 @@ export class SimAgent extends SimActor {
     const scheduleNext = (meanMs: number | null, inflict: () => void): void => {
       if (meanMs === null) return;
       this.context.world.schedule(rng.exponential(meanMs * 4), 'stumble', () => {
-        if (this.context.phase !== 'wild') return;
+        if (this.context.phase !== 'random') return;
         inflict();
         scheduleNext(meanMs, inflict);
       });

@@ -56,7 +56,7 @@ export class CommandFactory {
   private credentialsMade = 1;
 
   constructor(
-    private readonly scope: ProjectKey,
+    private readonly projectKey: ProjectKey,
     readonly actor: string,
     private readonly caller: Caller,
     private readonly credentials: CredentialRegistry,
@@ -81,7 +81,7 @@ export class CommandFactory {
     return this.command(
       'claim',
       { request_id, subject: request.task_id, isDeduplicated: true },
-      (coordinator, caller) => coordinator.claimTask(this.scope, body, caller),
+      (coordinator, caller) => coordinator.claimTask(this.projectKey, body, caller),
     );
   }
 
@@ -89,7 +89,7 @@ export class CommandFactory {
     const request_id = this.newId();
     const body = { ...request, agent_id: this.actor, request_id };
     return this.command('next', { request_id, isDeduplicated: true }, (coordinator, caller, ended) =>
-      coordinator.next(this.scope, body, caller, ended()),
+      coordinator.next(this.projectKey, body, caller, ended()),
     );
   }
 
@@ -104,7 +104,7 @@ export class CommandFactory {
     return this.command(
       mode === 'partial' ? 'batch' : 'atomic',
       { request_id, request_ids, isDeduplicated: mode === 'all_or_nothing' },
-      (coordinator, caller) => coordinator.batchClaim(this.scope, { claims, mode, request_id }, caller),
+      (coordinator, caller) => coordinator.batchClaim(this.projectKey, { claims, mode, request_id }, caller),
     );
   }
 
@@ -116,12 +116,12 @@ export class CommandFactory {
     const withExpected = { ...base, expected_generation: generation };
     const withGeneration = { ...base, generation };
     const send: Record<HolderOp, SendToCoordinator> = {
-      renew: (to, caller) => to.renewLease(this.scope, withExpected, caller),
-      release: (to, caller) => to.releaseClaim(this.scope, withExpected, caller),
-      submit: (to, caller) => to.submitResult(this.scope, withGeneration, caller),
-      suspend: (to, caller) => to.suspendClaim(this.scope, withExpected, caller),
-      resume: (to, caller) => to.resumeClaim(this.scope, withExpected, caller),
-      note: (to, caller) => to.note(this.scope, withGeneration, caller),
+      renew: (to, caller) => to.renewLease(this.projectKey, withExpected, caller),
+      release: (to, caller) => to.releaseClaim(this.projectKey, withExpected, caller),
+      submit: (to, caller) => to.submitResult(this.projectKey, withGeneration, caller),
+      suspend: (to, caller) => to.suspendClaim(this.projectKey, withExpected, caller),
+      resume: (to, caller) => to.resumeClaim(this.projectKey, withExpected, caller),
+      note: (to, caller) => to.note(this.projectKey, withGeneration, caller),
     };
     const isDeduplicated = !HEAD_IDEMPOTENT_OPS.has(op);
     return this.command(op, { request_id, subject: task_id, handle, isDeduplicated }, send[op]);
@@ -129,14 +129,14 @@ export class CommandFactory {
 
   closeSession(sessionId: string): SimCommand {
     return this.command('close_session', { request_id: this.newId() }, (coordinator, caller) =>
-      coordinator.sessions.close(this.scope.tenant_id, sessionId, caller),
+      coordinator.sessions.close(this.projectKey.tenant_id, sessionId, caller),
     );
   }
 
   operate(verb: SimOperatorVerb, taskId: string, body: Readonly<Record<string, unknown>>): SimCommand {
     const request_id = this.newId();
     return this.command(verb, { request_id, subject: taskId, isDeduplicated: true }, (coordinator, caller) =>
-      coordinator.operate(this.scope, taskId, verb, { ...body, request_id }, caller),
+      coordinator.operate(this.projectKey, taskId, verb, { ...body, request_id }, caller),
     );
   }
 
@@ -145,28 +145,28 @@ export class CommandFactory {
     return this.command(
       'review',
       { request_id, subject: body.task_id, isDeduplicated: true },
-      (coordinator, caller) => coordinator.recordReview(this.scope, { ...body, request_id }, caller),
+      (coordinator, caller) => coordinator.recordReview(this.projectKey, { ...body, request_id }, caller),
     );
   }
 
   putPlan(plan: unknown): SimCommand {
     const request_id = this.newId();
     return this.command('put_plan', { request_id, isDeduplicated: true }, (coordinator, caller) =>
-      coordinator.plans.put(this.scope, plan, { request_id }, caller),
+      coordinator.plans.put(this.projectKey, plan, { request_id }, caller),
     );
   }
 
   addTasks(tasks: unknown): SimCommand {
     const request_id = this.newId();
     return this.command('add_tasks', { request_id, isDeduplicated: true }, (coordinator, caller) =>
-      coordinator.plans.add(this.scope, tasks, { request_id }, caller),
+      coordinator.plans.add(this.projectKey, tasks, { request_id }, caller),
     );
   }
 
   putPolicy(policy: Readonly<Record<string, unknown>>): SimCommand {
     const request_id = this.newId();
     return this.command('put_policy', { request_id, isDeduplicated: true }, (coordinator, caller) =>
-      coordinator.settings.putPolicy(this.scope, { ...policy, request_id }, caller),
+      coordinator.settings.putPolicy(this.projectKey, { ...policy, request_id }, caller),
     );
   }
 
@@ -187,7 +187,7 @@ export class CommandFactory {
     this.credentials.register(parts.request_ids ?? [parts.request_id], credential);
     return {
       op,
-      scope: this.scope,
+      scope: this.projectKey,
       request_ids: [parts.request_id],
       subject: null,
       handle: null,
@@ -201,6 +201,6 @@ export class CommandFactory {
 
   private newId(): string {
     this.count += 1;
-    return `${this.scope.tenant_id}.${this.actor}.${this.count}`;
+    return `${this.projectKey.tenant_id}.${this.actor}.${this.count}`;
   }
 }

@@ -10,8 +10,8 @@ export class FeedFollower extends SimActor {
   private cursor = '';
   private incarnation = 1;
 
-  constructor(context: ActorContext, scope: ProjectKey) {
-    super(context, scope, 'follower', null);
+  constructor(context: ActorContext, projectKey: ProjectKey) {
+    super(context, projectKey, 'follower', null);
   }
 
   protected override thinkMs(): number {

@@ -29,7 +29,7 @@ export class SimHuman extends SimActor {
   private readonly unchangedSince = new Map<string, { seq: number; since_ms: number }>();
 
   protected override thinkMs(): number {
-    return this.context.scenario.think_ms / (this.context.phase === 'wild' ? 1.5 : 1);
+    return this.context.scenario.think_ms / (this.context.phase === 'random' ? 1.5 : 1);
   }
 
   protected override async actRandomly(): Promise<void> {

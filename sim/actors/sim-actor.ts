@@ -8,8 +8,8 @@ import { CommandFactory, type SimCommand } from './commands.js';
 
 /** State shared by all actors of a run. */
 export interface ActorContext extends SimContext, SimClientContext {
-  /** `wild`: any action. `diligent`: all actors work to complete the plan. `over`: no new commands. */
-  phase: 'wild' | 'diligent' | 'over';
+  /** `random`: any action. `completing`: all actors work to complete the plan. `stopped`: no new commands. */
+  phase: 'random' | 'completing' | 'stopped';
   commands: number;
   /** Calls that still wait for their reply. */
   pendingCalls: number;
@@ -46,10 +46,10 @@ export abstract class SimActor {
   }
 
   async run(): Promise<void> {
-    while (this.context.phase !== 'over') {
+    while (this.context.phase !== 'stopped') {
       await this.process.sleep(this.rng.exponential(this.thinkMs()), 'thinks');
-      if (this.context.phase === 'wild') await this.actRandomly();
-      else if (this.context.phase === 'diligent') await this.actDiligently();
+      if (this.context.phase === 'random') await this.actRandomly();
+      else if (this.context.phase === 'completing') await this.actDiligently();
     }
   }
 

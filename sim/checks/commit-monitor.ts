@@ -43,11 +43,11 @@ export class CommitMonitor {
     private readonly checksTracks: boolean,
   ) {}
 
-  projectMonitor(key: ProjectKey): ProjectMonitor {
-    let projectMonitor = this.projectMonitors.get(nameOf(key));
+  projectMonitor(projectKey: ProjectKey): ProjectMonitor {
+    let projectMonitor = this.projectMonitors.get(nameOf(projectKey));
     if (projectMonitor === undefined) {
-      projectMonitor = new ProjectMonitor(this.world, key, this.limits);
-      this.projectMonitors.set(nameOf(key), projectMonitor);
+      projectMonitor = new ProjectMonitor(this.world, projectKey, this.limits);
+      this.projectMonitors.set(nameOf(projectKey), projectMonitor);
     }
     return projectMonitor;
   }
@@ -76,28 +76,28 @@ export class CommitMonitor {
   }
 
   /** Checks the events that a reopened store found: all confirmed ones, and perhaps more. */
-  onRecovered(key: ProjectKey, after: number, events: readonly EventEnvelope[]): void {
-    const projectMonitor = this.projectMonitor(key);
+  onRecovered(projectKey: ProjectKey, after: number, events: readonly EventEnvelope[]): void {
+    const projectMonitor = this.projectMonitor(projectKey);
     for (const expected of projectMonitor.events.slice(after)) {
       const found = events[expected.position - after - 1];
       if (found !== undefined && isJsonEqual(found, expected)) continue;
       const change = found === undefined ? 'is missing' : 'has changed';
       this.world.violate(
         'INV-10',
-        `${nameOf(key)}: event ${expected.position} (${expected.event_type}) ${change}`,
+        `${nameOf(projectKey)}: event ${expected.position} (${expected.event_type}) ${change}`,
       );
       return;
     }
     const newEvents = events.slice(projectMonitor.events.length - after);
-    this.checkAtomicity(key, newEvents);
+    this.checkAtomicity(projectKey, newEvents);
     for (const event of newEvents) this.addEvent(projectMonitor, event);
   }
 
-  checkHeads(key: ProjectKey, heads: readonly StoredHead[]): void {
-    for (const { invariant, subject, message: says } of this.projectMonitor(key).checker.checkHeads(
+  checkHeads(projectKey: ProjectKey, heads: readonly StoredHead[]): void {
+    for (const { invariant, subject, message: says } of this.projectMonitor(projectKey).checker.checkHeads(
       heads as readonly AnyHead[],
     )) {
-      this.world.violate(invariant, `${nameOf(key)} ${subject}: ${says}`);
+      this.world.violate(invariant, `${nameOf(projectKey)} ${subject}: ${says}`);
     }
   }
 
@@ -117,11 +117,14 @@ export class CommitMonitor {
     projectMonitor.addEvent(event);
   }
 
-  private checkAtomicity(key: ProjectKey, found: readonly EventEnvelope[]): void {
+  private checkAtomicity(projectKey: ProjectKey, found: readonly EventEnvelope[]): void {
     const ids = new Set(found.map(({ event_id }) => event_id));
     for (const { event_id, event_type } of found) {
       if (this.atomicGroups.get(event_id)?.every((id) => ids.has(id)) ?? true) continue;
-      this.world.violate('INV-10', `${nameOf(key)}: ${event_type} was found without its whole transaction`);
+      this.world.violate(
+        'INV-10',
+        `${nameOf(projectKey)}: ${event_type} was found without its whole transaction`,
+      );
     }
   }
 

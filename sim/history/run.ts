@@ -101,7 +101,7 @@ class HistoryRun {
 
   constructor(
     private readonly options: HistoryRunOptions,
-    private readonly key: ProjectKey,
+    private readonly projectKey: ProjectKey,
     private readonly limits: Limits,
   ) {
     const { clients, seconds, seed } = options;
@@ -214,7 +214,7 @@ class HistoryRun {
     return new CoordinatorEndpoint(
       name,
       reachedPort,
-      `/api/tenants/${this.key.tenant_id}/projects/${this.key.project_id}`,
+      `/api/tenants/${this.projectKey.tenant_id}/projects/${this.projectKey.project_id}`,
     );
   }
 
@@ -251,16 +251,16 @@ async function withStore<T>(url: string, read: (store: Store) => Promise<T>): Pr
   }
 }
 
-async function readAll(store: Store, key: ProjectKey) {
+async function readAll(store: Store, projectKey: ProjectKey) {
   const events: EventEnvelope[] = [];
   for (let page: EventEnvelope[] | null = null; page === null || page.length === PAGE; ) {
-    page = await store.events(key, { after: events[events.length - 1]?.position ?? 0, limit: PAGE });
+    page = await store.events(projectKey, { after: events[events.length - 1]?.position ?? 0, limit: PAGE });
     events.push(...page);
   }
   const heads: AnyHead[] = [];
   for (let page: AnyHead[] | null = null; page === null || page.length === PAGE; ) {
     const after = heads[heads.length - 1]?.subject ?? null;
-    page = (await store.scanHeads(key, { after, limit: PAGE })) as AnyHead[];
+    page = (await store.scanHeads(projectKey, { after, limit: PAGE })) as AnyHead[];
     heads.push(...page);
   }
   return { events, heads };

@@ -9,7 +9,7 @@ const MOVING_SEEDS = 2;
 const PLAYED_TWICE = 1;
 
 const inboxRuns = (from: number, count: number): SeedRunOptions[] =>
-  Array.from({ length: count }, (_, at) => ({ seed: from + at, mode: 'inbox' }));
+  Array.from({ length: count }, (_, index) => ({ seed: from + index, mode: 'inbox' }));
 
 it('executes every command exactly once despite crashes and power failures, and replays a seed exactly', async () => {
   const first = inboxRuns(1, FIXED_SEEDS);

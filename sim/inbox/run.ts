@@ -46,7 +46,10 @@ class InboxSeedRun {
     const tracker = new CommandFileTracker(world, diskImage, isFairnessExpected(scenario));
     this.context = { world, diskImage, scenario, tracker, isOver: false };
     this.machine = new SerialiserMachine(this.context, coverage);
-    this.agents = Array.from({ length: scenario.agents }, (_, at) => new InboxAgent(this.context, `a-${at}`));
+    this.agents = Array.from(
+      { length: scenario.agents },
+      (_, index) => new InboxAgent(this.context, `a-${index}`),
+    );
   }
 
   async run(): Promise<void> {

@@ -50,7 +50,7 @@ function subjectsIn(tracks: SimPlan['input']['tracks']): string[] {
   return Object.values(tracks).flatMap((tasks) =>
     tasks.flatMap(({ id, subtasks = 0 }) => [
       id,
-      ...Array.from({ length: subtasks }, (_, at) => `${id}::${at + 1}`),
+      ...Array.from({ length: subtasks }, (_, index) => `${id}::${index + 1}`),
     ]),
   );
 }

@@ -1,12 +1,12 @@
 import type {
   ClaimHandle,
-  ClaimsCommand,
   Decision,
   DecisionContext,
+  SubjectCommand,
 } from '../../src/core/claims/commands.js';
 import { decide } from '../../src/core/claims/decide.js';
 import { evolve } from '../../src/core/claims/evolve.js';
-import type { Head, HeldClaim } from '../../src/core/claims/head.js';
+import type { Head, LastClaim } from '../../src/core/claims/head.js';
 import { checkTransition, type ReportViolation } from '../../src/core/claims/invariants/transition.js';
 import type { Rules } from '../../src/core/claims/policy.js';
 import { msOf } from '../../src/core/events/envelope.js';
@@ -16,7 +16,7 @@ import { canonicalHead } from './canonical.js';
 /** Checks every invariant of a single decision. */
 export function checkDecision(
   decision: Decision,
-  command: ClaimsCommand,
+  command: SubjectCommand,
   ctx: DecisionContext,
   report: ReportViolation,
 ): void {
@@ -53,12 +53,12 @@ function checkEvents({ head, next, events }: Decision, ctx: DecisionContext, rep
   }
 }
 
-const handleOf = (command: ClaimsCommand): ClaimHandle | null =>
+const handleOf = (command: SubjectCommand): ClaimHandle | null =>
   'handle' in command ? command.handle : null;
 
 function checkHandle(
   head: Head,
-  command: ClaimsCommand,
+  command: SubjectCommand,
   ctx: DecisionContext,
   report: ReportViolation,
 ): void {
@@ -75,7 +75,7 @@ function checkHandle(
 }
 
 /** Deliberately reimplemented: the search must not rely on the rules that it checks. */
-function freeFromMs(claim: HeldClaim, rules: Rules): number {
+function freeFromMs(claim: LastClaim, rules: Rules): number {
   const ends = [claim.max_hold_until_ms];
   if (rules.stale_policy === 'takeover') {
     ends.push(claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms);
@@ -103,7 +103,7 @@ function checkReplyDetails(
 }
 
 /** Facts from outside the head that forbid a grant, whatever the head says. */
-function checkGrantFacts({ code }: Decision, command: ClaimsCommand, report: ReportViolation): void {
+function checkGrantFacts({ code }: Decision, command: SubjectCommand, report: ReportViolation): void {
   if (command.type !== 'claim' || code !== 'GRANTED') return;
   const { known, session_closed, waiting_for, reached_limit: full } = command.facts;
   if (!known || session_closed || waiting_for.length > 0 || full !== null) {
@@ -113,13 +113,13 @@ function checkGrantFacts({ code }: Decision, command: ClaimsCommand, report: Rep
 
 function checkTakeover(
   head: Head,
-  command: ClaimsCommand,
+  command: SubjectCommand,
   ctx: DecisionContext,
   report: ReportViolation,
 ): void {
   const isOpen = head.claim !== null && (head.claim.state === 'ACTIVE' || head.claim.state === 'SUSPENDED');
   if (!isOpen || command.type === 'reassign' || command.type === 'adopt') return;
-  if (ctx.now_ms < freeFromMs(head.claim as HeldClaim, ctx.rules))
+  if (ctx.now_ms < freeFromMs(head.claim as LastClaim, ctx.rules))
     report('INV-04', 'taken over before its lease expired');
 }
 
@@ -127,7 +127,7 @@ function checkTakeover(
 export function checkSweeper(
   decision: Decision,
   swept: Head,
-  command: ClaimsCommand,
+  command: SubjectCommand,
   ctx: DecisionContext,
   report: ReportViolation,
 ): void {
@@ -151,7 +151,7 @@ const sweptKey = (head: Head, ctx: DecisionContext): string =>
 /** A human can always make the subject claimable again, except at a limit that only an admin can raise. */
 export function checkRecoverable(
   head: Head,
-  claim: ClaimsCommand,
+  claim: SubjectCommand,
   ctx: DecisionContext,
   report: ReportViolation,
 ): void {

@@ -1,8 +1,8 @@
 import type {
   ClaimFacts,
   ClaimHandle,
-  ClaimsCommand,
   DecisionContext,
+  SubjectCommand,
 } from '../../src/core/claims/commands.js';
 import type { Head, SubmittedResult } from '../../src/core/claims/head.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, type Rules } from '../../src/core/claims/policy.js';
@@ -17,7 +17,7 @@ export interface SearchModel {
   readonly rules: Rules;
   readonly subjects: readonly string[];
   /** All commands to one subject in a state, especially invalid ones. */
-  commands(heads: readonly Head[], index: number): ClaimsCommand[];
+  commands(heads: readonly Head[], index: number): SubjectCommand[];
   /** Checks conditions across subjects. Null: they hold. */
   violationIn(before: readonly Head[], index: number, after: Head): string | null;
 }
@@ -98,7 +98,7 @@ const submitOf = (
   sha256: string,
   inputs: string | null = null,
   authority: 'granted' | 'escalate' = 'granted',
-): ClaimsCommand => ({
+): SubjectCommand => ({
   type: 'submit',
   handle,
   result: resultOf(sha256),
@@ -118,7 +118,7 @@ function everyHandle({ generation, claim }: Head): ClaimHandle[] {
   ];
 }
 
-const holderCommands = (handle: ClaimHandle): ClaimsCommand[] => [
+const holderCommands = (handle: ClaimHandle): SubjectCommand[] => [
   { type: 'renew', handle, lease_seconds: null },
   { type: 'release', handle, reason: 'VOLUNTARY', message: null },
   { type: 'release', handle, reason: 'ERROR', message: 'broken' },
@@ -133,7 +133,7 @@ const holderCommands = (handle: ClaimHandle): ClaimsCommand[] => [
   },
 ];
 
-const gatedHolderCommands = (handle: ClaimHandle): ClaimsCommand[] => [
+const gatedHolderCommands = (handle: ClaimHandle): SubjectCommand[] => [
   { type: 'renew', handle, lease_seconds: null },
   { type: 'release', handle, reason: 'VOLUNTARY', message: null },
   { type: 'suspend', handle, gate: null },
@@ -142,9 +142,9 @@ const gatedHolderCommands = (handle: ClaimHandle): ClaimsCommand[] => [
   ...SHAS.flatMap((sha256) => [submitOf(handle, sha256), submitOf(handle, sha256, null, 'escalate')]),
 ];
 
-function reviewCommands(generation: number): ClaimsCommand[] {
+function reviewCommands(generation: number): SubjectCommand[] {
   return SHAS.flatMap((candidate_sha256) =>
-    (['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const).map((decision): ClaimsCommand => {
+    (['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const).map((decision): SubjectCommand => {
       const about = { generation, iteration: 1, candidate_sha256 };
       return { type: 'record_review', ...about, decision, reviewer: 'hana', comment: null, inputs: null };
     }),
@@ -157,11 +157,11 @@ const operatorFields = (expected_generation: number) => ({
   by: 'hana',
 });
 
-function operatorCommands(head: Head, expectedGeneration: number, generationsMax: number): ClaimsCommand[] {
+function operatorCommands(head: Head, expectedGeneration: number, generationsMax: number): SubjectCommand[] {
   const operator = operatorFields(expectedGeneration);
   const from = { generation: head.generation, agent_id: 'cyd', session_id: 's-2', agent_role: null };
   const adoption = { ...operator, session_id: 's-0', request_id: 'hana' };
-  const commands: ClaimsCommand[] = [
+  const commands: SubjectCommand[] = [
     { type: 'force_release', ...operator },
     { type: 'reassign', ...operator, to: claimFields(WORKERS[2], READY_FACTS) },
     { type: 'hold', ...operator },
@@ -181,7 +181,7 @@ function operatorCommands(head: Head, expectedGeneration: number, generationsMax
   return commands;
 }
 
-const REFUSED_CLAIMS: readonly ClaimsCommand[] = (
+const REFUSED_CLAIMS: readonly SubjectCommand[] = (
   [
     { known: false },
     { session_closed: true },
@@ -190,13 +190,13 @@ const REFUSED_CLAIMS: readonly ClaimsCommand[] = (
   ] as const
 ).map((facts) => ({ type: 'claim', ...claimFields(WORKERS[0], { ...READY_FACTS, ...facts }) }));
 
-const CLAIMS: readonly ClaimsCommand[] = CLAIMANTS.map((worker) => ({
+const CLAIMS: readonly SubjectCommand[] = CLAIMANTS.map((worker) => ({
   type: 'claim',
   ...claimFields(worker, READY_FACTS),
 }));
 
 /** A claim that only the state of the subject can refuse. */
-export const PLAIN_CLAIM: ClaimsCommand = { type: 'claim', ...claimFields(WORKERS[0], READY_FACTS) };
+export const PLAIN_CLAIM: SubjectCommand = { type: 'claim', ...claimFields(WORKERS[0], READY_FACTS) };
 
 /** One subject through its generations: everything except human gates, by every worker, with every handle. */
 export const claimsModel = (policy: string, rules: Rules): SearchModel => ({
@@ -253,7 +253,7 @@ export const pairModel = (policy: string, rules: Rules): SearchModel => ({
     const facts = { ...READY_FACTS, waiting_for, inputs };
     const own = handles([head.generation], [WORKERS[0], WORKERS[2]]);
     const zombies = handles([head.generation - 1], [WORKERS[0]]);
-    const resets: ClaimsCommand[] =
+    const resets: SubjectCommand[] =
       index === 0 && head.epoch === 0 ? [{ type: 'reset', ...operatorFields(head.generation) }] : [];
     return [
       { type: 'claim', ...claimFields(WORKERS[0], facts) },

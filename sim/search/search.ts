@@ -1,4 +1,4 @@
-import type { ClaimsCommand, DecisionContext } from '../../src/core/claims/commands.js';
+import type { DecisionContext, SubjectCommand } from '../../src/core/claims/commands.js';
 import { decide } from '../../src/core/claims/decide.js';
 import { emptyHead, type Head } from '../../src/core/claims/head.js';
 import { stateKey } from './canonical.js';
@@ -33,7 +33,7 @@ interface SearchState {
   readonly heads: readonly Head[];
   readonly now_ms: number;
   readonly parent: SearchState | null;
-  readonly transition: ClaimsCommand | 'start' | 'tick';
+  readonly transition: SubjectCommand | 'start' | 'tick';
 }
 
 const STATES_MAX = 200_000;
@@ -122,7 +122,7 @@ class ModelSearch {
     }
   }
 
-  private report(state: SearchState, command: ClaimsCommand, invariant: string, message: string): void {
+  private report(state: SearchState, command: SubjectCommand, invariant: string, message: string): void {
     const trace = [describeTransition(command)];
     for (let at: SearchState | null = state; at !== null; at = at.parent)
       trace.unshift(describeTransition(at.transition));

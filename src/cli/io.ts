@@ -12,7 +12,7 @@ export interface RawIo {
   /** Width of standard output; null if it is not a terminal. */
   readonly columns: number | null;
   /** Whether standard error is a terminal. */
-  readonly is_watched: boolean;
+  readonly stderr_is_terminal: boolean;
   readonly user: string;
   /** Calls back on a stop signal; returns a function that removes the listener. */
   onStop(listener: (signal: StopSignal) => void): () => void;
@@ -62,7 +62,7 @@ export function processIo(): RawIo {
     env,
     cwd: process.cwd(),
     columns: process.stdout.isTTY === true ? process.stdout.columns || COLUMNS_DEFAULT : null,
-    is_watched: process.stderr.isTTY === true,
+    stderr_is_terminal: process.stderr.isTTY === true,
     user: userName(),
     onStop(listener) {
       for (const signal of STOP_SIGNALS) process.on(signal, listener);

@@ -25,12 +25,12 @@ async function installed() {
   return { main, folder, linked, other, found };
 }
 
-test('recognises a link to this program on the PATH', async () => {
+test('recognizes a link to this program on the PATH', async () => {
   const { folder, linked, found } = await installed();
   expect(found(await folder('empty'), await linked('bin'))).toBe(true);
 });
 
-test('does not recognise another program of the same name that comes first', async () => {
+test('does not recognize another program of the same name that comes first', async () => {
   const { linked, other, found } = await installed();
   expect(found(await other('theirs', 0o755), await linked('bin'))).toBe(false);
 });

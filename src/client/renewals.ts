@@ -76,7 +76,7 @@ export class LeaseMonitor {
 
 /** Renews the claims of one process, in its own thread or, if that does not start, on the main thread. */
 export class LeaseRenewals {
-  private readonly monitors = new Map<number, { monitor: LeaseMonitor; keep: LeaseToRenew }>();
+  private readonly monitors = new Map<number, { monitor: LeaseMonitor; lease: LeaseToRenew }>();
   private localRenewer: Renewer | null = null;
   private thread: Worker | null = null;
   private lastKey = 0;
@@ -97,17 +97,17 @@ export class LeaseRenewals {
 
   monitor(claim: LeasedClaim, sentMs: number): LeaseMonitor {
     const key = ++this.lastKey;
-    const lease: LeaseMonitor = new LeaseMonitor(claim, sentMs, () => this.stopRenewing(key));
-    if (lease.signal.aborted) return lease;
+    const monitor: LeaseMonitor = new LeaseMonitor(claim, sentMs, () => this.stopRenewing(key));
+    if (monitor.signal.aborted) return monitor;
     const { lease_duration_seconds: lease_seconds, expires_at } = claim;
-    const keep = { key, handle: handleOf(claim), lease_seconds, expires_at, cell: lease.cell.buffer };
-    this.monitors.set(key, { monitor: lease, keep });
-    this.post({ keep });
-    return lease;
+    const lease = { key, handle: handleOf(claim), lease_seconds, expires_at, cell: monitor.cell.buffer };
+    this.monitors.set(key, { monitor, lease });
+    this.post({ start: lease });
+    return monitor;
   }
 
   async stop(): Promise<void> {
-    for (const { monitor: hold } of [...this.monitors.values()]) hold.end();
+    for (const { monitor } of [...this.monitors.values()]) monitor.end();
     this.localRenewer?.stop();
     const { thread } = this;
     this.thread = null;
@@ -115,7 +115,7 @@ export class LeaseRenewals {
   }
 
   private stopRenewing(key: number): void {
-    if (this.monitors.delete(key)) this.post({ drop: key });
+    if (this.monitors.delete(key)) this.post({ stop: key });
   }
 
   private post(message: RenewerCommand): void {
@@ -158,7 +158,7 @@ export class LeaseRenewals {
       this.monitors.get(key)?.monitor.markLost(reason),
     );
     this.localRenewer = renewer;
-    for (const { keep } of this.monitors.values()) renewer.execute({ keep });
+    for (const { lease } of this.monitors.values()) renewer.execute({ start: lease });
   }
 }
 

@@ -39,7 +39,7 @@ export interface RenewalAttempt {
 export type SendRenewal = (renewal: RenewalAttempt) => Promise<RenewalReply | ApiProblem>;
 
 /** Messages to and from a renewer in another thread. */
-export type RenewerCommand = { keep: LeaseToRenew } | { drop: number };
+export type RenewerCommand = { start: LeaseToRenew } | { stop: number };
 export type RenewerMessage = { ready: true } | { lost: number; reason: string };
 
 const RENEW_AT_RATIO = 0.4;
@@ -56,26 +56,26 @@ export class Renewer {
   ) {}
 
   execute(command: RenewerCommand): void {
-    if ('keep' in command) this.keep(command.keep);
-    else this.drop(command.drop);
+    if ('start' in command) this.startOne(command.start);
+    else this.stopOne(command.stop);
   }
 
-  private keep(keep: LeaseToRenew): void {
-    const renewal = new LeaseRenewal(keep, this.renew, (reason) => {
-      this.renewals.delete(keep.key);
-      this.onLost(keep.key, reason);
+  private startOne(lease: LeaseToRenew): void {
+    const renewal = new LeaseRenewal(lease, this.renew, (reason) => {
+      this.renewals.delete(lease.key);
+      this.onLost(lease.key, reason);
     });
-    this.renewals.set(keep.key, renewal);
+    this.renewals.set(lease.key, renewal);
     renewal.start();
   }
 
-  private drop(key: number): void {
+  private stopOne(key: number): void {
     this.renewals.get(key)?.stop();
     this.renewals.delete(key);
   }
 
   stop(): void {
-    for (const key of [...this.renewals.keys()]) this.drop(key);
+    for (const key of [...this.renewals.keys()]) this.stopOne(key);
   }
 }
 

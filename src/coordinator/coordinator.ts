@@ -1,4 +1,4 @@
-import type { ClaimsCommand } from '../core/claims/commands.js';
+import type { SubjectCommand } from '../core/claims/commands.js';
 import { DEFAULT_LIMITS, type Limits } from '../core/claims/policy.js';
 import {
   type ClaimResult,
@@ -146,38 +146,42 @@ export class Coordinator {
     this.stopFollowing();
   }
 
-  claimTask(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ClaimResult> {
+  claimTask(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ClaimResult> {
     const claim = parseClaim(body);
     if (isProblem(claim)) return Promise.resolve(claim);
-    return this.runSessionCommand(scope, { command: 'claim_task', body }, (project) => {
+    return this.runSessionCommand(projectKey, { command: 'claim_task', body }, (project) => {
       const fault = roleProblem(project, [claim], caller);
       if (fault !== null) return Promise.resolve(fault);
       const reply = project.run(claimOperation(claim, caller), caller);
       return claim.with_briefing
-        ? reply.then((granted) => this.withBriefing(scope, project, granted))
+        ? reply.then((granted) => this.withBriefing(projectKey, project, granted))
         : reply;
     });
   }
 
   /** Repeats the reply to an earlier grant, including its claim id. Call it only for the authenticated holder. */
-  replayGrant(scope: ProjectKey, granted: EventEnvelope): AsyncReply<ClaimResult> {
-    return this.projects.withProject(scope, async (project) => replayClaim([granted], project.view()));
+  replayGrant(projectKey: ProjectKey, granted: EventEnvelope): AsyncReply<ClaimResult> {
+    return this.projects.withProject(projectKey, async (project) => replayClaim([granted], project.view()));
   }
 
-  async batchClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+  async batchClaim(
+    projectKey: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): AsyncReply<{ results: readonly (ClaimResult | Problem)[] }> {
     const batch = parseBatchClaim(body);
     if (isProblem(batch)) return batch;
     const { mode, claims, request_id } = batch;
     const sessionCommands = (body as { claims: unknown[] }).claims.map(
       (each) => ({ command: 'claim_task', body: each }) as const,
     );
-    return this.projects.withProject(scope, async (project) => {
+    return this.projects.withProject(projectKey, async (project) => {
       const fault = roleProblem(project, claims, caller);
       if (fault !== null) return fault;
       if (mode === 'partial') {
         const run = (claim: ClaimRequest) => project.run(claimOperation(claim, caller), caller);
-        const replies = claims.map((claim, at) =>
-          withSignatureCheck(project, sessionCommands[at]!, () => run(claim)),
+        const replies = claims.map((claim, index) =>
+          withSignatureCheck(project, sessionCommands[index]!, () => run(claim)),
         );
         return { results: await Promise.all(replies) };
       }
@@ -190,19 +194,19 @@ export class Coordinator {
     });
   }
 
-  async renewLease(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
+  async renewLease(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
     const parsed = parseHolderBody(renewBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { read, subject, handle } = parsed;
+    const { fields: read, subject, handle } = parsed;
     const command = { type: 'renew', handle, lease_seconds: read.lease_duration_seconds ?? null } as const;
     const operation = holderOperation(subject, command, renewalResult, read);
-    return this.runSigned(scope, { command: 'renew_lease', body }, operation, caller);
+    return this.runSigned(projectKey, { command: 'renew_lease', body }, operation, caller);
   }
 
-  async releaseClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
+  async releaseClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
     const parsed = parseHolderBody(releaseBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { read, subject, handle } = parsed;
+    const { fields: read, subject, handle } = parsed;
     const { reason, message = null } = read;
     const operation = holderOperation(
       subject,
@@ -210,146 +214,161 @@ export class Coordinator {
       releaseResult,
       read,
     );
-    return this.runSigned(scope, { command: 'release_claim', body }, operation, caller);
+    return this.runSigned(projectKey, { command: 'release_claim', body }, operation, caller);
   }
 
-  async submitResult(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SubmissionResult> {
+  async submitResult(
+    projectKey: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): AsyncReply<SubmissionResult> {
     const parsed = parseHolderBody(submitBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { read, subject, handle } = parsed;
+    const { fields: read, subject, handle } = parsed;
     const evidenceError = evidenceProblem(read, subject);
     if (evidenceError !== null) return evidenceError;
     const submit = async (project: Project): AsyncReply<SubmissionResult> => {
-      const target = { tenant_id: scope.tenant_id, blobs: this.blobs };
+      const target = { tenant_id: projectKey.tenant_id, blobs: this.blobs };
       const size_bytes_max = project.limits.max_result_size_bytes;
       const result = await buildResult(read, subject, { ...target, size_bytes_max });
       if (isProblem(result)) return result;
       const files = subjectKindOf(subject) === 'edge' ? await changedFilesOf(read, target) : [];
       if (isProblem(files)) return files;
       const submission = { subject, handle, result, body: read, files, caller };
-      const readHistory = () => this.history.ofSubject(scope, subject);
+      const readHistory = () => this.history.ofSubject(projectKey, subject);
       return project.run(new SubmitOperation(submission, readHistory), caller);
     };
-    return this.runSessionCommand(scope, { command: 'submit_result', body }, (project) =>
+    return this.runSessionCommand(projectKey, { command: 'submit_result', body }, (project) =>
       catchStoreErrors(() => submit(project)),
     );
   }
 
-  renewBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.forEachItem(scope, body, (item) => this.renewLease(scope, item, caller));
+  renewBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.forEachItem(projectKey, body, (item) => this.renewLease(projectKey, item, caller));
   }
-  releaseBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.forEachItem(scope, body, (item) => this.releaseClaim(scope, item, caller));
+  releaseBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.forEachItem(projectKey, body, (item) => this.releaseClaim(projectKey, item, caller));
   }
-  submitBatch(scope: ProjectKey, body: unknown, caller = OPEN_CALLER) {
-    return this.forEachItem(scope, body, (item) => this.submitResult(scope, item, caller));
+  submitBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.forEachItem(projectKey, body, (item) => this.submitResult(projectKey, item, caller));
   }
 
-  async suspendClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+  async suspendClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
     const parsed = parseHolderBody(suspendBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { read, subject, handle } = parsed;
+    const { fields: read, subject, handle } = parsed;
     const { iteration = 1, candidate_sha256 } = read;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
     const request = requestKeyOf(caller, 'suspend_claim', read);
     const operation = holderOperation(subject, { type: 'suspend', handle, gate }, gateResult, read, request);
-    return this.runSigned(scope, { command: 'suspend_claim', body }, operation, caller);
+    return this.runSigned(projectKey, { command: 'suspend_claim', body }, operation, caller);
   }
 
-  async resumeClaim(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+  async resumeClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
     const parsed = parseHolderBody(resumeBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { read, subject, handle } = parsed;
+    const { fields: read, subject, handle } = parsed;
     const request = requestKeyOf(caller, 'resume_claim', read);
     const operation = holderOperation(subject, { type: 'resume', handle }, gateResult, read, request);
-    return this.runSigned(scope, { command: 'resume_claim', body }, operation, caller);
+    return this.runSigned(projectKey, { command: 'resume_claim', body }, operation, caller);
   }
 
-  async recordReview(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
-    const read = parseBody(reviewBody, body);
-    if (isProblem(read)) return read;
-    const subject = parseSubject(read.task_id);
+  async recordReview(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+    const fields = parseBody(reviewBody, body);
+    if (isProblem(fields)) return fields;
+    const subject = parseSubject(fields.task_id);
     if (isProblem(subject)) return subject;
-    const { task_id: _, signature: __, request_id, comment = null, ...review } = read;
-    const command = (view: DecisionView): ClaimsCommand => ({
+    const { task_id: _, signature: __, request_id, comment = null, ...review } = fields;
+    const command = (view: DecisionView): SubjectCommand => ({
       type: 'record_review',
       ...review,
       reviewer: actorOf(caller),
       comment,
       inputs: inputsDigest(view, subject),
     });
-    const request = requestKeyOf(caller, 'record_review', read);
+    const request = requestKeyOf(caller, 'record_review', fields);
     const operation = holderOperation(subject, command, gateResult, { request_id }, request);
-    return this.projects.withProject(scope, (project) => project.run(operation, caller));
+    return this.projects.withProject(projectKey, (project) => project.run(operation, caller));
   }
 
   /**
    * Claims the best ready work and returns it with its briefing. Waits up to `wait_seconds` for work to become ready;
    * `signal` ends the wait early.
    */
-  async next(scope: ProjectKey, body: unknown, caller = OPEN_CALLER, signal?: AbortSignal) {
-    const read = parseBody(nextBody, body);
-    if (isProblem(read)) return read;
-    const { wait_seconds, ...claimFields } = read;
-    return this.runSessionCommand(scope, { command: 'next', body }, async (project) => {
+  async next(
+    projectKey: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+    signal?: AbortSignal,
+  ): AsyncReply<ClaimResult> {
+    const fields = parseBody(nextBody, body);
+    if (isProblem(fields)) return fields;
+    const { wait_seconds, ...claimFields } = fields;
+    return this.runSessionCommand(projectKey, { command: 'next', body }, async (project) => {
       const tryNext = () => project.run(new NextOperation(claimFields, caller, project), caller);
       const { session_id, track } = claimFields;
       const wait = { session_id, seconds: wait_seconds, track, signal, caller };
       const reply = await waitForWork(project, this.environment, wait, tryNext);
-      return this.withBriefing(scope, project, reply);
+      return this.withBriefing(projectKey, project, reply);
     });
   }
 
-  async note(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<NoteResult> {
+  async note(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<NoteResult> {
     const parsed = parseHolderBody(noteBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { read, subject, handle } = parsed;
+    const { fields: read, subject, handle } = parsed;
     const request = requestKeyOf(caller, 'note', read);
     const command = { type: 'note', handle, text: read.text } as const;
     const operation = holderOperation(subject, command, noteResult, read, request);
-    return this.runSigned(scope, { command: 'note', body }, operation, caller);
+    return this.runSigned(projectKey, { command: 'note', body }, operation, caller);
   }
 
   /** Appends a methodology step, reported by the agent that took it. */
-  async appendEvent(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AppendResult> {
-    const read = parseBody(appendBody, body);
-    if (isProblem(read)) return read;
-    const subjectText = appendSubjectOf(read, caller);
+  async appendEvent(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AppendResult> {
+    const fields = parseBody(appendBody, body);
+    if (isProblem(fields)) return fields;
+    const subjectText = appendSubjectOf(fields, caller);
     if (isProblem(subjectText)) return subjectText;
     const subject = subjectText === null ? null : parseSubject(subjectText);
     if (isProblem(subject)) return subject;
-    return this.runSessionCommand(scope, { command: 'append_event', body }, (project) => {
-      const fault = roleProblem(project, [{ body: read }], caller);
+    return this.runSessionCommand(projectKey, { command: 'append_event', body }, (project) => {
+      const fault = roleProblem(project, [{ body: fields }], caller);
       return fault === null
-        ? project.run(appendOperation(subject, read, caller), caller)
+        ? project.run(appendOperation(subject, fields, caller), caller)
         : Promise.resolve(fault);
     });
   }
 
   /** Imports events that other tools have written. They move no head, so nothing has to be decided. */
-  async importEvents(scope: ProjectKey, body: unknown): AsyncReply<ImportedCount> {
-    const read = parseBody(importBody, body);
-    if (isProblem(read)) return read;
-    const events = parseImportedEvents(scope, read);
+  async importEvents(projectKey: ProjectKey, body: unknown): AsyncReply<ImportedCount> {
+    const fields = parseBody(importBody, body);
+    if (isProblem(fields)) return fields;
+    const events = parseImportedEvents(projectKey, fields);
     if (isProblem(events)) return events;
-    return this.projects.withProject(scope, (project) =>
+    return this.projects.withProject(projectKey, (project) =>
       catchStoreErrors(async () => {
-        const counts = await commitImported(this.store, scope, clampTimestamps(events, project.now()));
+        const counts = await commitImported(this.store, projectKey, clampTimestamps(events, project.now()));
         await project.refresh();
         return counts;
       }),
     );
   }
 
-  async operate(scope: ProjectKey, taskId: string, verb: OperatorVerb, body: unknown, caller = OPEN_CALLER) {
-    const read = parseBody(operatorBodies[verb], body);
-    if (isProblem(read)) return read;
+  async operate(
+    projectKey: ProjectKey,
+    taskId: string,
+    verb: OperatorVerb,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ) {
+    const fields = parseBody(operatorBodies[verb], body);
+    if (isProblem(fields)) return fields;
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
-    const readHistory = () => this.history.ofSubject(scope, subject);
-    const request = { verb, body: read } as OperatorRequest;
+    const readHistory = () => this.history.ofSubject(projectKey, subject);
+    const request = { verb, body: fields } as OperatorRequest;
     const operation = new OperatorOperation(subject, request, caller, readHistory);
-    return this.projects.withProject(scope, (project) => project.run(operation, caller));
+    return this.projects.withProject(projectKey, (project) => project.run(operation, caller));
   }
 
   async putBlob(tenantId: string, sha256: string, bytes: Uint8Array) {
@@ -381,31 +400,36 @@ export class Coordinator {
     return this.sweeper.redactHistory();
   }
 
-  private runSigned<T>(scope: ProjectKey, command: SessionCommand, operation: Operation<T>, caller: Caller) {
-    return this.runSessionCommand(scope, command, (project) => project.run(operation, caller));
+  private runSigned<T>(
+    projectKey: ProjectKey,
+    command: SessionCommand,
+    operation: Operation<T>,
+    caller: Caller,
+  ) {
+    return this.runSessionCommand(projectKey, command, (project) => project.run(operation, caller));
   }
 
   /** Runs a session's command. If it is signed, or must be, the signature is checked before it enters the queue. */
   private runSessionCommand<T>(
-    scope: ProjectKey,
+    projectKey: ProjectKey,
     command: SessionCommand,
     work: (project: Project) => Promise<T | Problem>,
   ): AsyncReply<T> {
-    return this.projects.withProject(scope, (project) =>
+    return this.projects.withProject(projectKey, (project) =>
       withSignatureCheck(project, command, () => work(project)),
     );
   }
 
-  private async forEachItem<T>(scope: ProjectKey, body: unknown, run: (item: unknown) => AsyncReply<T>) {
-    const read = parseBody(itemsBody, body);
-    if (isProblem(read)) return read;
-    return scopeProblem(scope) ?? { results: await Promise.all(read.items.map(run)) };
+  private async forEachItem<T>(projectKey: ProjectKey, body: unknown, run: (item: unknown) => AsyncReply<T>) {
+    const fields = parseBody(itemsBody, body);
+    if (isProblem(fields)) return fields;
+    return scopeProblem(projectKey) ?? { results: await Promise.all(fields.items.map(run)) };
   }
 
-  private async withBriefing(scope: ProjectKey, project: Project, reply: ClaimResult | Problem) {
+  private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {
     if (isProblem(reply) || reply.claim === null) return reply;
     try {
-      const events = await this.history.ofSubject(scope, reply.claim.task_id);
+      const events = await this.history.ofSubject(projectKey, reply.claim.task_id);
       return { ...reply, briefing: briefingFor(project.view(), reply.claim, events) };
     } catch (error) {
       // The claim is granted even if its briefing cannot be read.

@@ -1,4 +1,9 @@
-export type { ClaimsCommand, Decision, DecisionCode, DecisionContext } from './claims/commands.js';
+export type {
+  Decision,
+  DecisionCode,
+  DecisionContext,
+  SubjectCommand as ClaimsCommand,
+} from './claims/commands.js';
 export { decide } from './claims/decide.js';
 export { evolve } from './claims/evolve.js';
 export { emptyHead, type Head } from './claims/head.js';

@@ -15,7 +15,7 @@ it('sorts like Array.sort and keeps equal items in their original order', () => 
     fc.property(fc.array(fc.nat(50), { maxLength: 20 }), fc.integer({ min: 1, max: 400 }), (keys, times) => {
       const items = Array.from({ length: times }, () => keys)
         .flat()
-        .map((key, at) => ({ key, at }));
+        .map((key, index) => ({ key, at: index }));
       expect(runAllSteps(sortSteps(items, byKey))).toEqual([...items].sort(byKey));
     }),
     { numRuns: 50 },
@@ -24,7 +24,7 @@ it('sorts like Array.sort and keeps equal items in their original order', () => 
 
 it('sorts at most one run between two steps', () => {
   let compared = 0;
-  const items = Array.from({ length: 50_000 }, (_, at) => ({ key: (at * 7919) % 50_000, at }));
+  const items = Array.from({ length: 50_000 }, (_, index) => ({ key: (index * 7919) % 50_000, at: index }));
   const counting = (a: Item, b: Item): number => {
     compared += 1;
     return byKey(a, b);

@@ -14,7 +14,11 @@ describe('a duplicate name in one object', () => {
     ['the empty name', '{"":1,"":2}', '""'],
     ['__proto__', '{"__proto__":1,"__proto__":2}', '"__proto__"'],
     ['with quotes and backslashes in it', '{"\\"\\\\":1,"\\"\\\\":2}', '"\\"\\\\"'],
-    ['among many names', `{${Array.from({ length: 50 }, (_, at) => `"k${at}":0`).join()},"k7":0}`, '"k7"'],
+    [
+      'among many names',
+      `{${Array.from({ length: 50 }, (_, index) => `"k${index}":0`).join()},"k7":0}`,
+      '"k7"',
+    ],
   ])('is refused by name: %s', (_, text, name) => {
     expect(readStrictJson(text)).toEqual({
       fault: `the name ${name} occurs twice in one JSON object; remove one of them`,
@@ -35,9 +39,9 @@ it('accepts a repeated name in another object, and repeated text that is not a n
 });
 
 it('reads __proto__ as an ordinary member, never as the prototype', () => {
-  const read = readStrictJson('{"__proto__":{"admin":true}}') as { value: object };
-  expect(Object.keys(read.value)).toEqual(['__proto__']);
-  expect(Object.getPrototypeOf(read.value)).toBe(Object.prototype);
+  const parsed = readStrictJson('{"__proto__":{"admin":true}}') as { value: object };
+  expect(Object.keys(parsed.value)).toEqual(['__proto__']);
+  expect(Object.getPrototypeOf(parsed.value)).toBe(Object.prototype);
 });
 
 it('accepts nesting up to the limit and refuses deeper nesting', () => {

@@ -30,7 +30,7 @@ async function failing(error: unknown) {
     authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
     bodyMemory: new BodyMemory(),
-    log: null,
+    accessLog: null,
     errorLog: (line) => logged.push(line),
   });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });

@@ -28,7 +28,7 @@ export interface AppDependencies {
   readonly rateLimiter: RateLimiter;
   readonly bodyMemory: BodyMemory;
   /** Access log, one line per request. Null disables it, and no line is built. */
-  readonly log: LogSink | null;
+  readonly accessLog: LogSink | null;
   /** Error log, written whether or not there is an access log. */
   readonly errorLog: LogSink;
 }
@@ -38,7 +38,7 @@ export interface AppDependencies {
  * itself, and needs no socket: `app.fetch` answers a `Request`, wherever it came from.
  */
 export function createApp(dependencies: AppDependencies): App {
-  const { context, routes, log, authenticator, bodyMemory } = dependencies;
+  const { context, routes, accessLog: log, authenticator, bodyMemory } = dependencies;
   const app: App = new Hono();
   for (const route of routes) {
     const { pattern, literal } = routerPath(route.path, routes);
@@ -98,9 +98,9 @@ function reserveResponse(response: HttpResponse, call: ApiCall, bodyMemory: Body
 function readQuery(call: ApiCall): HttpResponse | null {
   const { query } = call.route;
   if (query === undefined) return null;
-  const read = parseBody(query, call.queryFields(), 'query');
-  if (isProblem(read)) return toResponse(read);
-  call.query = read;
+  const fields = parseBody(query, call.queryFields(), 'query');
+  if (isProblem(fields)) return toResponse(fields);
+  call.query = fields;
   return null;
 }
 
@@ -141,7 +141,7 @@ function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
 /** Response to an unexpected error. The caller gets an id to ask about; the error itself goes only to the log. */
 function errorResponse(
   error: unknown,
-  { log, errorLog }: AppDependencies,
+  { accessLog: log, errorLog }: AppDependencies,
   route: Route | null,
 ): HttpResponse {
   if (error instanceof ClientGone)

@@ -7,7 +7,7 @@ let served: TestServer;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
   served = await TestServer.start({ log: (line) => logged.push(line) });
-  await served.plan(...Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`));
+  await served.plan(...Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`));
 });
 afterAll(async () => {
   expect((await served.get(`${PROJECT_URL}/tasks/A-001-x`)).status).toBe(200);
@@ -171,8 +171,12 @@ describe('a hundred concurrent requests with one request_id', () => {
   });
 
   test('with two bodies apply one of them, and the other is a conflict', async () => {
-    const claims = Array.from({ length: 100 }, (_, at) =>
-      served.post(`${PROJECT_URL}/claims`, { task_id: `A-02${1 + (at % 2)}-x`, ...WHO, request_id: 'r-two' }),
+    const claims = Array.from({ length: 100 }, (_, index) =>
+      served.post(`${PROJECT_URL}/claims`, {
+        task_id: `A-02${1 + (index % 2)}-x`,
+        ...WHO,
+        request_id: 'r-two',
+      }),
     );
     const reply = await Promise.all(claims);
     const reasons = reply.map(({ body }) => body.reason ?? body.code);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { BodyBuffer } from './body-buffer.js';
 
 it('joins chunks of any size in their order', () => {
-  const text = Array.from({ length: 500 }, (_, at) => `${at},`.repeat(at % 7)).join('');
+  const text = Array.from({ length: 500 }, (_, index) => `${index},`.repeat(index % 7)).join('');
   const body = new BodyBuffer();
   for (let at = 0, size = 1; at < text.length; at += size, size = (size * 3) % 97)
     body.add(Buffer.from(text.slice(at, at + size)));

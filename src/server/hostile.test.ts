@@ -74,7 +74,7 @@ describe('a body that', () => {
       instructions: 'x'.repeat(3000),
       depends_on: [],
     });
-    const tracks = { L: Array.from({ length: 500 }, (_, at) => task(at + 1)) };
+    const tracks = { L: Array.from({ length: 500 }, (_, index) => task(index + 1)) };
     const reply = await served.request('PUT', '/api/tenants/acme/projects/large/plan', { tracks });
     expect([reply.status, reply.body.added]).toEqual([200, 500]);
     const giant = '#'.repeat(6 * 1024 * 1024);
@@ -159,7 +159,7 @@ describe('a client that', () => {
       },
       rateLimiter: new RateLimiter(),
       bodyMemory: new BodyMemory(),
-      log: () => {},
+      accessLog: () => {},
       errorLog: () => {},
     });
     const settings = { ...DEFAULT_LISTEN_SETTINGS, headers_timeout_ms: 50 };

@@ -32,7 +32,7 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
     },
     rateLimiter: new RateLimiter(),
     bodyMemory: new BodyMemory(),
-    log: null,
+    accessLog: null,
     // The caller gets the error itself: there is no log to look it up in.
     errorLog: ({ error }) => process.emitWarning(String(error), 'GenesisWarning'),
   });

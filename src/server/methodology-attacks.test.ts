@@ -239,7 +239,7 @@ describe.each(TABLE)('%s', (id, each) => {
 
 test('refuses files whose total length exceeds the limit', async () => {
   const file = '#'.repeat(200 * 1024);
-  const files = Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`notes/n${at}.yml`, file]));
+  const files = Object.fromEntries(Array.from({ length: 22 }, (_, index) => [`notes/n${index}.yml`, file]));
   const reply = await ask(route('init'), { project_id: 'large', files }, 'operator', 'acme');
   expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
   expect(reply.body.detail).toContain('4505600 characters');

@@ -101,7 +101,15 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     };
     const bodyMemory = new BodyMemory(options.body_memory_bytes);
     const { log, errorLog } = logs;
-    const app = createApp({ context, routes: ROUTES, authenticator, rateLimiter, bodyMemory, log, errorLog });
+    const app = createApp({
+      context,
+      routes: ROUTES,
+      authenticator,
+      rateLimiter,
+      bodyMemory,
+      accessLog: log,
+      errorLog,
+    });
     const listener = await listen(app, { host, port }, listenSettings(options), (reason) =>
       metrics.connectionDropped(reason),
     );

@@ -19,7 +19,7 @@ const work = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1
 
 test('a stop answers the accepted requests, and a restarted server has their effects', async () => {
   const served = await TestServer.forTest();
-  const ids = Array.from({ length: 50 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+  const ids = Array.from({ length: 50 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
   await served.plan(...ids);
   const request = ids.map((id) => served.post(`${PROJECT_URL}/claims`, work(id)).catch(() => null));
   await Promise.race(request);

@@ -13,8 +13,9 @@ import { EventStreamClient } from './testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
 const STREAM = `${PROJECT_URL}/events/stream`;
-const upTo = (count: number, from = 1) => Array.from({ length: count - from + 1 }, (_, at) => at + from);
-const ids = Array.from({ length: 40 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+const upTo = (count: number, from = 1) =>
+  Array.from({ length: count - from + 1 }, (_, index) => index + from);
+const ids = Array.from({ length: 40 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
 
 /** Produces a few events: a session with its first claim, a claim, a release. */
 async function happen(served: TestServer, task: string): Promise<number> {
@@ -127,10 +128,10 @@ async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED
   let reads = 0;
   const store: Store = Object.create(memory, {
     events: {
-      value: async (project: ProjectKey, query: EventQuery) => {
+      value: async (projectKey: ProjectKey, query: EventQuery) => {
         reads += 1;
         await holds.before?.(query);
-        const events = await memory.events(project, query);
+        const events = await memory.events(projectKey, query);
         await holds.after?.(query);
         return events;
       },

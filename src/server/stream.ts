@@ -186,7 +186,7 @@ class ProjectFeed {
 
   constructor(
     private readonly events: EventFeed,
-    private readonly key: ProjectKey,
+    private readonly projectKey: ProjectKey,
     /** Events up to here have been sent to the subscribers that had caught up. */
     public position: number,
   ) {
@@ -216,7 +216,7 @@ class ProjectFeed {
       const feedPosition = this.position;
       const after = cursorAt(subscriber.position);
       const page = await this.retryUnavailable(async () => {
-        const reply = await this.events.page(this.key, {
+        const reply = await this.events.page(this.projectKey, {
           ...subscriber.filter,
           after,
           limit: PAGE_EVENTS_MAX,
@@ -244,7 +244,7 @@ class ProjectFeed {
     const { signal } = this.ending;
     let position = this.position;
     const follow = async (succeeded: () => void): Promise<void> => {
-      for await (const { event } of this.events.follow(this.key, cursorAt(position), signal)) {
+      for await (const { event } of this.events.follow(this.projectKey, cursorAt(position), signal)) {
         succeeded();
         position = event.position;
         this.latestPosition = position;
@@ -315,10 +315,10 @@ export class ProjectFeeds {
 
   /** Streams events until the client or the server ends it. */
   async subscribe(
-    key: ProjectKey,
+    projectKey: ProjectKey,
     { filter, position, connection, authorization = ALWAYS_AUTHORIZED }: Subscription,
   ): Promise<Pick<StreamSubscriber, 'body' | 'ended'>> {
-    const feed = await this.feedOf(key);
+    const feed = await this.feedOf(projectKey);
     const from = position === 'now' ? feed.position : position;
     const { unsent_bytes_max } = this.settings;
     const subscriber = new StreamSubscriber(filter, from, connection, authorization, unsent_bytes_max);
@@ -364,10 +364,10 @@ export class ProjectFeeds {
     }
   }
 
-  private async feedOf(key: ProjectKey): Promise<ProjectFeed> {
-    const name = `${key.tenant_id}/${key.project_id}`;
+  private async feedOf(projectKey: ProjectKey): Promise<ProjectFeed> {
+    const name = `${projectKey.tenant_id}/${projectKey.project_id}`;
     for (;;) {
-      const opening = this.feeds.get(name) ?? this.open(name, key);
+      const opening = this.feeds.get(name) ?? this.open(name, projectKey);
       const feed = await opening;
       if (!feed.isEnded) return feed;
       // Its last subscriber left while this call waited for it.
@@ -375,10 +375,10 @@ export class ProjectFeeds {
     }
   }
 
-  private open(name: string, key: ProjectKey): Promise<ProjectFeed> {
+  private open(name: string, projectKey: ProjectKey): Promise<ProjectFeed> {
     const opening = this.store
-      .project(key)
-      .then((row) => new ProjectFeed(this.events, key, row?.position ?? 0));
+      .project(projectKey)
+      .then((row) => new ProjectFeed(this.events, projectKey, row?.position ?? 0));
     this.feeds.set(name, opening);
     opening.catch(() => this.feeds.delete(name));
     return opening;

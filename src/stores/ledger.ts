@@ -120,14 +120,14 @@ export class ProjectLedger {
   }
 
   /** Reads a snapshot into a new ledger, part by part in the order of `LedgerSnapshot`. */
-  static load(key: ProjectKey, permits: TenantPermits, snapshot: LedgerSnapshot): ProjectLedger {
-    const ledger = new ProjectLedger(key, permits);
+  static load(projectKey: ProjectKey, permits: TenantPermits, snapshot: LedgerSnapshot): ProjectLedger {
+    const ledger = new ProjectLedger(projectKey, permits);
     ledger.position = snapshot.position;
     ledger.rules_seq = snapshot.rules_seq;
     for (const head of snapshot.heads) ledger.setHead(head, true);
     for (const request of snapshot.requests) ledger.requests.remember(request);
     for (const id of snapshot.note_ids) ledger.looseEventIds.add(id);
-    for (const permit of snapshot.slots) permits.set(key.project_id, permit);
+    for (const permit of snapshot.slots) permits.set(projectKey.project_id, permit);
     ledger.isWritten = true;
     return ledger;
   }

@@ -1,10 +1,10 @@
 import type { ProjectKey, Transaction } from './store.js';
 
 /** A transaction in which everything not given is empty. */
-export function transactionOf(project: ProjectKey, parts: Partial<Transaction>): Transaction {
+export function transactionOf(projectKey: ProjectKey, parts: Partial<Transaction>): Transaction {
   return {
-    tenant_id: project.tenant_id,
-    project_id: project.project_id,
+    tenant_id: projectKey.tenant_id,
+    project_id: projectKey.project_id,
     swaps: [],
     checks: [],
     rules_seq: null,

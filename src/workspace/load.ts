@@ -20,8 +20,8 @@ export const soleAgent = async (workspace: Workspace): Promise<string | null> =>
 export async function loadWorkspace(
   workspace: Workspace,
   coordinator: Coordinator,
-  key: ProjectKey,
+  projectKey: ProjectKey,
 ): Promise<ConfigureResult | Problem> {
   const files = Object.fromEntries(await readWorkspaceFiles(workspace));
-  return coordinator.settings.configure(key, { files });
+  return coordinator.settings.configure(projectKey, { files });
 }

@@ -23,12 +23,12 @@ export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> 
   if (bytes === 'missing') throw projectFileError(path, 'does not exist');
   if (typeof bytes === 'string')
     throw projectFileError(path, `is not a regular file of at most ${FILE_BYTES_MAX / 1024} KiB`);
-  const read = fileSchema.safeParse(parseYaml(bytes.toString('utf8'), path) ?? {});
-  if (!read.success) {
-    const issue = read.error.issues[0];
+  const parsed = fileSchema.safeParse(parseYaml(bytes.toString('utf8'), path) ?? {});
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
     throw projectFileError(path, `does not name the project (${issue?.path.join('.')}: ${issue?.message})`);
   }
-  const { tenant_id, project_id } = read.data.project;
+  const { tenant_id, project_id } = parsed.data.project;
   return { tenant_id, project_id };
 }
 

@@ -42,14 +42,18 @@ export async function openWorkspaceStore(
   return { store, blobs: new FolderBlobs(root), key };
 }
 
-async function assertOwnLog(workspace: Workspace, key: ProjectKey): Promise<void> {
+async function assertOwnLog(workspace: Workspace, projectKey: ProjectKey): Promise<void> {
   await refuseForeign(workspace);
   const path = join(workspace.events, ACTIVE_FILE);
   const owner = (await ownerOf(path)) ?? (await ownerOf(await firstSegment(workspace)));
-  if (owner === null || (owner.tenant_id === key.tenant_id && owner.project_id === key.project_id)) return;
+  if (
+    owner === null ||
+    (owner.tenant_id === projectKey.tenant_id && owner.project_id === projectKey.project_id)
+  )
+    return;
   throw new WorkspaceError(
     `${path} is the log of ${owner.tenant_id}/${owner.project_id}, but ${COORDINATION_FILE} names ` +
-      `${key.tenant_id}/${key.project_id}. Restore the old ids in that file: the project of a log cannot change.`,
+      `${projectKey.tenant_id}/${projectKey.project_id}. Restore the old ids in that file: the project of a log cannot change.`,
   );
 }
 

@@ -25,7 +25,7 @@ const ENGINES: Record<string, { mib: number; start: Start }> = {
   redis: { mib: 8, start: (folder) => startOwnRedis(undefined, folder) },
 };
 
-const TASKS = Array.from({ length: 900 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-work`);
+const TASKS = Array.from({ length: 900 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-work`);
 /** Large enough that a file soon has to grow. */
 const METADATA = { said: 'x'.repeat(3000) };
 

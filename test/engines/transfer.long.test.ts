@@ -66,14 +66,14 @@ function describeMoves(): void {
   }
 }
 
-async function contents(store: Store, key: ProjectKey) {
-  const { position } = (await store.project(key))!;
-  const events = await store.events(key, { after: 0, limit: 1000 });
-  return { position, events, heads: await store.scanHeads(key, { after: null, limit: 1000 }) };
+async function contents(store: Store, projectKey: ProjectKey) {
+  const { position } = (await store.project(projectKey))!;
+  const events = await store.events(projectKey, { after: 0, limit: 1000 });
+  return { position, events, heads: await store.scanHeads(projectKey, { after: null, limit: 1000 }) };
 }
 
 /** Produces a takeover, a parked result, a result in a blob and a live claim. */
-async function workedOn({ store, blobs }: OpenedStore, key: ProjectKey): Promise<void> {
+async function workedOn({ store, blobs }: OpenedStore, projectKey: ProjectKey): Promise<void> {
   const coordinator = await Coordinator.open({ store, blobs });
   const [done, held] = ['A-001-core', 'A-002-more'];
   const by = (agent: string) => ({ agent_id: agent, session_id: `s-${agent}` });
@@ -83,17 +83,17 @@ async function workedOn({ store, blobs }: OpenedStore, key: ProjectKey): Promise
     generation,
     result_data,
   });
-  unwrap(await coordinator.plans.put(key, planOf(done!, held!)));
-  unwrap(await coordinator.claimTask(key, { task_id: done, ...by('alpha') }));
+  unwrap(await coordinator.plans.put(projectKey, planOf(done!, held!)));
+  unwrap(await coordinator.claimTask(projectKey, { task_id: done, ...by('alpha') }));
   unwrap(
-    await coordinator.operate(key, done!, 'reassign', {
+    await coordinator.operate(projectKey, done!, 'reassign', {
       expected_generation: 1,
       ...by('beta'),
       reason: 'slow',
     }),
   );
-  unwrap(await coordinator.submitResult(key, submission('alpha', 1, 'too late')));
-  unwrap(await coordinator.submitResult(key, submission('beta', 2, LARGE)));
-  unwrap(await coordinator.claimTask(key, { task_id: held, ...by('alpha') }));
+  unwrap(await coordinator.submitResult(projectKey, submission('alpha', 1, 'too late')));
+  unwrap(await coordinator.submitResult(projectKey, submission('beta', 2, LARGE)));
+  unwrap(await coordinator.claimTask(projectKey, { task_id: held, ...by('alpha') }));
   coordinator.close();
 }

@@ -49,7 +49,7 @@ async function busyProject(): Promise<Coordinator> {
     environment: steppingEnvironment(),
     limits,
   });
-  const ids = Array.from({ length: TASKS }, (_, at) => taskId(at + 1));
+  const ids = Array.from({ length: TASKS }, (_, index) => taskId(index + 1));
   const tasks = ids.map((id) => ({ id, description: 'd', depends_on: [] }));
   await coordinator.plans.put(scope, { tracks: { A: tasks } });
   const claims = ids.map((task_id) => ({ task_id, agent_id: 'a', session_id: 's' }));

@@ -45,8 +45,8 @@ class HeldDocuments implements DocumentReader {
 
 describe('claims are renewed before the document reader starts on', () => {
   const scope = { tenant_id: 'acme', project_id: 'shop' };
-  const tasks = Array.from({ length: 100 }, (_, at) => ({
-    id: `B-${String(at + 1).padStart(3, '0')}-y`,
+  const tasks = Array.from({ length: 100 }, (_, index) => ({
+    id: `B-${String(index + 1).padStart(3, '0')}-y`,
     description: 'one of many tasks, so that the text is larger than a few KB',
   }));
   const long = JSON.stringify(tasks);

@@ -40,7 +40,7 @@ it('closes a connection with too many requests in progress', async () => {
 
 it('streams every event of a log whose pages are cut at their size', async () => {
   const served = await TestServer.forTest();
-  const ids = Array.from({ length: 90 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+  const ids = Array.from({ length: 90 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
   await served.plan(...ids);
   const result_data = 'x'.repeat(60_000);
   for (const id of ids)
@@ -48,6 +48,6 @@ it('streams every event of a log whose pages are cut at their size', async () =>
   const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
   const reader = EventStreamClient.open(served.running.port, `${PROJECT_URL}/events/stream`);
   await reader.waitUntil(() => reader.positions.at(-1) === position);
-  expect(reader.positions).toEqual(Array.from({ length: position }, (_, at) => at + 1));
+  expect(reader.positions).toEqual(Array.from({ length: position }, (_, index) => index + 1));
   reader.disconnect();
 });

@@ -3,7 +3,7 @@
  * spelling.
  *
  * What they want: several texts that verify as one signature, so that a list of seen, revoked or recorded signatures
- * does not recognise it. 64 bytes in base64url leave four bits of the last character unused; a decoder ignores them, so
+ * does not recognize it. 64 bytes in base64url leave four bits of the last character unused; a decoder ignores them, so
  * every signature has sixteen spellings.
  *
  * What stops them: a signature, a public key and each part of a token are accepted only in their one canonical spelling

@@ -70,7 +70,7 @@ async function begin(settings: Partial<ListenSettings>) {
     authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
     bodyMemory: new BodyMemory(),
-    log: null,
+    accessLog: null,
     errorLog: () => {},
   });
   const dropped: string[] = [];

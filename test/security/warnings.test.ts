@@ -59,10 +59,10 @@ it('many concurrent calls that wait for work cause no Node warning in the server
     return next(...args);
   });
   const replies = Promise.allSettled(
-    Array.from({ length: MANY }, (_, at) =>
+    Array.from({ length: MANY }, (_, index) =>
       server.requestOverSocket('POST', `${PROJECT_URL}/next`, {
-        agent_id: `a${at}`,
-        session_id: `w${at}`,
+        agent_id: `a${index}`,
+        session_id: `w${index}`,
         wait_seconds: 30,
       }),
     ),

@@ -1,4 +1,4 @@
-import type { ClaimIdOf, ClaimsCommand, Decision } from '../../../src/core/claims/commands.js';
+import type { ClaimIdOf, Decision, SubjectCommand } from '../../../src/core/claims/commands.js';
 import { decide } from '../../../src/core/claims/decide.js';
 import { lapsesAtMs } from '../../../src/core/claims/lease.js';
 import { isoTime } from '../../../src/core/events/envelope.js';
@@ -121,7 +121,7 @@ function matchesRefusal({ ok, code, details, head }: Decision, { answer }: Recor
  * The command as the coordinator passes it to the rules. The plan of a run has no dependencies, and its sessions stay
  * open.
  */
-export function commandOf(request: HistoryRequest, full: string | null): ClaimsCommand {
+export function commandOf(request: HistoryRequest, full: string | null): SubjectCommand {
   const { operation, agent_id, session_id, lease_seconds, request_id, claim_id } = request;
   const handle = { generation: request.generation ?? 0, session_id, claim_id };
   switch (operation) {

@@ -1,4 +1,4 @@
-import type { ClaimsCommand, Decision } from '../../../src/core/claims/commands.js';
+import type { Decision, SubjectCommand } from '../../../src/core/claims/commands.js';
 import { decide } from '../../../src/core/claims/decide.js';
 import { emptyHead, type Head } from '../../../src/core/claims/head.js';
 import { permitHeldUntilMs } from '../../../src/core/claims/lease.js';
@@ -153,9 +153,9 @@ export class HistoryBuilder {
 const claimId = (subject: string, generation: number): string => `clm-${subject}-${generation}`;
 
 function withReference(
-  command: ClaimsCommand,
+  command: SubjectCommand,
   { subject, generation, sha256 }: HistoryRequest,
-): ClaimsCommand {
+): SubjectCommand {
   if (command.type !== 'submit') return command;
   const work_product_ref = workProductRef(subject, generation ?? 0, sha256 ?? '');
   return { ...command, result: { ...command.result, work_product_ref } };

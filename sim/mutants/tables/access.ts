@@ -163,8 +163,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'token-with-a-claim-twice',
     file: 'src/server/auth/jwt.ts',
-    find: "if ('fault' in read) return unauthenticated(",
-    replace: "if (!('value' in read) && token === '') return unauthenticated(",
+    find: "if ('fault' in parsed) return unauthenticated(",
+    replace: "if (!('value' in parsed) && token === '') return unauthenticated(",
     why: 'A gateway and the server read different tenants from one token.',
     tests: ['test/security/tokens.test.ts'],
   },

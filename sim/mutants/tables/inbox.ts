@@ -23,7 +23,7 @@ export const INBOX_MUTANTS: readonly Mutant[] = [
   {
     name: 'inbox-nothing-recalled',
     file: SERIALISER,
-    find: 'recalled[at] ?? execute(turn)',
+    find: 'recalled[index] ?? execute(turn)',
     replace: 'execute(turn)',
     why: 'A command that was decided before a crash is decided again.',
     mode: 'inbox',

@@ -64,7 +64,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {
     name: 'sharing-not-fenced',
     file: EDGE_FACTS,
-    find: 'if (touchedModules(methodology.modules, feature_id) !== null) transaction.markRulesChanged();',
+    find: 'if (touchedModules(methodology.modules, feature_id) !== null) transaction.invalidateConcurrentDecisions();',
     replace: '',
     why: 'Two coordinators grant work on the same modules at the same time.',
     tests: ['src/coordinator/tests/two-coordinators.test.ts'],
@@ -72,7 +72,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
   {
     name: 'configured-under-the-old-rules',
     file: CONFIGURE,
-    find: 'else transaction.markRulesChanged();',
+    find: 'else transaction.invalidateConcurrentDecisions();',
     replace: 'else void 0;',
     why: 'Another coordinator continues to grant edges that the project no longer has.',
     tests: ['src/coordinator/tests/two-coordinators.test.ts'],

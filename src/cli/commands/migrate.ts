@@ -157,7 +157,7 @@ function reportLines(report: StoreMigrationReport, { status }: MigrateOptions): 
   if (keys.length > 0) {
     const done = status ? 'not yet bound to this store (run gen migrate)' : 'bound to this store';
     lines.push(
-      `${store}: ${countText(keys.length, 'key')} ${done}. Revoke any that you do not recognise (gen key revoke):`,
+      `${store}: ${countText(keys.length, 'key')} ${done}. Revoke any that you do not recognize (gen key revoke):`,
       ...keys.map((key) => `  ${keyText(key)}`),
     );
   }

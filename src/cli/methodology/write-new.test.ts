@@ -17,7 +17,7 @@ it('writes a file atomically, and never overwrites an existing one', async () =>
 it('lets exactly one of several concurrent writers create the file', async () => {
   const folder = await temporaryFolder();
   const path = join(folder, 'one.md');
-  const written = await Promise.all(Array.from({ length: 8 }, (_, at) => writeNew(path, `by ${at}`)));
+  const written = await Promise.all(Array.from({ length: 8 }, (_, index) => writeNew(path, `by ${index}`)));
   expect(written.filter(Boolean)).toHaveLength(1);
   expect(await readFile(path, 'utf8')).toBe(`by ${written.indexOf(true)}`);
 });

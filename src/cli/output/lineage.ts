@@ -42,8 +42,8 @@ export function reviewLine({ decision, reviewer, iteration, comment, at }: Revie
 }
 
 const rejectedLines = (rejected: Lineage['rejected']): string[] =>
-  rejected.map((result, at) => {
-    const branch = at === rejected.length - 1 ? '└─' : '├─';
+  rejected.map((result, index) => {
+    const branch = index === rejected.length - 1 ? '└─' : '├─';
     const who = `${result.session_id}/${result.agent_id}`;
     const against = `generation ${result.generation}, current ${result.current_generation ?? '?'}`;
     const kept = result.parked ? `, kept as ${result.id}` : '';

@@ -73,7 +73,7 @@ function taskLines(
     ...firstLines(
       subtaskIds(task),
       SUBTASKS_SHOWN_MAX,
-      (id, at) => line(4, id, subtaskDescription(task, at + 1)),
+      (id, index) => line(4, id, subtaskDescription(task, index + 1)),
       (more) => `    and ${more} more subtasks`,
     ),
   ];

@@ -7,7 +7,9 @@ import type { SanitizedOutput } from './sanitized-output.js';
 /** A spinner on standard error, only if that is a terminal. */
 export function startProgress(io: Io, text: string) {
   const stream = spinnerStream(io.stderr, io.columns);
-  const spinner = io.is_watched ? yoctoSpinner({ text: collapseControls(text), stream }).start() : null;
+  const spinner = io.stderr_is_terminal
+    ? yoctoSpinner({ text: collapseControls(text), stream }).start()
+    : null;
   return {
     update(now: string): void {
       if (spinner !== null) spinner.text = collapseControls(now);

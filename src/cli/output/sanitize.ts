@@ -33,7 +33,7 @@ export function sanitize(text: string): string {
 }
 
 const escaped = (text: string): string =>
-  Array.from({ length: text.length }, (_, at) => `\\u${hex(text.charCodeAt(at))}`).join('');
+  Array.from({ length: text.length }, (_, index) => `\\u${hex(text.charCodeAt(index))}`).join('');
 const hex = (code: number): string => code.toString(16).padStart(4, '0');
 
 /** Replaces each run of such characters with a space, for text that must stay on one line. */

@@ -19,12 +19,12 @@ export function table<Row>(
 ): string {
   const heads = columns.map(({ head }) => head);
   const cells = rows.map((row) => columns.map((column) => singleLine(column.cell(row))));
-  const needed = heads.map((head, at) =>
-    Math.max(head.length, ...cells.map((line) => line[at]?.length ?? 0)),
+  const needed = heads.map((head, index) =>
+    Math.max(head.length, ...cells.map((line) => line[index]?.length ?? 0)),
   );
   const widths = width === null ? needed : fitWidths(needed, columns, width);
   const drawn = cells.map((line) =>
-    renderRow(line, widths, (cell, at) => columns[at]?.paint?.(cell) ?? cell),
+    renderRow(line, widths, (cell, index) => columns[index]?.paint?.(cell) ?? cell),
   );
   return [renderRow(heads, widths, (cell) => cell), ...drawn].join('\n');
 }
@@ -35,10 +35,10 @@ function renderRow(
   widths: readonly number[],
   paint: (cell: string, at: number) => string,
 ): string {
-  const fitting = cells.map((cell, at) => {
-    const width = widths[at] ?? 0;
+  const fitting = cells.map((cell, index) => {
+    const width = widths[index] ?? 0;
     const shown = truncate(cell, width);
-    return paint(shown, at) + ' '.repeat(width - shown.length);
+    return paint(shown, index) + ' '.repeat(width - shown.length);
   });
   return fitting.join(' '.repeat(GAP)).trimEnd();
 }

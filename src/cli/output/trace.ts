@@ -70,7 +70,7 @@ const commitLines = ({ commits }: TraceResult, { labelled }: CommandContext): st
   firstLines(
     commits,
     COMMITS_SHOWN_MAX,
-    ({ sha, subject }, at) =>
-      labelled(at === 0 ? '  commits' : '', `${sha.slice(0, 10)} ${subject}`, NAME_WIDTH + 2),
+    ({ sha, subject }, index) =>
+      labelled(index === 0 ? '  commits' : '', `${sha.slice(0, 10)} ${subject}`, NAME_WIDTH + 2),
     (more) => `${' '.repeat(NAME_WIDTH + 2)}and ${more} more`,
   );

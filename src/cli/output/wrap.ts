@@ -26,9 +26,9 @@ export function labelledLines(name: string, text: string, nameWidth: number, wid
 /** Wraps a notice if standard error is a terminal; other readers get it unwrapped. */
 export function wrapNotice(
   text: string,
-  { columns, is_watched }: Pick<Io, 'columns' | 'is_watched'>,
+  { columns, stderr_is_terminal }: Pick<Io, 'columns' | 'stderr_is_terminal'>,
 ): string {
-  if (!is_watched || columns === null) return text;
+  if (!stderr_is_terminal || columns === null) return text;
   const lines = text.split('\n').flatMap((line) => wrapLines(line, line.search(/\S|$/), columns));
   return lines.join('\n');
 }

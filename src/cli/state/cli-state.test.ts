@@ -15,9 +15,9 @@ it('gives concurrent callers the same new session', async () => {
 
 it('keeps all handles that are saved concurrently', async () => {
   const home = await temporaryFolder();
-  const handles = Array.from({ length: 50 }, (_, at) => ({
-    task_id: `A-0${at}-x`,
-    generation: at,
+  const handles = Array.from({ length: 50 }, (_, index) => ({
+    task_id: `A-0${index}-x`,
+    generation: index,
     session_id: 'sess-a',
     agent_id: 'agent-a',
     lease_duration_seconds: 300,

@@ -48,7 +48,7 @@ export function start(setting: TerminalOptions, ...argv: string[]): RunningComma
     env: setting.env ?? {},
     cwd: setting.cwd,
     columns: setting.columns ?? null,
-    is_watched: setting.is_watched ?? false,
+    stderr_is_terminal: setting.is_watched ?? false,
     user: 'tester',
     onStop(listener) {
       listeners.add(listener);

@@ -79,40 +79,43 @@ export class MethodologyService {
   constructor(private readonly dependencies: MethodologyDependencies) {}
 
   /** Recommends the next work. Never writes anything, dry run or not. */
-  async start(scope: ProjectKey, body: unknown): AsyncReply<StartReply> {
+  async start(projectKey: ProjectKey, body: unknown): AsyncReply<StartReply> {
     const read = parseBody(startBody, body);
     if (isProblem(read)) return read;
     const { dry_run: _, request_id: __, ...fields } = read;
     const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-    return this.readView(scope, (input) => {
+    return this.readView(projectKey, (input) => {
       const { reasons, ...chosen } = chooseRoute({ ...input, request: constraints });
       return { execution_id: null, ...chosen, reasons, routing_reason: reasons.join('; ') };
     });
   }
 
-  status(scope: ProjectKey): AsyncReply<MethodologyStatus> {
-    return this.readView(scope, statusView);
+  status(projectKey: ProjectKey): AsyncReply<MethodologyStatus> {
+    return this.readView(projectKey, statusView);
   }
-  health(scope: ProjectKey): AsyncReply<HealthReport & LogPosition> {
-    return this.readView(scope, healthView);
+  health(projectKey: ProjectKey): AsyncReply<HealthReport & LogPosition> {
+    return this.readView(projectKey, healthView);
   }
   /** A Gantt chart as Mermaid text. */
-  gantt(scope: ProjectKey): AsyncReply<{ gantt: string } & LogPosition> {
-    return this.readView(scope, (input) => ({ gantt: ganttText(input) }));
+  gantt(projectKey: ProjectKey): AsyncReply<{ gantt: string } & LogPosition> {
+    return this.readView(projectKey, (input) => ({ gantt: ganttText(input) }));
   }
 
-  async feature(scope: ProjectKey, body: unknown): AsyncReply<FeatureView & LogPosition> {
-    const read = parseBody(featureBody, body);
-    if (isProblem(read)) return read;
-    const { feature } = read;
-    return this.readView(scope, (input) => featureView(input, feature) ?? unknownFeatureProblem(feature));
+  async feature(projectKey: ProjectKey, body: unknown): AsyncReply<FeatureView & LogPosition> {
+    const fields = parseBody(featureBody, body);
+    if (isProblem(fields)) return fields;
+    const { feature } = fields;
+    return this.readView(
+      projectKey,
+      (input) => featureView(input, feature) ?? unknownFeatureProblem(feature),
+    );
   }
 
-  async zoom(scope: ProjectKey, body: unknown): AsyncReply<ZoomView & LogPosition> {
-    const read = parseBody(zoomBody, body);
-    if (isProblem(read)) return read;
-    const { edge = null, feature } = read;
-    return this.readView(scope, (input) => {
+  async zoom(projectKey: ProjectKey, body: unknown): AsyncReply<ZoomView & LogPosition> {
+    const fields = parseBody(zoomBody, body);
+    if (isProblem(fields)) return fields;
+    const { edge = null, feature } = fields;
+    return this.readView(projectKey, (input) => {
       const isSelected = (id: string) => feature === undefined || feature === id;
       const rows = input.rows.filter(({ vector }) => isSelected(vector.feature_id));
       if (feature !== undefined && rows.length === 0) return unknownFeatureProblem(feature);
@@ -120,102 +123,104 @@ export class MethodologyService {
     });
   }
 
-  async trace(scope: ProjectKey, body: unknown): AsyncReply<TraceReply> {
-    const read = parseBody(traceBody, body);
-    if (isProblem(read)) return read;
-    const { req, direction } = read;
-    return this.readView(scope, (input) => {
+  async trace(projectKey: ProjectKey, body: unknown): AsyncReply<TraceReply> {
+    const fields = parseBody(traceBody, body);
+    if (isProblem(fields)) return fields;
+    const { req, direction } = fields;
+    return this.readView(projectKey, (input) => {
       const trace = traceView(input, req);
       const features = trace.features.map((feature) => limitToDirection(feature, direction));
       return { ...trace, direction, features };
     });
   }
 
-  spawn(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SpawnReply> {
-    return this.run(scope, parseBody(spawnBody, body), caller, spawnOperation);
+  spawn(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SpawnReply> {
+    return this.run(projectKey, parseBody(spawnBody, body), caller, spawnOperation);
   }
 
-  foldBack(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<FoldBackReply> {
-    return this.run(scope, parseBody(foldBackBody, body), caller, foldBackOperation);
+  foldBack(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<FoldBackReply> {
+    return this.run(projectKey, parseBody(foldBackBody, body), caller, foldBackOperation);
   }
 
-  async checkpoint(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<CheckpointReply> {
-    const read = parseBody(checkpointBody, body);
-    if (isProblem(read)) return read;
-    return this.withCurrentProject(scope, async ({ project, state }) => {
-      const mark = await project.run(checkpointOperation(read, state, caller), caller);
-      return isProblem(mark) ? mark : checkpointReply(mark, read, project);
+  async checkpoint(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<CheckpointReply> {
+    const fields = parseBody(checkpointBody, body);
+    if (isProblem(fields)) return fields;
+    return this.withCurrentProject(projectKey, async ({ project, state }) => {
+      const mark = await project.run(checkpointOperation(fields, state, caller), caller);
+      return isProblem(mark) ? mark : checkpointReply(mark, fields, project);
     });
   }
 
   /** Candidates that wait for a human, with the fields a decision on them must name. */
-  reviews(scope: ProjectKey): AsyncReply<ReviewsReply> {
-    return this.scheduleRead(scope, async ({ project, state }) => ({
+  reviews(projectKey: ProjectKey): AsyncReply<ReviewsReply> {
+    return this.scheduleRead(projectKey, async ({ project, state }) => ({
       reviews: pendingReviews(project.view(), state),
       ...logPositionOf(state),
     }));
   }
 
-  async review(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+  async review(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
     const read = parseBody(decideReviewBody, body);
     if (isProblem(read)) return read;
     const task_id = subjectOfBody(read);
     if (isProblem(task_id)) return task_id;
     const { feature_id: _, edge: __, ...fields } = read;
     const review = { ...fields, task_id, decision: DECISION_CODES[read.decision] };
-    return this.dependencies.recordReview(scope, review, caller);
+    return this.dependencies.recordReview(projectKey, review, caller);
   }
 
-  async gaps(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GapsReply> {
-    const read = parseBody(gapsBody, body);
-    if (isProblem(read)) return read;
-    return this.withCurrentProject(scope, async ({ project }) => {
-      const outcome = await project.run(gapsOperation(read, caller), caller);
+  async gaps(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GapsReply> {
+    const fields = parseBody(gapsBody, body);
+    if (isProblem(fields)) return fields;
+    return this.withCurrentProject(projectKey, async ({ project }) => {
+      const outcome = await project.run(gapsOperation(fields, caller), caller);
       return isProblem(outcome) ? outcome : { ...outcome, ...logPositionOf(project.state) };
     });
   }
 
   /** The last recorded gaps and their open intents. Does not search for new ones. */
-  gapsFound(scope: ProjectKey): AsyncReply<GapsFoundReply> {
-    return this.scheduleRead(scope, async ({ state }) => ({
+  gapsFound(projectKey: ProjectKey): AsyncReply<GapsFoundReply> {
+    return this.scheduleRead(projectKey, async ({ state }) => ({
       last: state.last_gaps,
       open: [...state.signals.values()].filter(({ id }) => id.startsWith('INT-GAP-')),
       ...logPositionOf(state),
     }));
   }
 
-  release(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<VersionReleaseReply> {
-    return this.run(scope, parseBody(versionReleaseBody, body), caller, releaseOperation);
+  release(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<VersionReleaseReply> {
+    return this.run(projectKey, parseBody(versionReleaseBody, body), caller, releaseOperation);
   }
 
   private async run<Body extends object, Reply>(
-    scope: ProjectKey,
+    projectKey: ProjectKey,
     body: Body | Problem,
     caller: Caller,
     operationOf: (body: Body, state: MethodologyState, caller: Caller) => Operation<Reply>,
   ): AsyncReply<Reply> {
     if (isProblem(body)) return body;
-    return this.withCurrentProject(scope, ({ project, state }) =>
+    return this.withCurrentProject(projectKey, ({ project, state }) =>
       project.run(operationOf(body, state, caller), caller),
     );
   }
 
   /** Views over all features are queued by the read scheduler. */
-  private scheduleRead<T>(scope: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
-    return this.dependencies.readScheduler.run(scope.tenant_id, () => this.withCurrentProject(scope, work));
+  private scheduleRead<T>(projectKey: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
+    return this.dependencies.readScheduler.run(projectKey.tenant_id, () =>
+      this.withCurrentProject(projectKey, work),
+    );
   }
 
-  private withCurrentProject<T>(scope: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
-    return this.dependencies.projects.withRefreshedProject(scope, async (project) =>
+  private withCurrentProject<T>(projectKey: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
+    return this.dependencies.projects.withRefreshedProject(projectKey, async (project) =>
       work({ project, state: await this.projection.stateOf(project) }),
     );
   }
 
   private readView<T extends object>(
-    scope: ProjectKey,
+    projectKey: ProjectKey,
     view: (input: RouteInput) => T | Problem,
   ): AsyncReply<T & LogPosition> {
-    return this.scheduleRead(scope, async ({ project, state }) => {
+    return this.scheduleRead(projectKey, async ({ project, state }) => {
       const found = view(viewInputOf(project.state, state, project.view()));
       return isProblem(found) ? found : { ...found, ...logPositionOf(state) };
     });

@@ -13,7 +13,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
-import { fenceSharedModules, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
+import { conflictWithOverlappingGrants, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
 import { claimFacts } from './facts.js';
 import { claimResult, deniedClaimResult, grantResult } from './render.js';
 import { otherOwnerProblem } from './session.js';
@@ -74,7 +74,7 @@ function attemptAtomicClaim(
   // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
   const forked = view.fork();
   const forkedTransaction = new TransactionBuilder(forked);
-  const decisions = claims.map((claim) => decideClaim(forkedTransaction, claim, caller));
+  const decisions = claims.map((claim) => addClaim(forkedTransaction, claim, caller));
   if (decisions.every((decision) => decision.ok)) {
     view.merge(forked);
     return { transaction: forkedTransaction.build(request), reply: decisions.map(render) };
@@ -83,10 +83,10 @@ function attemptAtomicClaim(
   for (const subject of forked.readSet) view.head(subject);
   for (const decision of decisions) {
     transaction.checkHead(decision.head.subject);
-    if (!decision.ok) fenceSharedModules(transaction, decision);
+    if (!decision.ok) conflictWithOverlappingGrants(transaction, decision);
   }
-  const reply = decisions.map((decision, at) =>
-    decision.ok ? deniedClaimResult('DENIED_BATCH') : render(decision, at),
+  const reply = decisions.map((decision, index) =>
+    decision.ok ? deniedClaimResult('DENIED_BATCH') : render(decision, index),
   );
   return transaction.answer(request, reply);
 }
@@ -101,7 +101,7 @@ export function attemptClaim(
   // Whoever controls a session can end its claims, so nobody claims in the session of another.
   const forbidden = otherOwnerProblem(view, claim.body.session_id, caller);
   if (forbidden !== null) return transaction.answer(null, forbidden);
-  const decision = decideClaim(transaction, claim, caller);
+  const decision = addClaim(transaction, claim, caller);
   return { transaction: transaction.build(request), reply: renderClaim(view, decision, claim.body.agent_id) };
 }
 
@@ -113,7 +113,7 @@ function canonicalClaimText({ subject, body }: ClaimRequest): string {
 }
 
 /** Decides one claim and adds the outcome to the transaction. */
-function decideClaim(transaction: TransactionBuilder, claim: ClaimRequest, caller: Caller): Decision {
+function addClaim(transaction: TransactionBuilder, claim: ClaimRequest, caller: Caller): Decision {
   const { view } = transaction;
   const { subject, body } = claim;
   const command = claimCommand(view, claim, caller);
@@ -122,7 +122,7 @@ function decideClaim(transaction: TransactionBuilder, claim: ClaimRequest, calle
     transaction.openOrCheckSession(body.session_id, body.agent_id, caller);
   }
   addAction(transaction, decision, body.signature);
-  fenceSharedModules(transaction, decision);
+  conflictWithOverlappingGrants(transaction, decision);
   if (decision.code === 'DENIED_DEPENDENCIES') {
     const { waiting_for } = command.facts;
     for (const id of waiting_for.slice(0, CHECKED_DEPENDENCIES_MAX)) transaction.checkHead(id);

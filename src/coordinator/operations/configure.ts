@@ -51,7 +51,7 @@ export function configureOperation(
     for (const vector of features) writeFeature(transaction, vector, by);
     if (!hasChanges) transaction.checkRecord(METHODOLOGY_SUBJECT);
     // Claims and results are decided on these records, so transactions decided on the old ones must be decided again.
-    else transaction.markRulesChanged();
+    else transaction.invalidateConcurrentDecisions();
     return {
       success: true,
       reason: hasChanges ? 'CONFIGURED' : 'UNCHANGED',

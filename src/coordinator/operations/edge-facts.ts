@@ -57,7 +57,7 @@ export function edgeFacts(
   return {
     unknown_message: unknownEdgeReason(view, subject),
     second_agent: isSingleAgentProject(methodology) && agent_id !== SINGLE_AGENT.agent_id,
-    shared: shared.slice(0, SHARED_NAMED_MAX),
+    overlapping_claims: shared.slice(0, SHARED_NAMED_MAX),
     enforced: methodology.parallelism.enforce,
     warnings: [
       roleWarning(methodology, agent_role),
@@ -116,7 +116,7 @@ function moduleOverlap({ modules }: Methodology, subject: string, head: Head) {
  * every event up to that change, including the first claim. Claims from before enforcement are seen too, because the
  * configuration itself changed the rules.
  */
-export function fenceSharedModules(transaction: TransactionBuilder, decision: Decision): void {
+export function conflictWithOverlappingGrants(transaction: TransactionBuilder, decision: Decision): void {
   const { subject } = decision.next;
   if (subjectKindOf(subject) !== 'edge') return;
   const { methodology } = transaction.view;
@@ -127,5 +127,5 @@ export function fenceSharedModules(transaction: TransactionBuilder, decision: De
   }
   if (decision.code !== 'GRANTED' && decision.code !== 'REASSIGNED') return;
   const { feature_id = '' } = subjectKeys(subject);
-  if (touchedModules(methodology.modules, feature_id) !== null) transaction.markRulesChanged();
+  if (touchedModules(methodology.modules, feature_id) !== null) transaction.invalidateConcurrentDecisions();
 }

@@ -1,4 +1,4 @@
-import type { ClaimsCommand, Decision } from '../../core/claims/commands.js';
+import type { Decision, SubjectCommand } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
@@ -11,7 +11,7 @@ import { addAction, type RequestFields, shortenSessionPermit, updateTrackPermits
  */
 export const holderOperation = <Reply>(
   subject: string,
-  command: ClaimsCommand | ((view: DecisionView) => ClaimsCommand),
+  command: SubjectCommand | ((view: DecisionView) => SubjectCommand),
   render: (decision: Decision) => Reply,
   { request_id, signature }: RequestFields = {},
   request: RequestKey | null = null,

@@ -20,7 +20,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   readonly request;
   private hasRefreshed = false;
   /** The frontier version this operation needs: it includes the plan as of the request. */
-  private requiredSurveyVersion: number | null = null;
+  private requiredRebuildVersion: number | null = null;
   /** Subjects denied during this operation. Others may still be available. */
   private readonly deniedSubjects = new Set<string>();
   private readonly fullTracks = new Set<string>();
@@ -29,7 +29,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   constructor(
     private readonly body: Omit<NextBody, 'wait_seconds'>,
     private readonly caller: Caller,
-    private readonly project: Pick<Project, 'refresh' | 'surveyFrontier'>,
+    private readonly project: Pick<Project, 'refresh' | 'rebuildFrontier'>,
   ) {
     this.request = requestKeyOf(caller, 'next', body);
   }
@@ -37,9 +37,9 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   attempt(view: DecisionView): Attempt<ClaimResult | Problem> | NeedsFetch {
     const { track, ...claim } = this.body;
     const { frontier, plan } = view.state;
-    this.requiredSurveyVersion ??= frontier.currentVersion(plan);
-    if (frontier.rebuiltVersion < this.requiredSurveyVersion)
-      return { needs: () => this.project.surveyFrontier() };
+    this.requiredRebuildVersion ??= frontier.currentVersion(plan);
+    if (frontier.rebuiltVersion < this.requiredRebuildVersion)
+      return { needs: () => this.project.rebuildFrontier() };
     if (view.exhaustedLimit === 'max_agents_per_track') {
       // Only this track is full: continue with the others.
       this.fullTracks.add(this.lastTrack);
@@ -71,7 +71,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   private async refreshAndReset(): Promise<void> {
     await this.project.refresh();
     this.hasRefreshed = true;
-    this.requiredSurveyVersion = null;
+    this.requiredRebuildVersion = null;
     this.deniedSubjects.clear();
     this.fullTracks.clear();
   }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { ClaimsCommand, Decision, OperatorFields } from '../../core/claims/commands.js';
+import type { Decision, OperatorFields, SubjectCommand } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
-import type { HeldClaim } from '../../core/claims/head.js';
+import type { LastClaim } from '../../core/claims/head.js';
 import { adviceFor, type OperatorRefusal, type OperatorSuccess } from '../../core/contract/codes.js';
 import type { OperatorResult, OperatorVerb, operatorBodies } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -15,7 +15,7 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { claimCommand } from './claim.js';
 import { failingProgramChecks } from './convergence-facts.js';
-import { fenceSharedModules } from './edge-facts.js';
+import { conflictWithOverlappingGrants } from './edge-facts.js';
 import { isKnownSubject, unknownSubjectProblem } from './facts.js';
 import { invalidLeaseProblem } from './render.js';
 import { extendSessionPermit, requestKeyOf, updateTrackPermits } from './shared.js';
@@ -56,18 +56,18 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     }
     transaction.addDecision(decision);
     updateTrackPermits(transaction, decision);
-    fenceSharedModules(transaction, decision);
+    conflictWithOverlappingGrants(transaction, decision);
     return transaction.answer(this.request, this.render(view, decision));
   }
 
   /** A new session is opened by its own agent, who then controls it. Without authentication everyone does. */
-  private openOrCheckSession(transaction: TransactionBuilder, { session_id, agent_id }: HeldClaim): void {
+  private openOrCheckSession(transaction: TransactionBuilder, { session_id, agent_id }: LastClaim): void {
     const { subject, record } = transaction.view.lookUpSession(session_id);
     if (record === null && !this.caller.claim_id_optional) transaction.check(subject, 0);
     else transaction.openOrCheckSession(session_id, agent_id, this.caller);
   }
 
-  private command(view: DecisionView): ClaimsCommand {
+  private command(view: DecisionView): SubjectCommand {
     const { operatorRequest, caller, subject } = this;
     const by = actorOf(caller);
     const fields: OperatorFields = {

@@ -20,9 +20,9 @@ export function parseBody<S extends z.ZodType>(
 ): z.output<S> | Problem {
   const common = readCommonBody(schema, body);
   if (common !== null) return common;
-  const read = schema.safeParse(body);
-  if (read.success) return read.data;
-  const faults = read.error.issues.slice(0, 20).map((issue) => ({
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.slice(0, 20).map((issue) => ({
     path: issue.path.join('.'),
     message: MISSING_FIELD.test(issue.message) ? 'is missing' : issue.message,
   }));
@@ -78,7 +78,7 @@ export function parseHolderBody<S extends z.ZodType<HandleBody>>(
   schema: S,
   body: unknown,
   caller: Caller,
-): { read: z.output<S>; subject: string; handle: ClaimHandle } | Problem {
+): { fields: z.output<S>; subject: string; handle: ClaimHandle } | Problem {
   const read = parseBody(schema, body);
   if (isProblem(read)) return read;
   const subject = parseSubject(read.task_id);
@@ -89,13 +89,13 @@ export function parseHolderBody<S extends z.ZodType<HandleBody>>(
       'is missing. With a credential it is required: send the claim_id that the grant returned.';
     return fieldProblem('claim_id', message, 'CLAIM_ID_REQUIRED');
   }
-  return { read, subject, handle: { generation: expected_generation, session_id, claim_id } };
+  return { fields: read, subject, handle: { generation: expected_generation, session_id, claim_id } };
 }
 
 export function parseClaim(body: unknown): (ClaimRequest & { with_briefing: boolean }) | Problem {
-  const read = parseBody(claimBody, body);
-  if (isProblem(read)) return read;
-  const { with_briefing = false, ...claimFields } = read;
+  const fields = parseBody(claimBody, body);
+  if (isProblem(fields)) return fields;
+  const { with_briefing = false, ...claimFields } = fields;
   const claim = claimRequestOf(claimFields);
   return isProblem(claim) ? claim : { ...claim, with_briefing };
 }
@@ -106,10 +106,10 @@ function claimRequestOf(body: ClaimBody): ClaimRequest | Problem {
 }
 
 export function parseBatchClaim(body: unknown) {
-  const read = parseBody(batchClaimBody, body);
-  if (isProblem(read)) return read;
-  const { mode, request_id } = read;
-  const claims = read.claims.map(claimRequestOf);
+  const fields = parseBody(batchClaimBody, body);
+  if (isProblem(fields)) return fields;
+  const { mode, request_id } = fields;
+  const claims = fields.claims.map(claimRequestOf);
   const invalidIndex = claims.findIndex(isProblem);
   if (invalidIndex >= 0) return nestProblem(`claims.${invalidIndex}`, claims[invalidIndex] as Problem);
   const requests = claims as ClaimRequest[];

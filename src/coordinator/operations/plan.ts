@@ -97,7 +97,10 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     const drafts = parts.map((part) =>
       draftEvent(view, 'PLAN_CHANGED', actorOf(this.caller), { version: record.version, ...part, record }),
     );
-    return transaction.putRecord(PLAN_SUBJECT, drafts).markRulesChanged().answer(this.request, result);
+    return transaction
+      .putRecord(PLAN_SUBJECT, drafts)
+      .invalidateConcurrentDecisions()
+      .answer(this.request, result);
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Decision, SharedClaim } from '../../core/claims/commands.js';
-import type { AcceptedResult, Head, HeldClaim } from '../../core/claims/head.js';
+import type { Decision, OverlappingClaim } from '../../core/claims/commands.js';
+import type { AcceptedResult, Head, LastClaim } from '../../core/claims/head.js';
 import type {
   ClaimResult,
   GateResult,
@@ -31,12 +31,12 @@ const timeOrNull = (atMs: number | null | undefined): string | null =>
 
 type GrantResult = Extract<ClaimResult, { reason: 'GRANTED' }>;
 
-function grantedClaim(key: ProjectKey, head: Head, id: string): GrantedClaim {
-  const claim = head.claim as HeldClaim;
+function grantedClaim(projectKey: ProjectKey, head: Head, id: string): GrantedClaim {
+  const claim = head.claim as LastClaim;
   const { track, sequence } = planPositionOf(head.subject);
   return {
     id,
-    ...key,
+    ...projectKey,
     task_id: head.subject,
     track,
     sequence,
@@ -53,19 +53,24 @@ function grantedClaim(key: ProjectKey, head: Head, id: string): GrantedClaim {
 }
 
 /** A grant as its holder sees it, including the claim id. */
-export function grantResult(key: ProjectKey, head: Head, id: string): GrantResult {
-  return { success: true, reason: 'GRANTED', claim: grantedClaim(key, head, id), current_holder: null };
+export function grantResult(projectKey: ProjectKey, head: Head, id: string): GrantResult {
+  return {
+    success: true,
+    reason: 'GRANTED',
+    claim: grantedClaim(projectKey, head, id),
+    current_holder: null,
+  };
 }
 
 /** `agent_id` is the requesting agent. */
 export function claimResult(
-  key: ProjectKey,
+  projectKey: ProjectKey,
   decision: Decision,
   { id, agent_id }: { id: string; agent_id: string },
 ): ClaimResult | Problem {
   if (decision.ok) {
     const { warnings } = decision.details;
-    return { ...grantResult(key, decision.next, id), ...(warnings === undefined ? {} : { warnings }) };
+    return { ...grantResult(projectKey, decision.next, id), ...(warnings === undefined ? {} : { warnings }) };
   }
   return decision.code === 'INVALID_LEASE' ? invalidLeaseProblem() : claimRefusal(decision, agent_id);
 }
@@ -107,7 +112,7 @@ function claimRefusal({ code, details, head }: Decision, agentId: string): Claim
   }
 }
 
-const sharedModulesFields = (shared: readonly SharedClaim[]) => ({
+const sharedModulesFields = (shared: readonly OverlappingClaim[]) => ({
   shared_modules: [...new Set(shared.flatMap(({ shared_modules }) => shared_modules))].sort(),
   holders: shared.map(({ subject, ...rest }) => ({ task_id: subject, ...rest })),
 });

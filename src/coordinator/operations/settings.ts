@@ -13,6 +13,6 @@ export const changeSettings = <Settings extends object>(
 ): Operation<Settings> =>
   operationOf('settings', requestKeyOf(caller, eventType, body), (transaction) => {
     const settings = computeSettings(transaction.view);
-    transaction.markRulesChanged().writeRecord(subject, eventType, settings, actorOf(caller));
+    transaction.invalidateConcurrentDecisions().writeRecord(subject, eventType, settings, actorOf(caller));
     return settings;
   });

@@ -113,19 +113,19 @@ export class WaitQueue {
     this.nextDeadlineMs = nextDeadlineMs(view, view.now_ms);
     this.wakeReady(view);
     if (this.waiters.size === 0) return;
-    this.resurveyFrontier();
+    this.rebuildFrontier();
     this.scanAfter(Math.max(this.nextDeadlineMs - view.now_ms, 1));
     const endedMs = this.environment.clock.monotonicMs();
     this.pauseUntilMs = endedMs + (endedMs - beganMs) * PAUSE_PER_SCAN;
   }
 
   /** Work that a plan change made ready is in no list until the frontier is rebuilt. */
-  private resurveyFrontier(): void {
+  private rebuildFrontier(): void {
     const { frontier, plan } = this.project.state;
     if (this.isSurveying || frontier.rebuiltVersion === frontier.currentVersion(plan)) return;
     this.isSurveying = true;
     this.project
-      .surveyFrontier()
+      .rebuildFrontier()
       .finally(() => {
         this.isSurveying = false;
       })

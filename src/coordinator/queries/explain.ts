@@ -75,7 +75,7 @@ function sharedModuleReasons(view: DecisionView, subject: string): DenialReason[
   const agent_id = view.head(subject).claim?.agent_id ?? '';
   const facts = edgeFacts(view, subject, { agent_id, agent_role: null });
   if (!facts?.enforced) return [];
-  return facts.shared.map((held) => ({
+  return facts.overlapping_claims.map((held) => ({
     rule: 'DENIED_PARALLEL',
     says: `${held.agent_id} holds ${held.subject}, which also touches ${held.shared_modules.join(', ')}`,
   }));

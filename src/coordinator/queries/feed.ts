@@ -26,8 +26,8 @@ export class EventFeed {
     private readonly environment: Pick<Environment, 'yieldToEventLoop'>,
   ) {}
 
-  async page(key: ProjectKey, filter: EventFilter = {}) {
-    const fault = scopeProblem(key);
+  async page(projectKey: ProjectKey, filter: EventFilter = {}) {
+    const fault = scopeProblem(projectKey);
     if (fault !== null) return fault;
     const after = positionOfCursor(filter.after ?? '');
     if (after === null) return INVALID_CURSOR;
@@ -39,32 +39,36 @@ export class EventFeed {
       limit: Math.min(Math.max(limit, 1), PAGE_EVENTS_MAX),
     };
     const readPage = async () => {
-      const events = await this.read(key, query);
-      const end = events.length === 0 ? await this.endBefore(key, after) : null;
+      const events = await this.read(projectKey, query);
+      const end = events.length === 0 ? await this.endBefore(projectKey, after) : null;
       if (end !== null) return cursorAheadProblem('after', after, end);
       return { events, next: cursorAt(events.at(-1)?.position ?? after) };
     };
-    return catchStoreErrors(() => this.readScheduler.run(key.tenant_id, readPage));
+    return catchStoreErrors(() => this.readScheduler.run(projectKey.tenant_id, readPage));
   }
 
   /** The end of the log if it is before the position; null if the position is within the log. */
-  private async endBefore(key: ProjectKey, position: number): Promise<number | null> {
-    const end = (await this.store.project(key))?.position ?? 0;
+  private async endBefore(projectKey: ProjectKey, position: number): Promise<number | null> {
+    const end = (await this.store.project(projectKey))?.position ?? 0;
     if (end >= position) return null;
     // Some stores show an event shortly before the project's new position.
-    const [last] = await this.store.events(key, { after: position - 1, until_position: position, limit: 1 });
+    const [last] = await this.store.events(projectKey, {
+      after: position - 1,
+      until_position: position,
+      limit: 1,
+    });
     return last === undefined ? end : null;
   }
 
   /** As many events as fit into one reply. Yields between chunks. */
-  private async read(key: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+  private async read(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     const events: EventEnvelope[] = [];
     let chars = 0;
     while (events.length < query.limit && chars < PAGE_CHARS_MAX) {
       const fitting =
         chars === 0 ? FIRST_CHUNK_EVENTS : Math.ceil(((PAGE_CHARS_MAX - chars) * events.length) / chars);
       const limit = Math.min(query.limit - events.length, fitting);
-      const chunk = await this.store.events(key, {
+      const chunk = await this.store.events(projectKey, {
         ...query,
         after: events.at(-1)?.position ?? query.after,
         limit,
@@ -85,17 +89,17 @@ export class EventFeed {
    * position. Ends at once if the cursor is beyond the end of the log.
    */
   async *follow(
-    key: ProjectKey,
+    projectKey: ProjectKey,
     cursor: string,
     signal: AbortSignal,
   ): AsyncGenerator<{ event: EventEnvelope; cursor: string }> {
-    if (scopeProblem(key) !== null) return;
+    if (scopeProblem(projectKey) !== null) return;
     try {
-      const project = await this.projects.addReference(key);
+      const project = await this.projects.addReference(projectKey);
       let position = positionOfCursor(cursor) ?? 0;
-      if ((await this.endBefore(key, position)) !== null) return;
+      if ((await this.endBefore(projectKey, position)) !== null) return;
       while (!signal.aborted) {
-        const events = await this.store.events(key, { after: position, limit: FOLLOWED_EVENTS });
+        const events = await this.store.events(projectKey, { after: position, limit: FOLLOWED_EVENTS });
         for (const event of events) {
           if (signal.aborted) return;
           position = event.position;
@@ -104,7 +108,7 @@ export class EventFeed {
         if (events.length === 0 && !signal.aborted) await waitUntilBeyond(project, position, signal);
       }
     } finally {
-      this.projects.dropReference(key);
+      this.projects.dropReference(projectKey);
     }
   }
 }

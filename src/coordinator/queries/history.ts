@@ -17,20 +17,24 @@ export class EventHistory {
   ) {}
 
   /** All events of a subject, oldest first. */
-  ofSubject(key: ProjectKey, subject: string): Promise<EventEnvelope[]> {
-    return this.read(key, { subject });
+  ofSubject(projectKey: ProjectKey, subject: string): Promise<EventEnvelope[]> {
+    return this.read(projectKey, { subject });
   }
 
-  async read(key: ProjectKey, filter: Partial<EventQuery>): Promise<EventEnvelope[]> {
+  async read(projectKey: ProjectKey, filter: Partial<EventQuery>): Promise<EventEnvelope[]> {
     const all: EventEnvelope[] = [];
-    await this.forEach(key, filter, (event) => all.push(event) < EVENTS_MAX);
+    await this.forEach(projectKey, filter, (event) => all.push(event) < EVENTS_MAX);
     return all;
   }
 
   /** Calls `visit` for each event until it returns false. Yields to other work between pages. */
-  async forEach(key: ProjectKey, filter: Partial<EventQuery>, visit: (event: EventEnvelope) => boolean) {
+  async forEach(
+    projectKey: ProjectKey,
+    filter: Partial<EventQuery>,
+    visit: (event: EventEnvelope) => boolean,
+  ) {
     for (let after = filter.after ?? 0; ; ) {
-      const events = await this.store.events(key, { ...filter, after, limit: PAGE_EVENTS });
+      const events = await this.store.events(projectKey, { ...filter, after, limit: PAGE_EVENTS });
       const shouldContinue = await runInSlices(visitEvents(events, visit), this.environment);
       if (!shouldContinue || events.length < PAGE_EVENTS) return;
       after = events.at(-1)?.position ?? after;
@@ -39,9 +43,9 @@ export class EventHistory {
   }
 
   /** The project's state at a position of its log. */
-  async stateAt(key: ProjectKey, until_position: number): Promise<ProjectState> {
+  async stateAt(projectKey: ProjectKey, until_position: number): Promise<ProjectState> {
     const state = emptyProject();
-    await this.forEach(key, { until_position }, (event) => {
+    await this.forEach(projectKey, { until_position }, (event) => {
       evolveProject(state, event);
       return true;
     });

@@ -87,36 +87,36 @@ export class Queries {
     });
   }
 
-  getTaskState(key: ProjectKey, taskId: string): AsyncReply<TaskState> {
-    return this.withSubject(key, taskId, async (view, subject) => {
-      const parked = parkedResults(await this.history.ofSubject(key, subject)).length;
+  getTaskState(projectKey: ProjectKey, taskId: string): AsyncReply<TaskState> {
+    return this.withSubject(projectKey, taskId, async (view, subject) => {
+      const parked = parkedResults(await this.history.ofSubject(projectKey, subject)).length;
       return detailedStateOf(view, subject, parked);
     });
   }
 
   /** Several states at once. An unknown task yields a problem in its place. */
-  async batchGetStates(key: ProjectKey, taskIds: readonly string[]) {
+  async batchGetStates(projectKey: ProjectKey, taskIds: readonly string[]) {
     if (taskIds.length > PAGE_MAX) return fieldProblem('task_ids', `expected at most ${PAGE_MAX}`);
-    return this.scheduleRead(key, async (project) => {
+    return this.scheduleRead(projectKey, async (project) => {
       const { parked } = await this.tallies.stateOf(project);
       return { tasks: await runInSlices(statesOf(project, taskIds, parked), this.environment) };
     });
   }
 
-  listTasks(key: ProjectKey, filter: TaskFilter = {}) {
-    return this.scheduleRead(key, async (project) => {
+  listTasks(projectKey: ProjectKey, filter: TaskFilter = {}) {
+    return this.scheduleRead(projectKey, async (project) => {
       const { parked } = await this.tallies.stateOf(project);
       const page = await runInSlices(tasksIn(project, filter, parked), this.environment);
       return { ...page, position: project.state.position };
     });
   }
 
-  getClaimHistory(key: ProjectKey, taskId: string, query: PageQuery = {}): AsyncReply<Lineage> {
+  getClaimHistory(projectKey: ProjectKey, taskId: string, query: PageQuery = {}): AsyncReply<Lineage> {
     const max = limitOf(query);
-    return this.scheduleSubjectRead(key, taskId, async (_view, subject) => {
+    return this.scheduleSubjectRead(projectKey, taskId, async (_view, subject) => {
       const lineageEvents = new LatestItems<EventEnvelope>(LINEAGE_EVENTS_MAX);
       const refused = new LatestItems<EventEnvelope>(max);
-      await this.history.forEach(key, { subject }, (event) => {
+      await this.history.forEach(projectKey, { subject }, (event) => {
         if (claimEventKindOf(event.event_type) === 'result_denied')
           refused.push(event, JSON.stringify(event).length);
         else if (LINEAGE_EVENT_KINDS.has(claimEventKindOf(event.event_type) ?? '')) lineageEvents.push(event);
@@ -138,14 +138,14 @@ export class Queries {
     });
   }
 
-  listResults(key: ProjectKey, taskId: string, query: PageQuery = {}) {
+  listResults(projectKey: ProjectKey, taskId: string, query: PageQuery = {}) {
     const after = positionOfCursor(query.after ?? '');
     if (after === null) return Promise.resolve(INVALID_CURSOR);
-    return this.scheduleSubjectRead(key, taskId, async (_view, subject) => {
+    return this.scheduleSubjectRead(projectKey, taskId, async (_view, subject) => {
       const results: TaskResult[] = [];
       let chars = 0;
       let next: string | null = null;
-      await this.history.forEach(key, { subject, after }, (event) => {
+      await this.history.forEach(projectKey, { subject, after }, (event) => {
         const [result] = resultsOf([event]);
         if (result === undefined) return true;
         results.push(result);
@@ -159,10 +159,10 @@ export class Queries {
   }
 
   /** One result with its data, including refused and parked ones. Large data is read from its blob. */
-  getResult(key: ProjectKey, taskId: string, resultId: string): AsyncReply<TaskResult> {
-    return this.scheduleSubjectRead(key, taskId, async (_view, subject) => {
+  getResult(projectKey: ProjectKey, taskId: string, resultId: string): AsyncReply<TaskResult> {
+    return this.scheduleSubjectRead(projectKey, taskId, async (_view, subject) => {
       let found: TaskResult | undefined;
-      await this.history.forEach(key, { subject }, (event) => {
+      await this.history.forEach(projectKey, { subject }, (event) => {
         const [result] = resultsOf([event]);
         if (result?.id === resultId && (found === undefined || result.accepted)) found = result;
         return found?.accepted !== true;
@@ -171,7 +171,7 @@ export class Queries {
       if (result === undefined)
         return problem('NOT_FOUND', 'There is no result with that id. List the results: gen task history.');
       if (result.blob_sha256 === null) return result;
-      const bytes = await this.blobs.get(key.tenant_id, result.blob_sha256);
+      const bytes = await this.blobs.get(projectKey.tenant_id, result.blob_sha256);
       return bytes === null ? result : { ...result, result_data: parseResultData(bytes) };
     });
   }
@@ -182,15 +182,15 @@ export class Queries {
     return bytes ?? problem('NOT_FOUND', 'There is no blob with that hash.');
   }
 
-  explain(key: ProjectKey, taskId: string): AsyncReply<Explanation> {
-    return this.withSubject(key, taskId, async (view, subject) =>
-      explain(view, subject, await this.store.countPermits(key.tenant_id, CLAIMS_SCOPE)),
+  explain(projectKey: ProjectKey, taskId: string): AsyncReply<Explanation> {
+    return this.withSubject(projectKey, taskId, async (view, subject) =>
+      explain(view, subject, await this.store.countPermits(projectKey.tenant_id, CLAIMS_SCOPE)),
     );
   }
 
   /** The project's status, now or at a position of its log. */
-  status(key: ProjectKey, at?: number): AsyncReply<ProjectStatus> {
-    return this.scheduleRead(key, async (project) => {
+  status(projectKey: ProjectKey, at?: number): AsyncReply<ProjectStatus> {
+    return this.scheduleRead(projectKey, async (project) => {
       if (at !== undefined) {
         const state = await this.stateAt(project, at);
         if (isProblem(state)) return state;
@@ -201,8 +201,8 @@ export class Queries {
     });
   }
 
-  agents(key: ProjectKey, at?: number, query: PageQuery = {}) {
-    return this.scheduleRead(key, async (project) => {
+  agents(projectKey: ProjectKey, at?: number, query: PageQuery = {}) {
+    return this.scheduleRead(projectKey, async (project) => {
       const past = at === undefined ? null : await this.stateAt(project, at);
       if (isProblem(past)) return past;
       const { agents: tallied } = past ?? (await this.tallies.stateOf(project));
@@ -222,28 +222,38 @@ export class Queries {
     return at > state.position ? cursorAheadProblem('at', at, state.position) : this.history.stateAt(key, at);
   }
 
-  private async entryOf(key: ProjectKey): Promise<ProjectEntry> {
-    const position = (await this.store.project(key))?.position ?? 0;
-    const last = position === 0 ? [] : await this.store.events(key, { after: position - 1, limit: 1 });
-    return { project_id: key.project_id, position, last_updated: last[0]?.timestamp ?? null };
+  private async entryOf(projectKey: ProjectKey): Promise<ProjectEntry> {
+    const position = (await this.store.project(projectKey))?.position ?? 0;
+    const last = position === 0 ? [] : await this.store.events(projectKey, { after: position - 1, limit: 1 });
+    return { project_id: projectKey.project_id, position, last_updated: last[0]?.timestamp ?? null };
   }
 
-  private async withSubject<T>(key: ProjectKey, taskId: string, query: SubjectQuery<T>): AsyncReply<T> {
+  private async withSubject<T>(
+    projectKey: ProjectKey,
+    taskId: string,
+    query: SubjectQuery<T>,
+  ): AsyncReply<T> {
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
-    return this.projects.withRefreshedProject(key, async (project) => {
+    return this.projects.withRefreshedProject(projectKey, async (project) => {
       const view = project.view();
       return subjectProblem(view, subject) ?? query(view, subject);
     });
   }
 
-  private scheduleSubjectRead<T>(key: ProjectKey, taskId: string, query: SubjectQuery<T>): AsyncReply<T> {
-    return this.readScheduler.run(key.tenant_id, () => this.withSubject(key, taskId, query));
+  private scheduleSubjectRead<T>(
+    projectKey: ProjectKey,
+    taskId: string,
+    query: SubjectQuery<T>,
+  ): AsyncReply<T> {
+    return this.readScheduler.run(projectKey.tenant_id, () => this.withSubject(projectKey, taskId, query));
   }
 
   /** Queues a potentially slow read with the read scheduler. */
-  private scheduleRead<T>(key: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
-    return this.readScheduler.run(key.tenant_id, () => this.projects.withRefreshedProject(key, query));
+  private scheduleRead<T>(projectKey: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+    return this.readScheduler.run(projectKey.tenant_id, () =>
+      this.projects.withRefreshedProject(projectKey, query),
+    );
   }
 }
 
@@ -285,6 +295,6 @@ function liveClaims(project: Project): number {
 /** Null if the data is too large to parse between other work, or not strict JSON. The blob can be fetched as it is. */
 function parseResultData(bytes: Uint8Array): unknown {
   if (bytes.length > PAGE_CHARS_MAX) return null;
-  const read = readStrictJson(Buffer.from(bytes).toString());
-  return 'value' in read ? read.value : null;
+  const parsed = readStrictJson(Buffer.from(bytes).toString());
+  return 'value' in parsed ? parsed.value : null;
 }

@@ -76,7 +76,7 @@ export class Project implements DecisionSource {
   /** Batches sent to the store, in sending order. They complete in that order. */
   private readonly inFlight: Promise<void>[] = [];
   private refreshing: Promise<void> | null = null;
-  private surveying: Promise<void> | null = null;
+  private rebuilding: Promise<void> | null = null;
 
   readonly claimIdSecret: string;
 
@@ -87,8 +87,8 @@ export class Project implements DecisionSource {
     this.claimIdSecret = claimIdSecretOf(services.meta, key);
   }
 
-  static async load(key: ProjectKey, services: ProjectServices): Promise<Project> {
-    const project = new Project(key, services);
+  static async load(projectKey: ProjectKey, services: ProjectServices): Promise<Project> {
+    const project = new Project(projectKey, services);
     services.storeTime.sync(await services.store.now());
     const rulesSeq = await loadWorkState(project, project.state);
     if (rulesSeq === null) return project;
@@ -171,13 +171,13 @@ export class Project implements DecisionSource {
   }
 
   /** Rebuilds the frontier after a plan change, in slices. A caller that needs a later version must call again. */
-  surveyFrontier(): Promise<void> {
-    this.surveying ??= runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment).finally(
+  rebuildFrontier(): Promise<void> {
+    this.rebuilding ??= runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment).finally(
       () => {
-        this.surveying = null;
+        this.rebuilding = null;
       },
     );
-    return this.surveying;
+    return this.rebuilding;
   }
 
   settled(): Promise<void> {

@@ -83,60 +83,63 @@ export class Projects {
   }
 
   /** Loads the project and keeps it until a matching `dropReference`. */
-  addReference(key: ProjectKey): Promise<Project> {
-    const name = cacheKeyOf(key);
+  addReference(projectKey: ProjectKey): Promise<Project> {
+    const name = cacheKeyOf(projectKey);
     this.referenceCounts.set(name, (this.referenceCounts.get(name) ?? 0) + 1);
-    return this.get(key);
+    return this.get(projectKey);
   }
 
   /** Unloads an empty project with its last user, so that requests for arbitrary names cost no memory. */
-  dropReference(key: ProjectKey): void {
-    const name = cacheKeyOf(key);
+  dropReference(projectKey: ProjectKey): void {
+    const name = cacheKeyOf(projectKey);
     const remaining = (this.referenceCounts.get(name) ?? 1) - 1;
     if (remaining > 0) {
       this.referenceCounts.set(name, remaining);
       return;
     }
     this.referenceCounts.delete(name);
-    const tenantProjects = this.activeByTenant.get(key.tenant_id);
-    const project = tenantProjects?.get(key.project_id);
+    const tenantProjects = this.activeByTenant.get(projectKey.tenant_id);
+    const project = tenantProjects?.get(projectKey.project_id);
     if (project?.state.position !== 0) return;
     this.projectPromises.delete(name);
     this.loadedProjects.delete(project);
-    tenantProjects?.delete(key.project_id);
+    tenantProjects?.delete(projectKey.project_id);
   }
 
-  private get(key: ProjectKey): Promise<Project> {
-    return memoizedLoad(this.projectPromises, cacheKeyOf(key), async () => {
-      const tenant = await this.tenantLimits(key.tenant_id);
-      const project = await this.load(key, () => tenant.currentLimits());
-      const tenantProjects = this.activeByTenant.get(key.tenant_id) ?? new Map<string, Project>();
-      this.activeByTenant.set(key.tenant_id, tenantProjects.set(key.project_id, project));
+  private get(projectKey: ProjectKey): Promise<Project> {
+    return memoizedLoad(this.projectPromises, cacheKeyOf(projectKey), async () => {
+      const tenant = await this.tenantLimits(projectKey.tenant_id);
+      const project = await this.load(projectKey, () => tenant.currentLimits());
+      const tenantProjects = this.activeByTenant.get(projectKey.tenant_id) ?? new Map<string, Project>();
+      this.activeByTenant.set(projectKey.tenant_id, tenantProjects.set(projectKey.project_id, project));
       return project;
     });
   }
 
   /** Runs a command in a project. An invalid name or an unreachable store is a problem, not an exception. */
-  withProject<T>(key: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
-    const project = this.activeProject(key);
-    return project === undefined ? this.withReference(key, work) : work(project);
+  withProject<T>(projectKey: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+    const project = this.activeProject(projectKey);
+    return project === undefined ? this.withReference(projectKey, work) : work(project);
   }
 
   /** The same for a query, after reading what other coordinators have committed. */
-  withRefreshedProject<T>(key: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
-    return this.withReference(key, async (project) => {
+  withRefreshedProject<T>(projectKey: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+    return this.withReference(projectKey, async (project) => {
       if (!this.options.store.capabilities.single_writer) await project.refresh();
       return query(project);
     });
   }
 
-  private async withReference<T>(key: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
-    const fault = scopeProblem(key);
+  private async withReference<T>(
+    projectKey: ProjectKey,
+    work: (project: Project) => AsyncReply<T>,
+  ): AsyncReply<T> {
+    const fault = scopeProblem(projectKey);
     if (fault !== null) return fault;
     try {
-      return await catchStoreErrors(async () => work(await this.addReference(key)));
+      return await catchStoreErrors(async () => work(await this.addReference(projectKey)));
     } finally {
-      this.dropReference(key);
+      this.dropReference(projectKey);
     }
   }
 

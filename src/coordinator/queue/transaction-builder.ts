@@ -28,7 +28,7 @@ export class TransactionBuilder {
   private readonly permitLimits: PermitLimit[] = [];
   private notBeforeMs: number | null = null;
   private notAfterMs: number | null = null;
-  private changesRules = false;
+  private invalidatesDecisions = false;
   private hasEffect = false;
 
   constructor(
@@ -53,7 +53,7 @@ export class TransactionBuilder {
       if (isTaken) this.permitLimits.push(...tenantPermitLimits(this.view.limits));
     }
     // Completed work is open again, so decisions on its dependents were made under other rules.
-    if (decision.code === 'RESET') this.markRulesChanged();
+    if (decision.code === 'RESET') this.invalidateConcurrentDecisions();
     return this;
   }
 
@@ -163,8 +163,8 @@ export class TransactionBuilder {
     return this;
   }
 
-  markRulesChanged(): this {
-    this.changesRules = true;
+  invalidateConcurrentDecisions(): this {
+    this.invalidatesDecisions = true;
     return this;
   }
 
@@ -185,7 +185,7 @@ export class TransactionBuilder {
       swaps: this.swaps,
       checks: this.buildChecks(),
       rules_seq: this.view.rules_seq,
-      changes_rules: this.changesRules,
+      changes_rules: this.invalidatesDecisions,
       requests,
       loose_events: this.looseEvents,
       permits: this.permits,

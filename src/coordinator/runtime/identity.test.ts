@@ -15,7 +15,7 @@ it('digests a text as its length and its CRC in base 36, as in existing logs', (
 // req: EVT-002
 it('creates event ids as version 7 UUIDs from the time and random bytes', () => {
   for (let number = 0; number < 100; number += 1) {
-    const random = Uint8Array.from({ length: 16 }, (_, at) => (number * 31 + at * 57) & 255);
+    const random = Uint8Array.from({ length: 16 }, (_, index) => (number * 31 + index * 57) & 255);
     const environment = { ...systemEnvironment, randomBytes: () => random };
     const atMs = 1_794_724_814_747 + number;
     expect(newEventId(environment, atMs)).toBe(v7({ msecs: atMs, random }));

@@ -31,15 +31,15 @@ export class KeyService {
   }
 
   async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<CreatedApiKey> {
-    const read = parseBody(keyBody, body);
-    if (isProblem(read)) return read;
-    if (read.role === 'operator' && !scope.platform) {
+    const fields = parseBody(keyBody, body);
+    if (isProblem(fields)) return fields;
+    if (fields.role === 'operator' && !scope.platform) {
       return problem('FORBIDDEN', 'Only an operator can create a key with role operator.');
     }
     return this.withKeyRing(scope, async ({ project }) =>
       project.store.capabilities.untrusted_files === 'secret'
         ? unusableKeyProblem()
-        : project.run(createKey(scope, read, caller, project.meta, this.environment), caller),
+        : project.run(createKey(scope, fields, caller, project.meta, this.environment), caller),
     );
   }
 

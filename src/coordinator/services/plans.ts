@@ -56,9 +56,9 @@ export class PlanService {
     private readonly environment: Environment,
   ) {}
 
-  get(scope: ProjectKey): AsyncReply<{ version: number; plan: PlanInput }> {
-    return this.readScheduler.run(scope.tenant_id, () =>
-      this.projects.withProject(scope, (project) => this.renderConsistent(project)),
+  get(projectKey: ProjectKey): AsyncReply<{ version: number; plan: PlanInput }> {
+    return this.readScheduler.run(projectKey.tenant_id, () =>
+      this.projects.withProject(projectKey, (project) => this.renderConsistent(project)),
     );
   }
 
@@ -77,57 +77,58 @@ export class PlanService {
 
   /** `plan` is YAML text, a value, or JSON text. Large texts are parsed in a thread. */
   put(
-    scope: ProjectKey,
+    projectKey: ProjectKey,
     plan: unknown,
     options: { if_match?: number; request_id?: string } = {},
     caller = OPEN_CALLER,
   ): AsyncReply<PlanResult> {
-    return this.run(scope, 'put_plan', () => this.readPlan(scope, plan), options, caller);
+    return this.run(projectKey, 'put_plan', () => this.readPlan(projectKey, plan), options, caller);
   }
 
   /** `tasks` is a list, or the whole body as JSON text. */
   add(
-    scope: ProjectKey,
+    projectKey: ProjectKey,
     tasks: unknown,
     options: { request_id?: string } = {},
     caller = OPEN_CALLER,
   ): AsyncReply<PlanResult> {
-    return this.run(scope, 'add_tasks', () => this.readTasks(scope, tasks), options, caller);
+    return this.run(projectKey, 'add_tasks', () => this.readTasks(projectKey, tasks), options, caller);
   }
 
   private async run(
-    scope: ProjectKey,
+    projectKey: ProjectKey,
     verb: PlanRequest['verb'],
     readRequest: () => AsyncReply<ParsedPlanRequest>,
     { request_id, if_match = null }: { request_id?: string; if_match?: number | null },
     caller: Caller,
   ): AsyncReply<PlanResult> {
-    const fault = scopeProblem(scope);
+    const fault = scopeProblem(projectKey);
     if (fault !== null) return fault;
     const read = await readRequest();
     if (isProblem(read)) return read;
     const operation = new PlanOperation({ verb, if_match, request_id, ...read }, caller);
-    return this.projects.withProject(scope, (project) => project.run(operation, caller));
+    return this.projects.withProject(projectKey, (project) => project.run(operation, caller));
   }
 
-  private async readTasks(scope: ProjectKey, tasks: unknown): AsyncReply<ParsedPlanRequest> {
-    if (tasks instanceof JsonText) return this.readLarge(scope, { kind: 'tasks', text: tasks.text }, tasks);
+  private async readTasks(projectKey: ProjectKey, tasks: unknown): AsyncReply<ParsedPlanRequest> {
+    if (tasks instanceof JsonText)
+      return this.readLarge(projectKey, { kind: 'tasks', text: tasks.text }, tasks);
     return { proposal: planAdditions(readTaskItems(tasks)), body: tasks };
   }
 
-  private async readPlan(scope: ProjectKey, plan: unknown): AsyncReply<ParsedPlanRequest> {
+  private async readPlan(projectKey: ProjectKey, plan: unknown): AsyncReply<ParsedPlanRequest> {
     if (plan instanceof JsonText) {
-      return this.readLarge(scope, { kind: 'plan', form: 'json', text: plan.text }, plan);
+      return this.readLarge(projectKey, { kind: 'plan', form: 'json', text: plan.text }, plan);
     }
     if (typeof plan !== 'string')
       return { proposal: this.proposalFromDocument(readPlanDocument({ json: plan })), body: plan };
     if (plan.length > LARGE_YAML_CHARS)
-      return this.readLarge(scope, { kind: 'plan', form: 'yaml', text: plan });
+      return this.readLarge(projectKey, { kind: 'plan', form: 'yaml', text: plan });
     return { proposal: this.proposalFromDocument(readPlanDocument({ yaml: plan })), body: sha256Hex(plan) };
   }
 
-  private async readLarge(scope: ProjectKey, job: DocumentJob, source?: JsonText) {
-    const document = await this.documentReader.read(scope.tenant_id, job);
+  private async readLarge(projectKey: ProjectKey, job: DocumentJob, source?: JsonText) {
+    const document = await this.documentReader.read(projectKey.tenant_id, job);
     if (isProblem(document)) return document;
     if (document.kind === 'malformed') return malformedProblem(document.fault);
     const extraFields = parseBody(extraFieldsBody, document.beside);

@@ -44,13 +44,13 @@ export class SessionService {
   ) {}
 
   async open(tenant_id: string, body: unknown, caller = OPEN_CALLER): AsyncReply<SessionResult> {
-    const read = parseBody(openSessionBody, body);
-    if (isProblem(read)) return read;
-    const { user_id = caller.user_id, project_id, public_key = null } = read;
+    const fields = parseBody(openSessionBody, body);
+    if (isProblem(fields)) return fields;
+    const { user_id = caller.user_id, project_id, public_key = null } = fields;
     if (!opensSessionFor(user_id, caller)) return otherUserProblem(caller);
-    const session_id = read.session_id ?? this.newId();
+    const session_id = fields.session_id ?? this.newId();
     const opening = { session_id, user_id, public_key };
-    const request = requestKeyOf(caller, 'open_session', read);
+    const request = requestKeyOf(caller, 'open_session', fields);
     return this.projects.withProject({ tenant_id, project_id }, (project) =>
       project.run(openSession(opening, caller, request), caller),
     );

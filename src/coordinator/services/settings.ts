@@ -33,17 +33,17 @@ export class SettingsService {
     private readonly environment: Environment,
   ) {}
 
-  getPolicy(scope: ProjectKey): AsyncReply<Policy> {
-    return this.projects.withProject(scope, async (project) => project.view().policy);
+  getPolicy(projectKey: ProjectKey): AsyncReply<Policy> {
+    return this.projects.withProject(projectKey, async (project) => project.view().policy);
   }
 
-  async putPolicy(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<Policy> {
-    const read = parseBody(policyBody, body);
-    if (isProblem(read)) return read;
+  async putPolicy(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<Policy> {
+    const fields = parseBody(policyBody, body);
+    if (isProblem(fields)) return fields;
     const changed = (view: DecisionView): Policy =>
-      applyPolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), read);
-    const operation = changeSettings(POLICY_SUBJECT, 'POLICY_CHANGED', changed, caller, read);
-    return this.projects.withProject(scope, (project) => project.run(operation, caller));
+      applyPolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), fields);
+    const operation = changeSettings(POLICY_SUBJECT, 'POLICY_CHANGED', changed, caller, fields);
+    return this.projects.withProject(projectKey, (project) => project.run(operation, caller));
   }
 
   async getLimits(tenantId: string): AsyncReply<Limits> {
@@ -57,27 +57,27 @@ export class SettingsService {
   }
 
   async putLimits(tenantId: string, body: unknown, caller = OPEN_CALLER): AsyncReply<Limits> {
-    const read = parseBody(limitsBody, body);
-    if (isProblem(read)) return read;
+    const fields = parseBody(limitsBody, body);
+    if (isProblem(fields)) return fields;
     const fault = tenantProblem(tenantId);
     if (fault !== null) return fault;
-    const { request_id: _, signature: __, ...change } = read;
+    const { request_id: _, signature: __, ...change } = fields;
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);
       const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
-      const operation = changeSettings(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, read);
+      const operation = changeSettings(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, fields);
       return tenant.project.run(operation, caller);
     });
   }
 
   /** Configures the project from the files of its workspace. */
-  async configure(scope: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ConfigureResult> {
-    const read = parseBody(configureBody, body);
-    if (isProblem(read)) return read;
-    const { files, request_id } = read;
+  async configure(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ConfigureResult> {
+    const fields = parseBody(configureBody, body);
+    if (isProblem(fields)) return fields;
+    const { files, request_id } = fields;
     const job = { kind: 'methodology', files: Object.entries(files) } as const;
-    const document = await this.documentReader.read(scope.tenant_id, job);
-    return isProblem(document) ? document : this.applyDocument(scope, document, request_id, caller);
+    const document = await this.documentReader.read(projectKey.tenant_id, job);
+    return isProblem(document) ? document : this.applyDocument(projectKey, document, request_id, caller);
   }
 
   /** The same for a whole body as unparsed text, which also names the project. */
@@ -85,15 +85,15 @@ export class SettingsService {
     const document = await this.documentReader.read(tenant_id, { kind: 'files', text: body.text });
     if (isProblem(document)) return document;
     if (document.kind === 'malformed') return malformedProblem(document.fault);
-    const read = parseBody(configureExtraFields, document.beside);
-    if (isProblem(read)) return read;
-    const { project_id, request_id } = read;
+    const fields = parseBody(configureExtraFields, document.beside);
+    if (isProblem(fields)) return fields;
+    const { project_id, request_id } = fields;
     if (request_id !== undefined) body.request_id = request_id;
     return this.applyDocument({ tenant_id, project_id }, document, request_id, caller);
   }
 
   private async applyDocument(
-    scope: ProjectKey,
+    projectKey: ProjectKey,
     document: ParsedDocument,
     request_id: string | undefined,
     caller: Caller,
@@ -102,7 +102,7 @@ export class SettingsService {
     if (document.kind !== 'methodology') throw new Error(`expected a methodology, got ${document.kind}`);
     const { methodology, warnings, digest } = document;
     const features = await runInSlices(listFromChunks<FeatureVector>(document.pieces), this.environment);
-    return this.projects.withProject(scope, async (project) => {
+    return this.projects.withProject(projectKey, async (project) => {
       const changed = await runInSlices(changedFeatures(features, project.view()), this.environment);
       const fields = { methodology, warnings, feature_count: features.length, request_id, digest };
       return configureInParts(project, { ...fields, changed }, caller);

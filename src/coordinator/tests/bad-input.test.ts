@@ -101,7 +101,7 @@ forEachStore('bad input', (open) => {
   test('an all_or_nothing batch is refused when it is too long or names a task twice', async () => {
     const harness = await begin();
     const claim = (task_id: string) => ({ task_id, agent_id: 'a', session_id: 's9' });
-    const many = Array.from({ length: 21 }, (_, at) => claim(`A-1${String(at).padStart(2, '0')}-x`));
+    const many = Array.from({ length: 21 }, (_, index) => claim(`A-1${String(index).padStart(2, '0')}-x`));
     for (const claims of [many, [claim(A), claim(A)]]) {
       const reply = await harness.coordinator.batchClaim(P, { claims, mode: 'all_or_nothing' });
       expect(reply).toMatchObject({ problem: 'INVALID_REQUEST' });

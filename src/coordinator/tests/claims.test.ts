@@ -248,7 +248,10 @@ forEachStore('claims', (open) => {
   // req: CLK-007, CLM-004
   test('exactly one of forty concurrent claims of one task is granted', async () => {
     const { house: harness, queries } = await begin();
-    const agents = Array.from({ length: 40 }, (_, at) => new HarnessAgent(harness, `agent-${at}`, `s-${at}`));
+    const agents = Array.from(
+      { length: 40 },
+      (_, index) => new HarnessAgent(harness, `agent-${index}`, `s-${index}`),
+    );
     const replies = await Promise.all(agents.map((agent) => agent.claims(A)));
     expect(replies.filter((reply) => reply.success)).toHaveLength(1);
     expect(unwrap(await queries.getTaskState(P, A)).generation).toBe(1);

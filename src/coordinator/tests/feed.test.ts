@@ -8,7 +8,7 @@ import {
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 
-const ids = Array.from({ length: 9 }, (_, at) => `A-00${at + 1}-x`);
+const ids = Array.from({ length: 9 }, (_, index) => `A-00${index + 1}-x`);
 
 forEachStore('the feed', (open) => {
   async function begin() {
@@ -37,7 +37,7 @@ forEachStore('the feed', (open) => {
     await alpha.claimsBatch(ids.slice(3));
     const end = await readOn(harness, cursor, seen);
     const count = await harness.position();
-    expect(seen).toEqual(Array.from({ length: count }, (_, at) => at + 1));
+    expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 1));
     expect(await readOn(harness, end, [])).toBe(end);
   });
 

@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS, ENTERPRISE_LIMITS } from '../../core/claims/policy.js';
 
 const A = 'A-001-core';
 const numbered = (count: number) =>
-  Array.from({ length: count }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-work`);
+  Array.from({ length: count }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-work`);
 
 describe('the limits of seed 004 §7.2', () => {
   // req: LIM-001, LIM-002, LIM-003, LIM-004, LIM-005, LIM-006
@@ -132,8 +132,8 @@ forEachStore('limits', (open) => {
     const harness = await open({ limits: { max_concurrent_claims: 123, max_active_sessions: 1000 } });
     const projects = ['p1', 'p2', 'p3', 'p4', 'p5'].map((project_id) => ({ tenant_id: 'acme', project_id }));
     for (const scope of projects) await harness.plan(planOf(...numbered(100)), scope);
-    const claims = projects.flatMap((scope, at) =>
-      numbered(100).map((id) => new HarnessAgent(harness, 'alpha', `s-${at}`, null, scope).claims(id)),
+    const claims = projects.flatMap((scope, index) =>
+      numbered(100).map((id) => new HarnessAgent(harness, 'alpha', `s-${index}`, null, scope).claims(id)),
     );
     const replies = await Promise.all(claims);
     expect(replies.filter((reply) => reply.success)).toHaveLength(123);
@@ -165,7 +165,7 @@ forEachStore('limits', (open) => {
     const harness = await open({ limits: { max_active_sessions: 7 } });
     await harness.plan(planOf(...numbered(60)));
     const replies = await Promise.all(
-      numbered(60).map((id, at) => new HarnessAgent(harness, 'a', `s-${at}`).claims(id)),
+      numbered(60).map((id, index) => new HarnessAgent(harness, 'a', `s-${index}`).claims(id)),
     );
     expect(replies.filter((reply) => reply.success)).toHaveLength(7);
     expect(await harness.store.countPermits('acme', 'sessions')).toBe(7);
@@ -214,9 +214,9 @@ describe('limits over two coordinators of one store', () => {
     });
     const other = await harness.openAnother();
     await harness.plan(planOf(...numbered(500)));
-    const claims = numbered(500).flatMap((task_id, at) => {
-      const coordinator = at % 2 === 0 ? harness.coordinator : other;
-      return coordinator.claimTask(P, { task_id, agent_id: 'alpha', session_id: `s-${at % 20}` });
+    const claims = numbered(500).flatMap((task_id, index) => {
+      const coordinator = index % 2 === 0 ? harness.coordinator : other;
+      return coordinator.claimTask(P, { task_id, agent_id: 'alpha', session_id: `s-${index % 20}` });
     });
     const replies = (await Promise.all(claims)).map(unwrap);
     expect(replies.filter((reply) => reply.success)).toHaveLength(77);

@@ -102,9 +102,12 @@ forEachStore('next', (open) => {
   });
 
   test('never grants one task to two concurrent callers', async () => {
-    const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+    const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
     const { house: harness } = await begin(planOf(...ids));
-    const agents = Array.from({ length: 40 }, (_, at) => new HarnessAgent(harness, `a-${at}`, `s-${at}`));
+    const agents = Array.from(
+      { length: 40 },
+      (_, index) => new HarnessAgent(harness, `a-${index}`, `s-${index}`),
+    );
     const replies = await Promise.all(agents.map((agent) => agent.next()));
     const granted = replies.flatMap((reply) => reply.claim?.task_id ?? []);
     expect(granted.sort()).toEqual(ids);
@@ -130,10 +133,10 @@ forEachStore('next', (open) => {
   });
 
   test('never exceeds max_agents_per_track under concurrent calls', async () => {
-    const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
+    const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
     const { house: harness, coordinator } = await begin(planOf(...ids, 'B-001-x'));
     unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
-    const agents = ids.map((_, at) => new HarnessAgent(harness, `a-${at}`, `s-${at}`));
+    const agents = ids.map((_, index) => new HarnessAgent(harness, `a-${index}`, `s-${index}`));
     const replies = await Promise.all(agents.map((agent) => agent.next()));
     const tracks = replies.flatMap((reply) => reply.claim?.track ?? []).sort();
     expect(tracks).toEqual(['A', 'A', 'A', 'B']);
@@ -219,7 +222,10 @@ forEachStore('next', (open) => {
       planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
     );
     await alpha.claims('A-001-x');
-    const agents = Array.from({ length: 5 }, (_, at) => new HarnessAgent(harness, `a-${at}`, `w-${at}`));
+    const agents = Array.from(
+      { length: 5 },
+      (_, index) => new HarnessAgent(harness, `a-${index}`, `w-${index}`),
+    );
     const waiting = agents.map((agent) => agent.next({ wait_seconds: 30 }));
     await settleOnDisk(harness);
     await alpha.submits('A-001-x');

@@ -193,8 +193,8 @@ forEachStore('sessions', (open) => {
     'the longest lease of a %s batch keeps a session active',
     async (mode) => {
       const { house: harness, coordinator, active } = await begin();
-      const claims = [3600, 30].map((lease_duration_seconds, at) => ({
-        task_id: [A, B][at],
+      const claims = [3600, 30].map((lease_duration_seconds, index) => ({
+        task_id: [A, B][index],
         agent_id: 'alpha',
         session_id: 's1',
         lease_duration_seconds,

@@ -77,7 +77,7 @@ describe('two coordinators over one store', () => {
     expect(await request('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
 
-  test('recognise each other’s requests, and accept each other’s handles', async () => {
+  test('recognize each other’s requests, and accept each other’s handles', async () => {
     const { first, second } = await begin(planOf(A));
     const body = { task_id: A, ...by('alpha'), request_id: 'r1' };
     const granted = await first.claimTask(P, body);

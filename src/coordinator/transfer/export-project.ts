@@ -8,10 +8,10 @@ const PAGE_EVENTS = 1000;
 export async function* exportProject(
   store: Store,
   blobs: Blobs,
-  key: ProjectKey,
+  projectKey: ProjectKey,
 ): AsyncGenerator<ArchiveLine> {
-  const { tenant_id, project_id } = key;
-  const position = (await store.project(key))?.position ?? 0;
+  const { tenant_id, project_id } = projectKey;
+  const position = (await store.project(projectKey))?.position ?? 0;
   yield { archive: ARCHIVE_FORMAT, tenant_id, project_id, position };
   const exportedBlobs = new Set<string>();
   // A missing blob is skipped: the event still has its digest and size.
@@ -21,7 +21,7 @@ export async function* exportProject(
     return blobs.get(tenant_id, sha256);
   };
   for (let after = 0; after < position; ) {
-    const events = await store.events(key, { after, until_position: position, limit: PAGE_EVENTS });
+    const events = await store.events(projectKey, { after, until_position: position, limit: PAGE_EVENTS });
     for (const event of events) {
       for await (const blob of blobsOf(event, getOnce)) yield blobLine(blob);
       yield { event };

@@ -149,7 +149,9 @@ test('bytes that are not text, and lines over the limit, are kept as far as poss
 
 test('an interrupted import continues where it stopped', async () => {
   const harness = await CoordinatorHarness.open('memory');
-  const text = Array.from({ length: 1000 }, (_, at) => flat({ event_type: 'x', at: at % 300 })).join('\n');
+  const text = Array.from({ length: 1000 }, (_, index) => flat({ event_type: 'x', at: index % 300 })).join(
+    '\n',
+  );
   const target = intoStore(harness);
   let batches = 0;
   const failing: ForeignTarget = {
@@ -164,7 +166,7 @@ test('an interrupted import continues where it stopped', async () => {
   const again = await importForeign(bytesOf(text), target, importOptions);
   expect(again).toMatchObject({ read: 1000, written: 488, already_there: 512 });
   const lines = (await harness.events()).map(({ payload }) => (payload.imported as { line: number }).line);
-  expect(lines).toEqual(Array.from({ length: 1000 }, (_, at) => at + 1));
+  expect(lines).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1));
 });
 
 test('without a target nothing is written, and the report is otherwise the same', async () => {

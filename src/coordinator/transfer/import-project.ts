@@ -118,8 +118,8 @@ class ProjectImport {
     if (typeof event !== 'object' || event === null)
       return `The line after event ${this.position} is not an event.`;
     const { position, ...envelope } = event;
-    const read = envelopeSchema.safeParse(envelope);
-    if (!read.success) return `Event ${position}: ${read.error.issues[0]?.path.join('.')} is not valid.`;
+    const parsed = envelopeSchema.safeParse(envelope);
+    if (!parsed.success) return `Event ${position}: ${parsed.error.issues[0]?.path.join('.')} is not valid.`;
     if (position !== this.position + 1)
       return `Event ${position} follows event ${this.position}: events are missing or out of order.`;
     if (envelope.tenant_id !== tenant_id || envelope.project_id !== project_id) {

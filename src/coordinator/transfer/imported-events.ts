@@ -22,8 +22,10 @@ export const clampTimestamps = (events: readonly NewEvent[], nowMs: number): New
   events.map((event) => (msOf(event.timestamp) <= nowMs ? event : { ...event, timestamp: isoTime(nowMs) }));
 
 /** Commits imported events, each in its own transaction. Events with a known id are skipped. */
-export async function commitImported(store: Store, key: ProjectKey, events: readonly NewEvent[]) {
-  const outcomes = await store.commit(events.map((event) => transactionOf(key, { loose_events: [event] })));
+export async function commitImported(store: Store, projectKey: ProjectKey, events: readonly NewEvent[]) {
+  const outcomes = await store.commit(
+    events.map((event) => transactionOf(projectKey, { loose_events: [event] })),
+  );
   let written = 0;
   for (const outcome of outcomes) {
     if (outcome.kind !== 'committed')

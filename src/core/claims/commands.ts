@@ -8,7 +8,7 @@ import type {
   SuccessCode,
 } from '../contract/codes.js';
 import type { EventDraft } from '../events/envelope.js';
-import type { Head, HeldClaim, ReviewDecision, SubmittedResult } from './head.js';
+import type { Head, LastClaim, ReviewDecision, SubmittedResult } from './head.js';
 import type { Rules } from './policy.js';
 
 /** Handle of a grant. The caller sends it with every later command on the claim. */
@@ -22,7 +22,7 @@ export interface ClaimHandle {
 /** Who asks for a grant, and for which lease; null: without a lease. */
 export interface GrantRequest
   extends Pick<
-    HeldClaim,
+    LastClaim,
     'agent_id' | 'session_id' | 'agent_role' | 'user_id' | 'lease_seconds' | 'request_id' | 'metadata'
   > {
   readonly facts: ClaimFacts;
@@ -47,14 +47,14 @@ export interface EdgeFacts {
   /** The project allows one agent, and a different one makes this claim. */
   readonly second_agent: boolean;
   /** Live claims of other agents whose work touches the same modules. */
-  readonly shared: readonly SharedClaim[];
+  readonly overlapping_claims: readonly OverlappingClaim[];
   /** Shared modules cause a refusal, not only a warning. */
   readonly enforced: boolean;
   readonly warnings: readonly string[];
 }
 
 /** A claim of another agent, and the modules that both claims touch. */
-export interface SharedClaim {
+export interface OverlappingClaim {
   readonly subject: string;
   readonly agent_id: string;
   readonly shared_modules: readonly string[];
@@ -84,7 +84,7 @@ export interface ConvergenceFacts {
   /** Paths that exceed the role's authority, if paths are the reason. */
   readonly authority_paths?: readonly string[];
 }
-export interface PastGrant extends Pick<HeldClaim, 'agent_id' | 'session_id' | 'agent_role' | 'request_id'> {
+export interface PastGrant extends Pick<LastClaim, 'agent_id' | 'session_id' | 'agent_role' | 'request_id'> {
   readonly generation: number;
 }
 
@@ -140,10 +140,10 @@ interface CommandFields {
 }
 
 export type CommandType = keyof CommandFields;
-export type ClaimsCommand<Type extends CommandType = CommandType> = {
+export type SubjectCommand<Type extends CommandType = CommandType> = {
   [Each in Type]: CommandFields[Each] & { readonly type: Each };
 }[Type];
-export type ClaimCommand = ClaimsCommand<'claim'>;
+export type ClaimCommand = SubjectCommand<'claim'>;
 
 /** Derives the claim id of a grant. Depends on its inputs only; the caller of `decide` keeps the secret. */
 export type ClaimIdOf = (grant: { generation: number; request_id: string | null }) => string;
@@ -180,7 +180,7 @@ export interface DecisionDetails {
   readonly result?: SubmittedResult;
   /** The refusal as text, if the code alone is not specific enough. */
   readonly says?: string;
-  readonly shared?: readonly SharedClaim[];
+  readonly shared?: readonly OverlappingClaim[];
   readonly warnings?: readonly string[];
   readonly failing?: readonly FailingCheck[];
 }

@@ -135,7 +135,7 @@ describe('a claim of an edge', () => {
   const free: EdgeFacts = {
     unknown_message: null,
     second_agent: false,
-    shared: [],
+    overlapping_claims: [],
     enforced: false,
     warnings: [],
   };
@@ -153,9 +153,15 @@ describe('a claim of an edge', () => {
 
   it('that shares modules is granted with a warning, or refused if parallelism is enforced', () => {
     const warnings = ['bob touches auth too'];
-    const warned = edge().when(claim(ada, {}, { edge: { ...free, shared, warnings } }), 0).decision;
+    const warned = edge().when(
+      claim(ada, {}, { edge: { ...free, overlapping_claims: shared, warnings } }),
+      0,
+    ).decision;
     expect(warned).toMatchObject({ code: 'GRANTED', details: { warnings } });
-    const refused = edge().when(claim(ada, {}, { edge: { ...free, shared, enforced: true } }), 0).decision;
+    const refused = edge().when(
+      claim(ada, {}, { edge: { ...free, overlapping_claims: shared, enforced: true } }),
+      0,
+    ).decision;
     expect(refused).toMatchObject({ code: 'DENIED_PARALLEL', details: { shared } });
     expect(refused.loose_events).toMatchObject([
       {
@@ -179,7 +185,7 @@ describe('a claim of an edge', () => {
     const to = (facts: EdgeFacts) =>
       edge(granted(ada, 0), held(1)).when(reassign(1, bob, {}, { edge: facts }), 2);
     expect(to({ ...free, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
-    expect(to({ ...free, shared, enforced: true }).decision.code).toBe('DENIED_PARALLEL');
+    expect(to({ ...free, overlapping_claims: shared, enforced: true }).decision.code).toBe('DENIED_PARALLEL');
     expect(to(free).decision.code).toBe('REASSIGNED');
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimsCommand } from './commands.js';
+import type { SubjectCommand } from './commands.js';
 import type { Rules } from './policy.js';
 import {
   adopt,
@@ -38,7 +38,7 @@ import {
 interface Row {
   readonly code: string;
   readonly past: readonly PastEventBuilder[];
-  readonly command: ClaimsCommand;
+  readonly command: SubjectCommand;
   readonly at?: number;
   readonly rules?: Partial<Rules>;
   readonly why?: string;
@@ -63,7 +63,13 @@ const failedUntil = (at: number, retryAt: number): PastEventBuilder =>
 
 const waiting = { waiting_for: ['A-000-before'] };
 const full = { reached_limit: 'max_concurrent_claims' };
-const edge = { unknown_message: null, second_agent: false, shared: [], enforced: true, warnings: [] };
+const edge = {
+  unknown_message: null,
+  second_agent: false,
+  overlapping_claims: [],
+  enforced: true,
+  warnings: [],
+};
 const shared = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth'] }];
 const alone = { edge: { ...edge, second_agent: true, shared } };
 const sharing = { edge: { ...edge, shared } };

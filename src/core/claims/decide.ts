@@ -1,4 +1,4 @@
-import type { ClaimsCommand, CommandType, Decider } from './commands.js';
+import type { CommandType, Decider, SubjectCommand } from './commands.js';
 import { decideClaim } from './decide/claim.js';
 import { decideExpire } from './decide/expire.js';
 import {
@@ -12,7 +12,7 @@ import { OPERATOR_DECIDERS } from './decide/operator-commands.js';
 import { decideReview } from './decide/review.js';
 import { decideSubmit } from './decide/submit.js';
 
-const DECIDERS: { readonly [Type in CommandType]: Decider<ClaimsCommand<Type>> } = {
+const DECIDERS: { readonly [Type in CommandType]: Decider<SubjectCommand<Type>> } = {
   claim: decideClaim,
   renew: decideRenew,
   release: decideRelease,
@@ -29,5 +29,5 @@ const DECIDERS: { readonly [Type in CommandType]: Decider<ClaimsCommand<Type>> }
  * Decides what a command does to a head at a given time under the given rules. Refusals are values. Pure: the same
  * inputs give the same decision on every machine. No other code makes these decisions.
  */
-export const decide: Decider<ClaimsCommand> = (head, command, ctx) =>
-  (DECIDERS[command.type] as Decider<ClaimsCommand>)(head, command, ctx);
+export const decide: Decider<SubjectCommand> = (head, command, ctx) =>
+  (DECIDERS[command.type] as Decider<SubjectCommand>)(head, command, ctx);

@@ -9,7 +9,7 @@ import {
   emptyHead,
   type Gate,
   type Head,
-  type HeldClaim,
+  type LastClaim,
   type ReleaseReason,
   type SubmittedResult,
 } from './head.js';
@@ -65,7 +65,7 @@ const unchanged = (_: LooseEventKind | undefined): HeadChanges => ({});
 const msOrNull = (iso: string | null | undefined): number | null => (iso == null ? null : msOf(iso));
 
 function granted(event: EventDraft, payload: ClaimEventPayloads['granted'], atMs: number): HeadChanges {
-  const claim: HeldClaim = {
+  const claim: LastClaim = {
     state: 'ACTIVE',
     agent_id: event.agent_id,
     session_id: event.session_id ?? '',
@@ -86,7 +86,7 @@ function granted(event: EventDraft, payload: ClaimEventPayloads['granted'], atMs
   return { generation: event.generation ?? 0, claim, gate: null, retry_at_ms: null };
 }
 
-function renewedClaim(head: Head, payload: ClaimEventPayloads['renewed'], atMs: number): HeldClaim | null {
+function renewedClaim(head: Head, payload: ClaimEventPayloads['renewed'], atMs: number): LastClaim | null {
   if (head.claim === null) return null;
   return {
     ...head.claim,
@@ -133,7 +133,7 @@ function released(head: Head, payload: ClaimEventPayloads['released']): HeadChan
 
 function suspended(head: Head, payload: ClaimEventPayloads['suspended']): HeadChanges {
   if (head.claim === null) return {};
-  const claim: HeldClaim = {
+  const claim: LastClaim = {
     ...head.claim,
     state: 'SUSPENDED',
     suspended_until_ms: msOf(payload.until),

@@ -14,7 +14,7 @@ export const RELEASE_REASONS = [
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
 
 /** The last grant of a subject, in any state. Its generation is the head's. */
-export interface HeldClaim {
+export interface LastClaim {
   readonly state: ClaimState;
   readonly agent_id: string;
   readonly session_id: string;
@@ -92,7 +92,7 @@ export interface Head {
   /** Incremented by every reset. */
   readonly epoch: number;
   readonly phase: 'OPEN' | 'COMPLETED';
-  readonly claim: HeldClaim | null;
+  readonly claim: LastClaim | null;
   readonly result: AcceptedResult | null;
   readonly hold: { readonly reason: string; readonly by: string; readonly at_ms: number } | null;
   readonly gate: Gate | null;

@@ -1,9 +1,9 @@
 import type { Decision } from './commands.js';
-import type { Head, HeldClaim } from './head.js';
+import type { Head, LastClaim } from './head.js';
 import type { Rules } from './policy.js';
 
 /** Time at which a claim lapses without further activity. Under `hold` only `max_hold` ends it. */
-export function lapsesAtMs(claim: HeldClaim, rules: Rules): number {
+export function lapsesAtMs(claim: LastClaim, rules: Rules): number {
   const cap = claim.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (rules.stale_policy === 'hold') return cap;
   const lease = claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;
@@ -12,7 +12,7 @@ export function lapsesAtMs(claim: HeldClaim, rules: Rules): number {
 
 export const finiteOrNull = (atMs: number): number | null => (Number.isFinite(atMs) ? atMs : null);
 
-export const isOpenClaim = (claim: HeldClaim): boolean =>
+export const isOpenClaim = (claim: LastClaim): boolean =>
   claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
 
 /** Whether the lease has run out for its holder. */
@@ -37,7 +37,7 @@ export function isStale(head: Head, nowMs: number, rules: Rules): boolean {
 }
 
 /** Time from which a held claim is stale: inactive too long, or its gate past the deadline. Never without a lease. */
-export function staleFromMs(claim: HeldClaim, rules: Rules): number {
+export function staleFromMs(claim: LastClaim, rules: Rules): number {
   if (rules.stale_policy !== 'hold') return Number.POSITIVE_INFINITY;
   if (claim.state === 'SUSPENDED') return claim.suspended_until_ms ?? Number.POSITIVE_INFINITY;
   if (claim.state !== 'ACTIVE' || claim.lease_seconds === null) return Number.POSITIVE_INFINITY;

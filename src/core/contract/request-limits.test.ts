@@ -17,10 +17,10 @@ const CLAIM = { task_id: 'A-001-x', agent_id: 'a', session_id: 's' };
 const RESULT = { task_id: 'A-001-x', session_id: 's', generation: 1, result_data: 1 };
 const COUNTS = { passed: 0, failed: 0, skipped: 0 };
 const checks = (filler: string) => {
-  const details = Array.from({ length: 33 }, (_, at) => ({
-    name: `check ${at}`,
+  const details = Array.from({ length: 33 }, (_, index) => ({
+    name: `check ${index}`,
     result: 'skip',
-    says: filler.slice(at * 1000, (at + 1) * 1000),
+    says: filler.slice(index * 1000, (index + 1) * 1000),
   }));
   return { ...COUNTS, total: details.length, details };
 };

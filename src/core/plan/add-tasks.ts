@@ -104,7 +104,7 @@ export function addTaskItems(plan: Plan, items: ParsedTaskItems, startedTasks: S
   const faults = items.faults.copy();
   if (candidates.length === 0 && additions.size === 0 && !faults.isEmpty)
     return { ok: false, faults: faults.sorted() };
-  const indexById = new Map(candidates.map(({ task }, at) => [task.id, at]));
+  const indexById = new Map(candidates.map(({ task }, index) => [task.id, index]));
   for (const [parent, added] of additions) {
     const at = indexById.get(parent) ?? candidates.length;
     const task = candidates[at]?.task ?? plan.task(parent);
@@ -160,7 +160,7 @@ function addSubtasks(
 /** Subtasks given only as a count need descriptions once others are added. */
 function explicitSubtasks(task: PlannedTask): SubtaskInput[] {
   if (typeof task.subtasks !== 'number') return [...task.subtasks];
-  return Array.from({ length: task.subtasks }, (_, at) => ({
-    description: subtaskDescription(task, at + 1),
+  return Array.from({ length: task.subtasks }, (_, index) => ({
+    description: subtaskDescription(task, index + 1),
   }));
 }

@@ -119,12 +119,12 @@ function checkDependencies(
   const depends_on = task.depends_on === null ? null : validDependencies(task.id, task.depends_on, path);
   let { subtasks } = task;
   if (typeof subtasks !== 'number') {
-    subtasks = subtasks.map((subtask, at) => {
+    subtasks = subtasks.map((subtask, index) => {
       if (subtask.depends_on === undefined) return subtask;
-      const subtaskPath = subtask_paths?.get(at + 1) ?? [...path, 'subtasks', at];
+      const subtaskPath = subtask_paths?.get(index + 1) ?? [...path, 'subtasks', index];
       return {
         ...subtask,
-        depends_on: validDependencies(subtaskId(task.id, at + 1), subtask.depends_on, subtaskPath),
+        depends_on: validDependencies(subtaskId(task.id, index + 1), subtask.depends_on, subtaskPath),
       };
     });
   }

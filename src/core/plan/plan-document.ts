@@ -116,8 +116,8 @@ const validPartSchema = z.object({
 
 /** The id and dependencies of an invalid task, so that faults in them are found too. */
 function validPart(item: unknown): TaskInput | null {
-  const read = validPartSchema.safeParse(item);
-  return read.success ? { description: '', ...read.data } : null;
+  const parsed = validPartSchema.safeParse(item);
+  return parsed.success ? { description: '', ...parsed.data } : null;
 }
 
 /** Parses one task of a track; null if it cannot be placed. */

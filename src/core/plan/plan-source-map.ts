@@ -16,8 +16,8 @@ export function planSourceMapOf({ tracks }: PlanInput, locate: LocatePath): Plan
   for (const [track, inputs] of Object.entries(tracks)) {
     const heading = locate(['tracks', track]);
     if (heading === null) return null;
-    const tasks = inputs.flatMap((_, at) => {
-      const sourcePosition = locate(['tracks', track, at, 'subtasks']);
+    const tasks = inputs.flatMap((_, index) => {
+      const sourcePosition = locate(['tracks', track, index, 'subtasks']);
       return sourcePosition === null ? [] : [sourcePosition.line, sourcePosition.column];
     });
     sourceMap[track] = { heading, tasks };

@@ -99,7 +99,9 @@ describe('changing a plan', () => {
   });
 
   it('splits a change into events of at most 500 tasks, removals first', () => {
-    const added = Array.from({ length: 700 }, (_, at) => task(`A-${String(at + 1).padStart(3, '0')}-x`));
+    const added = Array.from({ length: 700 }, (_, index) =>
+      task(`A-${String(index + 1).padStart(3, '0')}-x`),
+    );
     const parts = splitChange(change({ added, removed: ['B-001-x', 'B-002-x'] }));
     expect(parts.map((part) => [part.removed.length, part.added.length])).toEqual([
       [2, 498],

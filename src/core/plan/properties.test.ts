@@ -198,9 +198,9 @@ describe('cycles', () => {
         for (const fault of reading.ok ? [] : reading.faults) {
           const circle = /: (.*?)\. Remove/.exec(fault.message)?.[1]?.split(' → ') ?? [];
           expect(circle.length).toBeGreaterThan(1);
-          circle.slice(1).forEach((id, at) => {
+          circle.slice(1).forEach((id, index) => {
             // A long cycle is shortened to its beginning and its end.
-            const before = circle[at] as string;
+            const before = circle[index] as string;
             if (!id.startsWith('…') && !before.startsWith('…')) expect(waits.get(before)).toContain(id);
           });
           circular += 1;

@@ -221,8 +221,8 @@ describe('a fault', () => {
   });
 
   it('shortens a long cycle', () => {
-    const ids = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-x`);
-    const tasks = ids.map((id, at) => ({ id, description: id, depends_on: [ids[(at + 1) % 30]] }));
+    const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
+    const tasks = ids.map((id, index) => ({ id, description: id, depends_on: [ids[(index + 1) % 30]] }));
     const reading = readPlan({ json: { tracks: { A: tasks } } }, null, NOTHING_STARTED);
     expect(reading.ok ? '' : reading.faults[0]?.message).toContain('A-012-x → … 18 more … → A-001-x.');
   });
@@ -273,7 +273,7 @@ owner: me
     const tasks = Array.from({ length: 300 }, () => ({ id: 'x', description: 'x' }));
     const reading = readPlan({ json: { tracks: { A: tasks } } }, null, NOTHING_STARTED);
     expect(reading.ok ? 0 : reading.faults.length).toBe(100);
-    const depends_on = Array.from({ length: 300 }, (_, at) => `B-001-${at}`);
+    const depends_on = Array.from({ length: 300 }, (_, index) => `B-001-${index}`);
     const json = { tracks: { A: [{ id: 'A-001-a', description: 'a', depends_on }] } };
     const waits = readPlan({ json }, null, NOTHING_STARTED);
     expect(waits.ok ? 0 : waits.faults.length).toBe(100);
@@ -309,8 +309,8 @@ describe('hostile input', () => {
   });
 
   it('with more tasks than the limit is refused', () => {
-    const tasks = Array.from({ length: 101 }, (_, at) => ({
-      id: `A-${String(at + 1).padStart(3, '0')}-x`,
+    const tasks = Array.from({ length: 101 }, (_, index) => ({
+      id: `A-${String(index + 1).padStart(3, '0')}-x`,
       description: 'x',
       subtasks: 9999,
     }));

@@ -81,8 +81,8 @@ describe('weights', () => {
   });
 
   it('stay finite for 100,000 subjects with exponentially many paths', () => {
-    const tasks = Array.from({ length: 100 }, (_, at) =>
-      task(`A-${String(at + 1).padStart(3, '0')}-x`, { subtasks: 1000 }),
+    const tasks = Array.from({ length: 100 }, (_, index) =>
+      task(`A-${String(index + 1).padStart(3, '0')}-x`, { subtasks: 1000 }),
     );
     const plan = planOfTasks(tasks);
     expect(weigh(plan, 'A-001-x')).toBe(WEIGHT_MAX);

@@ -81,7 +81,7 @@ export const subtaskCount = (task: PlannedTask): number =>
 export const subtaskId = (taskId: string, index: number): string => `${taskId}::${index}`;
 
 export function subtaskIds(task: PlannedTask): string[] {
-  return Array.from({ length: subtaskCount(task) }, (_, at) => subtaskId(task.id, at + 1));
+  return Array.from({ length: subtaskCount(task) }, (_, index) => subtaskId(task.id, index + 1));
 }
 
 /** Dependencies of a subtask beyond those of its task. */

@@ -125,8 +125,8 @@ it('has the plan version of the start of its rebuild, and needs another after a 
 
 it('needs a rebuild if one head frees more subjects than an update handles', () => {
   const field = new FrontierHarness();
-  const waiting = Array.from({ length: 999 }, (_, at) => ({
-    id: `C-${String(at + 1).padStart(3, '0')}-c`,
+  const waiting = Array.from({ length: 999 }, (_, index) => ({
+    id: `C-${String(index + 1).padStart(3, '0')}-c`,
     description: 'waits',
     depends_on: ['A-001-a'],
     subtasks: 2,

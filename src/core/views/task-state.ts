@@ -1,4 +1,4 @@
-import { emptyHead, type Head, type HeldClaim } from '../claims/head.js';
+import { emptyHead, type Head, type LastClaim } from '../claims/head.js';
 import { canTakeOver, holdReason, isLive, isStale } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
 import type { TaskClaim } from '../contract/claims.js';
@@ -50,7 +50,7 @@ export function readinessOf(
   return head.generation >= rules.max_generations_per_task ? 'exhausted' : 'ready';
 }
 
-function taskClaim(input: TaskStateInput, claim: HeldClaim, rules: Rules, nowMs: number): TaskClaim {
+function taskClaim(input: TaskStateInput, claim: LastClaim, rules: Rules, nowMs: number): TaskClaim {
   const { tenant_id, project_id, head } = input;
   const isOpen = claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
   const endsMs = claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;

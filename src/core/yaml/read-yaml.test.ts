@@ -48,7 +48,7 @@ it('keeps arrows and numbers in names as they are written', () => {
 
 describe('a text with a problem in every line', () => {
   const lines = (line: (at: number) => string): string =>
-    Array.from({ length: 1000 }, (_, at) => line(at)).join('\n');
+    Array.from({ length: 1000 }, (_, index) => line(index)).join('\n');
 
   it.each([
     ['a duplicate name', lines(() => 'a: 1')],

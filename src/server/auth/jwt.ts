@@ -48,8 +48,8 @@ export async function openTokenVerifier(options: JwtOptions, now = Date.now): Pr
       return unauthenticated('The token is not valid: its parts are not canonical base64url.');
     }
     for (const part of token.split('.', 2)) {
-      const read = readStrictJson(Buffer.from(part, 'base64url').toString());
-      if ('fault' in read) return unauthenticated(`The token is not valid: ${read.fault}.`);
+      const parsed = readStrictJson(Buffer.from(part, 'base64url').toString());
+      if ('fault' in parsed) return unauthenticated(`The token is not valid: ${parsed.fault}.`);
     }
     try {
       const nowMs = now();

@@ -64,7 +64,7 @@ async function begin() {
     authenticator: authenticator,
     rateLimiter: new RateLimiter(),
     bodyMemory: new BodyMemory(),
-    log: () => {},
+    accessLog: () => {},
     errorLog: () => {},
   });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });

@@ -92,12 +92,12 @@ export class Metrics implements Observer {
     return this.registry.metrics();
   }
 
-  answered(key: ProjectKey, kind: string, reply: unknown): void {
-    this.projectCounters.forProject(key).countReply(kind, reply);
+  answered(projectKey: ProjectKey, kind: string, reply: unknown): void {
+    this.projectCounters.forProject(projectKey).countReply(kind, reply);
   }
 
-  committed(key: ProjectKey, transaction: Transaction): void {
-    this.projectCounters.forProject(key).countTransaction(transaction);
+  committed(projectKey: ProjectKey, transaction: Transaction): void {
+    this.projectCounters.forProject(projectKey).countTransaction(transaction);
   }
 
   flushed(transactionCount: number, tookMs: number): void {

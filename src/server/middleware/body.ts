@@ -63,8 +63,8 @@ function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestCon
     return { value: text };
   const isDocument = body.kind === 'plan' || body.is_document === true;
   if (isDocument && text.length > LARGE_JSON_CHARS) return { value: new JsonText(text) };
-  const read = readStrictJson(text);
-  return 'fault' in read ? malformed(read.fault) : read;
+  const parsed = readStrictJson(text);
+  return 'fault' in parsed ? malformed(parsed.fault) : parsed;
 }
 
 const malformed = (message: string): Problem =>

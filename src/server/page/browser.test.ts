@@ -57,8 +57,8 @@ function describePage(): void {
 
   test('shows progress, agents and the latest events of a long log', async () => {
     const served = await TestServer.forTest();
-    const tasks = Array.from({ length: 60 }, (_, at) => ({
-      id: `A-${String(at + 1).padStart(3, '0')}-x`,
+    const tasks = Array.from({ length: 60 }, (_, index) => ({
+      id: `A-${String(index + 1).padStart(3, '0')}-x`,
       description: 'x',
       depends_on: [],
     }));

@@ -15,11 +15,11 @@ const projectField = z.object({ project_id: projectIdSchema });
 const command =
   (run: (coordinator: Coordinator, project: ProjectKey, body: object, caller: Caller) => Promise<object>) =>
   async ({ coordinator, tenant, body, caller }: ApiCall): Promise<object> => {
-    const read = parseBody(projectField, body);
-    if (isProblem(read)) return read;
+    const fields = parseBody(projectField, body);
+    if (isProblem(fields)) return fields;
     // The rest stays as sent, so that the coordinator validates all of it.
     const { project_id: _, ...rest } = body as { project_id: unknown };
-    return run(coordinator, { tenant_id: tenant, ...read }, rest, caller);
+    return run(coordinator, { tenant_id: tenant, ...fields }, rest, caller);
   };
 
 type View<Query> = (service: MethodologyService, project: ProjectKey, query: Query) => Promise<object>;

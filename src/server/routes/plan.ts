@@ -27,9 +27,9 @@ function splitRequestId(body: unknown): { plan: unknown; request_id?: string } |
   if (body instanceof JsonText || typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { plan: body };
   }
-  const read = parseBody(planEnvelope, body);
-  if (isProblem(read)) return read;
-  const { request_id, signature: _, ...plan } = read;
+  const fields = parseBody(planEnvelope, body);
+  if (isProblem(fields)) return fields;
+  const { request_id, signature: _, ...plan } = fields;
   return { plan, ...withoutUndefined({ request_id }) };
 }
 
@@ -49,9 +49,9 @@ export const planHandlers = {
   add_tasks: async ({ coordinator, project, body, caller }) => {
     const { plans } = coordinator;
     if (body instanceof JsonText) return withEtag(await plans.add(project, body, {}, caller));
-    const read = parseBody(tasksEnvelope, body);
-    if (isProblem(read)) return toResponse(read);
-    const { tasks, request_id } = read;
+    const fields = parseBody(tasksEnvelope, body);
+    if (isProblem(fields)) return toResponse(fields);
+    const { tasks, request_id } = fields;
     return withEtag(await plans.add(project, tasks, withoutUndefined({ request_id }), caller));
   },
 } satisfies Partial<Handlers>;

@@ -4,7 +4,7 @@ import { DOCS_HTML, PAGE_HTML, PAGE_SCRIPT, PAGE_STYLE } from '../page/files.js'
 import { pageResponse, problemResponse, textResponse, toResponse } from '../response.js';
 import type { Handlers } from '../route.js';
 
-const OPENMETRICS = 'text/plain; version=0.0.4; charset=utf-8';
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
 const escapeHtml = (value: string): string => value.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 
@@ -28,7 +28,7 @@ export const platformHandlers = {
     return typeof state === 'string' ? problemResponse('UNAVAILABLE', state) : toResponse(state);
   },
 
-  metrics: async ({ context }) => textResponse(await context.metrics(), OPENMETRICS),
+  metrics: async ({ context }) => textResponse(await context.metrics(), PROMETHEUS_TEXT),
 
   page: async () => pageResponse(PAGE_HTML, 'text/html'),
   page_script: async () => pageResponse(PAGE_SCRIPT, 'text/javascript'),

@@ -22,9 +22,9 @@ export const taskHandlers = {
     list_tasks: ({ coordinator, project, query }) => coordinator.queries.listTasks(project, query),
 
     batch_get_states: async ({ coordinator, project, body }) => {
-      const read = parseBody(taskIdsBody, body);
-      if (isProblem(read)) return read;
-      const found = await coordinator.queries.batchGetStates(project, read.task_ids);
+      const fields = parseBody(taskIdsBody, body);
+      if (isProblem(fields)) return fields;
+      const found = await coordinator.queries.batchGetStates(project, fields.task_ids);
       return isProblem(found) ? found : { ...withProblemDocuments(found, 'tasks'), next: null };
     },
 

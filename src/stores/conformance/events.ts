@@ -156,7 +156,7 @@ function describeContent(fixture: () => StoreFixture): void {
   });
 }
 
-/** The order of members does not matter: a store may normalise JSON. */
+/** The order of members does not matter: a store may normalize JSON. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== 'object') return value;

@@ -79,13 +79,13 @@ export class StoreFixture {
   }
 }
 
-export function eventOf(project: ProjectKey, fields: Partial<NewEvent>): NewEvent {
+export function eventOf(projectKey: ProjectKey, fields: Partial<NewEvent>): NewEvent {
   return {
     event_id: randomUUID(),
     event_type: 'thing_happened',
     timestamp: isoTime(EVENTS_FROM_MS),
-    tenant_id: project.tenant_id,
-    project_id: project.project_id,
+    tenant_id: projectKey.tenant_id,
+    project_id: projectKey.project_id,
     agent_id: 'agent-1',
     payload: {},
     ...fields,
@@ -93,10 +93,10 @@ export function eventOf(project: ProjectKey, fields: Partial<NewEvent>): NewEven
 }
 
 /** Heads come from the real fold, since a store that keeps only events must rebuild the same ones. */
-export function swapOf(project: ProjectKey, subject: string, expectedSeq: number, count = 1): HeadSwap {
+export function swapOf(projectKey: ProjectKey, subject: string, expectedSeq: number, count = 1): HeadSwap {
   const events = Array.from({ length: count }, (_, index) => {
     const seq = expectedSeq + 1 + index;
-    return eventOf(project, { subject, seq, payload: { record: { said: `${subject} ${seq}` } } });
+    return eventOf(projectKey, { subject, seq, payload: { record: { said: `${subject} ${seq}` } } });
   });
   return swapWith(subject, expectedSeq, events);
 }

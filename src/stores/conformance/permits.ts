@@ -26,12 +26,12 @@ class PermitFixture {
   take(
     permits: readonly Permit[],
     max: number,
-    project: ProjectKey = this.scene().project,
+    projectKey: ProjectKey = this.scene().project,
   ): Promise<CommitOutcome> {
-    const looseEvents = [eventOf(project, {})];
+    const looseEvents = [eventOf(projectKey, {})];
     return this.scene().commit(
       { loose_events: looseEvents, permits, permit_limits: [{ scope: 'work', max }] },
-      project,
+      projectKey,
     );
   }
 

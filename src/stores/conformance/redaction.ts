@@ -54,7 +54,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
         events.slice(0, 6).map(({ payload: _, ...envelope }) => envelope);
       expect(envelopes(after)).toEqual(envelopes(before));
       const others = (events: typeof after) =>
-        events.slice(0, 6).flatMap(({ payload }, at) => (at === 1 || at === 4 ? [] : [payload]));
+        events.slice(0, 6).flatMap(({ payload }, index) => (index === 1 || index === 4 ? [] : [payload]));
       expect(others(after)).toEqual(others(before));
       const ofSession = await fixture().store.events(fixture().project, {
         after: 0,

@@ -52,7 +52,7 @@ export class BatchWriter {
   readonly indexEntries: DynamoItem[] = [];
 
   constructor(
-    private readonly project: ProjectKey,
+    private readonly projectKey: ProjectKey,
     private readonly before: CachedProject,
     private readonly plan: BatchPlan,
     private readonly attemptId: string,
@@ -61,11 +61,12 @@ export class BatchWriter {
     this.row();
     this.put(tables.requests, this.markItem(), { ...IS_NEW, ...ALL_OLD });
     if (before.version === 0) {
-      this.put(tables.state, { ...projectListKey(project), project_id: S(project.project_id) });
+      this.put(tables.state, { ...projectListKey(projectKey), project_id: S(projectKey.project_id) });
     }
     for (const [subject, entry] of plan.heads) this.head(subject, entry);
     for (const [key, kept] of plan.requests) this.request(key, kept);
-    for (const eventId of plan.looseEvents) this.put(tables.state, looseEventKey(project, eventId), IS_NEW);
+    for (const eventId of plan.looseEvents)
+      this.put(tables.state, looseEventKey(projectKey, eventId), IS_NEW);
     for (const entry of plan.members.values()) this.member(entry);
     for (const [scope, entry] of plan.shares) this.share(scope, entry);
     this.events();
@@ -79,7 +80,7 @@ export class BatchWriter {
   /** The mark of an attempt; a process that voids the attempt writes it too. */
   markItem(): DynamoItem {
     const ttl = N(Math.ceil(this.plan.now_ms / 1000) + DAY_S);
-    return { ...attemptKey(this.project, this.attemptId), [TTL_ATTRIBUTE]: ttl };
+    return { ...attemptKey(this.projectKey, this.attemptId), [TTL_ATTRIBUTE]: ttl };
   }
 
   private row(): void {
@@ -89,12 +90,12 @@ export class BatchWriter {
       ExpressionAttributeNames: { '#version': 'version' },
       ExpressionAttributeValues: { ':version': N(version) },
     };
-    const item = { ...rowKey(this.project), ...projectItem(this.plan.project) };
+    const item = { ...rowKey(this.projectKey), ...projectItem(this.plan.project) };
     this.put(this.tables.state, item, version === 0 ? IS_NEW : isSame);
   }
 
   private head(subject: string, { assumed_seq, seq, head }: HeadEntry): void {
-    const key = headKey(this.project, subject);
+    const key = headKey(this.projectKey, subject);
     const condition: WriteCondition =
       assumed_seq === 0
         ? IS_NEW
@@ -108,14 +109,14 @@ export class BatchWriter {
       ConditionExpression: 'attribute_not_exists(pk) OR at_ms < :window',
       ExpressionAttributeValues: { ':window': N(this.plan.now_ms - REQUEST_WINDOW_MS) },
     };
-    const itemKey = requestKey(this.project, key);
+    const itemKey = requestKey(this.projectKey, key);
     if (kept === null) this.check(this.tables.requests, itemKey, condition);
     else this.put(this.tables.requests, { ...itemKey, ...requestItem(kept) }, condition);
   }
 
   private member({ scope, member, assumed, until_ms }: MemberEntry): void {
     const { state } = this.tables;
-    const key = memberKey(this.project, scope, member);
+    const key = memberKey(this.projectKey, scope, member);
     const condition = this.memberCondition(assumed);
     if (until_ms !== null) this.put(state, { ...key, until_ms: untilValue(until_ms) }, condition);
     else if (assumed === 'absent') this.check(state, key, condition);
@@ -132,7 +133,7 @@ export class BatchWriter {
   }
 
   private share(scope: string, { delta, need, max }: ShareEntry): void {
-    const Key = shareKey(this.project, scope);
+    const Key = shareKey(this.projectKey, scope);
     const condition: WriteCondition | null =
       need === null
         ? null
@@ -169,7 +170,7 @@ export class BatchWriter {
       const kept = page.map(({ event }) => event);
       this.event(position, kept, {});
     }
-    const pk = S(`${projectPartition(this.project)}#X#${this.attemptId}`);
+    const pk = S(`${projectPartition(this.projectKey)}#X#${this.attemptId}`);
     for (const positioned of events) {
       this.indexEntries.push({ pk, position: N(positioned.position), ...this.indexed(positioned) });
     }
@@ -178,7 +179,7 @@ export class BatchWriter {
   /** Unconditional: the transaction that moves the project's row owns its positions. */
   private event(position: number, kept: unknown, indexed: DynamoItem): void {
     this.put(this.tables.events, {
-      ...eventKey(this.project, position),
+      ...eventKey(this.projectKey, position),
       at_ms: N(this.plan.now_ms),
       ...this.text('event', kept),
       ...indexed,
@@ -188,8 +189,8 @@ export class BatchWriter {
   private indexed(positioned: PositionedEvent): DynamoItem {
     const isFirst = positioned.position === this.before.position + 1;
     return {
-      ...indexAttributes(this.project, positioned),
-      ...(isFirst ? timeAttributes(this.project, this.before) : {}),
+      ...indexAttributes(this.projectKey, positioned),
+      ...(isFirst ? timeAttributes(this.projectKey, this.before) : {}),
     };
   }
 

@@ -27,15 +27,15 @@ await onProgram('boto3', MISSING, () =>
 
 function describeBoto3({ options, store: open }: DynamodbHarness): void {
   /** Runs the example and returns the line it prints. */
-  const python = (key: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {
+  const python = (projectKey: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {
     const [verb, ...rest] = args as [string, ...string[]];
     const env = {
       ...process.env,
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
       GENESIS_STORE: `dynamodb://${options.region}/${options.namespace}?endpoint=${options.endpoint}`,
-      GENESIS_TENANT: key.tenant_id,
-      GENESIS_PROJECT: key.project_id,
+      GENESIS_TENANT: projectKey.tenant_id,
+      GENESIS_PROJECT: projectKey.project_id,
     };
     const command = [PROGRAM, verb, EDGE.feature_id, EDGE.edge, ...rest];
     return new Promise((resolve, reject) => {
@@ -97,13 +97,13 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
   });
 }
 
-async function expectFolds(store: Store, key: ProjectKey): Promise<void> {
+async function expectFolds(store: Store, projectKey: ProjectKey): Promise<void> {
   const folded = new Map<string, AnyHead>();
-  for (const event of await store.events(key, { after: 0, limit: 1000 })) {
+  for (const event of await store.events(projectKey, { after: 0, limit: 1000 })) {
     if (event.seq === undefined || event.subject === undefined) continue;
     folded.set(event.subject, fold(folded.get(event.subject) ?? null, event));
   }
-  for (const head of await store.scanHeads(key, { after: null, limit: 1000 })) {
+  for (const head of await store.scanHeads(projectKey, { after: null, limit: 1000 })) {
     expect(head).toEqual(folded.get(head.subject));
   }
 }

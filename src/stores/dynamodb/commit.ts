@@ -48,7 +48,7 @@ export class ProjectCommitter {
   private pendingCount = 0;
 
   constructor(
-    private readonly project: ProjectKey,
+    private readonly projectKey: ProjectKey,
     private readonly dynamo: DynamoClient,
     private readonly blobs: DynamodbBlobs,
     private readonly permitShares: PermitShares,
@@ -118,7 +118,7 @@ export class ProjectCommitter {
       if (need?.kind === 'send') break;
       if (need?.kind === 'read') return this.read(cache, transactions);
       if (need?.kind !== 'room') continue;
-      const grant = await this.permitShares.reserve(this.project, need, plan.now_ms);
+      const grant = await this.permitShares.reserve(this.projectKey, need, plan.now_ms);
       if (grant !== null) cache.shares.set(need.scope, grant.share);
       if (grant?.counted) cache.permitCounts.set(need.scope, grant.counted);
       return null;
@@ -130,7 +130,7 @@ export class ProjectCommitter {
   /** Reads everything that the transactions depend on. The row comes first: every later change of the project moves it. */
   private async read(cache: ProjectCache, transactions: readonly Transaction[]): Promise<null> {
     const { state, requests } = this.dynamo.tables;
-    cache.project = projectFromItem(await this.dynamo.get(state, rowKey(this.project)));
+    cache.project = projectFromItem(await this.dynamo.get(state, rowKey(this.projectKey)));
     const lookups = transactions.flatMap((transaction) => this.lookups(cache, transaction));
     for (const table of [state, requests]) {
       const wanted = lookups.filter((lookup) => lookup.table === table);
@@ -144,7 +144,7 @@ export class ProjectCommitter {
   }
 
   private lookups(cache: ProjectCache, transaction: Transaction): Lookup[] {
-    const { project, blobs } = this;
+    const { projectKey: project, blobs } = this;
     const { state, requests } = this.dynamo.tables;
     const lookup = (table: string, key: DynamoKey, learn: Lookup['learn']): Lookup => ({ table, key, learn });
     return [
@@ -178,9 +178,9 @@ export class ProjectCommitter {
   private async send(cache: ProjectCache, plan: BatchPlan): Promise<boolean> {
     const attemptId = randomUUID();
     const { tables } = this.dynamo;
-    const writer = new BatchWriter(this.project, cache.project, plan, attemptId, tables);
+    const writer = new BatchWriter(this.projectKey, cache.project, plan, attemptId, tables);
     for (const { sha256, bytes } of writer.externalTexts) {
-      await this.blobs.put(this.project.tenant_id, sha256, bytes);
+      await this.blobs.put(this.projectKey.tenant_id, sha256, bytes);
     }
     await this.dynamo.putAll(tables.events, writer.indexEntries);
     const hasHappened = await this.dynamo.transact({

@@ -16,9 +16,9 @@ const ahead = (byMs: number): ProcessClock => ({
 });
 
 await describeOnDynamodb('several dynamodb stores on the same tables', ({ store: open }) => {
-  const take = (key: ProjectKey, permits: readonly Permit[], max: number) =>
-    transactionOf(key, {
-      loose_events: [eventOf(key, {})],
+  const take = (projectKey: ProjectKey, permits: readonly Permit[], max: number) =>
+    transactionOf(projectKey, {
+      loose_events: [eventOf(projectKey, {})],
       permits: permits,
       permit_limits: [{ scope: 'claims', max }],
     });
@@ -116,11 +116,13 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
 });
 
 /** Moves one contested head `times` times, each time from the seq at which the others have left it. */
-async function moveContested(store: Store, key: ProjectKey, times: number): Promise<number> {
+async function moveContested(store: Store, projectKey: ProjectKey, times: number): Promise<number> {
   let seq = 0;
   let won = 0;
   while (won < times) {
-    const [outcome] = await store.commit([transactionOf(key, { swaps: [swapOf(key, '~contested', seq)] })]);
+    const [outcome] = await store.commit([
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] }),
+    ]);
     if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
     else if (outcome?.kind === 'committed') {
       seq += 1;
@@ -130,11 +132,11 @@ async function moveContested(store: Store, key: ProjectKey, times: number): Prom
   return won;
 }
 
-async function follow(store: Store, key: ProjectKey, ended: () => boolean) {
+async function follow(store: Store, projectKey: ProjectKey, ended: () => boolean) {
   const seen: { position: number; seq: number | undefined }[] = [];
   for (;;) {
     const isLast = ended();
-    const page = await store.events(key, { after: seen.at(-1)?.position ?? 0, limit: 5 });
+    const page = await store.events(projectKey, { after: seen.at(-1)?.position ?? 0, limit: 5 });
     seen.push(...page.map(({ position, seq }) => ({ position, seq })));
     if (isLast && page.length === 0) return seen;
   }

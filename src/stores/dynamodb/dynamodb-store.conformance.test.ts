@@ -1,10 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { openDynamodbStore } from './dynamodb-store.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 await onSharedEngine('dynamodb', ({ url }) => {
-  const options = optionsWithoutTimeouts(url);
+  const options = optionsWithLongTimeouts(url);
   // req: STO-001, STO-006
   describeStoreConformance('dynamodb', {
     open: async () => {

@@ -115,23 +115,26 @@ export class DynamodbStore implements Store {
     return outcomes;
   }
 
-  async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
-    const keys = [...new Set(subjects)].map((subject) => headKey(project, subject));
+  async heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+    const keys = [...new Set(subjects)].map((subject) => headKey(projectKey, subject));
     const items = await this.dynamo.getAll(this.dynamo.tables.state, keys);
     const heads = new Map<string, StoredHead>();
     for (const item of items)
-      heads.set(textOf(item.sk), await headFromItem(item, this.blobs, project.tenant_id));
+      heads.set(textOf(item.sk), await headFromItem(item, this.blobs, projectKey.tenant_id));
     return subjects.map((subject) => heads.get(subject) ?? null);
   }
 
-  async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
+  async scanHeads(
+    projectKey: ProjectKey,
+    page: { after: string | null; limit: number },
+  ): Promise<StoredHead[]> {
     const size = Math.max(SCAN_PAGE_MIN, Math.ceil((page.limit * 2) / SHARDS.length));
     const shards = SHARDS.map((shard) =>
       this.dynamo.pages({
         TableName: this.dynamo.tables.state,
         KeyConditionExpression: page.after === null ? 'pk = :pk' : 'pk = :pk AND sk > :after',
         ExpressionAttributeValues: {
-          ':pk': S(headsPartition(project, shard)),
+          ':pk': S(headsPartition(projectKey, shard)),
           ...(page.after === null ? {} : { ':after': S(page.after) }),
         },
         Limit: size,
@@ -140,21 +143,21 @@ export class DynamodbStore implements Store {
     const heads: StoredHead[] = [];
     for await (const item of mergeSorted(shards, (a, b) => textOf(a.sk) < textOf(b.sk))) {
       if (heads.length === page.limit) break;
-      heads.push(await headFromItem(item, this.blobs, project.tenant_id));
+      heads.push(await headFromItem(item, this.blobs, projectKey.tenant_id));
     }
     return heads;
   }
 
-  events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.eventsOf(project).events(query, this.clock.now());
+  events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+    return this.eventsOf(projectKey).events(query, this.clock.now());
   }
 
-  redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    return this.eventsOf(project).redact(events);
+  redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    return this.eventsOf(projectKey).redact(events);
   }
 
-  async project(project: ProjectKey): Promise<ProjectRow | null> {
-    const state = await this.eventsOf(project).state();
+  async project(projectKey: ProjectKey): Promise<ProjectRow | null> {
+    const state = await this.eventsOf(projectKey).state();
     return state === null ? null : { position: state.position, rules_seq: state.rules_seq };
   }
 
@@ -179,16 +182,16 @@ export class DynamodbStore implements Store {
     this.dynamo.close();
   }
 
-  private eventsOf(project: ProjectKey): DynamodbEvents {
-    return new DynamodbEvents(this.dynamo, this.blobs, project);
+  private eventsOf(projectKey: ProjectKey): DynamodbEvents {
+    return new DynamodbEvents(this.dynamo, this.blobs, projectKey);
   }
 
-  private committer(project: ProjectKey): ProjectCommitter {
-    const name = projectPartition(project);
+  private committer(projectKey: ProjectKey): ProjectCommitter {
+    const name = projectPartition(projectKey);
     const existing = this.committers.get(name);
     if (existing !== undefined) return existing;
     if (this.committers.size >= COMMITTERS_MAX) this.evictIdle();
-    const { tenant_id, project_id } = project;
+    const { tenant_id, project_id } = projectKey;
     const { dynamo, blobs, permitShares, clock, contentionLimit } = this;
     const key = { tenant_id, project_id };
     const created = new ProjectCommitter(key, dynamo, blobs, permitShares, clock, contentionLimit);

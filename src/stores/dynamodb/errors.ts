@@ -47,7 +47,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   CredentialsProviderError:
     'No AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
   UnrecognizedClientException:
-    'AWS does not recognise these credentials. Check AWS_ACCESS_KEY_ID and the region.',
+    'AWS does not recognize these credentials. Check AWS_ACCESS_KEY_ID and the region.',
   InvalidSignatureException: 'AWS rejected the signature. Check AWS_SECRET_ACCESS_KEY and the system clock.',
   ExpiredTokenException: 'The AWS credentials have expired. Log in again.',
   AccessDeniedException:

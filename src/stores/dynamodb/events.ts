@@ -44,7 +44,7 @@ export class DynamodbEvents {
   constructor(
     private readonly dynamo: DynamoClient,
     private readonly blobs: DynamodbBlobs,
-    private readonly project: ProjectKey,
+    private readonly projectKey: ProjectKey,
   ) {}
 
   async events(query: EventQuery, nowMs: number): Promise<EventEnvelope[]> {
@@ -66,7 +66,7 @@ export class DynamodbEvents {
   }
 
   async state(): Promise<CachedProject | null> {
-    const item = await this.dynamo.get(this.dynamo.tables.state, rowKey(this.project));
+    const item = await this.dynamo.get(this.dynamo.tables.state, rowKey(this.projectKey));
     return item === undefined ? null : projectFromItem(item);
   }
 
@@ -74,7 +74,7 @@ export class DynamodbEvents {
   async redact(events: readonly EventEnvelope[]): Promise<void> {
     const eventByPosition = new Map(events.map((event) => [event.position, event]));
     for (const bucket of new Set(events.map(({ position }) => bucketOf(position)))) {
-      const pk = bucketPartition(this.project, bucket);
+      const pk = bucketPartition(this.projectKey, bucket);
       const items = await this.dynamo.partition(this.dynamo.tables.events, pk);
       for (const item of items) await this.redactItem(item, eventByPosition);
     }
@@ -85,7 +85,7 @@ export class DynamodbEvents {
     item: DynamoItem,
     eventByPosition: ReadonlyMap<number, EventEnvelope>,
   ): Promise<void> {
-    const { tenant_id } = this.project;
+    const { tenant_id } = this.projectKey;
     const page = await eventsFromItem(item, this.blobs, tenant_id);
     if (!page.some(({ position }) => eventByPosition.has(position))) return;
     const kept = page.map((event) => {
@@ -128,7 +128,7 @@ export class DynamodbEvents {
       );
       for (const [index, events] of buckets.entries()) {
         const run = events.filter((event) => event.position > last);
-        const gap = run.findIndex((event, at) => event.position !== last + 1 + at);
+        const gap = run.findIndex((event, index) => event.position !== last + 1 + index);
         const whole = gap === -1 ? run : run.slice(0, gap);
         yield whole;
         last += whole.length;
@@ -143,7 +143,7 @@ export class DynamodbEvents {
       // A page is stored under its last position, so the query has no upper bound.
       KeyConditionExpression: 'pk = :pk AND #position > :after',
       ExpressionAttributeNames: { '#position': 'position' },
-      ExpressionAttributeValues: { ':pk': S(bucketPartition(this.project, bucket)), ':after': N(after) },
+      ExpressionAttributeValues: { ':pk': S(bucketPartition(this.projectKey, bucket)), ':after': N(after) },
     });
     const events = (await Promise.all(items.map((item) => this.read(item)))).flat();
     return events.filter(({ position }) => position > after && position <= until);
@@ -151,7 +151,7 @@ export class DynamodbEvents {
 
   private async read(item: DynamoItem): Promise<TimedEvent[]> {
     const at_ms = numberOf(item.at_ms);
-    const events = await eventsFromItem(item, this.blobs, this.project.tenant_id);
+    const events = await eventsFromItem(item, this.blobs, this.projectKey.tenant_id);
     return events.map((event) => ({ ...event, at_ms }));
   }
 
@@ -194,7 +194,7 @@ export class DynamodbEvents {
       for (const event of await this.readPositions(page)) if (matches(event)) found.push(event);
       page = [];
     };
-    const keys = index.values.flatMap((value) => indexKeys(this.project, index.field, value));
+    const keys = index.values.flatMap((value) => indexKeys(this.projectKey, index.field, value));
     const pages = keys.map((key) => this.indexPages(index.field, key, range));
     for await (const position of mergeSorted(pages, (a, b) => a < b)) {
       if (page.at(-1) !== position) page.push(position);
@@ -225,7 +225,7 @@ export class DynamodbEvents {
 
   /** Events by position, in order. An event without an item of its own is part of a page. */
   private async readPositions(positions: readonly number[]): Promise<TimedEvent[]> {
-    const keys = positions.map((position) => eventKey(this.project, position));
+    const keys = positions.map((position) => eventKey(this.projectKey, position));
     const items = await this.dynamo.getAll(this.dynamo.tables.events, keys);
     const found = new Map<number, TimedEvent>();
     const add = (events: readonly TimedEvent[]) => {
@@ -266,7 +266,7 @@ export class DynamodbEvents {
       TableName: this.dynamo.tables.events,
       IndexName: TIME_INDEX,
       KeyConditionExpression: `${TIME_INDEX} = :key AND time_high_ms ${relation} :at`,
-      ExpressionAttributeValues: { ':key': S(projectPartition(this.project)), ':at': N(atMs) },
+      ExpressionAttributeValues: { ':key': S(projectPartition(this.projectKey)), ':at': N(atMs) },
       ScanIndexForward: relation === '>=',
       Limit: 1,
     });

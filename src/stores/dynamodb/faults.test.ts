@@ -18,9 +18,9 @@ import { createHarness, type DynamodbHarness } from './testing/harness.js';
 import { type CallFate, firstCalls, type ProxiedCall } from './testing/proxy.js';
 
 const project = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
-const claim = (key: ProjectKey, subject: string, request = subject) =>
-  transactionOf(key, {
-    swaps: [swapOf(key, subject, 0)],
+const claim = (projectKey: ProjectKey, subject: string, request = subject) =>
+  transactionOf(projectKey, {
+    swaps: [swapOf(projectKey, subject, 0)],
     requests: [{ key: request, digest: 'd', keep: true }],
     permits: [{ scope: 'claims', member: subject, until_ms: Number.POSITIVE_INFINITY }],
     permit_limits: [{ scope: 'claims', max: 100 }],
@@ -79,7 +79,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     }
   });
 
-  it('recognises its own transaction after the client token has expired', async () => {
+  it('recognizes its own transaction after the client token has expired', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const key = project();
@@ -261,11 +261,11 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 /** Positions have no gap, no event is duplicated, and there are as many events as heads. */
-async function expectSound(store: Store, key: ProjectKey, count: number): Promise<void> {
-  const events = await store.events(key, { after: 0, limit: 10_000 });
+async function expectSound(store: Store, projectKey: ProjectKey, count: number): Promise<void> {
+  const events = await store.events(projectKey, { after: 0, limit: 10_000 });
   expect(events.map(({ position }) => position)).toEqual(range(1, count));
   expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(count);
-  const heads = await store.scanHeads(key, { after: null, limit: 10_000 });
+  const heads = await store.scanHeads(projectKey, { after: null, limit: 10_000 });
   expect(heads.map(({ subject }) => subject)).toEqual(events.map(({ subject }) => subject).sort());
-  expect(await store.project(key)).toMatchObject({ position: count });
+  expect(await store.project(projectKey)).toMatchObject({ position: count });
 }

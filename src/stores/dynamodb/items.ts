@@ -59,11 +59,11 @@ export const untilFromItem = (item: DynamoItem): number => {
 };
 
 /** The keys of an event in the indexes. */
-export function indexAttributes(project: ProjectKey, { event, position }: PositionedEvent): DynamoItem {
+export function indexAttributes(projectKey: ProjectKey, { event, position }: PositionedEvent): DynamoItem {
   const attributes: DynamoItem = {};
   for (const field of INDEXED_FIELDS) {
     const value = event[field];
-    if (value !== undefined) attributes[indexOf(field)] = S(indexKey(project, field, value, position));
+    if (value !== undefined) attributes[indexOf(field)] = S(indexKey(projectKey, field, value, position));
   }
   return attributes;
 }
@@ -72,8 +72,8 @@ export function indexAttributes(project: ProjectKey, { event, position }: Positi
  * The attributes of a transaction's first event in the time index: the latest timestamp before it. They bound a search
  * by time, whatever the order of the timestamps.
  */
-export const timeAttributes = (project: ProjectKey, before: CachedProject): DynamoItem => ({
-  [TIME_INDEX]: S(projectPartition(project)),
+export const timeAttributes = (projectKey: ProjectKey, before: CachedProject): DynamoItem => ({
+  [TIME_INDEX]: S(projectPartition(projectKey)),
   time_high_ms: N(before.time_high_ms),
 });
 

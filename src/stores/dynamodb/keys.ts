@@ -30,18 +30,18 @@ const shardOf = (text: string): string => createHash('sha256').update(text).dige
 const stateKey = (pk: string, sk: string): DynamoKey => ({ pk: S(pk), sk: S(sk) });
 
 export const META_KEY: DynamoKey = stateKey('~store', 'META');
-export const rowKey = (project: ProjectKey): DynamoKey => stateKey(projectPartition(project), 'ROW');
+export const rowKey = (projectKey: ProjectKey): DynamoKey => stateKey(projectPartition(projectKey), 'ROW');
 
 export const projectListKey = ({ tenant_id, project_id }: ProjectKey): DynamoKey =>
   stateKey(tenantPartition(tenant_id), `P#${escapeName(project_id)}`);
 
-export const headsPartition = (project: ProjectKey, shard: string): string =>
-  `${projectPartition(project)}#H#${shard}`;
-export const headKey = (project: ProjectKey, subject: string): DynamoKey =>
-  stateKey(headsPartition(project, shardOf(subject)), subject);
+export const headsPartition = (projectKey: ProjectKey, shard: string): string =>
+  `${projectPartition(projectKey)}#H#${shard}`;
+export const headKey = (projectKey: ProjectKey, subject: string): DynamoKey =>
+  stateKey(headsPartition(projectKey, shardOf(subject)), subject);
 
-export const looseEventKey = (project: ProjectKey, eventId: string): DynamoKey =>
-  stateKey(`${projectPartition(project)}#N#${eventId}`, 'NOTE');
+export const looseEventKey = (projectKey: ProjectKey, eventId: string): DynamoKey =>
+  stateKey(`${projectPartition(projectKey)}#N#${eventId}`, 'NOTE');
 
 export const sharesPartition = (tenantId: string, scope: string): string =>
   `${tenantPartition(tenantId)}#Q#${escapeName(scope)}`;
@@ -58,20 +58,20 @@ export function memberKey({ tenant_id, project_id }: ProjectKey, scope: string, 
   return stateKey(membersPartition(tenant_id, scope, shardOf(sk)), sk);
 }
 
-export const requestKey = (project: ProjectKey, key: string): DynamoKey => ({
-  pk: S(`${projectPartition(project)}#R#${key}`),
+export const requestKey = (projectKey: ProjectKey, key: string): DynamoKey => ({
+  pk: S(`${projectPartition(projectKey)}#R#${key}`),
 });
-export const attemptKey = (project: ProjectKey, attemptId: string): DynamoKey => ({
-  pk: S(`${projectPartition(project)}#A#${attemptId}`),
+export const attemptKey = (projectKey: ProjectKey, attemptId: string): DynamoKey => ({
+  pk: S(`${projectPartition(projectKey)}#A#${attemptId}`),
 });
 
 /** A hundred positions share a partition key: readers can compute it, and no key stays hot for long. */
 export const BUCKET_SIZE = 100;
 export const bucketOf = (position: number): number => Math.floor(position / BUCKET_SIZE);
-export const bucketPartition = (project: ProjectKey, bucket: number): string =>
-  `${projectPartition(project)}#E#${bucket}`;
-export const eventKey = (project: ProjectKey, position: number): DynamoKey => ({
-  pk: S(bucketPartition(project, bucketOf(position))),
+export const bucketPartition = (projectKey: ProjectKey, bucket: number): string =>
+  `${projectPartition(projectKey)}#E#${bucket}`;
+export const eventKey = (projectKey: ProjectKey, position: number): DynamoKey => ({
+  pk: S(bucketPartition(projectKey, bucketOf(position))),
   position: N(position),
 });
 
@@ -79,12 +79,16 @@ export const eventKey = (project: ProjectKey, position: number): DynamoKey => ({
 const TYPE_SHARDS = 4;
 const shardsOf = (field: IndexedField): number => (field === 'event_type' ? TYPE_SHARDS : 1);
 
-export const indexKey = (project: ProjectKey, field: IndexedField, value: string, position: number): string =>
-  `${projectPartition(project)}#${position % shardsOf(field)}#${value}`;
+export const indexKey = (
+  projectKey: ProjectKey,
+  field: IndexedField,
+  value: string,
+  position: number,
+): string => `${projectPartition(projectKey)}#${position % shardsOf(field)}#${value}`;
 
 /** Every key under which an index may hold events with this value. */
-export const indexKeys = (project: ProjectKey, field: IndexedField, value: string): string[] =>
-  Array.from({ length: shardsOf(field) }, (_, shard) => indexKey(project, field, value, shard));
+export const indexKeys = (projectKey: ProjectKey, field: IndexedField, value: string): string[] =>
+  Array.from({ length: shardsOf(field) }, (_, shard) => indexKey(projectKey, field, value, shard));
 
 export const blobPartition = (tenantId: string, sha256: string): string =>
   `${tenantPartition(tenantId)}#B#${sha256}`;

@@ -100,7 +100,7 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
    * Fifteen commits of 20 events, one per hour. Two events of hour 7 are rare; the others of that commit are an hour
    * late.
    */
-  async function fill(key: ProjectKey, clock: ManualClock): Promise<void> {
+  async function fill(projectKey: ProjectKey, clock: ManualClock): Promise<void> {
     const store = await open(undefined, clock);
     for (const hour of range(0, 14)) {
       const notes = range(1, 20).map((n) => {
@@ -112,13 +112,13 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
           agent_id: 'rare',
           session_id: 'rare',
         };
-        return eventOf(key, {
+        return eventOf(projectKey, {
           timestamp: isoTime((hour === 7 && !rare ? 6 : hour) * HOUR_MS + n),
           event_type: rare ? 'RARE' : 'common',
           ...(rare ? { ...names, subject: '~s7' } : {}),
         });
       });
-      await store.commit([transactionOf(key, { loose_events: notes })]);
+      await store.commit([transactionOf(projectKey, { loose_events: notes })]);
     }
   }
 

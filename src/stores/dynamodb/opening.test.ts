@@ -51,7 +51,7 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
   });
 
   it.each([
-    ['UnrecognizedClientException', /does not recognise these credentials/],
+    ['UnrecognizedClientException', /does not recognize these credentials/],
     ['AccessDeniedException', /have no access to the tables/],
     ['ExpiredTokenException', /expired/],
   ])('fails and says what to check if AWS replies %s', async (error, sentence) => {

@@ -65,34 +65,34 @@ export class PermitShares {
    * gave up after too many conflicts.
    */
   async reserve(
-    project: ProjectKey,
+    projectKey: ProjectKey,
     { scope, max, want }: { readonly scope: string; readonly max: number; readonly want: number },
     nowMs: number,
   ): Promise<PermitGrant | null> {
     let earliestMs: number | null = null;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const shared = await this.read(project, scope);
+      const shared = await this.read(projectKey, scope);
       const unshared = max - shared.own.registered - total(shared, reserved);
       const unused = max - shared.own.registered - total(shared, ({ registered }) => registered);
       const spare = unshared >= want ? want + Math.floor((unshared - want) / 2) : Math.min(want, unused);
       if (spare < want && earliestMs === null) {
         // The shares are read again after this: every permit that is still counted is then known to be live.
-        earliestMs = await this.removeExpired(project.tenant_id, scope, nowMs);
+        earliestMs = await this.removeExpired(projectKey.tenant_id, scope, nowMs);
         continue;
       }
       const counted = spare < want ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
       if (counted !== null && spare <= 0) return { share: shared.own, counted };
       const share: PermitShare = { registered: shared.own.registered, spare, room_max: max };
-      if (await this.setShare(project, scope, shared, share, unshared < want)) return { share, counted };
+      if (await this.setShare(projectKey, scope, shared, share, unshared < want)) return { share, counted };
       await pause(round);
     }
     return null;
   }
 
-  private async read(project: ProjectKey, scope: string): Promise<ScopeShares> {
-    const pk = sharesPartition(project.tenant_id, scope);
+  private async read(projectKey: ProjectKey, scope: string): Promise<ScopeShares> {
+    const pk = sharesPartition(projectKey.tenant_id, scope);
     const items = await this.dynamo.partition(this.dynamo.tables.state, pk);
-    const ownSortKey = textOf(shareKey(project, scope).sk);
+    const ownSortKey = textOf(shareKey(projectKey, scope).sk);
     const itemBySortKey = new Map(items.map((item) => [textOf(item.sk), item]));
     const allocation = itemBySortKey.get(ALLOCATION_SK);
     const own = itemBySortKey.get(ownSortKey);
@@ -106,7 +106,7 @@ export class PermitShares {
 
   /** The version of the allocation prevents two projects from taking the same permits. */
   private setShare(
-    project: ProjectKey,
+    projectKey: ProjectKey,
     scope: string,
     shared: ScopeShares,
     share: PermitShare,
@@ -116,7 +116,7 @@ export class PermitShares {
     const allocation: TransactWriteItem = {
       Put: {
         TableName: state,
-        Item: { ...allocationKey(project.tenant_id, scope), version: N(shared.allocationVersion + 1) },
+        Item: { ...allocationKey(projectKey.tenant_id, scope), version: N(shared.allocationVersion + 1) },
         ConditionExpression: 'attribute_not_exists(pk) OR #version = :version',
         ExpressionAttributeNames: { '#version': 'version' },
         ExpressionAttributeValues: { ':version': N(shared.allocationVersion) },
@@ -127,7 +127,7 @@ export class PermitShares {
       .slice(0, CHANGED_AT_ONCE)
       .map((other) => this.update(other.key, other.share, { ...other.share, spare: 0 }));
     const isLast = emptied.length === idle.length;
-    const own = this.update(shareKey(project, scope), shared.own, isLast ? share : shared.own);
+    const own = this.update(shareKey(projectKey, scope), shared.own, isLast ? share : shared.own);
     return this.transact([allocation, own, ...emptied]).then((happened) => happened && isLast);
   }
 

@@ -62,7 +62,7 @@ function findCommand(): readonly [string, ...string[]] | MissingEngine {
 }
 
 /** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
-export const optionsWithoutTimeouts = (url: string): DynamodbOptions => ({
+export const optionsWithLongTimeouts = (url: string): DynamodbOptions => ({
   ...parseDynamodbUrl(url),
   reply_ms: 600_000,
   patience_ms: 600_000,

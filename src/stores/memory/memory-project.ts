@@ -12,8 +12,8 @@ export class MemoryProject {
   private readonly index = new EventIndex();
   private readonly log: EventEnvelope[] = [];
 
-  constructor(key: ProjectKey, permits: TenantPermits) {
-    this.ledger = new ProjectLedger(key, permits);
+  constructor(projectKey: ProjectKey, permits: TenantPermits) {
+    this.ledger = new ProjectLedger(projectKey, permits);
   }
 
   commit(transaction: Transaction, nowMs: number): CommitOutcome {

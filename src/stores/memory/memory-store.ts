@@ -66,25 +66,28 @@ export class MemoryStore implements Store {
     for (const event of events) this.writeTo(event, (project) => project.restore(event, nowMs));
   }
 
-  async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
-    const ledger = this.findProject(project)?.ledger;
+  async heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+    const ledger = this.findProject(projectKey)?.ledger;
     return subjects.map((subject) => ledger?.head(subject) ?? null);
   }
 
-  async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
-    return this.findProject(project)?.ledger.headsPage(page.after, page.limit) ?? [];
+  async scanHeads(
+    projectKey: ProjectKey,
+    page: { after: string | null; limit: number },
+  ): Promise<StoredHead[]> {
+    return this.findProject(projectKey)?.ledger.headsPage(page.after, page.limit) ?? [];
   }
 
-  async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.findProject(project)?.events(query) ?? [];
+  async events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+    return this.findProject(projectKey)?.events(query) ?? [];
   }
 
-  async redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    this.findProject(project)?.redact(events);
+  async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    this.findProject(projectKey)?.redact(events);
   }
 
-  async project(project: ProjectKey): Promise<ProjectRow | null> {
-    const ledger = this.findProject(project)?.ledger;
+  async project(projectKey: ProjectKey): Promise<ProjectRow | null> {
+    const ledger = this.findProject(projectKey)?.ledger;
     return ledger === undefined ? null : { position: ledger.position, rules_seq: ledger.rules_seq };
   }
 

@@ -185,7 +185,8 @@ const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < 
 function distinctLooseEvents({ loose_events: looseEvents }: Transaction): readonly NewEvent[] {
   if (looseEvents.length < 2) return looseEvents;
   return looseEvents.filter(
-    ({ event_id }, at) => looseEvents.findIndex((looseEvent) => looseEvent.event_id === event_id) === at,
+    ({ event_id }, index) =>
+      looseEvents.findIndex((looseEvent) => looseEvent.event_id === event_id) === index,
   );
 }
 

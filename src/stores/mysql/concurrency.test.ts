@@ -87,12 +87,12 @@ function describeRaces(options: MysqlOptions): void {
 }
 
 /** Competes for one subject and moves its own; returns the reported positions. */
-async function contend(store: Store, project: ProjectKey, name: number): Promise<number[]> {
+async function contend(store: Store, projectKey: ProjectKey, name: number): Promise<number[]> {
   const reply: number[] = [];
   let seq = 0;
   for (const n of range(1, 25)) {
-    const own = transactionOf(project, { swaps: [swapOf(project, `~own${name}`, n - 1)] });
-    const contested = transactionOf(project, { swaps: [swapOf(project, '~contested', seq)] });
+    const own = transactionOf(projectKey, { swaps: [swapOf(projectKey, `~own${name}`, n - 1)] });
+    const contested = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] });
     const outcomes = await store.commit([own, contested]);
     reply.push(...outcomes.flatMap(positionsOf));
     const [, second] = outcomes;
@@ -112,12 +112,15 @@ class EventFollower {
 
   constructor(
     private readonly store: Store,
-    private readonly project: ProjectKey,
+    private readonly projectKey: ProjectKey,
   ) {}
 
   async run(): Promise<void> {
     while (this.positions.length < this.lastPosition) {
-      const events = await this.store.events(this.project, { after: this.positions.at(-1) ?? 0, limit: 7 });
+      const events = await this.store.events(this.projectKey, {
+        after: this.positions.at(-1) ?? 0,
+        limit: 7,
+      });
       for (const { position, subject, seq } of events) {
         this.positions.push(position);
         if (subject === '~contested') this.contested_seqs.push(seq as number);

@@ -138,15 +138,15 @@ class MysqlCommitLoad {
 
   constructor(
     private readonly store: Store,
-    private readonly project: ProjectKey,
+    private readonly projectKey: ProjectKey,
     private readonly acknowledged: Map<string, number>,
   ) {}
 
   async client(name: number): Promise<void> {
     for (let seq = 0; !this.stopped; ) {
-      const swap = swapOf(this.project, `~s${name}`, seq);
+      const swap = swapOf(this.projectKey, `~s${name}`, seq);
       try {
-        const [outcome] = await this.store.commit([transactionOf(this.project, { swaps: [swap] })]);
+        const [outcome] = await this.store.commit([transactionOf(this.projectKey, { swaps: [swap] })]);
         if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
         if (outcome?.kind !== 'committed') continue;
         seq += 1;

@@ -66,7 +66,7 @@ function describeStore(options: MysqlOptions): void {
 
   it('stores blobs of several parts, separately for each tenant', async () => {
     const { blobs } = await open();
-    const bytes = new Uint8Array(2_500_000).map((_, at) => at % 251);
+    const bytes = new Uint8Array(2_500_000).map((_, index) => index % 251);
     for (const content of [bytes, new Uint8Array(0)]) {
       const sha256 = createHash('sha256').update(content).digest('hex');
       const { tenant_id } = newProject();

@@ -51,16 +51,16 @@ export class MysqlStore extends SqlStore {
     this.blobs = new MysqlBlobs(pool, options);
   }
 
-  async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    const select = selectEvents(project, query);
+  async events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+    const select = selectEvents(projectKey, query);
     if (select === null) return [];
     const rows = await queryRows(this.pool, this.options, select.sql, select.values);
     return rows.map(({ position, event }) => JSON.parse(`{"position":${position},${event.slice(1)}`));
   }
 
-  async redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+  async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
     for (const { position, ...event } of events) {
-      const values = [JSON.stringify(event), ...keyOf(project), position];
+      const values = [JSON.stringify(event), ...keyOf(projectKey), position];
       await queryRows(this.pool, this.options, sql('redact'), values);
     }
   }
@@ -80,8 +80,8 @@ export class MysqlStore extends SqlStore {
     return queryRows(this.pool, this.options, sql(name), [...(names ?? []).map(nameBytes), ...values]);
   }
 
-  protected headRows(project: ProjectKey, subjects: readonly string[]) {
-    const values = [JSON.stringify(subjects.map(encodeName)), ...keyOf(project)];
+  protected headRows(projectKey: ProjectKey, subjects: readonly string[]) {
+    const values = [JSON.stringify(subjects.map(encodeName)), ...keyOf(projectKey)];
     return queryRows(this.pool, this.options, sql('heads'), values);
   }
 

@@ -28,7 +28,7 @@ export const bodyOf = (event: NewEvent): string => JSON.stringify({ ...event, ..
 
 /** A batch as the commit function takes it, column by column, and the decoder of its reply. */
 export class CommitBatch {
-  private readonly script: (number | string)[] = [];
+  private readonly encodedOperations: (number | string)[] = [];
   private readonly projects = new NumberedRows<[tenant_id: string, project_id: string]>();
   private readonly subjects = new NumberedRows<[project: number, subject: string]>();
   private readonly scopes = new NumberedRows<[tenant_id: string, scope: string]>();
@@ -52,15 +52,15 @@ export class CommitBatch {
   values(): unknown[] {
     const { projects, subjects, scopes, permits, requests, looseEvents, sentRequests, events } = this;
     return [
-      numbers(this.script),
+      numbers(this.encodedOperations),
       names(projects.column(0)),
       names(projects.column(1)),
       numbers(subjects.column(0)),
       names(subjects.column(1)),
       names(scopes.column(0)),
       names(scopes.column(1)),
-      numbers(scopes.rows.map((_, at) => this.scopeTakes[at] ?? 0)),
-      numbers(scopes.rows.map((_, at) => wholeMs(this.scopeMax[at] ?? Number.POSITIVE_INFINITY))),
+      numbers(scopes.rows.map((_, index) => this.scopeTakes[index] ?? 0)),
+      numbers(scopes.rows.map((_, index) => wholeMs(this.scopeMax[index] ?? Number.POSITIVE_INFINITY))),
       numbers(permits.column(0)),
       numbers(permits.column(1)),
       names(permits.column(2)),
@@ -150,7 +150,7 @@ export class CommitBatch {
       swapEvents + loose_events.length + permits.length > 0 ||
       requests.some((request) => request.keep) ||
       changes_rules;
-    this.script.push(
+    this.encodedOperations.push(
       project,
       transaction.rules_seq ?? -1,
       changes_rules ? 1 : 0,
@@ -166,19 +166,19 @@ export class CommitBatch {
       swapEvents,
     );
     for (const { subject, expected_seq, head, events } of swaps) {
-      this.script.push(this.subjects.numberOf(project, subject), expected_seq, events.length);
+      this.encodedOperations.push(this.subjects.numberOf(project, subject), expected_seq, events.length);
       this.heads.push(head);
       for (const event of events) this.events.push({ project, event });
     }
     for (const { subject, expected_seq } of checks) {
-      this.script.push(this.subjects.numberOf(project, subject), expected_seq);
+      this.encodedOperations.push(this.subjects.numberOf(project, subject), expected_seq);
     }
     for (const request of requests) {
-      this.script.push(this.requests.numberOf(project, request.key), request.keep ? 1 : 0);
+      this.encodedOperations.push(this.requests.numberOf(project, request.key), request.keep ? 1 : 0);
       this.sentRequests.push({ project, request, index });
     }
     for (const event of loose_events) {
-      this.script.push(this.looseEvents.numberOf(project, event.event_id));
+      this.encodedOperations.push(this.looseEvents.numberOf(project, event.event_id));
       this.events.push({ project, event });
     }
     this.addPermits(transaction, project, permits);
@@ -191,12 +191,12 @@ export class CommitBatch {
   ): void {
     for (const { scope, member, until_ms } of permits) {
       const number = this.scopes.numberOf(tenant_id, scope);
-      this.script.push(this.permits.numberOf(project, number, member), wholeMs(until_ms ?? 0));
+      this.encodedOperations.push(this.permits.numberOf(project, number, member), wholeMs(until_ms ?? 0));
       this.scopeTakes[number - 1] = (this.scopeTakes[number - 1] ?? 0) + 1;
     }
     for (const { scope, max } of permit_limits) {
       const number = this.scopes.numberOf(tenant_id, scope);
-      this.script.push(number, wholeMs(max));
+      this.encodedOperations.push(number, wholeMs(max));
       this.scopeMax[number - 1] = Math.min(this.scopeMax[number - 1] ?? max, max);
     }
   }

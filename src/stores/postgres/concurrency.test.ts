@@ -127,12 +127,12 @@ function describeRaces(url: string): void {
 }
 
 /** Moves one head as often as it can, always from the head it last saw; returns how often it succeeded. */
-async function contend(store: Store, project: ProjectKey, tries: number): Promise<number> {
+async function contend(store: Store, projectKey: ProjectKey, tries: number): Promise<number> {
   let seq = 0;
   let won = 0;
   for (const _ of range(1, tries)) {
     const [outcome] = await store.commit([
-      transactionOf(project, { swaps: [swapOf(project, '~contested', seq)] }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] }),
     ]);
     if (outcome?.kind === 'conflict') seq = outcome.heads[0]?.head?.seq ?? 0;
     if (outcome?.kind !== 'committed') continue;
@@ -143,11 +143,11 @@ async function contend(store: Store, project: ProjectKey, tries: number): Promis
 }
 
 /** Pages through the feed while others write, and once more after they have stopped. */
-async function follow(store: Store, project: ProjectKey, writing: () => boolean): Promise<number[]> {
+async function follow(store: Store, projectKey: ProjectKey, writing: () => boolean): Promise<number[]> {
   const seen: number[] = [];
   for (;;) {
     const more = writing();
-    const page = await store.events(project, { after: seen.at(-1) ?? 0, limit: 50 });
+    const page = await store.events(projectKey, { after: seen.at(-1) ?? 0, limit: 50 });
     seen.push(...page.map((event) => event.position));
     if (!more && page.length === 0) return seen;
   }

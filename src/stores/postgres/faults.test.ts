@@ -99,15 +99,15 @@ class PostgresWriterLoad {
 
   constructor(
     private readonly store: Store,
-    private readonly project: ProjectKey,
+    private readonly projectKey: ProjectKey,
     private readonly subject: string,
   ) {}
 
   async work(): Promise<void> {
     for (let seq = 0; !this.stopped; ) {
       try {
-        const swaps = [swapOf(this.project, this.subject, seq)];
-        const [outcome] = await this.store.commit([transactionOf(this.project, { swaps })]);
+        const swaps = [swapOf(this.projectKey, this.subject, seq)];
+        const [outcome] = await this.store.commit([transactionOf(this.projectKey, { swaps })]);
         // Nothing else moves this head: a conflict shows the effect of a commit that was reported as uncertain.
         seq = outcome?.kind === 'conflict' ? (outcome.heads[0]?.head?.seq ?? 0) : seq + 1;
         this.acknowledge(seq);
@@ -127,7 +127,11 @@ class PostgresWriterLoad {
   }
 
   async expectNothingLost(): Promise<void> {
-    const events = await this.store.events(this.project, { after: 0, limit: 100_000, subject: this.subject });
+    const events = await this.store.events(this.projectKey, {
+      after: 0,
+      limit: 100_000,
+      subject: this.subject,
+    });
     expect(events.map((event) => event.seq)).toEqual(range(1, events.length));
     expect(events.length).toBe(this.acknowledged);
   }

@@ -62,11 +62,11 @@ export class PostgresStore extends SqlStore {
     this.blobs = new PostgresBlobs(connections, namespace, role);
   }
 
-  async events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+  async events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     if (query.types?.length === 0) return [];
-    const statement = eventStatement(this.namespace, project, query);
-    const rows = await this.connections.queryAsTenant<EventRow>(project.tenant_id, this.role, statement);
-    return rows.map((row) => eventFromRow(project, row));
+    const statement = eventStatement(this.namespace, projectKey, query);
+    const rows = await this.connections.queryAsTenant<EventRow>(projectKey.tenant_id, this.role, statement);
+    return rows.map((row) => eventFromRow(projectKey, row));
   }
 
   async redact({ tenant_id, project_id }: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {

@@ -185,9 +185,9 @@ function decodeOutcome(
       return { kind: 'replay', request: requestFromStored(rest[0] as string), now_ms };
     case OUTCOME_CODE.CONFLICT: {
       const [rules_seq, ...stored] = rest as [number, ...string[]];
-      const heads = [...swaps, ...checks].map(({ subject }, at) => ({
+      const heads = [...swaps, ...checks].map(({ subject }, index) => ({
         subject,
-        head: headFromStored(stored[at] || null),
+        head: headFromStored(stored[index] || null),
       }));
       return { kind: 'conflict', heads, rules_seq, now_ms };
     }

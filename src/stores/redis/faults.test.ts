@@ -147,18 +147,18 @@ function describeDeath(redis: RedisHarness): void {
 /** Competes for one head and for seven permits until it has committed forty loose events of its own. */
 async function race(
   store: Store,
-  project: ProjectKey,
+  projectKey: ProjectKey,
   name: string,
 ): Promise<{ swapped: number; placed: number }> {
   let [seq, swapped, placed] = [0, 0, 0];
   for (const n of range(1, 40)) {
     const [swap, place] = await store.commit([
-      transactionOf(project, { swaps: [swapOf(project, '~contested', seq)] }),
-      transactionOf(project, {
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] }),
+      transactionOf(projectKey, {
         permits: [{ scope: 'work', member: `${name}-${n}`, until_ms: Number.POSITIVE_INFINITY }],
         permit_limits: [{ scope: 'work', max: 7 }],
       }),
-      transactionOf(project, { loose_events: [eventOf(project, { subject: '~own' })] }),
+      transactionOf(projectKey, { loose_events: [eventOf(projectKey, { subject: '~own' })] }),
     ]);
     if (place?.kind === 'committed') placed += 1;
     if (swap?.kind === 'committed') swapped += 1;
@@ -168,10 +168,14 @@ async function race(
 }
 
 /** Reads the feed as a coordinator does, until it has seen this many loose events. */
-async function follow(store: Store, project: ProjectKey, looseEventCount: number): Promise<EventEnvelope[]> {
+async function follow(
+  store: Store,
+  projectKey: ProjectKey,
+  looseEventCount: number,
+): Promise<EventEnvelope[]> {
   const seen: EventEnvelope[] = [];
   for (let left = looseEventCount; left > 0; ) {
-    const page = await store.events(project, { after: seen.at(-1)?.position ?? 0, limit: 50 });
+    const page = await store.events(projectKey, { after: seen.at(-1)?.position ?? 0, limit: 50 });
     left -= page.filter((event) => event.subject === '~own').length;
     seen.push(...page);
   }
@@ -191,11 +195,13 @@ class RedisCommitLoad {
   private stopped = false;
   private waiting: { count: number; tell: () => void } | null = null;
 
-  constructor(private readonly project: ProjectKey) {}
+  constructor(private readonly projectKey: ProjectKey) {}
 
   async write(store: Store, name: string): Promise<void> {
     for (let n = 1; !this.stopped; n += 1) {
-      const transaction = transactionOf(this.project, { swaps: [swapOf(this.project, `~${name}-${n}`, 0)] });
+      const transaction = transactionOf(this.projectKey, {
+        swaps: [swapOf(this.projectKey, `~${name}-${n}`, 0)],
+      });
       const outcome = await this.commit(store, transaction);
       if (outcome?.kind !== 'committed') continue;
       this.acknowledged.set(transaction.swaps[0]!.events[0]!.event_id, outcome.positions[0] as number);

@@ -172,8 +172,8 @@ async function fill(store: Store): Promise<void> {
   expect(kindsOf(await store.commit(transactions))).toEqual(['committed', 'committed']);
 }
 
-async function positions(store: Store, project: ProjectKey, filter: object): Promise<number[]> {
-  const found = await store.events(project, { after: 0, limit: 100, ...filter });
+async function positions(store: Store, projectKey: ProjectKey, filter: object): Promise<number[]> {
+  const found = await store.events(projectKey, { after: 0, limit: 100, ...filter });
   return found.map((event) => event.position);
 }
 

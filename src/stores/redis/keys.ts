@@ -56,12 +56,12 @@ export class RedisKeys {
   }
 
   /** Hash: subject to seq and head. */
-  heads(project: ProjectKey): string {
-    return `${this.project(project)}:heads`;
+  heads(projectKey: ProjectKey): string {
+    return `${this.project(projectKey)}:heads`;
   }
 
   /** Hash: position to event. */
-  events(project: ProjectKey): string {
-    return `${this.project(project)}:events`;
+  events(projectKey: ProjectKey): string {
+    return `${this.project(projectKey)}:events`;
   }
 }

@@ -45,7 +45,9 @@ const DURABLE: readonly (readonly [string, string])[] = [
 
 async function assertDurable(send: SendCommand): Promise<void> {
   const reply = (await send(['CONFIG', 'GET', ...DURABLE.map(([name]) => name)]).catch(() => [])) as string[];
-  const settings = new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[name, reply[at + 1]]] : [])));
+  const settings = new Map(
+    reply.flatMap((name, index) => (index % 2 === 0 ? [[name, reply[index + 1]]] : [])),
+  );
   const wrong = DURABLE.filter(([name, required]) => settings.get(name) !== required);
   if (wrong.length === 0) return;
   const current = wrong

@@ -1,10 +1,10 @@
 import { describeStoreConformance } from '../conformance.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { openRedisStore } from './redis-store.js';
-import { optionsWithoutTimeouts } from './testing.js';
+import { optionsWithLongTimeouts } from './testing.js';
 
 await onSharedEngine('redis', ({ url }) => {
-  const options = optionsWithoutTimeouts(url);
+  const options = optionsWithLongTimeouts(url);
   // req: STO-001, STO-004
   describeStoreConformance('redis', {
     open: async () => {

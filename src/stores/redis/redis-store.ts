@@ -84,35 +84,38 @@ export class RedisStore implements Store {
     return outcomes;
   }
 
-  async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+  async heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
     if (subjects.length === 0) return [];
-    const stored = await this.connection.send(['HMGET', this.keys.heads(project), ...subjects]);
+    const stored = await this.connection.send(['HMGET', this.keys.heads(projectKey), ...subjects]);
     return (stored as (string | null)[]).map(headFromStored);
   }
 
   /** Redis orders by UTF-8 bytes: code-unit order, except for subjects with characters beyond U+FFFF. */
-  async scanHeads(project: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
+  async scanHeads(
+    projectKey: ProjectKey,
+    page: { after: string | null; limit: number },
+  ): Promise<StoredHead[]> {
     const from = page.after === null ? '-' : `(${page.after}`;
     const stored = await this.connection.run(
       SCAN_HEADS_SCRIPT,
-      [this.keys.project(project)],
+      [this.keys.project(projectKey)],
       [from, String(page.limit)],
     );
     return (stored as string[]).map((text) => headFromStored(text) as StoredHead);
   }
 
-  events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return readEvents(this.connection, this.keys.project(project), query);
+  events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+    return readEvents(this.connection, this.keys.project(projectKey), query);
   }
 
-  async redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+  async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
     if (events.length === 0) return;
     const texts = events.flatMap(({ position, ...event }) => [String(position), JSON.stringify(event)]);
-    await this.connection.send(['HSET', this.keys.events(project), ...texts]);
+    await this.connection.send(['HSET', this.keys.events(projectKey), ...texts]);
   }
 
-  async project(project: ProjectKey): Promise<ProjectRow | null> {
-    const row = await this.connection.send(['HMGET', this.keys.project(project), 'position', 'rules_seq']);
+  async project(projectKey: ProjectKey): Promise<ProjectRow | null> {
+    const row = await this.connection.send(['HMGET', this.keys.project(projectKey), 'position', 'rules_seq']);
     const [position, rulesSeq] = row as (string | null)[];
     return position == null ? null : { position: Number(position), rules_seq: Number(rulesSeq) };
   }

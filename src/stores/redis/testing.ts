@@ -48,7 +48,7 @@ function isReady(port: number): Promise<boolean> {
 }
 
 /** Timeouts long enough for any slow machine: the store gives up only on a hanging server. */
-export const optionsWithoutTimeouts = (url: string): RedisOptions => ({
+export const optionsWithLongTimeouts = (url: string): RedisOptions => ({
   ...parseRedisUrl(url),
   connect_timeout_ms: 600_000,
   statement_timeout_ms: 600_000,

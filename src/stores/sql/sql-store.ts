@@ -44,9 +44,9 @@ export abstract class SqlStore implements Store {
     return outcomes;
   }
 
-  async heads(project: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+  async heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
     if (subjects.length === 0) return [];
-    const heads = (await this.headRows(project, subjects)).map(headOf);
+    const heads = (await this.headRows(projectKey, subjects)).map(headOf);
     const headBySubject = new Map(heads.map((head) => [head.subject, head]));
     return subjects.map((subject) => headBySubject.get(subject) ?? null);
   }

@@ -1,12 +1,12 @@
 import { openDynamodbStore } from '../dynamodb/dynamodb-store.js';
-import { optionsWithoutTimeouts as dynamodbOptions } from '../dynamodb/testing.js';
+import { optionsWithLongTimeouts as dynamodbOptions } from '../dynamodb/testing.js';
 import type { EngineStore } from '../engines.js';
 import { openMysqlStore } from '../mysql/mysql-store.js';
 import { optionsWithoutTimeouts as mysqlOptions } from '../mysql/testing.js';
 import { openPostgresStore } from '../postgres/postgres-store.js';
 import { optionsWithoutTimeouts as postgresOptions } from '../postgres/testing.js';
 import { openRedisStore } from '../redis/redis-store.js';
-import { optionsWithoutTimeouts as redisOptions } from '../redis/testing.js';
+import { optionsWithLongTimeouts as redisOptions } from '../redis/testing.js';
 
 const OPEN: Readonly<Record<string, (url: string) => Promise<EngineStore>>> = {
   'postgres:': (url) => openPostgresStore(postgresOptions(url)),

@@ -103,7 +103,9 @@ describe('promoting accepted results', () => {
   test('reads a manifest from a blob when it is too large for an event', async () => {
     const { yard: workspace, log, converges, house: harness } = await begin();
     const long = 'x'.repeat(240);
-    const files = Object.fromEntries(Array.from({ length: 220 }, (_, at) => [`many/${at}${long}`, `${at}`]));
+    const files = Object.fromEntries(
+      Array.from({ length: 220 }, (_, index) => [`many/${index}${long}`, `${index}`]),
+    );
     await converges(EDGE, files);
     expect((await harness.events()).at(-1)?.payload).toHaveProperty('blob_sha256');
     expect((await promoteAccepted(workspace, log)).written).toHaveLength(220);
@@ -126,7 +128,7 @@ describe('promoting accepted results', () => {
     const store = {
       project: async () => ({ position: events.length, rules_seq: 0 }),
       events: async (_key: unknown, query: { after: number }) =>
-        events.map((event, at) => ({ ...event, position: at + 1 })).slice(query.after),
+        events.map((event, index) => ({ ...event, position: index + 1 })).slice(query.after),
     };
     const promotion = await promoteAccepted(workspace, { ...log, store });
     expect(promotion).toMatchObject({

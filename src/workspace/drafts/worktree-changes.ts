@@ -93,13 +93,13 @@ async function submoduleRefusal(
 
 /** `differs` alternates between the letter of a change, `D` for a deletion, and its path. */
 function validateChanges(differs: readonly string[], added: readonly string[]): string[] | DraftRefusal {
-  const deleted = differs.find((_, at) => at % 2 === 1 && differs[at - 1] === 'D');
+  const deleted = differs.find((_, index) => index % 2 === 1 && differs[index - 1] === 'D');
   if (deleted !== undefined)
     return draftRefusal('DELETION', deleted, `${deleted} was removed in the worktree.`);
   const nested = added.find((path) => path.endsWith('/'));
   if (nested !== undefined)
     return draftRefusal('NOT_A_FILE', nested, `${nested} is a separate git repository.`);
-  const paths = [...differs.filter((_, at) => at % 2 === 1), ...added];
+  const paths = [...differs.filter((_, index) => index % 2 === 1), ...added];
   if (paths.length > MANIFEST_FILES_MAX) {
     const message = `There are more than ${MANIFEST_FILES_MAX} changed files in the worktree.`;
     return draftRefusal('TOO_MANY', '', message);

@@ -24,7 +24,7 @@ it('keeps the newest outcomes of an agent and removes the oldest', async () => {
   await mkdir(folder, { recursive: true });
   const old = Array.from(
     { length: OUTCOMES_MAX + 100 },
-    (_, at) => `old-${String(at).padStart(5, '0')}.json`,
+    (_, index) => `old-${String(index).padStart(5, '0')}.json`,
   );
   for (const name of old) writeFileSync(`${folder}/${name}`, '{}');
   await dropCommand(workspace, 'a-01', 'new.json', claim);
@@ -67,7 +67,7 @@ it('loses no command when an agent removes its outcomes or replaces one by a lin
 
 it('serves every agent in turn while many agents never stop sending', async () => {
   const workspace = await bareWorkspace();
-  const agents = Array.from({ length: 502 }, (_, at) => `a-${String(at).padStart(3, '0')}`);
+  const agents = Array.from({ length: 502 }, (_, index) => `a-${String(index).padStart(3, '0')}`);
   const served = new Map(agents.map((agentId) => [agentId, 0]));
   const stop = new AbortController();
   const site = await WorkspaceHarness.open(workspace, {

@@ -41,7 +41,9 @@ it('executes a command only once when its file returns and only the log has a re
       await dropCommand(workspace, 'a-01', `${at}.json`, command);
   };
   const outcomes = () =>
-    Promise.all(commands.map(async (_, at) => (await readOutcome(workspace, 'a-01', `${at}.json`)).reply));
+    Promise.all(
+      commands.map(async (_, index) => (await readOutcome(workspace, 'a-01', `${index}.json`)).reply),
+    );
   await dropAll();
   await serveAt(workspace, BEGAN_MS);
   const before = await outcomes();

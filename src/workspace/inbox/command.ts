@@ -39,10 +39,10 @@ export function parseCommand(
   name: string,
   bytes: Buffer,
 ): InboxCommand | UnreadableCommand {
-  const read = readStrictJson(bytes.toString('utf8'));
-  if ('fault' in read) return { unreadable: `It is not a single JSON object: ${read.fault}.` };
-  if (!isObject(read.value)) return { unreadable: 'It is not a single JSON object.' };
-  const { event_type, data, ...top } = read.value;
+  const parsed = readStrictJson(bytes.toString('utf8'));
+  if ('fault' in parsed) return { unreadable: `It is not a single JSON object: ${parsed.fault}.` };
+  if (!isObject(parsed.value)) return { unreadable: 'It is not a single JSON object.' };
+  const { event_type, data, ...top } = parsed.value;
   if (typeof event_type !== 'string') return { unreadable: 'It has no event_type, or it is not a string.' };
   const kind = KINDS.get(event_type) ?? (isAgentReported(event_type) ? 'append' : null);
   if (kind === null) {

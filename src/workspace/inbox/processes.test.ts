@@ -100,7 +100,10 @@ it(
     const random = seededRandom(11);
     for (let begun = 0; begun < ROUNDS; begun += ROUNDS_PER_WORKSPACE) {
       const workspace = await bareWorkspace();
-      const rounds = Array.from({ length: Math.min(ROUNDS_PER_WORKSPACE, ROUNDS - begun) }, (_, at) => at);
+      const rounds = Array.from(
+        { length: Math.min(ROUNDS_PER_WORKSPACE, ROUNDS - begun) },
+        (_, index) => index,
+      );
       for (const round of rounds) {
         const dropped = dropRound(workspace, round);
         // Each command takes four steps; some are always left to the next process, or to the final pass.

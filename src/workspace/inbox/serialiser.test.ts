@@ -102,7 +102,7 @@ it('lets only the holder renew, release or converge, whatever session a command 
 it('grants an edge to one of many agents, and names the holder to the others', async () => {
   const workspace = await bareWorkspace();
   const site = await WorkspaceHarness.open(workspace);
-  const agents = Array.from({ length: 20 }, (_, at) => `agent-${at + 10}`);
+  const agents = Array.from({ length: 20 }, (_, index) => `agent-${index + 10}`);
   for (const agentId of agents) await dropCommand(workspace, agentId, 'claim.json', claim);
   expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 19 });
   const replies = await Promise.all(agents.map((agentId) => readOutcome(workspace, agentId, 'claim.json')));

@@ -138,8 +138,8 @@ export class Serialiser {
     const turns = taken.filter((turn) => turn !== null);
     const replies = await this.decide(turns, pass);
     await settleAll(
-      turns.map((turn, at) =>
-        this.isolateFailure(turn.inbox.agent_id, pass, () => this.finish(turn, replies[at] ?? null, pass)),
+      turns.map((turn, index) =>
+        this.isolateFailure(turn.inbox.agent_id, pass, () => this.finish(turn, replies[index] ?? null, pass)),
       ),
     );
     const undecided = replies.find((reply) => reply !== null && isUndecided(reply)) as Problem | undefined;
@@ -191,7 +191,7 @@ export class Serialiser {
     const recalled = await Promise.all(turns.map((turn) => this.earlierReply(turn, pass)));
     const execute = ({ inbox, command }: CommandTurn) =>
       this.isolateFailure(inbox.agent_id, pass, () => executeCommand(this.options.context, command));
-    return Promise.all(turns.map((turn, at) => recalled[at] ?? execute(turn)));
+    return Promise.all(turns.map((turn, index) => recalled[index] ?? execute(turn)));
   }
 
   /** An earlier reply to this command: from the log or, for a refusal that left no event, from its outcome file. */

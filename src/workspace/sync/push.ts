@@ -97,14 +97,14 @@ export async function push(
 async function withSpawnedFeatures(
   files: ReadonlyMap<string, string>,
   store: Store,
-  key: ProjectKey,
+  projectKey: ProjectKey,
 ): Promise<ReadonlyMap<string, string>> {
   const reading = parseMethodology(files);
   if (!reading.ok) return files;
   const written = new Set(reading.features.map(({ feature_id }) => feature_id));
   const all = new Map(files);
   for (let after = featureSubject(''); ; ) {
-    const page = (await store.scanHeads(key, { after, limit: PAGE_SIZE })) as RecordHead[];
+    const page = (await store.scanHeads(projectKey, { after, limit: PAGE_SIZE })) as RecordHead[];
     const vectors = page.filter(({ subject }) => subject.startsWith(featureSubject('')));
     for (const { value } of vectors) {
       const vector = value as unknown as FeatureVector;

@@ -17,16 +17,16 @@ export interface Replica {
  */
 export async function* remoteArchive(
   remote: SyncRemote,
-  key: ProjectKey,
+  projectKey: ProjectKey,
   position: number,
   replica: Replica | null,
 ): AsyncGenerator<ArchiveLine> {
   const until = replica?.until ?? 0;
-  yield { archive: ARCHIVE_FORMAT, ...key, position };
+  yield { archive: ARCHIVE_FORMAT, ...projectKey, position };
   for (let after = 0; after < position; ) {
     const isHere = replica !== null && after < until;
     const events: readonly EventEnvelope[] = isHere
-      ? await replica.store.events(key, { after, until_position: until, limit: PAGE_SIZE })
+      ? await replica.store.events(projectKey, { after, until_position: until, limit: PAGE_SIZE })
       : await remote.events(after, Math.min(PAGE_SIZE, position - after));
     for (const event of events) {
       // A blob missing at the remote is skipped: the event still has its digest and size. An invalid event names no

@@ -34,8 +34,8 @@ export async function readCursor(
 
 export async function readAnyCursor(syncFile: string): Promise<SyncCursor | null> {
   try {
-    const read = cursorSchema.safeParse(parse((await readSmallFile(nodeDisk, syncFile)) ?? ''));
-    return read.success ? read.data : null;
+    const parsed = cursorSchema.safeParse(parse((await readSmallFile(nodeDisk, syncFile)) ?? ''));
+    return parsed.success ? parsed.data : null;
   } catch {
     return null;
   }

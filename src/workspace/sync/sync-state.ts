@@ -33,7 +33,7 @@ export async function readSyncState(
     const page = await store.events(workspace.key, { after: common, until_position, limit });
     const ours = page.slice(0, theirs.length);
     // A pushed event keeps its id at the remote, but not its time and position: only an identical event is a replica.
-    const different = ours.findIndex((event, at) => canonicalJson(event) !== canonicalJson(theirs[at]));
+    const different = ours.findIndex((event, index) => canonicalJson(event) !== canonicalJson(theirs[index]));
     common += different === -1 ? ours.length : different;
     if (ours.length === 0 || different !== -1) break;
   }

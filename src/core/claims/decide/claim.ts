@@ -63,8 +63,8 @@ export function readinessDenial(head: Head, command: GrantRequest, ctx: Decision
     return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
   }
   const { edge } = facts;
-  if (edge?.enforced && edge.shared.length > 0) {
-    return { code: 'DENIED_PARALLEL', details: { shared: edge.shared } };
+  if (edge?.enforced && edge.overlapping_claims.length > 0) {
+    return { code: 'DENIED_PARALLEL', details: { shared: edge.overlapping_claims } };
   }
   if (head.retry_at_ms !== null && ctx.now_ms < head.retry_at_ms) {
     return { code: 'DENIED_BACKOFF', details: { retry_at_ms: head.retry_at_ms } };

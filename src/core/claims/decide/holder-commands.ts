@@ -1,6 +1,6 @@
 import { isoTime } from '../../events/envelope.js';
-import type { ClaimsCommand, Decision, DecisionContext } from '../commands.js';
-import type { Head, HeldClaim } from '../head.js';
+import type { Decision, DecisionContext, SubjectCommand } from '../commands.js';
+import type { Head, LastClaim } from '../head.js';
 import { finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
 import { isLeaseAllowed, leaseEndMs } from './claim.js';
 import {
@@ -13,11 +13,11 @@ import {
 } from './decision-builder.js';
 import { handleFault, isHolderHandle } from './handle.js';
 
-export function decideRenew(head: Head, command: ClaimsCommand<'renew'>, ctx: DecisionContext): Decision {
+export function decideRenew(head: Head, command: SubjectCommand<'renew'>, ctx: DecisionContext): Decision {
   if (!isLeaseAllowed(command.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
-  const claim = head.claim as HeldClaim;
+  const claim = head.claim as LastClaim;
   if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
   // The lease of a suspended claim does not run: there is nothing to renew, and the request is valid.
   if (claim.state === 'SUSPENDED') {
@@ -41,10 +41,14 @@ export function decideRenew(head: Head, command: ClaimsCommand<'renew'>, ctx: De
 }
 
 /** Suspends a claim for a human decision: the lease stops and the gate's own deadline starts. */
-export function decideSuspend(head: Head, command: ClaimsCommand<'suspend'>, ctx: DecisionContext): Decision {
+export function decideSuspend(
+  head: Head,
+  command: SubjectCommand<'suspend'>,
+  ctx: DecisionContext,
+): Decision {
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
-  const claim = head.claim as HeldClaim;
+  const claim = head.claim as LastClaim;
   if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
   if (claim.state === 'SUSPENDED')
     return replay(head, 'SUSPENDED', { expires_at_ms: claim.suspended_until_ms });
@@ -59,10 +63,10 @@ export function decideSuspend(head: Head, command: ClaimsCommand<'suspend'>, ctx
 }
 
 /** Resumes a claim under the same generation, with a fresh lease. */
-export function decideResume(head: Head, command: ClaimsCommand<'resume'>, ctx: DecisionContext): Decision {
+export function decideResume(head: Head, command: SubjectCommand<'resume'>, ctx: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
-  const claim = head.claim as HeldClaim;
+  const claim = head.claim as LastClaim;
   if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
   if (claim.state === 'ACTIVE') return replay(head, 'RESUMED', { expires_at_ms: claim.expires_at_ms });
   const builder = new DecisionBuilder(head, ctx);
@@ -77,7 +81,7 @@ export function decideResume(head: Head, command: ClaimsCommand<'resume'>, ctx: 
 }
 
 /** A full lease of the claim's own duration, from now. */
-export function freshLease(claim: HeldClaim, atMs: number) {
+export function freshLease(claim: LastClaim, atMs: number) {
   const endMs = leaseEndMs(atMs, claim.lease_seconds, claim.max_hold_until_ms);
   return {
     lease_duration_seconds: claim.lease_seconds,
@@ -93,7 +97,11 @@ export function backoffMs(failures: number): number {
   return Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 20), BACKOFF_MAX_MS);
 }
 
-export function decideRelease(head: Head, command: ClaimsCommand<'release'>, ctx: DecisionContext): Decision {
+export function decideRelease(
+  head: Head,
+  command: SubjectCommand<'release'>,
+  ctx: DecisionContext,
+): Decision {
   if (isAlreadyReleased(head, command, ctx)) return replay(head, 'RELEASED');
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
@@ -111,14 +119,14 @@ export function decideRelease(head: Head, command: ClaimsCommand<'release'>, ctx
 }
 
 /** A repeated release replays the first one, as long as the subject was not granted again. */
-function isAlreadyReleased(head: Head, command: ClaimsCommand<'release'>, ctx: DecisionContext): boolean {
+function isAlreadyReleased(head: Head, command: SubjectCommand<'release'>, ctx: DecisionContext): boolean {
   const { claim } = head;
   if (claim === null || claim.state !== 'RELEASED' || claim.release_reason === 'COMPLETED') return false;
   return command.handle.generation === head.generation && isHolderHandle(head, command.handle, ctx);
 }
 
 /** Decides a note: holder only. It moves no head, but the handle is checked like for every other command. */
-export function decideNote(head: Head, command: ClaimsCommand<'note'>, ctx: DecisionContext): Decision {
+export function decideNote(head: Head, command: SubjectCommand<'note'>, ctx: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, ctx);
   if (fault !== null) return refuse(head, fault);
   const noteEvent = draftEvent(head, 'noted', holderActor(head), { text: command.text }, ctx.now_ms);

@@ -1,5 +1,5 @@
 import type { FailingCheck } from '../../contract/claims.js';
-import type { ClaimsCommand, Decider, Decision, DecisionContext, OperatorFields } from '../commands.js';
+import type { Decider, Decision, DecisionContext, OperatorFields, SubjectCommand } from '../commands.js';
 import type { Head } from '../head.js';
 import { holdReason, isOpenClaim } from '../lease.js';
 import { emitGrant, grantDenial, readinessDenial } from './claim.js';
@@ -16,7 +16,7 @@ function decideForceRelease(head: Head, command: OperatorFields, ctx: DecisionCo
 }
 
 /** Supersedes a live claim and grants its successor in one commit. */
-function decideReassign(head: Head, command: ClaimsCommand<'reassign'>, ctx: DecisionContext): Decision {
+function decideReassign(head: Head, command: SubjectCommand<'reassign'>, ctx: DecisionContext): Decision {
   const denial =
     grantDenial(head, command.to, ctx.rules) ??
     readinessDenial({ ...head, retry_at_ms: null }, command.to, ctx);
@@ -74,7 +74,7 @@ function refuseFailingChecks(head: Head, failing: readonly FailingCheck[]): Deci
 }
 
 /** Makes a parked result the accepted one. The adoption gets its own generation, granted and accepted in one commit. */
-function decideAdopt(head: Head, command: ClaimsCommand<'adopt'>, ctx: DecisionContext): Decision {
+function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, ctx: DecisionContext): Decision {
   const { parked } = command;
   if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
   if (parked === null) return refuse(head, 'UNKNOWN_RESULT');

@@ -1,11 +1,11 @@
-import type { ClaimsCommand, Decision, DecisionContext } from '../commands.js';
+import type { Decision, DecisionContext, SubjectCommand } from '../commands.js';
 import type { Gate, Head } from '../head.js';
 import { canTakeOver, finiteOrNull, lapsesAtMs } from '../lease.js';
 import { DecisionBuilder, holderActor, operatorActor, refuse, replay } from './decision-builder.js';
 import { freshLease } from './holder-commands.js';
 import { resultFields } from './submit.js';
 
-type ReviewCommand = ClaimsCommand<'record_review'>;
+type ReviewCommand = SubjectCommand<'record_review'>;
 
 /** Decides a review. Each gate accepts one decision, and only for the candidate that was reviewed. */
 export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionContext): Decision {

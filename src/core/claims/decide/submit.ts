@@ -2,8 +2,8 @@ import type { ClaimEventPayloads, ResultFields } from '../../events/claim-payloa
 import { isoTime } from '../../events/envelope.js';
 import { PATH_BYTES_MAX } from '../../methodology/definition/asset-path.js';
 import { toolConfigMessage } from '../../methodology/definition/guarded-paths.js';
-import type { ClaimsCommand, Decision, DecisionCode, DecisionContext, PastGrant } from '../commands.js';
-import type { Gate, Head, HeldClaim, SubmittedResult } from '../head.js';
+import type { Decision, DecisionCode, DecisionContext, PastGrant, SubjectCommand } from '../commands.js';
+import type { Gate, Head, LastClaim, SubmittedResult } from '../head.js';
 import { canTakeOver, finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
 import {
   DecisionBuilder,
@@ -15,7 +15,7 @@ import {
 } from './decision-builder.js';
 import { isHolderHandle } from './handle.js';
 
-type SubmitCommand = ClaimsCommand<'submit'>;
+type SubmitCommand = SubjectCommand<'submit'>;
 
 /** Decides a submission. The first match wins: generation before phase, phase before holder. */
 export function decideSubmit(head: Head, command: SubmitCommand, ctx: DecisionContext): Decision {
@@ -46,7 +46,7 @@ const authorityReason = ({ facts }: SubmitCommand): string =>
 /** Commit bound of a submission: if late results are refused, the commit must not be late either. */
 function leaseCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: number | null } {
   const isStrict = ctx.rules.late_submit === 'reject' && ctx.rules.stale_policy === 'takeover';
-  return { not_after_ms: isStrict ? finiteOrNull(lapsesAtMs(head.claim as HeldClaim, ctx.rules)) : null };
+  return { not_after_ms: isStrict ? finiteOrNull(lapsesAtMs(head.claim as LastClaim, ctx.rules)) : null };
 }
 
 /** Whether this repeats the accepted submission, for example after a lost reply: it succeeds without a new event. */
@@ -154,7 +154,7 @@ function permitCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: nu
   const leaseBound = leaseCommitBound(head, ctx);
   if (leaseBound.not_after_ms !== null) return leaseBound;
   const { rules } = ctx;
-  return { not_after_ms: finiteOrNull(lapsesAtMs(head.claim as HeldClaim, rules) + rules.skew_margin_ms) };
+  return { not_after_ms: finiteOrNull(lapsesAtMs(head.claim as LastClaim, rules) + rules.skew_margin_ms) };
 }
 
 /** The same candidate is already under review and its deadline has not passed. */

@@ -1,4 +1,4 @@
-import type { ClaimFacts, ClaimHandle, ClaimsCommand, PastGrant, SubmitFacts } from '../commands.js';
+import type { ClaimFacts, ClaimHandle, PastGrant, SubjectCommand, SubmitFacts } from '../commands.js';
 import type { SubmittedResult } from '../head.js';
 import { claimIdOf, requestOf, TASK, type TestAgent } from './given.js';
 
@@ -19,9 +19,9 @@ export const READY_FACTS: ClaimFacts = {
 
 export const claim = (
   worker: TestAgent,
-  fields: Partial<ClaimsCommand<'claim'>> = {},
+  fields: Partial<SubjectCommand<'claim'>> = {},
   facts: Partial<ClaimFacts> = {},
-): ClaimsCommand<'claim'> => ({
+): SubjectCommand<'claim'> => ({
   type: 'claim',
   ...worker,
   user_id: null,
@@ -36,7 +36,7 @@ export const renew = (
   worker: TestAgent,
   generation: number,
   lease_seconds: number | null = null,
-): ClaimsCommand<'renew'> => ({
+): SubjectCommand<'renew'> => ({
   type: 'renew',
   handle: handleOf(worker, generation),
   lease_seconds,
@@ -45,9 +45,9 @@ export const renew = (
 export const release = (
   worker: TestAgent,
   generation: number,
-  reason: ClaimsCommand<'release'>['reason'] = 'VOLUNTARY',
+  reason: SubjectCommand<'release'>['reason'] = 'VOLUNTARY',
   message: string | null = null,
-): ClaimsCommand<'release'> => ({ type: 'release', handle: handleOf(worker, generation), reason, message });
+): SubjectCommand<'release'> => ({ type: 'release', handle: handleOf(worker, generation), reason, message });
 
 export const result = (sha256 = 'aa11', generation = 1, subject = TASK): SubmittedResult => ({
   result_id: `result-${sha256}`,
@@ -68,9 +68,9 @@ export const UNRESTRICTED_FACTS: SubmitFacts = {
 export const submit = (
   worker: TestAgent,
   generation: number,
-  fields: Partial<ClaimsCommand<'submit'>> = {},
+  fields: Partial<SubjectCommand<'submit'>> = {},
   facts: Partial<SubmitFacts> = {},
-): ClaimsCommand<'submit'> => ({
+): SubjectCommand<'submit'> => ({
   type: 'submit',
   handle: handleOf(worker, generation),
   result: result('aa11', generation),
@@ -87,18 +87,18 @@ export const pastGrant = (worker: TestAgent, generation: number): PastGrant => (
 export const suspend = (
   worker: TestAgent,
   generation: number,
-  gate: ClaimsCommand<'suspend'>['gate'] = null,
-): ClaimsCommand<'suspend'> => ({ type: 'suspend', handle: handleOf(worker, generation), gate });
+  gate: SubjectCommand<'suspend'>['gate'] = null,
+): SubjectCommand<'suspend'> => ({ type: 'suspend', handle: handleOf(worker, generation), gate });
 
-export const resume = (worker: TestAgent, generation: number): ClaimsCommand<'resume'> => ({
+export const resume = (worker: TestAgent, generation: number): SubjectCommand<'resume'> => ({
   type: 'resume',
   handle: handleOf(worker, generation),
 });
 
 export const review = (
   generation: number,
-  fields: Partial<ClaimsCommand<'record_review'>> = {},
-): ClaimsCommand<'record_review'> => ({
+  fields: Partial<SubjectCommand<'record_review'>> = {},
+): SubjectCommand<'record_review'> => ({
   type: 'record_review',
   generation,
   iteration: 1,
@@ -120,17 +120,17 @@ export const operatorFields = (expected_generation: number, reason = 'because') 
 export const reassign = (
   expectedGeneration: number,
   worker: TestAgent,
-  fields: Partial<ClaimsCommand<'claim'>> = {},
+  fields: Partial<SubjectCommand<'claim'>> = {},
   facts: Partial<ClaimFacts> = {},
-): ClaimsCommand<'reassign'> => {
+): SubjectCommand<'reassign'> => {
   const { type: _, ...to } = claim(worker, fields, facts);
   return { type: 'reassign', ...operatorFields(expectedGeneration), to };
 };
 
 export const adopt = (
   expectedGeneration: number,
-  parked: ClaimsCommand<'adopt'>['parked'],
-): ClaimsCommand<'adopt'> => ({
+  parked: SubjectCommand<'adopt'>['parked'],
+): SubjectCommand<'adopt'> => ({
   type: 'adopt',
   ...operatorFields(expectedGeneration),
   session_id: 's-hana',

@@ -3,7 +3,7 @@ import type { ClaimEventPayloads } from '../../events/claim-payload-schemas.js';
 import { type EventDraft, isoTime } from '../../events/envelope.js';
 import { subjectKeys, subjectKindOf } from '../../subject.js';
 import { type ClaimEventKind, claimEventType } from '../claim-event-kinds.js';
-import type { ClaimsCommand, Decision, DecisionContext, DecisionDetails } from '../commands.js';
+import type { Decision, DecisionContext, DecisionDetails, SubjectCommand } from '../commands.js';
 import { decide } from '../decide.js';
 import { evolve } from '../evolve.js';
 import { emptyHead, type Head } from '../head.js';
@@ -164,7 +164,7 @@ export class DecisionScenario {
     return new DecisionScenario(this.subject, this.past, { ...this.rules, ...rules });
   }
 
-  when(command: ClaimsCommand, atSeconds: number): DecisionExpectation {
+  when(command: SubjectCommand, atSeconds: number): DecisionExpectation {
     const ctx: DecisionContext = { now_ms: msAt(atSeconds), rules: this.rules, claimIdOf };
     return new DecisionExpectation(decide(headAfter(this.subject, this.past), command, ctx));
   }

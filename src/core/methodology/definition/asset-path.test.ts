@@ -89,7 +89,7 @@ describe('a manifest', () => {
     expect(parseManifest(of(file('a', { extra: 1 })))).toMatchObject({ ok: false });
     expect(parseManifest({ ...of(file('a')), total_bytes: 4 })).toMatchObject({ path: 'total_bytes' });
     expect(parseManifest(of())).toMatchObject({ ok: false, path: 'files' });
-    const many = Array.from({ length: MANIFEST_FILES_MAX + 1 }, (_, at) => file(`f${at}`));
+    const many = Array.from({ length: MANIFEST_FILES_MAX + 1 }, (_, index) => file(`f${index}`));
     expect(parseManifest(of(...many))).toMatchObject({ ok: false, path: 'files' });
     expect(parseManifest(of(...many.slice(1)))).toMatchObject({ ok: true });
   });

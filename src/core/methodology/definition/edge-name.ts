@@ -17,7 +17,7 @@ const canonicalBySpelling = new Map<string, string>();
 
 /**
  * Canonical id of an edge, `source_target`. Arrows, spaces, hyphens, case, remarks in brackets and file names are
- * normalised, also in names of unknown edges.
+ * normalized, also in names of unknown edges.
  */
 export function canonicalEdge(name: string): string {
   const cached = canonicalBySpelling.get(name);

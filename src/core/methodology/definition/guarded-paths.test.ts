@@ -138,7 +138,7 @@ describe('the configuration of other programs', () => {
     expect(toolConfigMessage(['CLAUDE.md', '.mcp.json'])).toBe(
       'it changes files that configure other programs: CLAUDE.md, .mcp.json',
     );
-    const many = Array.from({ length: 12 }, (_, at) => `${at}/CLAUDE.md`);
+    const many = Array.from({ length: 12 }, (_, index) => `${index}/CLAUDE.md`);
     expect(toolConfigMessage(many.slice(0, 11), 12)).toMatch(/9\/CLAUDE\.md and 2 more$/);
   });
 });

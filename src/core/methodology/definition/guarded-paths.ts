@@ -86,11 +86,11 @@ export function isSpecification(path: string): boolean {
   // The target of `..` is unknown.
   if (names.includes('..')) return true;
   return names.some(
-    (name, at) => DECISION_FOLDERS.has(name) || (at === 0 && SPECIFICATION_FOLDERS.has(name)),
+    (name, index) => DECISION_FOLDERS.has(name) || (index === 0 && SPECIFICATION_FOLDERS.has(name)),
   );
 }
 
-/** The names in a path, normalised: Windows drops trailing dots and spaces, and treats what follows a colon as a stream. */
+/** The names in a path, normalized: Windows drops trailing dots and spaces, and treats what follows a colon as a stream. */
 function segmentsOf(path: string): string[] {
   const names = caseFoldedPath(path.replaceAll('\\', '/')).split('/');
   return names

@@ -57,7 +57,7 @@ describe('the order of work on shared modules', () => {
 it('handles a dependency cycle that is longer than the call stack is deep', () => {
   const length = 20_000;
   const dependency_dag = Object.fromEntries(
-    Array.from({ length }, (_, at) => [`m${at}`, [`m${(at + 1) % length}`]]),
+    Array.from({ length }, (_, index) => [`m${index}`, [`m${(index + 1) % length}`]]),
   );
   const modules = { feature_module_map: { A: ['m0'], B: ['m5'] }, dependency_dag };
   expect(innerProduct(modules, 'A', 'B').count).toBe(length);

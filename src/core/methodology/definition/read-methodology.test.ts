@@ -319,8 +319,10 @@ describe('a fault', () => {
   });
 
   it('is reported for a topology with more than 500 transitions', () => {
-    const names = Array.from({ length: 40 }, (_, at) => `n${at}`);
-    const pairs = names.flatMap((source, at) => names.slice(at + 1).map((target) => ({ source, target })));
+    const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
+    const pairs = names.flatMap((source, index) =>
+      names.slice(index + 1).map((target) => ({ source, target })),
+    );
     const asset_types = names.map((name) => ({ name }));
     const faultsOfFirst = (count: number) =>
       faultsOf({
@@ -334,7 +336,7 @@ describe('a fault', () => {
     expect(faultsOf({ 'coordination.yml': '#'.repeat(FILE_LENGTH_MAX + 1) })[0]?.message).toContain(
       'at most',
     );
-    const many = new Map(Array.from({ length: 5001 }, (_, at) => [`features/active/${at}.yml`, '']));
+    const many = new Map(Array.from({ length: 5001 }, (_, index) => [`features/active/${index}.yml`, '']));
     expect(parseMethodology(many)).toMatchObject({
       ok: false,
       faults: [{ message: expect.stringContaining('5001 files') }],

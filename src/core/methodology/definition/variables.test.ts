@@ -58,7 +58,7 @@ describe('resolving variables', () => {
   });
 });
 
-it('recognises a variable only if it is the whole text', () => {
+it('recognizes a variable only if it is the whole text', () => {
   expect(isVariable('$tools.type_checker.required')).toBe(true);
   expect(isVariable('$tools')).toBe(false);
   expect(isVariable('not $tools.a')).toBe(false);

@@ -37,7 +37,7 @@ describe('the edge path of a profile', () => {
         edge_type: 'standard',
         evaluators: [],
       }));
-    const transitions = Array.from({ length: 60 }, (_, at) => between(at)).flat();
+    const transitions = Array.from({ length: 60 }, (_, index) => between(index)).flat();
     const ends = { ...profiles.standard, include: ['a_0', 'a_59'], optional: [], skip: [] } as never;
     expect(edgePathOf(ends, { ...topology, transitions })[1]?.needs).toEqual(['a_0']);
   });

@@ -65,7 +65,7 @@ describe('an edge', () => {
   });
 
   it('counts the failures of the first two hundred checks of an iteration', () => {
-    const details = Array.from({ length: 201 }, (_, at) => ({ name: `check-${at}`, result: 'fail' }));
+    const details = Array.from({ length: 201 }, (_, index) => ({ name: `check-${index}`, result: 'fail' }));
     const state = reply((story) =>
       story.append('iteration_completed', F, 'design_code', { evaluators: { details } }),
     );
@@ -108,10 +108,10 @@ describe('an edge', () => {
     const story = new EventLogBuilder().iterate(
       F,
       'design_code',
-      ...Array.from({ length: 20 }, (_, at) => 30 - at),
+      ...Array.from({ length: 20 }, (_, index) => 30 - index),
     );
     expect(edgeOf(story.fold(), 'design_code')?.deltas).toEqual(
-      Array.from({ length: 16 }, (_, at) => 26 - at),
+      Array.from({ length: 16 }, (_, index) => 26 - index),
     );
     expect(edgeOf(story.append('edge_started', F, 'design_code').fold(), 'design_code')).toMatchObject({
       deltas: [],

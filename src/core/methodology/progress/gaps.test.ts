@@ -53,7 +53,7 @@ test('reports no gaps only without missing keys, orphan keys and untagged files'
 
 test('counts a repeated key once, and makes at most twenty clusters without losing a key', () => {
   expect(findGaps(scan([key('REQ-A-1', 0), key('REQ-A-1', 0)])).total_req_keys).toBe(1);
-  const keys = Array.from({ length: 500 }, (_, at) => key(`REQ-F-D${at}-001`, 0));
+  const keys = Array.from({ length: 500 }, (_, index) => key(`REQ-F-D${index}-001`, 0));
   const { clusters } = findGaps(scan(keys));
   expect(clusters).toHaveLength(20);
   expect(clusters.flatMap((cluster) => cluster.keys)).toHaveLength(500);

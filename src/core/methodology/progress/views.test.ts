@@ -342,7 +342,7 @@ describe('health', () => {
   });
 
   it('walks a chain of a hundred thousand and reports each cycle once', () => {
-    const chain = new Map(Array.from({ length: 100_000 }, (_, at) => [`${at}`, [`${at + 1}`]]));
+    const chain = new Map(Array.from({ length: 100_000 }, (_, index) => [`${index}`, [`${index + 1}`]]));
     expect(findCycles(chain)).toEqual([]);
     expect(
       findCycles(
@@ -425,8 +425,8 @@ describe('zoom', () => {
 
   it('gives no hint for an edge with five checks', () => {
     const hintFor = (count: number) => {
-      const checklist = Array.from({ length: count }, (_, at) => ({
-        name: `check-${at}`,
+      const checklist = Array.from({ length: count }, (_, index) => ({
+        name: `check-${index}`,
         type: 'agent' as const,
         criterion: '',
         required: true,

@@ -46,8 +46,12 @@ export class EventLogBuilder {
   /** Starts an edge and completes one iteration per delta. */
   iterate(featureId: string, edge: string, ...deltas: readonly number[]): this {
     this.append('edge_started', featureId, edge);
-    deltas.forEach((delta, at) => {
-      this.append('iteration_completed', featureId, edge, { iteration: at + 1, delta, status: 'iterating' });
+    deltas.forEach((delta, index) => {
+      this.append('iteration_completed', featureId, edge, {
+        iteration: index + 1,
+        delta,
+        status: 'iterating',
+      });
     });
     return this;
   }

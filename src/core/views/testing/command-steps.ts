@@ -1,4 +1,4 @@
-import type { ClaimHandle, ClaimsCommand, PastGrant } from '../../claims/commands.js';
+import type { ClaimHandle, PastGrant, SubjectCommand } from '../../claims/commands.js';
 import { type Head, REVIEW_DECISIONS, type SubmittedResult } from '../../claims/head.js';
 import type { TaskResult } from '../../contract/tasks.js';
 
@@ -57,7 +57,7 @@ export interface CommandStep {
   readonly choice: number;
 }
 
-export function claimBy(worker: HistoryAgent, waiting_for: readonly string[] = []): ClaimsCommand<'claim'> {
+export function claimBy(worker: HistoryAgent, waiting_for: readonly string[] = []): SubjectCommand<'claim'> {
   return {
     type: 'claim',
     ...worker,
@@ -85,7 +85,7 @@ export function submitBy(
   subject: string,
   handle: ClaimHandle,
   fields: { text?: string; authority?: 'granted' | 'escalate' } = {},
-): ClaimsCommand<'submit'> {
+): SubjectCommand<'submit'> {
   return {
     type: 'submit',
     handle,
@@ -115,7 +115,7 @@ const operatorFieldsFor = (head: Head, choice: number) => ({
   by: 'olga@acme.com',
 });
 
-export function commandOf(step: CommandStep, history: HistorySoFar): ClaimsCommand {
+export function commandOf(step: CommandStep, history: HistorySoFar): SubjectCommand {
   const { subject, verb, worker, choice } = step;
   const head = history.head(subject);
   const handle = handleOf(history, step);
@@ -163,7 +163,7 @@ export function commandOf(step: CommandStep, history: HistorySoFar): ClaimsComma
   }
 }
 
-function adoptCommandOf({ subject, choice }: CommandStep, history: HistorySoFar): ClaimsCommand {
+function adoptCommandOf({ subject, choice }: CommandStep, history: HistorySoFar): SubjectCommand {
   const parked = history.parkedOf(subject)[0];
   const grant = parked === undefined ? null : history.grantOf(subject, parked.generation);
   const text = String((parked?.result_data as { text?: string } | undefined)?.text);

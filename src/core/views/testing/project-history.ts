@@ -1,4 +1,4 @@
-import type { ClaimsCommand, DecisionContext } from '../../claims/commands.js';
+import type { DecisionContext, SubjectCommand } from '../../claims/commands.js';
 import { decide } from '../../claims/decide.js';
 import { emptyHead, type Head } from '../../claims/head.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, rulesFor } from '../../claims/policy.js';
@@ -63,7 +63,7 @@ export class ProjectHistory {
     return this;
   }
 
-  command(subject: string, command: ClaimsCommand): string {
+  command(subject: string, command: SubjectCommand): string {
     const head = this.head(subject);
     const ctx = { now_ms: this.now_ms, rules: rulesOf(subject), claimIdOf };
     const { code, next, events, loose_events: looseEvents } = decide(head, command, ctx);

@@ -3,7 +3,7 @@ import type { ProcessClock } from '../../clock.js';
 import { onSharedEngine } from '../../testing/shared-engine.js';
 import { type DynamodbStore, openDynamodbStore } from '../dynamodb-store.js';
 import type { DynamodbOptions } from '../options.js';
-import { optionsWithoutTimeouts } from '../testing.js';
+import { optionsWithLongTimeouts } from '../testing.js';
 import { type DynamodbProxy, startProxy } from './proxy.js';
 
 export interface DynamodbHarness {
@@ -14,7 +14,7 @@ export interface DynamodbHarness {
 }
 
 export function createHarness(url: string): DynamodbHarness {
-  const options = optionsWithoutTimeouts(url);
+  const options = optionsWithLongTimeouts(url);
   return {
     options,
     store: async (from = options, clock) => {

@@ -4,7 +4,7 @@ import type { TestEngine } from '../../testing/engine.js';
 import { onEngine } from '../../testing/on-engine.js';
 import type { RedisOptions } from '../options.js';
 import { openRedisMigrator, openRedisStore, type RedisStore } from '../redis-store.js';
-import { optionsWithoutTimeouts, startOwnRedis } from '../testing.js';
+import { optionsWithLongTimeouts, startOwnRedis } from '../testing.js';
 
 /** Registers tests on an exclusive Redis, which they may kill, freeze and configure. */
 export const onOwnRedis = (
@@ -23,7 +23,7 @@ export const onOwnRedis = (
 export class RedisHarness {
   constructor(
     readonly engine: Required<TestEngine>,
-    readonly options = optionsWithoutTimeouts(engine.url),
+    readonly options = optionsWithLongTimeouts(engine.url),
   ) {}
 
   with(changes: Partial<RedisOptions>): RedisHarness {

@@ -32,7 +32,7 @@ export class EdgeNameIndex {
   }
 
   resolveAll(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
-    const edges = listed.map((name, at) => this.resolve(name, file, [...path, at]));
+    const edges = listed.map((name, index) => this.resolve(name, file, [...path, index]));
     return [...new Set(edges.filter((edge) => edge !== null))];
   }
 
