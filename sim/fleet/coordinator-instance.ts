@@ -1,6 +1,13 @@
 import type { Blobs } from '../../src/coordinator/index.js';
 import { Coordinator, type CoordinatorOptions } from '../../src/coordinator/index.js';
-import type { CommitOutcome, Store, Transaction } from '../../src/stores/store.js';
+import {
+  type CommitOutcome,
+  isLogStore,
+  type LogStore,
+  type Store,
+  type Transaction,
+  type WritableLog,
+} from '../../src/stores/store.js';
 import type { CredentialRegistry } from '../actors/credential.js';
 import type { SimProcess } from '../world/process.js';
 
@@ -33,23 +40,94 @@ export async function openInstance(
   options: Pick<CoordinatorOptions, 'limits'> & { blobs: Blobs; credentials: CredentialRegistry },
 ): Promise<CoordinatorInstance> {
   const { credentials, ...rest } = options;
+  const check = (transactions: readonly Transaction[]): void =>
+    credentials.checkCommit(process, transactions);
   const checked: Store = {
     ...store,
     commit: (transactions) => {
-      credentials.checkCommit(process, transactions);
+      check(transactions);
       return store.commit(transactions);
     },
+    ...(isLogStore(store) ? openLogWith(store, (log) => wrapLog(log, { onApply: check })) : {}),
   };
   const environment = process.environment();
   const coordinator = await Coordinator.open({ store: checked, environment, ...rest });
   return { process, store, coordinator };
 }
 
+const openLogWith = (
+  store: LogStore,
+  wrap: (log: WritableLog) => WritableLog,
+): Pick<LogStore, 'openLog'> => ({
+  openLog: async (project) => wrap(await store.openLog(project)),
+});
+
+interface LogListener {
+  onApply?(transactions: readonly Transaction[], outcome: CommitOutcome | null): void;
+  durable?(wait: () => Promise<void>): Promise<void>;
+}
+
+/** Wraps a log. `onApply` is called before a transaction is applied, with null, and after it, with its outcome. */
+function wrapLog(log: WritableLog, { onApply, durable }: LogListener): WritableLog {
+  return {
+    get position() {
+      return log.position;
+    },
+    get reload_count() {
+      return log.reload_count;
+    },
+    now: () => log.now(),
+    apply: (transaction, nowMs) => {
+      onApply?.([transaction], null);
+      const outcome = log.apply(transaction, nowMs);
+      onApply?.([transaction], outcome);
+      return outcome;
+    },
+    durable: () => durable?.(() => log.durable()) ?? log.durable(),
+  };
+}
+
+/** Reports what was applied to a log once it is durable. */
+function observeLog(log: WritableLog, listener: CommitListener): WritableLog {
+  let applied: { readonly transaction: Transaction; readonly outcome: CommitOutcome }[] = [];
+  let lastReport: Promise<unknown> = Promise.resolve();
+  return wrapLog(log, {
+    onApply: ([transaction], outcome) => {
+      if (transaction === undefined) return;
+      if (outcome === null) listener.onAttempt?.([transaction]);
+      else applied.push({ transaction, outcome });
+    },
+    durable: async (wait) => {
+      const batch = applied;
+      applied = [];
+      if (batch.length === 0) return wait();
+      const before = lastReport;
+      const report = async () => {
+        listener.onBegin?.();
+        try {
+          await wait();
+          await before;
+          listener.onCommitted(
+            batch.map(({ transaction }) => transaction),
+            batch.map(({ outcome }) => outcome),
+          );
+        } finally {
+          listener.onEnd?.();
+        }
+      };
+      const reported = report();
+      lastReport = reported.catch(() => {});
+      return reported;
+    },
+  });
+}
+
 /** Wraps a store to report its commits, for each project in the order in which they were requested. */
 export function observeCommits(store: Store, listener: CommitListener): Store {
   const lastCommits = new Map<string, Promise<unknown>>();
   const commitAndNotify = async (transactions: readonly Transaction[], before: Promise<unknown>) => {
-    listener.onBegin?.(transactions);
+    listener.onAttempt?.(transactions);
+    listener.onBegin?.();
     try {
       const outcomes = await store.commit(transactions);
       await before;
@@ -80,11 +158,15 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
     now: () => store.now(),
     meta: () => store.meta(),
     close: () => store.close(),
+    ...(isLogStore(store) ? openLogWith(store, (log) => observeLog(log, listener)) : {}),
   };
 }
 
 export interface CommitListener {
-  onBegin?(units: readonly Transaction[]): void;
+  /** The store receives these transactions. */
+  onAttempt?(transactions: readonly Transaction[]): void;
+  /** A write begins; it may not return. */
+  onBegin?(): void;
   onEnd?(): void;
-  onCommitted(units: readonly Transaction[], outcomes: readonly CommitOutcome[]): void;
+  onCommitted(transactions: readonly Transaction[], outcomes: readonly CommitOutcome[]): void;
 }

@@ -238,9 +238,9 @@ export class FileFleet implements SimFleet {
     }
     const clockRate = new ClockRateCheck(this.context.world, scenario.rates.clock_tick_ms, await store.now());
     const observedStore = observeCommits(store, {
-      onBegin: (transactions) => {
+      onAttempt: (transactions) => monitor.onCommitAttempt(transactions),
+      onBegin: () => {
         this.committing += 1;
-        monitor.onCommitAttempt(transactions);
         this.maybeCrashDuringCommit();
       },
       onEnd: () => {

@@ -55,7 +55,7 @@ import { ReadScheduler } from './queries/read-scheduler.js';
 import type { DecisionView } from './queue/decision-view.js';
 import type { Operation } from './queue/operation.js';
 import type { Project } from './queue/project.js';
-import { catchStoreErrors, Projects } from './queue/projects.js';
+import { Projects } from './queue/projects.js';
 import { type Environment, systemEnvironment } from './runtime/environment.js';
 import { sha256Hex } from './runtime/identity.js';
 import { noopObserver, type Observer } from './runtime/observer.js';
@@ -64,7 +64,14 @@ import { PlanService } from './services/plans.js';
 import { SessionService } from './services/sessions.js';
 import { SettingsService } from './services/settings.js';
 import { clampTimestamps, commitImported, parseImportedEvents } from './transfer/imported-events.js';
-import { type AsyncReply, isProblem, type Problem, problem, problemFromStoreError } from './wire/problem.js';
+import {
+  type AsyncReply,
+  catchStoreErrors,
+  isProblem,
+  type Problem,
+  problem,
+  problemFromStoreError,
+} from './wire/problem.js';
 import { scopeProblem, tenantProblem } from './wire/scope.js';
 
 export interface CoordinatorOptions {
@@ -305,7 +312,7 @@ export class Coordinator {
     if (isProblem(fields)) return fields;
     const { wait_seconds, ...claimFields } = fields;
     return this.runSessionCommand(projectKey, { command: 'next', body }, async (project) => {
-      const tryNext = () => project.run(new NextOperation(claimFields, caller, project), caller);
+      const tryNext = () => project.run(new NextOperation(claimFields, caller, project, signal), caller);
       const { session_id, track } = claimFields;
       const wait = { session_id, seconds: wait_seconds, track, signal, caller };
       const reply = await waitForWork(project, this.environment, wait, tryNext);

@@ -71,7 +71,7 @@ test('grants no work to a client that disconnected while waiting', async () => {
   await arrived;
   asking.abort();
   expect(await waiting).toBe('gone');
-  await served.get('/healthz');
+  await served.requestOverSocket('GET', '/healthz');
   await served.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
   const state = await served.get(`${PROJECT_URL}/tasks/A-001-x`);
   expect(state.body).toMatchObject({ readiness: 'ready', generation: 1 });

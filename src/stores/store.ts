@@ -68,6 +68,35 @@ export interface Store {
   readonly finished?: Promise<StoreBroken>;
 }
 
+/**
+ * A store with one writer process. The state of a project lives in that process, so a transaction is decided and
+ * applied at once; the log makes it durable.
+ */
+export interface LogStore extends Store {
+  /** The log of a project, for its only writer. */
+  openLog(project: ProjectKey): Promise<WritableLog>;
+}
+
+export interface WritableLog {
+  /** The position of the last event applied, durable or not. */
+  readonly position: number;
+  /** Number of failed writes. After each, what was not durable is gone, and the state was read from the log again. */
+  readonly reload_count: number;
+
+  now(): number;
+
+  /**
+   * Decides a transaction, and changes the state at once if the outcome is `committed`. The outcome may be reported when
+   * `durable` resolves. Throws what `Store.commit` rejects with; then nothing happened.
+   */
+  apply(transaction: Transaction, nowMs: number): CommitOutcome;
+
+  /** Resolves when everything applied so far is durable. Rejects if some of it is lost. */
+  durable(): Promise<void>;
+}
+
+export const isLogStore = (store: Store): store is LogStore => 'openLog' in store;
+
 export interface StoreCapabilities {
   readonly name: string;
   /** `process`: the clock of the single writer process. `store`: the engine's. `coordinator`: the caller's, plus a margin. */

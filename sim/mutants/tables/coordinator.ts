@@ -1,6 +1,8 @@
 import type { Mutant } from '../mutant.js';
 
 const PROJECT = 'src/coordinator/queue/project.ts';
+const SHARED_COMMITS = 'src/coordinator/queue/shared-commits.ts';
+const LOG_COMMITS = 'src/coordinator/queue/log-commits.ts';
 const UNIT = 'src/coordinator/queue/transaction-builder.ts';
 const FACTS = 'src/coordinator/operations/facts.ts';
 const FEED = 'src/coordinator/queries/feed.ts';
@@ -65,9 +67,9 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stands-on-trial',
-    file: PROJECT,
-    find: 'if (this.services.store.capabilities.single_writer) return false;',
-    replace: 'if (this.services.store.capabilities.durable !== undefined) return false;',
+    file: SHARED_COMMITS,
+    find: 'else if (this.dependsOnPending(attempt.transaction, changing)) project.requeueLast(job);',
+    replace: 'else if (job.tries < 0) project.requeueLast(job);',
     why: 'A transaction decided on an uncommitted head replaces another head with the same seq.',
   },
   {
@@ -79,17 +81,48 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'conflict-teaches-nothing',
-    file: PROJECT,
-    find: 'for (const { head } of outcome.heads) if (head !== null) applyStoredHead(this.state, head);',
+    file: SHARED_COMMITS,
+    find: 'for (const { head } of outcome.heads) if (head !== null) applyStoredHead(this.project.state, head);',
     replace: '',
     why: 'A coordinator with an old view keeps it, and refuses commands that it could execute.',
   },
   {
     name: 'new-rules-not-read',
-    file: PROJECT,
-    find: 'return outcome.rules_seq !== this.rules_seq;',
-    replace: 'return outcome.rules_seq < this.rules_seq;',
+    file: SHARED_COMMITS,
+    find: 'return outcome.rules_seq !== this.project.rules_seq;',
+    replace: 'return outcome.rules_seq < this.project.rules_seq;',
     why: 'After another coordinator changes the rules, this one decides nothing any more.',
+  },
+  {
+    name: 'reply-before-the-write',
+    file: LOG_COMMITS,
+    find: 'if (decided.length > 0) await log.durable();',
+    replace: '',
+    why: 'A reply is sent before its command is durable, and a crash takes it back.',
+  },
+  {
+    name: 'state-kept-after-a-failed-write',
+    file: LOG_COMMITS,
+    find: 'return isCurrent ? log : null;',
+    replace: 'return log;',
+    tests: ['src/coordinator/tests/log-commits.test.ts'],
+    why: 'Commands are decided on effects that a failed write has taken back.',
+  },
+  {
+    name: 'old-rules-for-the-rest-of-a-batch',
+    file: LOG_COMMITS,
+    find: 'if (decision.transaction.changes_rules) view = new DecisionView(this.project, nowMs);',
+    replace: '',
+    why: 'A command that follows a change of policy is decided under the policy from before.',
+    tests: ['src/coordinator/tests/log-commits.test.ts'],
+  },
+  {
+    name: 'query-reports-what-is-not-durable',
+    file: LOG_COMMITS,
+    find: '      await log.durable();\n      if (reload_count',
+    replace: '      if (reload_count',
+    why: 'A query returns a claim that a failed write has taken back.',
+    tests: ['src/coordinator/tests/log-commits.test.ts'],
   },
   {
     name: 'gate-not-remembered',

@@ -4,10 +4,17 @@ import type { Mutant } from '../mutant.js';
 export const REVOCATION_MUTANTS: readonly Mutant[] = [
   {
     name: 'decided-after-revocation',
-    file: 'src/coordinator/queue/project.ts',
+    file: 'src/coordinator/queue/shared-commits.ts',
     find: 'if (!isStillAuthorized(job.caller)) {',
     replace: 'if (job.tries < 0) {',
     why: 'A waiting caller is granted work after its key was revoked.',
+  },
+  {
+    name: 'decided-after-revocation-in-a-log',
+    file: 'src/coordinator/queue/log-commits.ts',
+    find: 'isStillAuthorized(job.caller)\n',
+    replace: 'job.tries >= 0\n',
+    why: 'The same in the embedded log.',
   },
   {
     name: 'waiting-call-answered-after-revocation',

@@ -206,14 +206,18 @@ export class MethodologyService {
   /** Views over all features are queued by the read scheduler. */
   private scheduleRead<T>(projectKey: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
     return this.dependencies.readScheduler.run(projectKey.tenant_id, () =>
-      this.withCurrentProject(projectKey, work),
+      this.dependencies.projects.query(projectKey, (project) => this.runCurrent(project, work)),
     );
   }
 
   private withCurrentProject<T>(projectKey: ProjectKey, work: (current: CurrentProject) => AsyncReply<T>) {
-    return this.dependencies.projects.withRefreshedProject(projectKey, async (project) =>
-      work({ project, state: await this.projection.stateOf(project) }),
+    return this.dependencies.projects.withRefreshedProject(projectKey, (project) =>
+      this.runCurrent(project, work),
     );
+  }
+
+  private async runCurrent<T>(project: Project, work: (current: CurrentProject) => AsyncReply<T>) {
+    return work({ project, state: await this.projection.stateOf(project) });
   }
 
   private readView<T extends object>(

@@ -30,12 +30,16 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     private readonly body: Omit<NextBody, 'wait_seconds'>,
     private readonly caller: Caller,
     private readonly project: Pick<Project, 'refresh' | 'rebuildFrontier'>,
+    private readonly signal: AbortSignal | undefined,
   ) {
     this.request = requestKeyOf(caller, 'next', body);
   }
 
   attempt(view: DecisionView): Attempt<ClaimResult | Problem> | NeedsFetch {
     const { track, ...claim } = this.body;
+    // Work granted to nobody is lost for a whole lease.
+    if (this.signal?.aborted)
+      return new TransactionBuilder(view).answer(null, nothingReadyResult(view, track));
     const { frontier, plan } = view.state;
     this.requiredRebuildVersion ??= frontier.currentVersion(plan);
     if (frontier.rebuiltVersion < this.requiredRebuildVersion)

@@ -235,7 +235,7 @@ export class Queries {
   ): AsyncReply<T> {
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
-    return this.projects.withRefreshedProject(projectKey, async (project) => {
+    return this.projects.query(projectKey, async (project) => {
       const view = project.view();
       return subjectProblem(view, subject) ?? query(view, subject);
     });
@@ -251,9 +251,7 @@ export class Queries {
 
   /** Queues a potentially slow read with the read scheduler. */
   private scheduleRead<T>(projectKey: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
-    return this.readScheduler.run(projectKey.tenant_id, () =>
-      this.projects.withRefreshedProject(projectKey, query),
-    );
+    return this.readScheduler.run(projectKey.tenant_id, () => this.projects.query(projectKey, query));
   }
 }
 

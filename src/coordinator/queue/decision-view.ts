@@ -144,13 +144,15 @@ export class DecisionView {
     this.cachedSession = null;
   }
 
-  /** Removes what this batch added to the overlay: it is either committed by now or did not happen. */
+  /** Removes what this view added to the overlay: it is either committed by now or did not happen. */
   discardStaged(): void {
     const { heads, sessionUntilMs } = this.overlay;
     for (const head of this.stagedHeads) if (heads.get(head.subject) === head) heads.delete(head.subject);
     for (const { session_id, until_ms } of this.stagedSessionUntil) {
       if (sessionUntilMs.get(session_id) === until_ms) sessionUntilMs.delete(session_id);
     }
+    this.stagedHeads.length = 0;
+    this.stagedSessionUntil.length = 0;
   }
 
   get policy(): Policy {

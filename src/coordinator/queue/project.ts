@@ -1,31 +1,36 @@
 import type { Limits } from '../../core/claims/policy.js';
-import { applyCommit, applyStoredHead, emptyWork, type WorkState } from '../../core/views/index.js';
+import { applyCommit, emptyWork, type WorkState } from '../../core/views/index.js';
 import {
   type CommitOutcome,
+  type CompletedRequest,
+  isLogStore,
   type ProjectKey,
   type Store,
   StoreBroken,
   type StoreMeta,
   type Transaction,
 } from '../../stores/store.js';
-import { type Caller, isStillAuthorized, OPEN_CALLER } from '../authentication/caller.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdSecretOf } from '../runtime/identity.js';
 import type { Observer } from '../runtime/observer.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import {
-  isProblem,
+  type AsyncReply,
+  catchStoreErrors,
   type Problem,
   problem,
   problemFromStoreError,
-  unauthorizedProblem,
 } from '../wire/problem.js';
 import type { Backoff } from './backoff.js';
 import { ChangeNotifier } from './change-notifier.js';
-import { type DecisionSource, DecisionView, Overlay } from './decision-view.js';
+import type { CommitPath, OperationJob } from './commit-path.js';
+import { type DecisionSource, DecisionView } from './decision-view.js';
 import { eventsAt, loadWorkState, readEventsUntil } from './load-work-state.js';
-import type { Attempt, Operation } from './operation.js';
-import { limitNameOfScope, SESSIONS_SCOPE } from './permit-limits.js';
+import { LogCommits } from './log-commits.js';
+import type { Operation } from './operation.js';
+import { SESSIONS_SCOPE } from './permit-limits.js';
+import { SharedCommits } from './shared-commits.js';
 import type { StoreTime } from './store-time.js';
 
 /** Small enough that the next batch is decided while this one is written; stores group the writes of several batches. */
@@ -46,23 +51,12 @@ export interface ProjectServices {
   readonly observer: Observer;
 }
 
-interface OperationJob {
-  readonly operation: Operation<unknown>;
-  readonly caller: Caller;
-  readonly resolve: (reply: unknown) => void;
-  readonly reject: (bug: unknown) => void;
-  tries: number;
-  exhaustedLimit: string | null;
-}
-
 /**
- * A loaded project. Commands queue here; a batch is decided in order, committed in one store
- * call, and answered when that call returns. If nobody else writes, further batches are decided
- * on the expected effects of those under way, and the store keeps their order. There is no
- * batching timer: a single command waits for nobody, and a thousand share one fsync.
+ * A loaded project. Commands queue here, and batches of them are decided and committed as the kind of store allows.
+ * There is no batching timer: a single command waits for nobody, and a thousand share one fsync.
  */
 export class Project implements DecisionSource {
-  readonly state: WorkState = emptyWork();
+  state: WorkState = emptyWork();
   rules_seq = 0;
   /** Until when each session counts as active, as last written to the store. */
   readonly sessionUntilMs = new Map<string, number>();
@@ -70,9 +64,7 @@ export class Project implements DecisionSource {
   readonly changeNotifier = new ChangeNotifier();
   private queue: OperationJob[] = [];
   private isDraining = false;
-  private readonly overlay = new Overlay();
-  /** For each batch under way, the subjects that it would change. */
-  private readonly changingByBatch = new Set<Set<string>>();
+  private readonly commitPath: CommitPath;
   /** Batches sent to the store, in sending order. They complete in that order. */
   private readonly inFlight: Promise<void>[] = [];
   private refreshing: Promise<void> | null = null;
@@ -82,19 +74,28 @@ export class Project implements DecisionSource {
 
   private constructor(
     readonly key: ProjectKey,
-    private readonly services: ProjectServices,
+    readonly services: ProjectServices,
   ) {
-    this.claimIdSecret = claimIdSecretOf(services.meta, key);
+    const { meta, store } = services;
+    this.claimIdSecret = claimIdSecretOf(meta, key);
+    this.commitPath = isLogStore(store) ? new LogCommits(this, store) : new SharedCommits(this);
   }
 
   static async load(projectKey: ProjectKey, services: ProjectServices): Promise<Project> {
     const project = new Project(projectKey, services);
     services.storeTime.sync(await services.store.now());
-    const rulesSeq = await loadWorkState(project, project.state);
-    if (rulesSeq === null) return project;
-    project.rules_seq = rulesSeq;
-    await project.refresh();
+    await project.reload();
     return project;
+  }
+
+  /** Replaces the state by what the store has. */
+  async reload(): Promise<void> {
+    const state = emptyWork();
+    const rulesSeq = await loadWorkState(this, state);
+    this.state = state;
+    this.rules_seq = rulesSeq ?? 0;
+    this.sessionUntilMs.clear();
+    if (rulesSeq !== null) await this.refresh();
   }
 
   get limits(): Limits {
@@ -198,137 +199,45 @@ export class Project implements DecisionSource {
     this.isDraining = false;
   }
 
-  private dispatch(batch: OperationJob[]): void {
-    const sent = this.commitBatch(batch, this.settled()).then(() => {
+  private dispatch(batch: readonly OperationJob[]): void {
+    const sent = this.commitPath.commitBatch(batch, this.settled()).then(() => {
       this.inFlight.shift();
       if (this.queue.length > 0) void this.drainQueue();
     });
     this.inFlight.push(sent);
   }
 
-  private async commitBatch(batch: OperationJob[], previousBatches: Promise<void>): Promise<void> {
-    const view = new DecisionView(this, this.now(), this.overlay);
-    const changing = new Set<string>();
-    this.changingByBatch.add(changing);
-    const { jobs, attempts } = this.decideAll(view, batch, changing);
-    const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
-    await previousBatches;
-    view.discardStaged();
-    this.changingByBatch.delete(changing);
-    if (isProblem(outcomes)) for (const job of jobs) this.resolveJob(job, outcomes);
-    else await this.settleAll(jobs, attempts, outcomes);
+  /** Runs a query on the state. Resolves when everything the result may depend on is durable. */
+  readDurable<T>(query: () => AsyncReply<T>): AsyncReply<T> {
+    return catchStoreErrors(() => this.commitPath.readDurable(query));
   }
 
-  private resolveJob(job: OperationJob, reply: unknown): void {
+  resolveJob(job: OperationJob, reply: unknown): void {
     this.services.observer.answered(this.key, job.operation.kind, reply);
     job.resolve(reply);
   }
 
-  private async commit(attempts: readonly Attempt<unknown>[]): Promise<CommitOutcome[] | Problem> {
-    const { store, observer, environment } = this.services;
-    const startedMs = environment.clock.monotonicMs();
-    try {
-      const outcomes = await store.commit(attempts.map((attempt) => attempt.transaction));
-      this.backoff.succeeded();
-      observer.flushed(attempts.length, environment.clock.monotonicMs() - startedMs);
-      return outcomes;
-    } catch (error) {
-      return problemFromError(error);
-    }
+  requeueFirst(jobs: readonly OperationJob[]): void {
+    this.queue.unshift(...jobs);
   }
 
-  private decideAll(view: DecisionView, batch: OperationJob[], changing: Set<string>) {
-    const jobs: OperationJob[] = [];
-    const attempts: Attempt<unknown>[] = [];
-    for (const job of batch) {
-      if (!isStillAuthorized(job.caller)) {
-        this.resolveJob(job, unauthorizedProblem());
-        continue;
-      }
-      // Valid for one attempt only: when decided again, the store is asked again.
-      view.beginOperation(job.exhaustedLimit);
-      job.exhaustedLimit = null;
-      try {
-        const attempt = job.operation.attempt(view);
-        if ('needs' in attempt) this.fetchThenRetry(job, attempt.needs);
-        else if (this.dependsOnPending(attempt.transaction, changing)) this.queue.push(job);
-        else {
-          jobs.push(job);
-          attempts.push(attempt);
-        }
-      } catch (bug) {
-        // A bug in one command must not fail the others of its batch.
-        job.reject(bug);
-      }
-    }
-    return { jobs, attempts };
+  requeueLast(job: OperationJob): void {
+    this.queue.push(job);
   }
 
-  /**
-   * Whether the transaction depends on an uncommitted head. Where others write too it must wait: if the earlier
-   * transaction is refused, another writer's head may have the same seq, and the store could not tell them apart.
-   */
-  private dependsOnPending({ swaps, checks }: Transaction, changing: Set<string>): boolean {
-    if (this.services.store.capabilities.single_writer) return false;
-    const isChanging = ({ subject }: { subject: string }) => {
-      for (const subjects of this.changingByBatch) if (subjects.has(subject)) return true;
-      return false;
-    };
-    const isDependent = swaps.some(isChanging) || checks.some(isChanging);
-    // Also for a transaction that has to wait: its staged heads stay in the overlay until its batch ends.
-    for (const { subject } of swaps) changing.add(subject);
-    return isDependent;
-  }
-
-  private fetchThenRetry(job: OperationJob, fetch: () => Promise<void>): void {
+  fetchThenRetry(job: OperationJob, fetch: () => Promise<void>): void {
     if (!this.mayRetry(job)) return;
     fetch().then(
       () => {
-        this.queue.unshift(job);
+        this.requeueFirst([job]);
         void this.drainQueue();
       },
       (error) => this.resolveJob(job, problemFromError(error)),
     );
   }
 
-  private async settleAll(jobs: OperationJob[], attempts: Attempt<unknown>[], outcomes: CommitOutcome[]) {
-    const retry: OperationJob[] = [];
-    let isBehind = false;
-    let hasMoved = false;
-    for (const [index, outcome] of outcomes.entries()) {
-      const job = jobs[index]!;
-      const { transaction, reply } = attempts[index]!;
-      if (outcome.kind === 'committed') {
-        isBehind = this.applyCommit(transaction, outcome) || isBehind;
-        hasMoved = hasMoved || outcome.positions.length > 0;
-        this.services.observer.committed(this.key, transaction);
-        this.resolveJob(job, reply);
-      } else if (outcome.kind === 'replay') void this.resolveReplay(job, outcome);
-      else {
-        if (outcome.kind === 'conflict') isBehind = this.applyConflict(outcome) || isBehind;
-        if (outcome.kind === 'full') job.exhaustedLimit = limitNameOfScope(outcome.scope);
-        if (this.mayRetry(job)) retry.push(job);
-      }
-    }
-    const latest = outcomes.at(-1);
-    if (latest !== undefined) this.services.storeTime.sync(latest.now_ms);
-    if (isBehind) await this.catchUpBeforeRetry(retry);
-    if (hasMoved) this.changeNotifier.notify();
-    this.queue.unshift(...retry);
-  }
-
-  /** Committed operations are answered already; the others must not be decided again on a view known to be stale. */
-  private async catchUpBeforeRetry(retry: OperationJob[]): Promise<void> {
-    try {
-      await this.refresh();
-    } catch (error) {
-      const failure = problemFromError(error);
-      for (const job of retry.splice(0)) this.resolveJob(job, failure);
-    }
-  }
-
   /** Counts a try. If there were too many, the job is answered. */
-  private mayRetry(job: OperationJob): boolean {
+  mayRetry(job: OperationJob): boolean {
     job.tries += 1;
     if (job.tries <= TRIES_MAX) return true;
     const detail = 'Too many concurrent changes to the same work. Nothing happened; retry.';
@@ -337,7 +246,7 @@ export class Project implements DecisionSource {
   }
 
   /** Applies a commit to the state. Returns true if other commits came in between. */
-  private applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean {
+  applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean {
     this.rules_seq = Math.max(this.rules_seq, outcome.rules_seq);
     for (const permit of transaction.permits) {
       if (permit.scope !== SESSIONS_SCOPE) continue;
@@ -347,13 +256,7 @@ export class Project implements DecisionSource {
     return applyCommit(this.state, transaction, outcome.positions);
   }
 
-  private applyConflict(outcome: CommitOutcome & { kind: 'conflict' }): boolean {
-    for (const { head } of outcome.heads) if (head !== null) applyStoredHead(this.state, head);
-    return outcome.rules_seq !== this.rules_seq;
-  }
-
-  private async resolveReplay(job: OperationJob, outcome: CommitOutcome & { kind: 'replay' }): Promise<void> {
-    const { request } = outcome;
+  async resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void> {
     if (request.digest !== job.operation.request?.digest) {
       const detail =
         'This request_id was already used with another body. Use a new request_id for a new command.';
@@ -385,7 +288,7 @@ export class Project implements DecisionSource {
   }
 }
 
-function problemFromError(error: unknown): Problem {
+export function problemFromError(error: unknown): Problem {
   return (
     problemFromStoreError(error) ??
     problem('UNKNOWN', `It may have happened; retry with the same request_id: ${describeUncertainty(error)}`)

@@ -4,7 +4,7 @@ import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
-import { type AsyncReply, problemFromStoreError } from '../wire/problem.js';
+import { type AsyncReply, catchStoreErrors } from '../wire/problem.js';
 import { scopeProblem, tenantProblem } from '../wire/scope.js';
 import { Backoff } from './backoff.js';
 import { Project, type ProjectServices } from './project.js';
@@ -122,12 +122,17 @@ export class Projects {
     return project === undefined ? this.withReference(projectKey, work) : work(project);
   }
 
-  /** The same for a query, after reading what other coordinators have committed. */
-  withRefreshedProject<T>(projectKey: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+  /** The same, after reading what other coordinators have committed. */
+  withRefreshedProject<T>(projectKey: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     return this.withReference(projectKey, async (project) => {
       if (!this.options.store.capabilities.single_writer) await project.refresh();
-      return query(project);
+      return work(project);
     });
+  }
+
+  /** Runs a query, which may run more than once. What it returns is durable. */
+  query<T>(projectKey: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+    return this.withRefreshedProject(projectKey, (project) => project.readDurable(() => query(project)));
   }
 
   private async withReference<T>(
@@ -170,17 +175,6 @@ export class Projects {
 }
 
 const cacheKeyOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
-
-/** Turns an unreachable store or a damaged log into a problem. */
-export async function catchStoreErrors<T>(work: () => AsyncReply<T>): AsyncReply<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const storeError = problemFromStoreError(error);
-    if (storeError !== null) return storeError;
-    throw error;
-  }
-}
 
 /** Loads once per key, however many callers; a failed load is retried by the next caller. */
 function memoizedLoad<K, T>(cache: Map<K, Promise<T>>, key: K, load: () => Promise<T>): Promise<T> {

@@ -13,9 +13,9 @@ import {
 } from '../operations/keys.js';
 import { parseBody } from '../operations/parse-body.js';
 import { pageOf } from '../queries/page.js';
-import { catchStoreErrors, type Projects } from '../queue/projects.js';
+import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
-import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
+import { type AsyncReply, catchStoreErrors, isProblem, type Problem, problem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
 
 /** Manages API keys, of tenants and of the platform's operators. */

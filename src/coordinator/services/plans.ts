@@ -58,7 +58,9 @@ export class PlanService {
 
   get(projectKey: ProjectKey): AsyncReply<{ version: number; plan: PlanInput }> {
     return this.readScheduler.run(projectKey.tenant_id, () =>
-      this.projects.withProject(projectKey, (project) => this.renderConsistent(project)),
+      this.projects.withProject(projectKey, (project) =>
+        project.readDurable(() => this.renderConsistent(project)),
+      ),
     );
   }
 

@@ -24,10 +24,10 @@ import type { ReadScheduler } from '../queries/read-scheduler.js';
 import { taskStateOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
-import { catchStoreErrors, type Projects } from '../queue/projects.js';
+import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { type AsyncReply, fieldProblem, isProblem, type Problem } from '../wire/problem.js';
+import { type AsyncReply, catchStoreErrors, fieldProblem, isProblem, type Problem } from '../wire/problem.js';
 
 /** The contract checks the form of a public key; here it must be a point of the curve too. */
 const openSessionBody = sessionBody.extend({
@@ -114,7 +114,7 @@ export class SessionService {
         });
         await this.environment.yieldToEventLoop();
         if (!hasEvents) continue;
-        const found = await this.projects.withRefreshedProject(key, async (project) =>
+        const found = await this.projects.query(key, async (project) =>
           runInSlices(progressSteps(project.state, project.view()), this.environment),
         );
         if (isProblem(found)) return found;
@@ -140,7 +140,7 @@ export class SessionService {
         if (project_id < first) continue;
         const after = project_id === first ? name : '';
         const count = limit - items.length + 1;
-        const found = await this.projects.withRefreshedProject({ tenant_id, project_id }, async (project) => {
+        const found = await this.projects.query({ tenant_id, project_id }, async (project) => {
           const names = await runInSlices(firstNames(namesIn(project), after, count), this.environment);
           const view = project.view();
           return names.flatMap((each) => read(view, each) ?? []);

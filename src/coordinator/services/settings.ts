@@ -19,10 +19,10 @@ import { parseBody } from '../operations/parse-body.js';
 import { changeSettings } from '../operations/settings.js';
 import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
-import { catchStoreErrors, type Projects } from '../queue/projects.js';
+import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { type AsyncReply, isProblem } from '../wire/problem.js';
+import { type AsyncReply, catchStoreErrors, isProblem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
 
 /** A project's policy and methodology, and its tenant's limits. */
@@ -34,7 +34,9 @@ export class SettingsService {
   ) {}
 
   getPolicy(projectKey: ProjectKey): AsyncReply<Policy> {
-    return this.projects.withProject(projectKey, async (project) => project.view().policy);
+    return this.projects.withProject(projectKey, (project) =>
+      project.readDurable(async () => project.view().policy),
+    );
   }
 
   async putPolicy(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<Policy> {

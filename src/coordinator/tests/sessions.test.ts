@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { noopObserver, type Observer } from '../runtime/observer.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('sessions', (open) => {
-  async function begin(limits = {}) {
-    const harness = await open({ limits });
+  async function begin(limits = {}, observer = noopObserver) {
+    const harness = await open({ limits, observer });
     await harness.plan(planOf(A, B, C));
     const active = () => harness.store.countPermits('acme', 'sessions');
     return { house: harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, active };
@@ -151,16 +152,12 @@ forEachStore('sessions', (open) => {
   });
 
   test('a session that is active again within a second is written to the store once', async () => {
-    const { house: harness, active } = await begin();
-    const commit = harness.store.commit.bind(harness.store);
-    const reply: (number | null)[] = [];
-    harness.store.commit = (transactions) => {
-      const permits = transactions
-        .flatMap((unit) => unit.permits)
-        .filter(({ scope }) => scope === 'sessions');
-      reply.push(...permits.map(({ until_ms }) => until_ms));
-      return commit(transactions);
+    const written: (number | null)[] = [];
+    const committed: Observer['committed'] = (_, { permits }) => {
+      const ofSessions = permits.filter(({ scope }) => scope === 'sessions');
+      written.push(...ofSessions.map(({ until_ms }) => until_ms));
     };
+    const { house: harness, active } = await begin({}, { ...noopObserver, committed });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const begunMs = await harness.store.now();
     await alpha.claims(A);
@@ -170,7 +167,7 @@ forEachStore('sessions', (open) => {
     await alpha.renews(B);
     harness.advance(0.4);
     await alpha.claims(C);
-    expect(reply).toEqual([begunMs + 900_000, begunMs + 901_000]);
+    expect(written).toEqual([begunMs + 900_000, begunMs + 901_000]);
     harness.advance(899.9);
     expect(await active()).toBe(1);
     harness.advance(0.1);

@@ -44,3 +44,14 @@ export const unauthorizedProblem = (): Problem =>
 
 export const isProblem = (reply: unknown): reply is Problem =>
   typeof reply === 'object' && reply !== null && 'problem' in reply;
+
+/** Turns an unreachable store or a damaged log into a problem. */
+export async function catchStoreErrors<T>(work: () => AsyncReply<T>): AsyncReply<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const storeError = problemFromStoreError(error);
+    if (storeError !== null) return storeError;
+    throw error;
+  }
+}

@@ -70,9 +70,9 @@ const edge = {
   enforced: true,
   warnings: [],
 };
-const shared = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth'] }];
-const alone = { edge: { ...edge, second_agent: true, shared } };
-const sharing = { edge: { ...edge, shared } };
+const overlapping_claims = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth'] }];
+const alone = { edge: { ...edge, second_agent: true, overlapping_claims } };
+const sharing = { edge: { ...edge, overlapping_claims } };
 const twoGenerations = { max_generations_per_task: 2 };
 const twice = [granted(ada, 0), released(1), granted(bob, 2)];
 const failed = [...twice, failedUntil(3, 9000)];

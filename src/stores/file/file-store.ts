@@ -6,9 +6,9 @@ import {
   type EventQuery,
   type FoundDamage,
   LogDamaged,
+  type LogStore,
   type ProjectKey,
   type ProjectRow,
-  type Store,
   StoreBroken,
   type StoreCapabilities,
   type StoredHead,
@@ -16,15 +16,17 @@ import {
   StoreUnavailable,
   type Transaction,
   type UntrustedFiles,
+  type WritableLog,
 } from '../store.js';
 import type { Disk, Lock } from './disk.js';
+import { FileStoreLog } from './file-store-log.js';
 import { LOCK_FILE, StoreLayout } from './layout.js';
 import { nodeDisk } from './node-disk.js';
 import { OpenFiles } from './open-files.js';
 import type { ProjectLog } from './project-log.js';
 import { openStoreFile } from './store-file.js';
 import { messageOf, strictDisk } from './strict-disk.js';
-import { TenantLogs, type TenantOptions } from './tenant-logs.js';
+import { assertPermitsLoaded, TenantLogs, type TenantOptions } from './tenant-logs.js';
 
 export interface FileStoreOptions {
   /** The folder of the store; created if missing. */
@@ -86,7 +88,7 @@ async function storeInUseError(disk: Disk, root: string): Promise<StoreInUse> {
 }
 
 /** The embedded store: a folder with one readable log per project, and a single writer process. */
-export class FileStore implements Store {
+export class FileStore implements LogStore {
   readonly capabilities: StoreCapabilities;
   private readonly openingTenants = new Map<string, Promise<TenantLogs>>();
   /** The tenants already open, so that a commit need not await each of its transactions. */
@@ -165,6 +167,23 @@ export class FileStore implements Store {
     for (const { tenant_id, permit_limits: permitLimits } of transactions) {
       if (permitLimits.length > 0) assertPermitsLoaded(this.openTenants.get(tenant_id) as TenantLogs);
     }
+  }
+
+  openLog({ tenant_id, project_id }: ProjectKey): Promise<WritableLog> {
+    return this.guarded(async () => {
+      const tenant = await this.tenant(tenant_id);
+      const log = await tenant.openLog(project_id);
+      return new FileStoreLog(tenant, log, {
+        now: () => this.clock.now(),
+        assertUsable: () => {
+          this.assertOpen();
+          if (this.refusedTenants.size > 0) this.assertServed(tenant_id);
+        },
+        assertIntact: () => {
+          if (this.broken !== null) throw this.broken;
+        },
+      });
+    });
   }
 
   heads(key: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
@@ -296,13 +315,6 @@ export class FileStore implements Store {
         : error;
     }
   }
-}
-
-function assertPermitsLoaded(tenant: TenantLogs): void {
-  if (tenant.reloads.count === 0) return;
-  throw new StoreUnavailable(
-    'A log of this tenant is being reloaded after a failed write. Try again in a moment.',
-  );
 }
 
 const isDiskError = (error: unknown): boolean =>

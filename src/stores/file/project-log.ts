@@ -43,6 +43,8 @@ export class ProjectLog {
   private exclusiveTasks: (() => Promise<void>)[] = [];
   private failure: StoreBroken | StoreUnavailable | LogDamaged | null = null;
   private readonly maintenance: Maintenance;
+  /** Number of failed writes after which the log was reloaded. */
+  reloadCount = 0;
 
   private constructor(
     private readonly options: LogOptions,
@@ -61,6 +63,10 @@ export class ProjectLog {
 
   get newest_ms(): number {
     return this.log.state.newest_ms;
+  }
+
+  get position(): number {
+    return this.log.state.ledger.position;
   }
 
   get isWritten(): boolean {
@@ -256,6 +262,7 @@ export class ProjectLog {
     await files.truncateToDurable();
     await files.close();
     this.log = await recoverLog({ ...this.options, now_ms: this.options.now() });
+    this.reloadCount += 1;
     this.durablePosition = this.log.state.ledger.position;
   }
 }

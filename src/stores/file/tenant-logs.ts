@@ -1,4 +1,5 @@
 import { TenantPermits } from '../permits.js';
+import { StoreUnavailable } from '../store.js';
 import { idOfFolder, type StoreLayout } from './layout.js';
 import { type LogOptions, ProjectLog } from './project-log.js';
 
@@ -77,4 +78,11 @@ export class TenantLogs {
     this.logs.set(project_id, log);
     return log;
   }
+}
+
+export function assertPermitsLoaded(tenant: TenantLogs): void {
+  if (tenant.reloads.count === 0) return;
+  throw new StoreUnavailable(
+    'A log of this tenant is being reloaded after a failed write. Try again in a moment.',
+  );
 }

@@ -1,0 +1,179 @@
+import {
+  type CompletedRequest,
+  type LogStore,
+  StoreBroken,
+  StoreUnavailable,
+  type Transaction,
+  type WritableLog,
+} from '../../stores/store.js';
+import { isStillAuthorized } from '../authentication/caller.js';
+import { type Problem, problemFromStoreError, unauthorizedProblem } from '../wire/problem.js';
+import type { CommitPath, OperationJob } from './commit-path.js';
+import { DecisionView } from './decision-view.js';
+import { limitNameOfScope } from './permit-limits.js';
+import { type Project, problemFromError } from './project.js';
+
+const QUERY_TRIES_MAX = 5;
+
+/** A decided command whose reply waits for the log. */
+interface DecidedJob {
+  readonly job: OperationJob;
+  readonly transaction: Transaction;
+  readonly reply: unknown;
+  /** The request that took effect before, if the command repeats one. */
+  readonly replayed: CompletedRequest | null;
+}
+
+/**
+ * Commits to a log that nobody else writes to. A command is decided on the state and applied to it in the same turn, so
+ * that nothing has to be compared or decided again; its reply, and that of a refusal, waits until the log is durable. A
+ * failed write takes back what was not durable: the state is then loaded again from the log.
+ */
+export class LogCommits implements CommitPath {
+  private log: WritableLog | null = null;
+  /** The log's `reload_count` when the state was loaded. */
+  private loadedAt = 0;
+  private preparing: Promise<WritableLog> | null = null;
+
+  constructor(
+    private readonly project: Project,
+    private readonly store: LogStore,
+  ) {}
+
+  async commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void> {
+    const { observer, environment, backoff } = this.project.services;
+    const startedMs = environment.clock.monotonicMs();
+    let decided: readonly DecidedJob[] = [];
+    let failure: Problem | null = null;
+    try {
+      const log = this.currentLog() ?? (await this.prepare());
+      decided = this.decideAll(log, batch);
+      if (decided.length > 0) await log.durable();
+      backoff.succeeded();
+      observer.flushed(decided.length, environment.clock.monotonicMs() - startedMs);
+    } catch (error) {
+      failure = problemFromError(error);
+    }
+    await earlierBatches;
+    if (failure === null) this.answer(decided);
+    else {
+      // Without a log nothing was decided.
+      const jobs = decided.length > 0 ? decided.map(({ job }) => job) : batch;
+      for (const job of jobs) this.project.resolveJob(job, failure);
+    }
+  }
+
+  async readDurable<T>(query: () => Promise<T>): Promise<T> {
+    for (let tries = 1; tries <= QUERY_TRIES_MAX; tries += 1) {
+      // A project without events may not exist; a query does not create its log.
+      if (this.log === null && this.project.state.position === 0) return query();
+      const log = this.currentLog() ?? (await this.prepare());
+      const { reload_count } = log;
+      const reply = await query();
+      await log.durable();
+      if (reload_count === log.reload_count) return reply;
+    }
+    throw new StoreUnavailable('The log could not be written. Try again.');
+  }
+
+  private decideAll(log: WritableLog, batch: readonly OperationJob[]): DecidedJob[] {
+    const decided: DecidedJob[] = [];
+    const nowMs = log.now();
+    this.project.services.storeTime.sync(nowMs);
+    let view = new DecisionView(this.project, nowMs);
+    for (const job of batch) {
+      view.discardStaged();
+      try {
+        const decision = isStillAuthorized(job.caller)
+          ? this.decide(log, view, job)
+          : this.project.resolveJob(job, unauthorizedProblem());
+        if (decision == null) continue;
+        decided.push(decision);
+        // A view caches the rules.
+        if (decision.transaction.changes_rules) view = new DecisionView(this.project, nowMs);
+      } catch (error) {
+        this.fail(job, error);
+      }
+    }
+    return decided;
+  }
+
+  /** Decides one command and applies it. Null: it has no reply yet, or has it already. */
+  private decide(log: WritableLog, view: DecisionView, job: OperationJob): DecidedJob | null {
+    const { project } = this;
+    for (let exhaustedLimit: string | null = null; ; ) {
+      view.beginOperation(exhaustedLimit);
+      const attempt = job.operation.attempt(view);
+      if ('needs' in attempt) {
+        project.fetchThenRetry(job, attempt.needs);
+        return null;
+      }
+      const { transaction, reply } = attempt;
+      const outcome = log.apply(transaction, view.now_ms);
+      if (outcome.kind === 'committed') {
+        project.applyCommit(transaction, outcome);
+        return { job, transaction, reply, replayed: null };
+      }
+      view.discardStaged();
+      if (outcome.kind === 'replay') return { job, transaction, reply: null, replayed: outcome.request };
+      if (!project.mayRetry(job)) return null;
+      if (outcome.kind !== 'full') {
+        // Something was written past this project, as an import does: the next batch begins with a fresh state.
+        project.requeueFirst([job]);
+        return null;
+      }
+      exhaustedLimit = limitNameOfScope(outcome.scope);
+    }
+  }
+
+  /** A store that refuses is an answer; anything else is a bug, which must not fail the others of its batch. */
+  private fail(job: OperationJob, error: unknown): void {
+    const isStoreError = error instanceof StoreBroken || problemFromStoreError(error) !== null;
+    if (isStoreError) this.project.resolveJob(job, problemFromError(error));
+    else job.reject(error);
+  }
+
+  private answer(decided: readonly DecidedJob[]): void {
+    const { key, services, changeNotifier } = this.project;
+    let hasMoved = false;
+    for (const { job, transaction, reply, replayed } of decided) {
+      if (replayed !== null) {
+        void this.project.resolveReplay(job, replayed);
+        continue;
+      }
+      hasMoved = hasMoved || transaction.swaps.length + transaction.loose_events.length > 0;
+      services.observer.committed(key, transaction);
+      this.project.resolveJob(job, reply);
+    }
+    if (hasMoved) changeNotifier.notify();
+  }
+
+  /** The log, if the state includes exactly what was applied to it. */
+  private currentLog(): WritableLog | null {
+    const { log } = this;
+    const isCurrent = log?.reload_count === this.loadedAt && log.position === this.project.state.position;
+    return isCurrent ? log : null;
+  }
+
+  private prepare(): Promise<WritableLog> {
+    this.preparing ??= this.openAndLoad().finally(() => {
+      this.preparing = null;
+    });
+    return this.preparing;
+  }
+
+  private async openAndLoad(): Promise<WritableLog> {
+    if (this.log === null) {
+      this.log = await this.store.openLog(this.project.key);
+      this.loadedAt = this.log.reload_count;
+    }
+    const { log, project } = this;
+    for (;;) {
+      const { reload_count } = log;
+      if (reload_count !== this.loadedAt || project.state.position > log.position) await project.reload();
+      this.loadedAt = reload_count;
+      if (log.position > project.state.position) await project.refresh();
+      if (this.currentLog() !== null) return log;
+    }
+  }
+}

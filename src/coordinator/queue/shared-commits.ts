@@ -1,0 +1,137 @@
+import { applyStoredHead } from '../../core/views/index.js';
+import type { CommitOutcome, Transaction } from '../../stores/store.js';
+import { isStillAuthorized } from '../authentication/caller.js';
+import { isProblem, type Problem, unauthorizedProblem } from '../wire/problem.js';
+import type { CommitPath, OperationJob } from './commit-path.js';
+import { DecisionView, Overlay } from './decision-view.js';
+import type { Attempt } from './operation.js';
+import { limitNameOfScope } from './permit-limits.js';
+import { type Project, problemFromError } from './project.js';
+
+/**
+ * Commits to a store that others write to as well. A batch is decided on the known state, overlaid with the expected
+ * effects of the batches under way; the store compares and swaps, and what it refuses is decided again.
+ */
+export class SharedCommits implements CommitPath {
+  private readonly overlay = new Overlay();
+  /** For each batch under way, the subjects that it would change. */
+  private readonly changingByBatch = new Set<Set<string>>();
+
+  constructor(private readonly project: Project) {}
+
+  async commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void> {
+    const view = new DecisionView(this.project, this.project.now(), this.overlay);
+    const changing = new Set<string>();
+    this.changingByBatch.add(changing);
+    const { jobs, attempts } = this.decideAll(view, batch, changing);
+    const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
+    await earlierBatches;
+    view.discardStaged();
+    this.changingByBatch.delete(changing);
+    if (isProblem(outcomes)) for (const job of jobs) this.project.resolveJob(job, outcomes);
+    else await this.settleAll(jobs, attempts, outcomes);
+  }
+
+  /** The state has only what was committed. */
+  readDurable<T>(query: () => Promise<T>): Promise<T> {
+    return query();
+  }
+
+  private decideAll(view: DecisionView, batch: readonly OperationJob[], changing: Set<string>) {
+    const { project } = this;
+    const jobs: OperationJob[] = [];
+    const attempts: Attempt<unknown>[] = [];
+    for (const job of batch) {
+      if (!isStillAuthorized(job.caller)) {
+        project.resolveJob(job, unauthorizedProblem());
+        continue;
+      }
+      // Valid for one attempt only: when decided again, the store is asked again.
+      view.beginOperation(job.exhaustedLimit);
+      job.exhaustedLimit = null;
+      try {
+        const attempt = job.operation.attempt(view);
+        if ('needs' in attempt) project.fetchThenRetry(job, attempt.needs);
+        else if (this.dependsOnPending(attempt.transaction, changing)) project.requeueLast(job);
+        else {
+          jobs.push(job);
+          attempts.push(attempt);
+        }
+      } catch (bug) {
+        // A bug in one command must not fail the others of its batch.
+        job.reject(bug);
+      }
+    }
+    return { jobs, attempts };
+  }
+
+  /**
+   * Whether the transaction depends on an uncommitted head. It must wait: if the earlier transaction is refused,
+   * another writer's head may have the same seq, and the store could not tell them apart.
+   */
+  private dependsOnPending({ swaps, checks }: Transaction, changing: Set<string>): boolean {
+    const isChanging = ({ subject }: { subject: string }) => {
+      for (const subjects of this.changingByBatch) if (subjects.has(subject)) return true;
+      return false;
+    };
+    const isDependent = swaps.some(isChanging) || checks.some(isChanging);
+    // Also for a transaction that has to wait: its staged heads stay in the overlay until its batch ends.
+    for (const { subject } of swaps) changing.add(subject);
+    return isDependent;
+  }
+
+  private async commit(attempts: readonly Attempt<unknown>[]): Promise<CommitOutcome[] | Problem> {
+    const { store, observer, environment, backoff } = this.project.services;
+    const startedMs = environment.clock.monotonicMs();
+    try {
+      const outcomes = await store.commit(attempts.map((attempt) => attempt.transaction));
+      backoff.succeeded();
+      observer.flushed(attempts.length, environment.clock.monotonicMs() - startedMs);
+      return outcomes;
+    } catch (error) {
+      return problemFromError(error);
+    }
+  }
+
+  private async settleAll(jobs: OperationJob[], attempts: Attempt<unknown>[], outcomes: CommitOutcome[]) {
+    const { project } = this;
+    const retry: OperationJob[] = [];
+    let isBehind = false;
+    let hasMoved = false;
+    for (const [index, outcome] of outcomes.entries()) {
+      const job = jobs[index]!;
+      const { transaction, reply } = attempts[index]!;
+      if (outcome.kind === 'committed') {
+        isBehind = project.applyCommit(transaction, outcome) || isBehind;
+        hasMoved = hasMoved || outcome.positions.length > 0;
+        project.services.observer.committed(project.key, transaction);
+        project.resolveJob(job, reply);
+      } else if (outcome.kind === 'replay') void project.resolveReplay(job, outcome.request);
+      else {
+        if (outcome.kind === 'conflict') isBehind = this.applyConflict(outcome) || isBehind;
+        if (outcome.kind === 'full') job.exhaustedLimit = limitNameOfScope(outcome.scope);
+        if (project.mayRetry(job)) retry.push(job);
+      }
+    }
+    const latest = outcomes.at(-1);
+    if (latest !== undefined) project.services.storeTime.sync(latest.now_ms);
+    if (isBehind) await this.catchUpBeforeRetry(retry);
+    if (hasMoved) project.changeNotifier.notify();
+    project.requeueFirst(retry);
+  }
+
+  /** Committed operations are answered already; the others must not be decided again on a view known to be stale. */
+  private async catchUpBeforeRetry(retry: OperationJob[]): Promise<void> {
+    try {
+      await this.project.refresh();
+    } catch (error) {
+      const failure = problemFromError(error);
+      for (const job of retry.splice(0)) this.project.resolveJob(job, failure);
+    }
+  }
+
+  private applyConflict(outcome: CommitOutcome & { kind: 'conflict' }): boolean {
+    for (const { head } of outcome.heads) if (head !== null) applyStoredHead(this.project.state, head);
+    return outcome.rules_seq !== this.project.rules_seq;
+  }
+}

@@ -1,0 +1,132 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { openFileStore } from '../../stores/file/file-store.js';
+import { diskError, faultyDisk, temporaryFolder } from '../../stores/file/testing.js';
+import { Coordinator } from '../coordinator.js';
+
+const A = 'A-001-core';
+const claimOf = (task_id: string, agent_id = 'alpha') => ({ task_id, agent_id, session_id: agent_id });
+
+/** A coordinator on a log whose writes wait while they are held, and then succeed or fail. */
+async function begin() {
+  let held: Promise<void> = Promise.resolve();
+  let isFailing = false;
+  const disk = faultyDisk({
+    write: async (path, bytes, write) => {
+      if (!path.endsWith('events.jsonl')) return write(bytes);
+      await held;
+      if (isFailing) throw diskError('ENOSPC');
+      return write(bytes);
+    },
+  });
+  const store = await openFileStore({ root: await temporaryFolder(), disk });
+  const coordinator = await Coordinator.open({ store });
+  onTestFinished(async () => {
+    coordinator.close();
+    await store.close();
+  });
+  unwrap(await coordinator.plans.put(P, planOf(A, 'B-001-data')));
+  return {
+    store,
+    coordinator,
+    /** Holds writes until the returned function lets them succeed or fail. */
+    holdWrites: () => {
+      let release = (): void => {};
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return (outcome: 'written' | 'failed') => {
+        isFailing = outcome === 'failed';
+        release();
+      };
+    },
+    allowWrites: () => {
+      isFailing = false;
+    },
+  };
+}
+
+/** Records when a reply arrives. */
+function settled<T>(reply: Promise<T>) {
+  const record = { isSettled: false, reply };
+  reply.then(() => {
+    record.isSettled = true;
+  });
+  return record;
+}
+
+const turns = async () => {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+};
+
+test('a grant, a refusal that depends on it and a query wait until the grant is durable', async () => {
+  const { coordinator, holdWrites } = await begin();
+  const release = holdWrites();
+  const granted = settled(coordinator.claimTask(P, claimOf(A)));
+  await turns();
+  const refused = settled(coordinator.claimTask(P, claimOf(A, 'beta')));
+  const state = settled(coordinator.queries.getTaskState(P, A));
+  await turns();
+  expect([granted, refused, state].map(({ isSettled }) => isSettled)).toEqual([false, false, false]);
+  release('written');
+  expect(await granted.reply).toMatchObject({ reason: 'GRANTED', claim: { generation: 1 } });
+  expect(await refused.reply).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+  expect(await state.reply).toMatchObject({ generation: 1, readiness: 'claimed' });
+});
+
+test('a failed write takes back the grant and everything that was decided on it', async () => {
+  const { coordinator, holdWrites, allowWrites } = await begin();
+  const release = holdWrites();
+  const granted = coordinator.claimTask(P, { ...claimOf(A), request_id: 'r1' });
+  await turns();
+  const refused = coordinator.claimTask(P, claimOf(A, 'beta'));
+  const repeated = coordinator.claimTask(P, { ...claimOf(A), request_id: 'r1' });
+  const state = coordinator.queries.getTaskState(P, A);
+  await turns();
+  release('failed');
+  for (const reply of [granted, refused, repeated, state])
+    expect(await reply).toMatchObject({ problem: 'UNAVAILABLE' });
+  allowWrites();
+  expect(await coordinator.queries.getTaskState(P, A)).toMatchObject({ generation: 0, readiness: 'ready' });
+  expect(await coordinator.claimTask(P, claimOf(A, 'beta'))).toMatchObject({
+    reason: 'GRANTED',
+    claim: { generation: 1, agent_id: 'beta' },
+  });
+});
+
+test('a query about settings returns nothing that is not durable', async () => {
+  const { coordinator, holdWrites, allowWrites } = await begin();
+  const release = holdWrites();
+  const changed = coordinator.settings.putPolicy(P, { max_attempts: 2 });
+  await turns();
+  const policy = settled(coordinator.settings.getPolicy(P));
+  await turns();
+  expect(policy.isSettled).toBe(false);
+  release('failed');
+  expect(await changed).toMatchObject({ problem: 'UNAVAILABLE' });
+  expect(await policy.reply).not.toMatchObject({ max_attempts: 2 });
+  allowWrites();
+  expect(await coordinator.settings.getPolicy(P)).toMatchObject({ max_attempts: 10 });
+});
+
+test('a command that follows a change of policy in the same batch is decided under the new policy', async () => {
+  const { coordinator } = await begin();
+  const [, , claimed] = await Promise.all([
+    // Decided first, so that the policy from before is known.
+    coordinator.claimTask(P, claimOf('B-001-data')),
+    coordinator.settings.putPolicy(P, { max_hold_seconds: 100 }),
+    coordinator.claimTask(P, { ...claimOf(A), lease_duration_seconds: 600 }),
+  ]);
+  const { claim } = claimed as { claim: { claimed_at: string; expires_at: string } };
+  expect(Date.parse(claim.expires_at) - Date.parse(claim.claimed_at)).toBe(100_000);
+});
+
+test('a command is decided on what was written past the project', async () => {
+  const { coordinator, store } = await begin();
+  expect(await coordinator.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
+  const another = await Coordinator.open({ store });
+  onTestFinished(() => another.close());
+  const submission = { task_id: A, session_id: 'alpha', generation: 1, result_data: 'done' };
+  expect(await another.submitResult(P, submission)).toMatchObject({ reason: 'ACCEPTED' });
+  expect(await coordinator.claimTask(P, claimOf(A, 'beta'))).toMatchObject({ reason: 'DENIED_COMPLETED' });
+});

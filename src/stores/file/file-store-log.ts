@@ -1,0 +1,52 @@
+import type { CommitOutcome, Transaction, WritableLog } from '../store.js';
+import type { ProjectLog } from './project-log.js';
+import { assertPermitsLoaded, type TenantLogs } from './tenant-logs.js';
+
+interface StoreGuard {
+  now(): number;
+  /** Throws if the store is closed or broken, or the tenant's log is damaged. */
+  assertUsable(): void;
+  /** Throws if the store is broken. */
+  assertIntact(): void;
+}
+
+/** A project's log as its writer uses it, with what concerns the tenant and the store as a whole. */
+export class FileStoreLog implements WritableLog {
+  /** The permits of a scope may be taken by another project, whose log must then be durable too. */
+  private dependsOnTenant = false;
+
+  constructor(
+    private readonly tenant: TenantLogs,
+    private readonly log: ProjectLog,
+    private readonly guard: StoreGuard,
+  ) {}
+
+  get position(): number {
+    return this.log.position;
+  }
+
+  get reload_count(): number {
+    return this.log.reloadCount;
+  }
+
+  now(): number {
+    return this.guard.now();
+  }
+
+  apply(transaction: Transaction, nowMs: number): CommitOutcome {
+    this.guard.assertUsable();
+    if (transaction.permit_limits.length > 0) assertPermitsLoaded(this.tenant);
+    const outcome = this.log.apply(transaction, nowMs);
+    if (outcome.kind === 'full') this.dependsOnTenant = true;
+    return outcome;
+  }
+
+  async durable(): Promise<void> {
+    this.guard.assertIntact();
+    const { dependsOnTenant } = this;
+    this.dependsOnTenant = false;
+    await (dependsOnTenant ? this.tenant.durable() : this.log.durable());
+    // Once the store is broken, nothing is reported, not even a write that still succeeded.
+    this.guard.assertIntact();
+  }
+}
