@@ -15,7 +15,7 @@ import { LASTING_CREDENTIALS } from './testing/credentials.js';
 async function failing(error: unknown) {
   const logged: Record<string, unknown>[] = [];
   const app = createApp({
-    context: { stopping: new AbortController().signal } as ServerContext,
+    context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
     routes: [
       {
         id: 'fails',
@@ -29,7 +29,6 @@ async function failing(error: unknown) {
     ],
     authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
-    bodyMemory: new BodyMemory(),
     accessLog: null,
     errorLog: (line) => logged.push(line),
   });

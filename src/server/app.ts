@@ -4,7 +4,6 @@ import { isProblem, problemFromStoreError } from '../coordinator/wire/problem.js
 import { LogDamaged, StoreBroken, StoreUnavailable } from '../stores/store.js';
 import type { Authenticator } from './auth/authenticator.js';
 import type { RateLimiter } from './auth/rate-limit.js';
-import { type BodyMemory, BodyReservation } from './body-memory.js';
 import { ClientGone } from './connection.js';
 import type { LogSink } from './log/logs.js';
 import { startAccessLog } from './middleware/access-log.js';
@@ -26,7 +25,6 @@ export interface AppDependencies {
   readonly routes: readonly Route[];
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
-  readonly bodyMemory: BodyMemory;
   /** Access log, one line per request. Null disables it, and no line is built. */
   readonly accessLog: LogSink | null;
   /** Error log, written whether or not there is an access log. */
@@ -38,7 +36,7 @@ export interface AppDependencies {
  * itself, and needs no socket: `app.fetch` answers a `Request`, wherever it came from.
  */
 export function createApp(dependencies: AppDependencies): App {
-  const { context, routes, accessLog: log, authenticator, bodyMemory } = dependencies;
+  const { context, routes, accessLog: log, authenticator } = dependencies;
   const app: App = new Hono();
   for (const route of routes) {
     const { pattern, literal } = routerPath(route.path, routes);
@@ -50,7 +48,10 @@ export function createApp(dependencies: AppDependencies): App {
         errorResponse(error, dependencies, route),
       );
       call.bodyReservation?.release();
-      const sent = reserveResponse(response, call, bodyMemory);
+      const { body } = response;
+      // A stream has limits of its own.
+      const isHeld = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
+      const sent = isHeld ? response : bodyMemoryFullResponse();
       writeLog?.(sent, call);
       return toFetchResponse(sent);
     });
@@ -71,7 +72,7 @@ export function createApp(dependencies: AppDependencies): App {
 
 /** Each middleware returns the response that ends the request, or null to let it pass. */
 async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
-  const { authenticator, rateLimiter, bodyMemory } = dependencies;
+  const { authenticator, rateLimiter } = dependencies;
   return (
     checkPath(call.request.url) ??
     (call.callingPrincipal === null ? guardOrigin(call.connection, authenticator) : null) ??
@@ -79,20 +80,9 @@ async function handle(call: ApiCall, dependencies: AppDependencies): Promise<Htt
     limitRate(call, rateLimiter) ??
     requirePermission(call) ??
     readQuery(call) ??
-    (await readBody(call, bodyMemory)) ??
+    (await readBody(call)) ??
     withRequestId(await call.route.run(call), call.body)
   );
-}
-
-/** Holds memory for a large response until the client has read it; without memory, the response is a refusal. */
-function reserveResponse(response: HttpResponse, call: ApiCall, bodyMemory: BodyMemory): HttpResponse {
-  const { body } = response;
-  // Without a socket the response stays in this process, and a stream has limits of its own.
-  if (call.connection.destroy === null || body instanceof ReadableStream) return response;
-  const reservation = new BodyReservation(bodyMemory, call.principal);
-  if (!reservation.grow(body.length)) return bodyMemoryFullResponse();
-  if (reservation.isUsed) call.connection.onClose(() => reservation.release());
-  return response;
 }
 
 function readQuery(call: ApiCall): HttpResponse | null {

@@ -150,7 +150,7 @@ describe('a client that', () => {
 
   test('is slow to send its headers gets a timeout', async () => {
     const app = createApp({
-      context: { stopping: new AbortController().signal } as ServerContext,
+      context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
       routes: ROUTES,
       authenticator: {
         isOpen: true,
@@ -158,7 +158,6 @@ describe('a client that', () => {
         ...LASTING_CREDENTIALS,
       },
       rateLimiter: new RateLimiter(),
-      bodyMemory: new BodyMemory(),
       accessLog: () => {},
       errorLog: () => {},
     });

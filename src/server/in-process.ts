@@ -22,6 +22,7 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
       readiness: readinessProbe(store, stopping.signal),
       metrics: async () => '',
       stopping: stopping.signal,
+      bodyMemory: new BodyMemory(),
     },
     routes: ROUTES,
     authenticator: {
@@ -31,7 +32,6 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
       watch: () => () => {},
     },
     rateLimiter: new RateLimiter(),
-    bodyMemory: new BodyMemory(),
     accessLog: null,
     // The caller gets the error itself: there is no log to look it up in.
     errorLog: ({ error }) => process.emitWarning(String(error), 'GenesisWarning'),

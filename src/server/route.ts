@@ -8,7 +8,7 @@ import type { ProjectKey } from '../stores/store.js';
 import type { Authorization } from './auth/authorization.js';
 import { callerOf } from './auth/authorize.js';
 import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
-import type { BodyReservation } from './body-memory.js';
+import { type BodyMemory, BodyReservation } from './body-memory.js';
 import { FetchConnection, type RequestConnection } from './connection.js';
 import type { ReadinessProbe } from './readiness.js';
 import { type HttpResponse, toResponse } from './response.js';
@@ -23,6 +23,7 @@ export interface ServerContext {
   readonly metrics: () => Promise<string>;
   /** Aborted when the server stops, which ends waiting calls. */
   readonly stopping: AbortSignal;
+  readonly bodyMemory: BodyMemory;
 }
 
 /** What an adapter passes with a request. */
@@ -56,6 +57,7 @@ export class ApiCall<Query = Record<string, unknown>> {
   body: unknown;
   /** The memory of the body, released with the response. */
   bodyReservation: BodyReservation | null = null;
+  private responseReservation: BodyReservation | null = null;
   /** The fields of the subject for the access log, if they are not at the body's top level. */
   logged: unknown;
 
@@ -70,6 +72,23 @@ export class ApiCall<Query = Record<string, unknown>> {
     this.connection = connectionOf(c);
     this.callingPrincipal = c.env?.principal ?? null;
     this.tenantId = this.params.tenant_id ?? null;
+  }
+
+  /**
+   * Reserves memory for a response until the client has read it; false if there is too little. Call it before the
+   * response is built.
+   */
+  reserveResponse(bytes: number): boolean {
+    // Without a socket the response stays in this process.
+    if (this.connection.destroy === null) return true;
+    const existing = this.responseReservation;
+    const reservation = existing ?? new BodyReservation(this.context.bodyMemory, this.principal);
+    if (!reservation.grow(bytes)) return false;
+    if (existing === null && reservation.isUsed) {
+      this.responseReservation = reservation;
+      this.connection.onClose(() => reservation.release());
+    }
+    return true;
   }
 
   get coordinator(): Coordinator {

@@ -98,15 +98,14 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       readiness: readinessProbe(store, stopping.signal),
       metrics: () => metrics.text(),
       stopping: stopping.signal,
+      bodyMemory: new BodyMemory(options.body_memory_bytes),
     };
-    const bodyMemory = new BodyMemory(options.body_memory_bytes);
     const { log, errorLog } = logs;
     const app = createApp({
       context,
       routes: ROUTES,
       authenticator,
       rateLimiter,
-      bodyMemory,
       accessLog: log,
       errorLog,
     });

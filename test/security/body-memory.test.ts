@@ -106,6 +106,35 @@ test('a response that nobody reads keeps its memory, and others are refused at t
   while ((await statusOf()) !== 200);
 });
 
+test('the bytes of a reply are counted, not its characters', async () => {
+  const served = await TestServer.forTest({ body_memory_bytes: 4 * MIB });
+  await served.plan('A-001-core');
+  for (const track of ['B', 'C', 'D']) {
+    const tasks = Array.from({ length: 100 }, (_, index) => ({
+      id: `${track}-${String(index + 1).padStart(3, '0')}-more`,
+      description: '\u4e2d'.repeat(1_900),
+    }));
+    expect((await served.post(`${PROJECT_URL}/tasks`, { tasks })).status).toBe(200);
+  }
+  // 570,000 characters are 1.7 MB, more than a quarter of the memory.
+  expect((await served.requestOverSocket('GET', `${PROJECT_URL}/plan`)).status).toBe(503);
+});
+
+test('a blob is not read before there is memory for it', async () => {
+  let readCount = 0;
+  const blobs = {
+    put: async () => {},
+    size: async () => 2 * MIB,
+    get: async () => {
+      readCount += 1;
+      return Buffer.alloc(2 * MIB);
+    },
+  };
+  const served = await TestServer.forTest({ body_memory_bytes: 4 * MIB, blobs });
+  const { status } = await fetch(`${served.url}${PROJECT_URL}/blobs/${SHA}`);
+  expect([status, readCount]).toEqual([503, 0]);
+});
+
 test('a body in chunks of one byte is cut off', async () => {
   const served = await TestServer.forTest();
   const socket = connect(served.running.port, '127.0.0.1');

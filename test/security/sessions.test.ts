@@ -216,17 +216,30 @@ describe('the session of an inbox', () => {
 });
 
 describe('a session to which an admin reassigns a task', () => {
-  it('is opened by its own agent, who controls it', async () => {
-    await claim(bob, TASK, 'sess-bob');
-    const reassigned = await served.request(
+  const reassign = () =>
+    served.request(
       'POST',
       `${PROJECT_URL}/tasks/${TASK}/reassign`,
       { agent_id: 'worker', session_id: 'sess-alice', expected_generation: 1, reason: 'bob is away' },
       admin.headers,
     );
-    expect(reassigned.status).toBe(200);
+
+  it('stays that of the agent who opened it before', async () => {
+    await open(alice, { session_id: 'sess-alice' });
+    await claim(bob, TASK, 'sess-bob');
+    expect((await reassign()).status).toBe(200);
     expect(verdict(await claim(alice, OTHER_TASK, 'sess-alice'))).toEqual([200, 'GRANTED']);
     expect(verdict(await claim(bob, OTHER_TASK, 'sess-alice'))).toEqual(FORBIDDEN);
+  });
+
+  it('cannot be opened by another agent, who could then end the claim in it', async () => {
+    await claim(bob, TASK, 'sess-bob');
+    expect((await reassign()).status).toBe(200);
+    expect(verdict(await open(bob, { session_id: 'sess-alice' }))).toEqual(FORBIDDEN);
+    expect(verdict(await claim(bob, OTHER_TASK, 'sess-alice'))).toEqual(FORBIDDEN);
+    const task = await served.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, bob.headers);
+    expect(task.body.claim).toMatchObject({ session_id: 'sess-alice', state: 'ACTIVE' });
+    expect((await open(admin, { session_id: 'sess-alice' })).status).toBe(200);
   });
 });
 

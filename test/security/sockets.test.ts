@@ -65,11 +65,10 @@ const PATIENT = {
 /** A server, with every socket that it accepts. */
 async function begin(settings: Partial<ListenSettings>) {
   const app = createApp({
-    context: { stopping: new AbortController().signal } as ServerContext,
+    context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
     routes: [ECHO, GUARDED],
     authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
-    bodyMemory: new BodyMemory(),
     accessLog: null,
     errorLog: () => {},
   });

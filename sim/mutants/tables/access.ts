@@ -153,6 +153,14 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     tests: SESSION_TESTS,
   },
   {
+    name: 'session-with-claims-of-another',
+    file: 'src/coordinator/operations/session.ts',
+    find: ' && !hasClaimsOfAnother(view, sessionId, caller)',
+    replace: '',
+    why: 'An agent opens the session to which a task was reassigned, and ends the claim.',
+    tests: SESSION_TESTS,
+  },
+  {
     name: 'inbox-session-of-another',
     file: 'src/core/sessions.ts',
     find: 'sessionId.startsWith(INBOX_SESSION_PREFIX) && sessionId !== principal && !may_administer',

@@ -60,7 +60,7 @@ export function otherOwnerProblem(view: DecisionView, sessionId: string, caller:
   const session = view.lookUpSession(sessionId).record;
   const isAllowed =
     session === null
-      ? !isInboxOfAnother(sessionId, caller)
+      ? !isInboxOfAnother(sessionId, caller) && !hasClaimsOfAnother(view, sessionId, caller)
       : controlsSession(session.value as unknown as SessionOwner, caller);
   if (isAllowed) return null;
   return problem(
@@ -68,6 +68,19 @@ export function otherOwnerProblem(view: DecisionView, sessionId: string, caller:
     `The session ${sessionId} belongs to another credential or inbox. Open your own session, use a credential of ` +
       'the same user, or have an admin do it.',
   );
+}
+
+/**
+ * Whether somebody else works in a session that has no record, as after a reassignment: whoever opened it now could end
+ * that work.
+ */
+function hasClaimsOfAnother(view: DecisionView, sessionId: string, caller: Caller): boolean {
+  if (caller.may_administer) return false;
+  const subjects = [...(view.state.bySession.get(sessionId) ?? [])];
+  return subjects.some((subject) => {
+    const userId = view.peekHead(subject).claim?.user_id ?? null;
+    return view.isLive(subject) && (userId === null || userId !== caller.user_id);
+  });
 }
 
 export const unknownSessionProblem = (): Problem =>

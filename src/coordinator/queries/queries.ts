@@ -171,14 +171,21 @@ export class Queries {
       if (result === undefined)
         return problem('NOT_FOUND', 'There is no result with that id. List the results: gen task history.');
       if (result.blob_sha256 === null) return result;
+      // Too large to parse between other work: the blob can be fetched as it is.
+      const size = (await this.blobs.size(projectKey.tenant_id, result.blob_sha256)) ?? 0;
+      if (size > PAGE_CHARS_MAX) return { ...result, result_data: null };
       const bytes = await this.blobs.get(projectKey.tenant_id, result.blob_sha256);
       return bytes === null ? result : { ...result, result_data: parseResultData(bytes) };
     });
   }
 
+  /** 0 if there is no such blob. */
+  async blobSize(tenantId: string, sha256: string): Promise<number> {
+    return (isBlobName(tenantId, sha256) ? await this.blobs.size(tenantId, sha256) : null) ?? 0;
+  }
+
   async getBlob(tenantId: string, sha256: string): AsyncReply<Uint8Array> {
-    const isValidName = tenantProblem(tenantId) === null && /^[0-9a-f]{64}$/.test(sha256);
-    const bytes = isValidName ? await this.blobs.get(tenantId, sha256) : null;
+    const bytes = isBlobName(tenantId, sha256) ? await this.blobs.get(tenantId, sha256) : null;
     return bytes ?? problem('NOT_FOUND', 'There is no blob with that hash.');
   }
 
@@ -290,9 +297,11 @@ function liveClaims(project: Project): number {
   return [...project.state.live].filter((subject) => view.isLive(subject)).length;
 }
 
-/** Null if the data is too large to parse between other work, or not strict JSON. The blob can be fetched as it is. */
+const isBlobName = (tenantId: string, sha256: string): boolean =>
+  tenantProblem(tenantId) === null && /^[0-9a-f]{64}$/.test(sha256);
+
+/** Null if it is not strict JSON. The blob can be fetched as it is. */
 function parseResultData(bytes: Uint8Array): unknown {
-  if (bytes.length > PAGE_CHARS_MAX) return null;
   const parsed = readStrictJson(Buffer.from(bytes).toString());
   return 'value' in parsed ? parsed.value : null;
 }

@@ -10,7 +10,7 @@ import {
   type EventFault,
   envelopeSchema,
 } from '../../core/events/catalogue.js';
-import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
+import { type EventEnvelope, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import { HISTORY_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
 import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
@@ -79,10 +79,14 @@ async function importLine(projectImport: ProjectImport, blobs: Blobs, line: Arch
   return null;
 }
 
+/** Clocks differ. An event from beyond that would date what follows it, and end leases and keys. */
+const FUTURE_MS_MAX = 24 * 3600 * 1000;
+
 class ProjectImport {
   /** Position of the last imported event. */
   position = 0;
   private existingPosition = 0;
+  private nowMs = 0;
   private readonly state = emptyWork();
   private readonly checker = new PolicyAwareLogChecker();
   private readonly heads = new Map<string, AnyHead>();
@@ -97,6 +101,7 @@ class ProjectImport {
   ) {}
 
   async begin(): Promise<void> {
+    this.nowMs = await this.store.now();
     this.existingPosition = (await this.store.project(this.header))?.position ?? 0;
   }
 
@@ -125,6 +130,8 @@ class ProjectImport {
     if (envelope.tenant_id !== tenant_id || envelope.project_id !== project_id) {
       return `Event ${position} belongs to another project: ${envelope.tenant_id}/${envelope.project_id}.`;
     }
+    if (msOf(envelope.timestamp) > this.nowMs + FUTURE_MS_MAX)
+      return `Event ${position} is from the future: ${envelope.timestamp}.`;
     // An event with a seq moves a head, and one about the history explains redacted lines: both get the full check.
     const isTrusted = envelope.seq !== undefined || envelope.subject === HISTORY_SUBJECT;
     const checked: EventCheck = isTrusted ? checkNewEvent(envelope) : { ok: true };

@@ -168,3 +168,15 @@ async function committedTransactions(lines: readonly ArchiveLine[]) {
   await importProject(recording, new MemoryBlobs(), linesOf([complete, ...rest]));
   return transactions;
 }
+
+test('an archive with an event from the future is refused, because it would date everything that follows', async () => {
+  const { lines } = await exportedSampleProject('memory');
+  const target = await CoordinatorHarness.open('file');
+  const dated = lines.map((line, index) =>
+    index === lines.length - 1 && 'event' in line
+      ? { event: { ...line.event, timestamp: '2036-01-04T06:00:00.000Z' } }
+      : line,
+  );
+  const refusal = await importProject(target.store, new MemoryBlobs(), linesOf(dated));
+  expect(refusal).toMatchObject({ detail: expect.stringContaining('from the future: 2036-01-04') });
+});

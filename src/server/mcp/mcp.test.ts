@@ -57,13 +57,20 @@ async function begin() {
   const feeds = new ProjectFeeds(coordinator.feed, store);
   const stopping = new AbortController().signal;
   const readiness = readinessProbe(store, stopping);
-  const context = { coordinator, store, feeds, readiness, metrics: async () => '', stopping };
+  const context = {
+    coordinator,
+    store,
+    feeds,
+    readiness,
+    metrics: async () => '',
+    stopping,
+    bodyMemory: new BodyMemory(),
+  };
   const app = createApp({
     context: context,
     routes: ROUTES,
     authenticator: authenticator,
     rateLimiter: new RateLimiter(),
-    bodyMemory: new BodyMemory(),
     accessLog: () => {},
     errorLog: () => {},
   });

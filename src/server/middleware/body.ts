@@ -5,7 +5,7 @@ import { isProblem, type Problem, problem, unauthorizedProblem } from '../../coo
 import type { RequestBody } from '../../core/contract/operation.js';
 import { PLAN_TEXT_LENGTH_MAX } from '../../core/plan/index.js';
 import { readStrictJson } from '../../core/strict-json.js';
-import { type BodyMemory, BodyReservation } from '../body-memory.js';
+import { BodyReservation } from '../body-memory.js';
 import type { RequestConnection } from '../connection.js';
 import { type HttpResponse, problemResponse, toResponse } from '../response.js';
 import type { ApiCall } from '../route.js';
@@ -13,12 +13,12 @@ import type { ApiCall } from '../route.js';
 export const COMMAND_BYTES_MAX = 1024 * 1024;
 
 /** Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. */
-export async function readBody(call: ApiCall, bodyMemory: BodyMemory): Promise<HttpResponse | null> {
+export async function readBody(call: ApiCall): Promise<HttpResponse | null> {
   const { route, connection, authorization } = call;
   if (route.body === undefined) return null;
   const bytesMax = await bodyBytesMax(route.body, call);
   if (isProblem(bytesMax)) return toResponse(bytesMax);
-  const reservation = new BodyReservation(bodyMemory, call.principal);
+  const reservation = new BodyReservation(call.context.bodyMemory, call.principal);
   call.bodyReservation = reservation;
   const bytes = await connection.readBody(bytesMax, (size) => reservation.grow(size));
   if (reservation.isRefused) return bodyMemoryFullResponse();

@@ -1,6 +1,7 @@
 import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, problem } from '../../coordinator/wire/problem.js';
 import { type OperatorVerb, taskIdsBody } from '../../core/contract/tasks.js';
+import { bodyMemoryFullResponse } from '../middleware/body.js';
 import { bytesResponse, toOkResponse, toResponse, withProblemDocuments } from '../response.js';
 import { type ApiCall, type Handlers, jsonHandlers } from '../route.js';
 
@@ -59,6 +60,8 @@ export const taskHandlers = {
   },
 
   get_blob: async (call) => {
+    const size = await call.coordinator.queries.blobSize(call.tenant, call.param('sha256'));
+    if (!call.reserveResponse(size)) return bodyMemoryFullResponse();
     const found = await call.coordinator.queries.getBlob(call.tenant, call.param('sha256'));
     return isProblem(found) ? toResponse(found) : bytesResponse(found);
   },

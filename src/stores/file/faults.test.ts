@@ -244,3 +244,19 @@ it('names the folder that it cannot open, and the reason', async () => {
   await expect(opening).rejects.toThrow(StoreUnavailable);
   await expect(opening).rejects.toThrow(/a-file\/store cannot be opened: .*ENOTDIR/);
 });
+
+it('does not follow a log from the far future, which would end every lease of the store, and says so', async () => {
+  const root = await temporaryFolder();
+  const clock = (wallMs: number) => ({ wallMs: () => wallMs, monotonicMs: () => 0 });
+  const nowMs = Date.parse('2026-01-04T06:00:00.000Z');
+  const tenYearsMs = 10 * 365 * 24 * 3600 * 1000;
+  const ahead = await openFileStore({ root, clock: clock(nowMs + tenYearsMs) });
+  await commitOne(ahead, newSubjectTransaction('a'));
+  await ahead.close();
+  const warnings: string[] = [];
+  const store = await openFileStore({ root, clock: clock(nowMs), onWarning: (text) => warnings.push(text) });
+  expect(await positionsOf(store)).toEqual([1]);
+  expect(await store.now()).toBe(nowMs);
+  expect(warnings).toEqual([expect.stringContaining('which is in the future')]);
+  await store.close();
+});

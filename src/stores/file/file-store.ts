@@ -46,6 +46,8 @@ export interface FileStoreOptions {
   readonly onWarning?: (sentence: string) => void;
 }
 
+/** A log may be ahead of this machine's clock by this much, as after the clock was set back. */
+const FUTURE_MS_MAX = 24 * 3600 * 1000;
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open, or if the disk fails. */
@@ -270,9 +272,24 @@ export class FileStore implements LogStore {
       if (error instanceof LogDamaged) this.reportDamage(error, true);
       throw error;
     });
-    for (const log of tenant.logs.values()) this.clock.advanceTo(log.newest_ms);
+    for (const log of tenant.logs.values()) this.followLogTime(tenantId, log.newest_ms);
     this.openTenants.set(tenantId, tenant);
     return tenant;
+  }
+
+  /**
+   * The clock does not run back behind the events of a log. But a log may come from elsewhere, and one from the far
+   * future must not end every lease and every key of the store.
+   */
+  private followLogTime(tenantId: string, newestMs: number): void {
+    if (newestMs <= this.clock.now() + FUTURE_MS_MAX) this.clock.advanceTo(newestMs);
+    else {
+      const { layout, warn } = this.tenantOptions;
+      warn(
+        `A log of ${tenantId} in ${layout.root} has an event of ${new Date(newestMs).toISOString()}, which is in the ` +
+          'future. Its time is ignored. Check the clock of the machine that wrote it.',
+      );
+    }
   }
 
   /** Null for a project to which nothing was written: a query creates nothing. */
