@@ -99,9 +99,9 @@ function comparableEvents(events: readonly EventEnvelope[]): object[] {
  * One step of a scenario. Besides inbox commands: `decision` is a human review, which bypasses the inbox, and `seconds`
  * advances the time.
  */
-type InboxStep = readonly [who: string, does: Record<string, unknown>];
+type InboxStep = readonly [who: string, command: Record<string, unknown>];
 type InboxRun = {
-  readonly does: (step: InboxStep, at: number) => Promise<string>;
+  readonly perform: (step: InboxStep, at: number) => Promise<string>;
   readonly events: () => Promise<EventEnvelope[]>;
 };
 
@@ -134,7 +134,7 @@ async function throughTheInbox(time: FrozenTime, files: Record<string, string>):
   const { coordinator } = site;
   await prepare(coordinator, files);
   const events = () => site.events();
-  const does = async ([who, step]: InboxStep, at: number) => {
+  const perform = async ([who, step]: InboxStep, at: number) => {
     if (step.seconds !== undefined) return passes(time, Number(step.seconds), coordinator, events);
     if (step.decision !== undefined) {
       return (unwrap(await coordinator.recordReview(KEY, reviewOf(step), human(who))) as { reason: string })
@@ -144,7 +144,7 @@ async function throughTheInbox(time: FrozenTime, files: Record<string, string>):
     await site.serialiser.pass();
     return (await readOutcome(workspace, who, `${at}.json`)).reply.reason;
   };
-  return { does, events };
+  return { perform, events };
 }
 
 async function throughHttp(time: FrozenTime, files: Record<string, string>): Promise<InboxRun> {
@@ -159,7 +159,7 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
     return ((await reply.json()) as { reason: string }).reason;
   };
   const events = () => store.events(KEY, { after: 0, limit: 1000 });
-  const does = async ([agent_id, step]: InboxStep) => {
+  const perform = async ([agent_id, step]: InboxStep) => {
     if (step.seconds !== undefined) return passes(time, Number(step.seconds), server.coordinator, events);
     if (step.decision !== undefined) {
       return (
@@ -181,7 +181,7 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
     };
     return post(...(bodies[event_type as string] as [string, object]));
   };
-  return { does, events };
+  return { perform, events };
 }
 
 /** Runs the same steps through the inbox and through HTTP; expects the same replies and the same log. */
@@ -194,7 +194,7 @@ async function runBothWays(
   const http = await throughHttp(time, files);
   const answers: string[] = [];
   for (const [at, step] of steps.entries()) {
-    const [one, other] = [await inbox.does(step, at), await http.does(step, at)];
+    const [one, other] = [await inbox.perform(step, at), await http.perform(step, at)];
     expect(other).toBe(one);
     answers.push(one);
   }

@@ -7,7 +7,7 @@ import { HistoryBuilder, LIMITS } from './testing/history-builder.js';
 const TERMS = { limits: LIMITS, durable: true, skew_margin_ms: 0, tolerance_ms: 100 };
 const S = 'A-001-one';
 const UNKNOWN: RecordedOutcome = { kind: 'unknown', why: 'the line broke' };
-const NOTHING: RecordedOutcome = { kind: 'nothing', why: 'UNAVAILABLE' };
+const NO_EFFECT: RecordedOutcome = { kind: 'no_effect', why: 'UNAVAILABLE' };
 const refused = (reason: string, reply = {}): RecordedOutcome => ({ kind: 'refused', reason, told: reply });
 
 const rulesBroken = (builder: HistoryBuilder): HistoryRule[] => [
@@ -45,7 +45,7 @@ const GOOD: Record<string, (story: HistoryBuilder) => void> = {
     story.claim('ada', S, { at: 0 });
     story.replaceLastOutcome(UNKNOWN).dropEvents();
     story.claim('ada', S, { at: 100 });
-    story.replaceLastOutcome(NOTHING).dropEvents();
+    story.replaceLastOutcome(NO_EFFECT).dropEvents();
     story.claim('ben', S, { at: 200 });
   },
   'a release that is confirmed twice and a renewal that is applied twice': (story) => {
@@ -204,7 +204,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; tell: (story: HistoryBuilder)
     breaks: ['DONE_ALL_THE_SAME'],
     tell: (story) => {
       story.claim('ada', S, { at: 0 });
-      story.replaceLastOutcome(NOTHING);
+      story.replaceLastOutcome(NO_EFFECT);
     },
   },
   'an order that real time contradicts': {

@@ -34,7 +34,7 @@ export class CoordinatorEndpoint {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code ?? message;
-      return { kind: code === 'ECONNREFUSED' ? 'nothing' : 'unknown', why };
+      return { kind: code === 'ECONNREFUSED' ? 'no_effect' : 'unknown', why };
     }
   }
 
@@ -124,7 +124,7 @@ function outcomeOf({ operation }: HistoryRequest, status: number, reply: WireRep
   const { code, detail = '', reason = '' } = reply;
   if (code !== undefined) {
     const why = `${status} ${code}: ${detail}`;
-    if (NOTHING_HAPPENED.has(code)) return { kind: 'nothing', why };
+    if (NOTHING_HAPPENED.has(code)) return { kind: 'no_effect', why };
     return code === 'UNKNOWN' ? { kind: 'unknown', why } : { kind: 'refused', reason: code, told: {} };
   }
   if (reply.success === true || reply.accepted === true) return { kind: 'ok', told: fieldsOnSuccess(reply) };

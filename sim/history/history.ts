@@ -30,7 +30,7 @@ export type RecordedOutcome =
   | { readonly kind: 'ok'; readonly told: RecordedReplyFields }
   | { readonly kind: 'refused'; readonly reason: string; readonly told: RecordedReplyFields }
   /** It certainly did not happen: no coordinator was reached, or the coordinator says so. */
-  | { readonly kind: 'nothing'; readonly why: string }
+  | { readonly kind: 'no_effect'; readonly why: string }
   /** It may have happened, or may still happen. */
   | { readonly kind: 'unknown'; readonly why: string };
 
@@ -68,7 +68,7 @@ function describeOutcome(outcome: RecordedOutcome): string {
     const word = outcome.kind === 'ok' ? 'done' : `refused ${outcome.reason}`;
     return `${word} ${JSON.stringify(outcome.told)}`;
   }
-  return outcome.kind === 'nothing' ? `nothing happened (${outcome.why})` : `unknown (${outcome.why})`;
+  return outcome.kind === 'no_effect' ? `nothing happened (${outcome.why})` : `unknown (${outcome.why})`;
 }
 
 /** Records the calls of a run. */

@@ -28,8 +28,11 @@ function readOptions(): HistoryRunOptions {
     values.coordinators,
   ].map(Number);
   const counts = [seconds, clients, coordinators];
-  if (store === undefined || proxy === undefined || !counts.every((count) => count > 0))
-    throw new Error(USAGE);
+  if (store === undefined) throw new Error(`--store is missing.\n${USAGE}`);
+  if (proxy === undefined)
+    throw new Error(`--proxy must be one of ${PROXIES.join(', ')}, not ${values.proxy}.\n${USAGE}`);
+  if (!counts.every((count) => count > 0))
+    throw new Error(`--seconds, --clients and --coordinators must be above 0.\n${USAGE}`);
   if (store === 'memory:')
     throw new Error('A store in memory is lost when its coordinator is killed. Pass another --store.');
   const restart = command === undefined ? {} : { restartEngine: () => shell(command) };

@@ -15,15 +15,17 @@ export function parseEngineUrl(text: string, { engine, schemes, parameters, exam
   }
   for (const name of url.searchParams.keys()) {
     if (parameters.includes(name)) continue;
-    const known = `The ${engine} URL has the parameters ${parameters.join(', ')}.`;
-    throw new StoreRefused(`${known} Unknown parameter ${name}`);
+    throw new StoreRefused(
+      `Unknown parameter ${name} in the ${engine} URL. Known: ${parameters.join(', ')}.`,
+    );
   }
   return url;
 }
 
 /** The server and the login that a URL names. */
 export function loginOf(url: URL, defaultPort: number) {
-  if (url.hostname === '') throw new StoreRefused('The store URL has no host.');
+  if (url.hostname === '')
+    throw new StoreRefused(`The store URL has no host. Expected ${url.protocol}//user@host:${defaultPort}/…`);
   return {
     host: decoded(url.hostname.replace(/^\[(.*)\]$/, '$1')),
     port: url.port === '' ? defaultPort : Number(url.port),
@@ -45,11 +47,16 @@ export function choiceOf<T>(url: URL, name: string, choices: Readonly<Record<str
   const [fallback] = Object.keys(choices);
   const choice = url.searchParams.get(name) ?? (fallback as string);
   if (Object.hasOwn(choices, choice)) return choices[choice] as T;
-  throw new StoreRefused(`${name} must be one of ${Object.keys(choices).join(', ')}.`);
+  throw new StoreRefused(
+    `The parameter ${name} of the store URL must be one of ${Object.keys(choices).join(', ')}, not ${choice}.`,
+  );
 }
 
 export function integerOf(url: URL, name: string, fallback: number, min: number, max: number): number {
-  const value = Number(url.searchParams.get(name) ?? fallback);
+  const text = url.searchParams.get(name) ?? String(fallback);
+  const value = Number(text);
   if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new StoreRefused(`${name} must be a whole number from ${min} to ${max}.`);
+  throw new StoreRefused(
+    `The parameter ${name} of the store URL must be a whole number from ${min} to ${max}, not ${text}.`,
+  );
 }

@@ -22,7 +22,7 @@ import { bearer, type Issuer, startIssuer } from './support/issuer.js';
 type Right = 'public' | 'read' | 'work' | 'review' | 'tell' | 'administer' | 'platform';
 
 /** The roles that have each right in their own tenant. No role of a tenant has `platform`. */
-const RIGHTS_IN_TENANT: Readonly<Record<Right, readonly Role[]>> = {
+const ROLES_WITH_RIGHT: Readonly<Record<Right, readonly Role[]>> = {
   public: ROLES,
   read: ROLES,
   work: ['agent', 'admin', 'operator'],
@@ -68,7 +68,7 @@ function expected(route: Route, role: Role, isBound: boolean, requestedTenant: s
   if (right === 'public') return 'served';
   if (!isBound) return role === 'operator' ? 'served' : 'unknown';
   if (right !== 'platform' && requestedTenant !== OWN) return 'hidden';
-  return RIGHTS_IN_TENANT[right].includes(role) ? 'served' : 'forbidden';
+  return ROLES_WITH_RIGHT[right].includes(role) ? 'served' : 'forbidden';
 }
 
 let served: TestServer;

@@ -63,7 +63,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     tests: DISK_TESTS,
   },
   {
-    name: 'survey-at-once',
+    name: 'frontier-rebuilt-at-once',
     file: 'src/coordinator/queue/project.ts',
     find: 'runInSlices(this.state.frontier.rebuildSteps(this.state), this.environment)',
     replace: 'Promise.resolve([...this.state.frontier.rebuildSteps(this.state)].forEach(() => {}))',

@@ -45,7 +45,7 @@ export class WaitQueue {
   /** When the next lease or pause ends, in the store's time. */
   private nextDeadlineMs = Number.POSITIVE_INFINITY;
   private pauseUntilMs = 0;
-  private isSurveying = false;
+  private isRebuilding = false;
   private cancelTimer: () => void = () => {};
   private stopListening: () => void = () => {};
 
@@ -122,12 +122,12 @@ export class WaitQueue {
   /** Work that a plan change made ready is in no list until the frontier is rebuilt. */
   private rebuildFrontier(): void {
     const { frontier, plan } = this.project.state;
-    if (this.isSurveying || frontier.rebuiltVersion === frontier.currentVersion(plan)) return;
-    this.isSurveying = true;
+    if (this.isRebuilding || frontier.rebuiltVersion === frontier.currentVersion(plan)) return;
+    this.isRebuilding = true;
     this.project
       .rebuildFrontier()
       .finally(() => {
-        this.isSurveying = false;
+        this.isRebuilding = false;
       })
       .then(
         () => {

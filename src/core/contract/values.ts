@@ -57,7 +57,8 @@ export type CheckType = (typeof CHECK_TYPES)[number];
 export const EXPIRY_ACTIONS = ['fold_back', 'escalate', 'accept_best_effort'] as const;
 export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number];
 
-export const AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const;
+/** What happens when a role converges an edge that it may not. */
+export const OUTSIDE_AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const;
 
 /** Of features, and severities of what waits for a human; most urgent first. */
 export const PRIORITIES = ['critical', 'high', 'medium', 'low'] as const;

@@ -155,17 +155,17 @@ export class DynamodbEvents {
     return events.map((event) => ({ ...event, at_ms }));
   }
 
-  /** Reads events older than `settledMs` through the index, and younger ones from the table. */
+  /** Reads events older than `indexedUntilMs` through the index, and younger ones from the table. */
   private async fromIndex(
     query: EventQuery,
     index: IndexChoice,
     range: PositionRange,
-    settledMs: number,
+    indexedUntilMs: number,
   ): Promise<TimedEvent[]> {
     const found = await this.indexed(query, index, range);
     const isFull = found.length >= query.limit;
-    if (isFull && found.every(({ at_ms }) => at_ms < settledMs)) return found;
-    const firstUnindexed = await this.firstUnindexed(range, settledMs);
+    if (isFull && found.every(({ at_ms }) => at_ms < indexedUntilMs)) return found;
+    const firstUnindexed = await this.firstUnindexed(range, indexedUntilMs);
     const indexed = found.filter(({ position }) => position < firstUnindexed);
     const rest = await this.fromTable(query, {
       after: Math.max(range.after, firstUnindexed - 1),
@@ -175,11 +175,11 @@ export class DynamodbEvents {
   }
 
   /** The first position of the range from which on events may still be missing in an index. */
-  private async firstUnindexed(range: PositionRange, settledMs: number): Promise<number> {
+  private async firstUnindexed(range: PositionRange, indexedUntilMs: number): Promise<number> {
     let firstUnindexed = range.until + 1;
     for (let bucket = bucketOf(range.until); bucket >= bucketOf(range.after + 1); bucket -= 1) {
       const events = await this.bucket(bucket, range);
-      const first = events.find(({ at_ms }) => at_ms >= settledMs);
+      const first = events.find(({ at_ms }) => at_ms >= indexedUntilMs);
       if (first !== undefined) firstUnindexed = first.position;
       if (first === undefined || first !== events[0]) break;
     }

@@ -9,7 +9,10 @@ const OLDEST = { MySQL: [8, 0], MariaDB: [10, 6] } as const;
 
 type MysqlQueryable = Pick<Connection, 'query'>;
 
-/** Refuses a server that is not durable, not writable, too old, or has a fixed SYSDATE. Returns its maximum packet size. */
+/**
+ * Refuses a server that cannot be used as a store: for example not durable, read-only, too old, or started with
+ * `--sysdate-is-now`. Returns its maximum packet size in bytes.
+ */
 export async function runPreflight(server: MysqlQueryable): Promise<number> {
   const variable = await checkWritable(server);
   // MariaDB's 3 also syncs with every commit.

@@ -36,11 +36,11 @@ export class CommitBatch {
   private readonly scopeTakes: number[] = [];
   private readonly scopeMax: number[] = [];
   private readonly permits = new NumberedRows<[project: number, scope: number, member: string]>();
-  private readonly requests = new NumberedRows<[project: number, key: string]>();
+  private readonly requestKeys = new NumberedRows<[project: number, key: string]>();
   private readonly looseEvents = new NumberedRows<[project: number, event_id: string]>();
   private readonly heads: StoredHead[] = [];
   /** Every request, with the index of the transaction it belongs to. */
-  private readonly sentRequests: { project: number; request: RequestRecord; index: number }[] = [];
+  private readonly requestRecords: { project: number; request: RequestRecord; index: number }[] = [];
   private readonly events: { project: number; event: NewEvent }[] = [];
 
   constructor(private readonly transactions: readonly Transaction[]) {
@@ -50,7 +50,16 @@ export class CommitBatch {
 
   /** In the order of the commit function's parameters, after the batch's id. */
   values(): unknown[] {
-    const { projects, subjects, scopes, permits, requests, looseEvents, sentRequests, events } = this;
+    const {
+      projects,
+      subjects,
+      scopes,
+      permits,
+      requestKeys: requests,
+      looseEvents,
+      requestRecords: sentRequests,
+      events,
+    } = this;
     return [
       numbers(this.encodedOperations),
       names(projects.column(0)),
@@ -133,9 +142,9 @@ export class CommitBatch {
     earlier: EarlierRows,
     before: readonly CommitOutcome[],
   ): CompletedRequest {
-    const [, key] = this.requests.row(number);
+    const [, key] = this.requestKeys.row(number);
     if (kept === -1) return { key, ...(earlier.requests.get(number) as Omit<CompletedRequest, 'key'>) };
-    const { request, index } = this.sentRequests[kept - 1] as (typeof this.sentRequests)[number];
+    const { request, index } = this.requestRecords[kept - 1] as (typeof this.requestRecords)[number];
     const { positions } = before[index] as CommitOutcome & { kind: 'committed' };
     const { digest, reply } = request;
     return { key, digest, reply, positions: positions.filter((position) => position !== null) };
@@ -174,8 +183,8 @@ export class CommitBatch {
       this.encodedOperations.push(this.subjects.numberOf(project, subject), expected_seq);
     }
     for (const request of requests) {
-      this.encodedOperations.push(this.requests.numberOf(project, request.key), request.keep ? 1 : 0);
-      this.sentRequests.push({ project, request, index });
+      this.encodedOperations.push(this.requestKeys.numberOf(project, request.key), request.keep ? 1 : 0);
+      this.requestRecords.push({ project, request, index });
     }
     for (const event of loose_events) {
       this.encodedOperations.push(this.looseEvents.numberOf(project, event.event_id));

@@ -131,9 +131,9 @@ function describeDeath(redis: RedisHarness): void {
     const stores = await Promise.all(range(1, 3).map(() => redis.open()));
     const load = new RedisCommitLoad(project);
     const writers = stores.map((store, name) => load.write(store, `w${name}`));
-    await load.reaches(100);
+    await load.untilAcknowledged(100);
     await redis.engine.restart();
-    await load.reaches(load.acknowledged.size + 100);
+    await load.untilAcknowledged(load.acknowledged.size + 100);
     load.stop();
     await Promise.all(writers);
     const events = await stores[0]!.events(project, { after: 0, limit: 100_000 });
@@ -209,7 +209,7 @@ class RedisCommitLoad {
     }
   }
 
-  reaches(count: number): Promise<void> {
+  untilAcknowledged(count: number): Promise<void> {
     return new Promise((tell) => {
       this.waiting = { count, tell };
     });

@@ -18,7 +18,9 @@ export function parseRedisUrl(text: string) {
   const { host, port, user, password } = loginOf(url, 6379);
   const database = url.pathname.slice(1);
   if (!/^\d{0,5}$/.test(database)) {
-    throw new StoreRefused(`A Redis database must be a number. Expected ${FORMAT.example}`);
+    throw new StoreRefused(
+      `The database in a Redis URL must be a number of at most 5 digits, not ${database}. Expected ${FORMAT.example}`,
+    );
   }
   const namespace = url.searchParams.get('namespace') ?? 'genesis_fleet';
   // Excludes the colon, which ends it in a key, and the special characters of ACL patterns.

@@ -7,7 +7,7 @@ import { inboxSessionOf } from './names.js';
 
 export const COMMAND_BYTES_MAX = 64 * 1024;
 
-/** An agent's command, with the fields of the coordinator's request body. */
+/** A command file of an agent, parsed. `name` is the file's name, `body` the request body for the coordinator. */
 export interface InboxCommand {
   readonly agent_id: string;
   readonly name: string;

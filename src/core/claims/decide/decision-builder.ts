@@ -15,7 +15,7 @@ export class DecisionBuilder {
   readonly events: EventDraft[] = [];
   readonly at_ms: number;
   head: Head;
-  /** Commit bound of an emitted expiry: whichever command emits it, the store's clock must have reached it. */
+  /** Set if an expiry is emitted: the transaction must not commit before the store's clock has reached this time. */
   private expiredFromMs: number | null = null;
 
   constructor(

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { ConfigFault } from '../../contract/problem.js';
 import type { ReplyOf } from '../../contract/schema.js';
 import {
-  AUTHORITY_ACTIONS,
   CHECK_TYPES,
   EXPIRY_ACTIONS,
+  OUTSIDE_AUTHORITY_ACTIONS,
   PRIORITIES,
   VECTOR_TYPES,
 } from '../../contract/values.js';
@@ -92,7 +92,7 @@ const agentRole = z.strictObject({ description: text, converge_edges: z.union([z
 /** Which roles may converge which edges. Read from `agent_roles.yml`. */
 const roleRegistry = z.strictObject({
   roles: z.record(text, agentRole),
-  outside_authority_action: z.enum(AUTHORITY_ACTIONS),
+  outside_authority_action: z.enum(OUTSIDE_AUTHORITY_ACTIONS),
   spec_mutation_requires_human: z.boolean(),
 });
 

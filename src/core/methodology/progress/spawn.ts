@@ -90,7 +90,7 @@ function spawnDepth(vector: FeatureVector, { vectorOf: find }: SpawnFacts): numb
   return depth;
 }
 
-/** The minimal profile is for minutes of work; a discovery takes a day. */
+/** A discovery uses the profile `minimal`, whose time box is too short for it. */
 const DISCOVERY_TIME_BOX: TimeBoxRule = {
   duration_seconds: 24 * 3600,
   check_in_seconds: null,

@@ -20,7 +20,10 @@ export function composeEdgeConfigs(
 ): Record<string, EdgeConfig> {
   for (const { file, stem, edge } of fromFiles) {
     if (edge === null && stem !== TAGGING_STEM && stem !== TRACEABILITY_STEM) {
-      file.warn([], 'The file names no edge and is ignored.');
+      file.warn(
+        [],
+        `The file is ignored: neither its field edge nor its name ${stem} is an edge of the topology. Set edge, for example design→code.`,
+      );
     }
   }
   const commands = traceabilityChecks(fromFiles);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AUTHORITY_ACTIONS } from '../../../contract/values.js';
+import { OUTSIDE_AUTHORITY_ACTIONS } from '../../../contract/values.js';
 import type { RoleRegistry } from '../methodology.js';
 import type { EdgeNameIndex } from './edge-names.js';
 import { description, orElse, section, shortText, shortTexts } from './fields.js';
@@ -11,7 +11,7 @@ const schema = z.object({
     .record(shortText, role)
     .refine((roles) => Object.keys(roles).length <= 200, { error: 'expected at most 200 roles' }),
   authority: section({
-    outside_authority_action: orElse(z.enum(AUTHORITY_ACTIONS), 'escalate'),
+    outside_authority_action: orElse(z.enum(OUTSIDE_AUTHORITY_ACTIONS), 'escalate'),
     spec_mutation_requires_human: orElse(z.boolean(), true),
   }),
 });
