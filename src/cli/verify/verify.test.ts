@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { BlockWriters } from '../../stores/file/block-writer.js';
 import { openFileStore } from '../../stores/file/file-store.js';
-import { decodeLine, NO_HASH } from '../../stores/file/line.js';
-import { EventLineWriter } from '../../stores/file/line-writer.js';
+import { NO_HASH } from '../../stores/file/line.js';
+import { eventIn } from '../../stores/file/log-line.js';
+import { WriteBatch } from '../../stores/file/write-batch.js';
 import { transactionOf } from '../../stores/transaction.js';
 import { PLAN, temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
@@ -72,16 +74,18 @@ it('reads a log that consists of several sealed files', async () => {
 });
 
 // req: AUD-005, EVT-013
-it('names the file and the line of a changed event', async () => {
+it('names the file and the lines of the block of a changed event', async () => {
   const { cwd, project } = await workedOn();
   const file = join(project, 'events.jsonl');
   const text = await readFile(file, 'utf8');
   await writeFile(file, text.replace('"agent_id":"agent-b"', '"agent_id":"agent-c"'));
   const { code, out } = await gen({ cwd }, 'verify');
-  const changed = text.split('\n').findIndex((line) => line.includes('"agent_id":"agent-b"')) + 1;
+  const lines = text.split('\n');
+  const changed = lines.findIndex((line) => line.includes('"agent_id":"agent-b"')) + 1;
+  const seal = lines.findIndex((line, at) => at >= changed && line.startsWith('{"seal":')) + 1;
   expect(code).toBe(1);
   expect(out).toContain(
-    `.genesis/log/default/shop/events.jsonl:${changed}: CHAIN: its hash does not match its text`,
+    `.genesis/log/default/shop/events.jsonl:${changed}-${seal}: CHAIN: the seal does not match`,
   );
 });
 
@@ -90,19 +94,21 @@ it('detects a removed line, and durable lines removed from the end', async () =>
   const { cwd, project } = await workedOn();
   const file = join(project, 'events.jsonl');
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  await writeFile(file, `${lines.toSpliced(4, 1).join('\n')}\n`);
+  const seals = lines.flatMap((line, at) => (line.startsWith('{"seal":') ? [at] : []));
+  const block = (seals[0] as number) + 1;
+  await writeFile(file, `${lines.toSpliced(block, 1).join('\n')}\n`);
   expect((await gen({ cwd }, 'verify')).out).toMatch(
-    /events\.jsonl:5: CHAIN: it does not continue the line before it/,
+    new RegExp(`events\\.jsonl:${block + 1}: CHAIN: it is part 2/2 of a transaction`),
   );
-  await writeFile(file, `${lines.slice(0, 4).join('\n')}\n`);
+  await writeFile(file, `${lines.slice(0, block).join('\n')}\n`);
   const { code, out } = await gen({ cwd }, 'verify');
   expect(code).toBe(1);
-  expect(out).toMatch(/events\.jsonl:5: CHAIN: the log ends here/);
+  expect(out).toMatch(new RegExp(`events\\.jsonl:${block + 1}: CHAIN: the log ends here`));
 });
 
 it('accepts an unfinished line that a crash left at the end', async () => {
   const { cwd, project } = await workedOn();
-  await appendFile(join(project, 'events.jsonl'), '{"hash":"half a li');
+  await appendFile(join(project, 'events.jsonl'), '{"event_id":"half ');
   const { code, out } = await gen({ cwd }, 'verify');
   expect(code).toBe(0);
   expect(out).toContain('18 bytes at its end are unfinished');
@@ -111,12 +117,8 @@ it('accepts an unfinished line that a crash left at the end', async () => {
 it('detects violated invariants in a log whose hash chain is intact', async () => {
   const { cwd, project } = await workedOn();
   const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
-  const events = lines
-    .map((line) => decodeLine(Buffer.from(line)))
-    .flatMap((line) => {
-      return typeof line === 'string' || line.event === null ? [] : [line.event];
-    });
-  // An attacker who can compute hashes removes the release: two sessions hold the task at once.
+  const events = lines.flatMap((line) => eventIn(Buffer.from(line)) ?? []);
+  // An attacker who can compute seals removes the release: two sessions hold the task at once.
   const forged = events.filter(({ event_type }) => event_type !== 'CLAIM_RELEASED');
   await mkdir(join(cwd, 'forged'));
   await writeFile(join(cwd, 'forged', 'events.jsonl'), chained(forged));
@@ -127,12 +129,9 @@ it('detects violated invariants in a log whose hash chain is intact', async () =
 });
 
 function chained(events: readonly EventEnvelope[]): string {
-  let prev = NO_HASH;
-  const out = new EventLineWriter();
-  for (const [at, event] of events.entries()) {
-    prev = out.write(event, { prev, position: at + 1, part: 1, parts: 1 }, null);
-  }
-  return out.bytes.toString();
+  const batch = new WriteBatch(new BlockWriters(), NO_HASH, 0);
+  for (const [at, event] of events.entries()) batch.add([event], at + 1, {}, 0);
+  return batch.finish(0, undefined).bytes.toString();
 }
 
 it('distinguishes redactions by retention from other changes', async () => {

@@ -17,6 +17,7 @@ export function strictDisk(disk: Disk): Disk {
     syncFolder: (path) => orThrowBroken(path, 'made durable', disk.syncFolder(path)),
     lock: (path) => disk.lock(path),
     lockOwner: (path) => disk.lockOwner(path),
+    pause: () => disk.pause(),
   };
 }
 
