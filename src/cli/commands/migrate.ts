@@ -38,7 +38,7 @@ export const addMigrate = command('migrate', {
   description:
     'migrate a store to this version: the schema of a database, the format of a log, the keys, the .gitignore of a workspace',
   options: MIGRATE_OPTIONS,
-  help: '\nSeveral processes may run it at once: each step runs once. Keys created before keys were bound to their store are\nbound, except in a workspace, whose log may come from elsewhere: create new keys there (gen key create). In a workspace\nthe missing lines are added to .gitignore. With routes:./tenants.yml every store named in the file is migrated, and the\nstore of the tenant: --tenant ID, or several ids separated by commas.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
+  help: '\nSeveral processes may run it at once: each step runs once. Of a log only store.json changes, and its lines stay. Keys created\nbefore keys were bound to their store are bound, except in a workspace, whose log may come from elsewhere: create new keys\nthere (gen key create). In a workspace the missing lines are added to .gitignore. With routes:./tenants.yml every store\nnamed in the file is migrated, and the store of the tenant: --tenant ID, or several ids separated by commas.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
   async run(context, options) {
     const reports: StoreMigrationReport[] = [];
     for (const url of await urlsOf(context, options.store ?? defaultStore(context.io)))

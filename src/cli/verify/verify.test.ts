@@ -8,6 +8,8 @@ import { BlockWriters } from '../../stores/file/block-writer.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { NO_HASH } from '../../stores/file/line.js';
 import { eventIn } from '../../stores/file/log-line.js';
+import { fileMigrator } from '../../stores/file/migrator.js';
+import { copyOfFormat1, FORMAT_1_KEY, format1Events } from '../../stores/file/testing/format-1.js';
 import { WriteBatch } from '../../stores/file/write-batch.js';
 import { transactionOf } from '../../stores/transaction.js';
 import { PLAN, temporaryFolder } from '../testing/cli-harness.js';
@@ -156,4 +158,52 @@ it('distinguishes redactions by retention from other changes', async () => {
   expect(await readFile(file, 'utf8')).toHaveLength(text.length);
   const changed = await gen({ cwd }, 'verify');
   expect(changed.code).toBe(1);
+});
+
+it('counts lines of other programs, and those that no seal covers yet', async () => {
+  const { cwd, project } = await workedOn();
+  const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
+  await appendFile(join(project, 'events.jsonl'), line.repeat(2));
+  expect((await gen({ cwd }, 'verify')).out).toContain('2 lines of other programs, 2 not yet sealed');
+  const store = await openFileStore({ root: join(cwd, '.genesis', 'log') });
+  const event = (await store.events(KEY, { after: 0, limit: 1 }))[0] as EventEnvelope;
+  const { position: _, seq: __, subject: ___, ...rest } = event;
+  await store.commit([transactionOf(KEY, { loose_events: [{ ...rest, event_id: randomUUID() }] })]);
+  await store.close();
+  const sealed = await gen({ cwd }, 'verify');
+  expect(sealed).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('2 lines of other programs, all sealed'),
+  });
+  const text = await readFile(join(project, 'events.jsonl'), 'utf8');
+  await writeFile(join(project, 'events.jsonl'), text.replace(line, ''));
+  const { code, out } = await gen({ cwd }, 'verify', '--json');
+  const seal = text.replace(line, '').trimEnd().split('\n').length;
+  expect([code, JSON.parse(out).logs[0].breaks]).toEqual([
+    1,
+    [
+      expect.objectContaining({
+        line: seal,
+        rule: 'CHAIN',
+        says: expect.stringContaining('changed or removed'),
+      }),
+    ],
+  ]);
+});
+
+it('verifies a log of format 1, and one that continues in format 2', async () => {
+  const root = await copyOfFormat1();
+  const before = await gen({ cwd: root }, 'verify', '--json', root);
+  expect(JSON.parse(before.out)).toMatchObject({ ok: true, logs: [{ events: 13, lines: 14, files: 3 }] });
+  await fileMigrator(root).up();
+  const store = await openFileStore({ root });
+  const { position: _, ...event } = (await format1Events())[11] as EventEnvelope;
+  const loose_events = [{ ...event, event_id: randomUUID() }];
+  await store.commit([transactionOf(FORMAT_1_KEY, { loose_events })]);
+  await store.close();
+  const after = await gen({ cwd: root }, 'verify', '--json', root);
+  expect(JSON.parse(after.out)).toMatchObject({
+    ok: true,
+    logs: [{ events: 14, lines: 16, foreign_lines: 0 }],
+  });
 });

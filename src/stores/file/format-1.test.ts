@@ -144,3 +144,14 @@ it('is not served as if it were complete when it was truncated while it is open'
   await expect(allEvents(store, KEY)).rejects.toThrow(/the line is cut off or missing/);
   await store.close();
 });
+
+it('is damaged if a line is removed, also one without an event', async () => {
+  const root = await migrated();
+  const path = join(root, 'acme/shop/segments/000000000006.jsonl');
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  const record = lines.findIndex((line) => line.includes('"requests":[{"key":"remembered"'));
+  await writeFile(path, lines.toSpliced(record, 1).join('\n'));
+  const store = await openFileStore({ root });
+  await expect(allEvents(store, KEY)).rejects.toThrow(/line 4: it does not continue the line before it/);
+  await store.close();
+});

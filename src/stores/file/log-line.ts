@@ -4,16 +4,16 @@ import { decodeV1Line, isV1Line, type V1Line } from './line-v1.js';
 import { type Seal, sealOf } from './seal.js';
 
 /** What a line of a log file is. */
-export type LogLine =
+export type FileLine =
   | { readonly kind: 'transaction'; readonly line: DecodedLine }
   | { readonly kind: 'seal'; readonly seal: Seal }
   | { readonly kind: 'foreign' }
   | { readonly kind: 'v1'; readonly line: V1Line };
 
-const FOREIGN: LogLine = { kind: 'foreign' };
+const FOREIGN: FileLine = { kind: 'foreign' };
 
 /** Decodes any line, without its newline. A string is the reason why it is none of a log. */
-export function decodeLine(bytes: Buffer): LogLine | string {
+export function decodeLine(bytes: Buffer): FileLine | string {
   if (isV1Line(bytes)) {
     const line = decodeV1Line(bytes);
     return typeof line === 'string' ? line : { kind: 'v1', line };

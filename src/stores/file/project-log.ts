@@ -1,4 +1,4 @@
-import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import {
   type CommitOutcome,
   type EventQuery,
@@ -11,14 +11,14 @@ import {
 } from '../store.js';
 import { type AppendedBatch, appendBatch } from './append.js';
 import type { BlockWriters } from './block-writer.js';
-import { isErrorCode } from './disk.js';
 import { coverOf } from './foreign-lines.js';
 import { isExplainedRedaction, readEvents } from './log-reader.js';
 import { Maintenance } from './maintenance.js';
+import { publishBatch } from './publish.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { redactSegments } from './redact-segments.js';
 import type { LogState } from './replay.js';
-import { messageOf } from './strict-disk.js';
+import { messageOf, notWritten } from './strict-disk.js';
 import { type SealedBatch, WriteBatch } from './write-batch.js';
 
 export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_tail'> {
@@ -196,25 +196,11 @@ export class ProjectLog {
     return sealed.bytes;
   }
 
-  /** Makes a durable batch visible to readers. */
-  private publish({ start: startInFile, between }: AppendedBatch): void {
+  private publish(appended: AppendedBatch): void {
     if (this.flushingBatch === null) throw new Error('No batch is being written.');
-    const { bytes, seal, blocks, batch } = this.flushingBatch;
-    const { files, state } = this.log;
-    const start = files.last.start + startInFile;
-    files.last.bytes = startInFile + bytes.length;
-    state.foreign.splice(0, state.foreign.length, ...between);
-    for (let at = 0; at < blocks.length; at += 2) {
-      state.blocks.add(start + (blocks[at] as number), start + (blocks[at + 1] as number), state.seal);
-    }
-    state.seal = seal;
-    for (let index = 0; index < batch.events.length; index += 1) {
-      const { subject, session_id } = batch.events[index] as NewEvent;
-      state.index.add(state.index.position + 1, subject, session_id);
-      state.offsets.add(start + (batch.offsets[index] as number));
-    }
-    state.newest_ms = Math.max(state.newest_ms, batch.at_ms);
-    this.durablePosition = state.index.position;
+    const { batch } = this.flushingBatch;
+    publishBatch(this.log, this.flushingBatch, batch, appended);
+    this.durablePosition = this.log.state.index.position;
     this.flushingBatch = null;
     batch.release();
     batch.resolve();
@@ -227,8 +213,10 @@ export class ProjectLog {
   /** What memory applied since the last sync is not on disk: discards it and reloads the log. */
   private async fail(error: unknown): Promise<void> {
     let failure: StoreBroken | StoreUnavailable | LogDamaged =
-      error instanceof StoreBroken ? error : this.toUnavailable(error);
+      error instanceof StoreBroken ? error : notWritten(error);
     this.failure = failure;
+    if (failure !== error)
+      this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
     if (failure instanceof StoreUnavailable) {
       this.options.reloads.count += 1;
       try {
@@ -250,17 +238,6 @@ export class ProjectLog {
       batch?.release();
       batch?.reject(failure);
     }
-  }
-
-  /** Tells callers what they can do; only the operator may see where the log is. */
-  private toUnavailable(error: unknown): StoreUnavailable {
-    this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
-    const isFull = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');
-    return new StoreUnavailable(
-      isFull
-        ? 'The disk is full: the log cannot grow. Nothing was written. Free some space and try again.'
-        : 'The log could not be written. Nothing was written. Try again.',
-    );
   }
 
   private async reload(): Promise<void> {

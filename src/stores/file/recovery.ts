@@ -3,12 +3,13 @@ import { LogDamaged, type ProjectKey } from '../store.js';
 import { type Disk, type DiskFile, withFile } from './disk.js';
 import { addProvenDurable, type DurableProgress, readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, sealedPositions, segmentPath } from './layout.js';
-import { lineNumberAt, visitLines } from './line-reader.js';
+import { lineNumberAt } from './line-reader.js';
 import { displayPath, LogFiles, type Segment } from './log-files.js';
 import type { OpenFiles } from './open-files.js';
 import { UNEXPLAINED } from './redacted-lines.js';
 import { RedactionIndex } from './redaction-index.js';
 import { emptyState, LogReplay, type LogState } from './replay.js';
+import { type FileDamage, replayFile } from './replay-file.js';
 import { loadSnapshot, type SnapshotPoint, snapshotNames } from './snapshot.js';
 import { messageOf } from './strict-disk.js';
 import { cutKeepingForeign, readTail, saveTornTail } from './torn-tail.js';
@@ -155,33 +156,6 @@ async function readActive(
   });
   if (isRead === null && (durable.position > replay.state.ledger.position || durable.bytes > 0))
     throw damageIn(ctx, path, 1, MISSING);
-}
-
-/** A place in a file, from the first to the last damaged line. */
-interface FileDamage {
-  readonly first: number;
-  readonly last: number;
-  readonly why: string;
-}
-
-/** Reads the lines of a file into the replay, up to the first that is not valid. Returns the end of the last whole line. */
-async function replayFile(
-  replay: LogReplay,
-  segment: Segment,
-  file: DiskFile,
-): Promise<{ end: number; damage: FileDamage | null }> {
-  let damage = null as FileDamage | null;
-  const end = await visitLines(file, segment.bytes, (line, offset) => {
-    if (damage !== null) return;
-    const fault = replay.addLine(line, segment.start + offset);
-    if (fault === null) return;
-    damage = {
-      first: fault.first.offset - segment.start,
-      last: fault.last.offset - segment.start,
-      why: fault.why,
-    };
-  });
-  return { end, damage };
 }
 
 async function readActiveFile(
