@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { transactionOf } from '../conformance/fixture.js';
 import { TenantPermits } from '../permits.js';
-import { LogDamaged } from '../store.js';
+import { LogDamaged, type Transaction } from '../store.js';
+import { BLOCK_BYTES } from './block-writer.js';
 import type { Disk } from './disk.js';
 import { openFileStore } from './file-store.js';
 import { readEvents } from './log-reader.js';
@@ -347,4 +348,38 @@ it('refuses a log that belongs to another project', async () => {
   const store = await openFileStore({ root });
   await expect(store.projects('t')).rejects.toThrow(/line 1: it belongs to t\/p, not to t\/q/);
   await store.close();
+});
+
+describe('a write after the damaged one', () => {
+  /** The log after commits that are each a write of their own. */
+  async function logAfter(...commits: readonly (readonly Transaction[])[]): Promise<Buffer> {
+    const root = await temporaryFolder();
+    const store = await openFileStore({ root });
+    for (const transactions of commits) await store.commit(transactions);
+    await store.close();
+    return readFile(activeFile(root));
+  }
+  const request = (key: string) => transactionOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
+
+  it('proves that lines without events were durable', async () => {
+    const log = await logAfter([looseEventTransaction('a')], [request('first')], [request('second')]);
+    const damaged = Buffer.from(log.toString('latin1').replace('"key":"first"', '"key":"other"'), 'latin1');
+    await expect(recover('p', memoryDisk(new Map([['p/events.jsonl', damaged]])))).rejects.toThrow(
+      /lines 3 to 4: the seal does not match/,
+    );
+  });
+
+  it('proves nothing if it was the same write: a crash may lose its first block only', async () => {
+    const said = { said: 'x'.repeat(BLOCK_BYTES) };
+    const large = ['b', 'c', 'd'].map((id) => looseEventTransaction(id, said));
+    const log = await logAfter([looseEventTransaction('a')], large);
+    expect(linesOf(log).filter(isSeal)).toHaveLength(4);
+    const torn = Buffer.from(log);
+    const lost = torn.indexOf('"event_id":"b"') + 5000;
+    torn.fill(0, lost, lost + 4096);
+    const files = new Map([['p/events.jsonl', torn]]);
+    const { events, warnings } = await recover('p', memoryDisk(files));
+    expect(events.map(({ event_id }) => event_id)).toEqual(['a']);
+    expect(warnings).toHaveLength(1);
+  });
 });
