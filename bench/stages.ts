@@ -8,8 +8,9 @@ import { systemEnvironment } from '../src/coordinator/runtime/environment.js';
 import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
 import { applyCommit, emptyWork, evolveWork } from '../src/core/views/index.js';
 import { EventIndex } from '../src/stores/event-index.js';
+import { BlockWriters } from '../src/stores/file/block-writer.js';
 import { NO_HASH } from '../src/stores/file/line.js';
-import { encodeBatch } from '../src/stores/file/write-batch.js';
+import { WriteBatch } from '../src/stores/file/write-batch.js';
 import { ProjectLedger } from '../src/stores/ledger.js';
 import { TenantPermits } from '../src/stores/permits.js';
 import { tracksOf } from './harness.js';
@@ -41,7 +42,8 @@ function oneRound(): string[] {
   const ledger = new ProjectLedger(KEY, new TenantPermits());
   const index = new EventIndex();
   const overlay = new Overlay();
-  let hash = NO_HASH;
+  const writers = new BlockWriters();
+  let seal = NO_HASH;
   for (let at = 0; at < CLAIMS; at += BATCH) {
     const bodies = ids.slice(at, at + BATCH).map((taskId, offset) => bodyOf(taskId, at + offset));
     const claims = time('read', () => bodies.map((body) => parseClaim(body) as ClaimRequest));
@@ -58,12 +60,16 @@ function oneRound(): string[] {
     const transactions = applied.flatMap(({ record, ...rest }) =>
       record === null ? [] : [{ ...rest, record }],
     );
-    const encoded = time('encode', () => encodeBatch({ units: transactions, at_ms: nowMs }, hash, 0));
-    hash = encoded.hash;
-    time('index', () => {
-      for (const { subject, session_id } of encoded.events)
-        index.add(index.position + 1, subject, session_id);
+    const batch = new WriteBatch(writers, seal, 0);
+    time('encode', () => {
+      for (const { events, first_position, record } of transactions)
+        batch.add(events, first_position, record, nowMs);
+      seal = batch.finish(0, undefined).seal;
     });
+    time('index', () => {
+      for (const { subject, session_id } of batch.events) index.add(index.position + 1, subject, session_id);
+    });
+    batch.release();
     time('settle', () => {
       view.discardStaged();
       for (const [offset, { transaction }] of attempts.entries()) {

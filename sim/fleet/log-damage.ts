@@ -1,46 +1,72 @@
-import { decodeLine, recordFromLog } from '../../src/stores/file/line.js';
-import { EventLineWriter } from '../../src/stores/file/line-writer.js';
+import { decodeLine } from '../../src/stores/file/log-line.js';
+import { SealInput, sealedText } from '../../src/stores/file/seal.js';
 import type { DiskImage } from '../world/disk-image.js';
 import type { FileNode } from '../world/file-node.js';
 import type { Rng } from '../world/rng.js';
 
-const BATCH_MARK = '"durable":';
+const SEAL_MARK = '{"seal":"';
+const CONTINUES_MARK = '"continues":true';
 const FORGE_CHANCE = 0.3;
 
 /**
- * Damages durable data that a complete later batch can expose: the last batch may be torn, and a forged line is
+ * Damages durable data that a complete later batch can expose: the last batch may be torn, and a forged block is
  * detected only by the batch after it. Returns a function that repairs the damage, or null where nothing can be damaged
  * or a snapshot means that the store does not read it.
  */
 export function damageLog(diskImage: DiskImage, folder: string, rng: Rng): (() => void) | null {
   const file = diskImage.file(`${folder}/events.jsonl`);
   if (file === null || diskImage.folder(`${folder}/snapshots`) !== null) return null;
-  const text = file.content().toString('latin1');
-  const lastBatch = batchBefore(text, text.length);
-  const wholeBatch = batchBefore(text, lastBatch);
-  const confirmedEnd = batchBefore(text, wholeBatch);
-  if (confirmedEnd <= 0) return null;
-  return rng.chance(FORGE_CHANCE) ? forgeLine(file, confirmedEnd, rng) : file.flipByte(rng.int(wholeBatch));
+  const ends = batchEnds(file.content().toString('latin1'));
+  // Of the last batches, one may be torn, and one is needed whole to expose the damage.
+  const wholeEnd = ends.at(-3);
+  const confirmedEnd = ends.at(-4);
+  if (wholeEnd === undefined || confirmedEnd === undefined) return null;
+  return rng.chance(FORGE_CHANCE) ? forgeBlock(file, confirmedEnd, rng) : file.flipByte(rng.int(wholeEnd));
 }
 
-/** Offset of the newline before the last batch that begins before `end`; 0 or less if there is none. */
-const batchBefore = (text: string, end: number): number =>
-  end <= 0 ? end : text.lastIndexOf('\n', text.lastIndexOf(BATCH_MARK, end));
+/** The offsets after each batch. The blocks of one batch continue each other. */
+function batchEnds(text: string): number[] {
+  const ends: number[] = [];
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at);
+    if (newline < 0) break;
+    if (text.startsWith(SEAL_MARK, at)) {
+      if (text.slice(at, newline).includes(CONTINUES_MARK)) ends.pop();
+      ends.push(newline + 1);
+    }
+    at = newline + 1;
+  }
+  return ends;
+}
 
-/** Rewrites one line with a valid hash of its own, so that only the next line can expose it. */
-function forgeLine(file: FileNode, end: number, rng: Rng): (() => void) | null {
+/** Rewrites the last line of one block and its seal, so that only the next block can expose it. */
+function forgeBlock(file: FileNode, end: number, rng: Rng): (() => void) | null {
   const content = file.content();
-  const lines = content.subarray(0, end).toString('utf8').split('\n');
-  const index = rng.int(lines.length);
-  const line = decodeLine(Buffer.from(lines[index] as string));
-  if (typeof line === 'string' || line.event === null) return null;
-  const [part = 1, parts = 1] = line.log.unit.split('/').map(Number);
-  const { position } = line.event;
-  const linePosition = { prev: line.log.prev, position, part, parts, durable: line.log.durable };
-  const forged = new EventLineWriter();
-  forged.write({ ...line.event, agent_id: 'forger' }, linePosition, recordFromLog(line.log));
-  const before = lines.slice(0, index).map((kept) => `${kept}\n`);
-  const after = lines.slice(index + 1).map((kept) => `\n${kept}`);
-  const text = `${before.join('')}${forged.bytes.toString().trimEnd()}${after.join('')}`;
-  return file.overwrite(Buffer.concat([Buffer.from(text), content.subarray(end)]));
+  const lines = content
+    .subarray(0, end - 1)
+    .toString('utf8')
+    .split('\n');
+  const seals = lines.flatMap((line, at) => (line.startsWith(SEAL_MARK) ? [at] : []));
+  const number = rng.int(seals.length);
+  const index = seals[number] as number;
+  const forged = (lines[index - 1] ?? '').replace(/"agent_id":"[^"]*"/, '"agent_id":"forger"');
+  const seal = decodeLine(Buffer.from(lines[index] as string));
+  if (forged === lines[index - 1] || typeof seal === 'string' || seal.kind !== 'seal') return null;
+  lines[index - 1] = forged;
+  const block = lines.slice(index - seal.seal.lines, index);
+  lines[index] = resealed(lines[index] as string, lines[seals[number - 1] ?? -1] ?? NO_SEAL, block);
+  const text = Buffer.from(`${lines.join('\n')}\n`);
+  return file.overwrite(Buffer.concat([text, content.subarray(end)]));
+}
+
+const SEAL_LENGTH = 43;
+const NO_SEAL = `${SEAL_MARK}${'A'.repeat(SEAL_LENGTH)}`;
+const sealIn = (line: string): string => line.slice(SEAL_MARK.length, SEAL_MARK.length + SEAL_LENGTH);
+
+/** The seal line with a valid seal for a changed block. */
+function resealed(line: string, lineOfSealBefore: string, block: readonly string[]): string {
+  const input = new SealInput();
+  input.begin(sealIn(lineOfSealBefore));
+  for (const each of block) input.addLine(Buffer.from(each));
+  return line.replace(sealIn(line), input.digest(sealedText(Buffer.from(line))));
 }

@@ -119,6 +119,10 @@ export class SimDisk implements Disk {
     return this.diskImage.lockOwner(path);
   }
 
+  pause(): Promise<void> {
+    return this.runLater('pause', () => {});
+  }
+
   write(file: FileNode, bytes: Uint8Array): Promise<number> {
     // Copied, because the writer may reuse its buffer.
     const copy = new Uint8Array(bytes);

@@ -16,7 +16,7 @@ export function parseEngineUrl(text: string, { engine, schemes, parameters, exam
   for (const name of url.searchParams.keys()) {
     if (parameters.includes(name)) continue;
     throw new StoreRefused(
-      `Unknown parameter ${name} in the ${engine} URL. Known: ${parameters.join(', ')}.`,
+      `Unknown parameter "${name}" in the ${engine} URL. Known: ${parameters.join(', ')}.`,
     );
   }
   return url;

@@ -263,8 +263,14 @@ export interface LogDamage extends ProjectKey {
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
+  /** If several lines are checked together: the last of them. */
+  readonly last_line?: number;
   readonly why: string;
 }
+
+/** The damaged lines, as a text. */
+export const linesText = ({ line, last_line = line }: Pick<LogDamage, 'line' | 'last_line'>): string =>
+  line === last_line ? `line ${line}` : `lines ${line} to ${last_line}`;
 
 /** Damage that a store has encountered. */
 export interface FoundDamage extends LogDamage {
@@ -278,7 +284,7 @@ export class LogDamaged extends Error {
 
   constructor(readonly damage: LogDamage) {
     super(
-      `${damage.file}, line ${damage.line}: ${damage.why}. This was durable before, so it is damage and not the ` +
+      `${damage.file}, ${linesText(damage)}: ${damage.why}. This was durable before, so it is damage and not the ` +
         'result of a crash. Nothing was changed. Restore the file from a backup, check it with gen verify, then ' +
         'restart the server.',
     );

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { readFully } from '../stores/file/disk.js';
-import { ACTIVE_FILE } from '../stores/file/layout.js';
-import { LINE_PREFIX } from '../stores/file/line.js';
+import { ACTIVE_FILE, sealedPositions } from '../stores/file/layout.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
+import { isOwnLog } from '../stores/file/own-log.js';
 import { type Workspace, WorkspaceError } from './workspace.js';
 
 /** At most so many bytes from the start of a file; none if it does not exist. */
@@ -18,22 +18,21 @@ export async function readStart(path: string, bytesMax: number): Promise<Buffer>
   }
 }
 
-/** Whether a log exists that another program started. */
-async function isForeign(path: string): Promise<boolean> {
-  // A crash may have left less than the first line.
-  const start = await readStart(path, LINE_PREFIX.length);
-  return start.compare(LINE_PREFIX, 0, start.length) !== 0;
+/** Enough for the largest possible first line of a log. */
+export const FIRST_LINES_BYTES = 1024 * 1024;
+
+/** Whether a log exists that another program started. Once our log has begun, it may append to it. */
+async function isForeign({ events }: Workspace): Promise<boolean> {
+  if (isOwnLog(await readStart(join(events, ACTIVE_FILE), FIRST_LINES_BYTES))) return false;
+  return (await sealedPositions(nodeDisk, events)).length === 0;
 }
 
-/**
- * Throws if the log is another program's: recovery would treat it as torn and truncate it, and a view would be
- * empty.
- */
+/** Throws if the log is another program's: its history would be missing, and a view would be empty. */
 export async function refuseForeign(workspace: Workspace): Promise<void> {
   const path = join(workspace.events, ACTIVE_FILE);
-  if (!(await isForeign(path))) return;
+  if (!(await isForeign(workspace))) return;
   throw new WorkspaceError(
-    `${path} was not written by this program: its lines have no hash chain. Nothing was changed. ` +
+    `${path} was not written by this program: none of its lines are sealed. Nothing was changed. ` +
       `To import it and keep the original, run: gen import --foreign ${path}. ` +
       `To only read it, run: gen status --log ${path}`,
   );
@@ -46,7 +45,7 @@ export async function refuseForeign(workspace: Workspace): Promise<void> {
 export async function adoptForeignLog(workspace: Workspace): Promise<string[]> {
   const log = join(workspace.events, ACTIVE_FILE);
   const folder = join(workspace.events, 'foreign');
-  if (await isForeign(log)) {
+  if (await isForeign(workspace)) {
     await nodeDisk.makeFolder(folder);
     await nodeDisk.rename(log, join(folder, `${await digestOf(log)}.jsonl`));
     await nodeDisk.syncFolder(folder);

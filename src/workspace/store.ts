@@ -3,11 +3,11 @@ import type { Blobs } from '../stores/blobs.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER } from '../stores/file/layout.js';
-import { decodeLine } from '../stores/file/line.js';
 import { visitWholeLines } from '../stores/file/line-reader.js';
+import { eventIn } from '../stores/file/log-line.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 import type { ProjectKey, Store } from '../stores/store.js';
-import { readStart, refuseForeign } from './foreign.js';
+import { FIRST_LINES_BYTES, readStart, refuseForeign } from './foreign.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { isSwapInProgress } from './sync/swap.js';
 import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
@@ -19,9 +19,6 @@ export interface WorkspaceStore {
   /** The project whose log is `events/events.jsonl`. */
   readonly key: ProjectKey;
 }
-
-/** Enough for the largest possible first line of a log. */
-const FIRST_LINES_BYTES = 1024 * 1024;
 
 /** Opens the workspace's own log, and the store for other projects on this machine. */
 export async function openWorkspaceStore(
@@ -69,8 +66,7 @@ async function firstSegment(workspace: Workspace): Promise<string> {
 async function ownerOf(path: string): Promise<ProjectKey | null> {
   let owner: ProjectKey | null = null;
   visitWholeLines(await readStart(path, FIRST_LINES_BYTES), 0, (line) => {
-    const decoded = owner === null ? decodeLine(line) : '';
-    if (typeof decoded !== 'string') owner = decoded.event;
+    owner ??= eventIn(line);
   });
   return owner;
 }

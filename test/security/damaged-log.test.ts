@@ -17,11 +17,11 @@ import { planOf } from '../support/coordinator-harness.js';
  *
  * What they want: the server to accept the change, or to hide it behind other errors.
  *
- * What stops them: every line carries a digest of its payload and the hash of the previous line. The server and `gen
- * verify` read with the same function. A damaged log is 503 `LOG_DAMAGED`, with file and line, for its tenant only;
- * standard error, `/readyz` and `/metrics` report it.
+ * What stops them: every line carries a digest of its payload, and every block of lines a seal that covers them and the
+ * seal before. The server and `gen verify` read with the same function. A damaged log is 503 `LOG_DAMAGED`, with file
+ * and line, for its tenant only; standard error, `/readyz` and `/metrics` report it.
  *
- * Not defended: anyone who recomputes the hashes of all later lines can rewrite history. The chain has no secret.
+ * Not defended: anyone who recomputes the seals of all later blocks can rewrite history. The chain has no secret.
  */
 
 const A = 'A-001-core';
@@ -52,10 +52,21 @@ async function tamper(served: TestServer, change: (text: string) => string): Pro
 
 const lineOf = (text: string, part: string): number => text.slice(0, text.indexOf(part)).split('\n').length;
 
+/** The lines of the block that contains a text, with its seal. */
+function blockOf(text: string, part: string): { first: number; last: number } {
+  const lines = text.split('\n');
+  const at = lineOf(text, part) - 1;
+  const isSeal = (line: string) => line.startsWith('{"seal":');
+  return {
+    first: lines.slice(0, at).findLastIndex(isSeal) + 2,
+    last: lines.findIndex((line, index) => index > at && isSeal(line)) + 1,
+  };
+}
+
 describe('a flipped byte in the log of one tenant', () => {
   it('gives 503 LOG_DAMAGED with file and line on every call of that tenant, without absolute paths', async () => {
     const served = await withWork();
-    const line = lineOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
+    const { first: line } = blockOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
     await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     const calls = [
       served.get(`${PROJECT_URL}/status`),
@@ -100,18 +111,20 @@ describe('a flipped byte in the log of one tenant', () => {
 
   it('is reported on standard error by gen up, which starts and serves the other tenants', async () => {
     const served = await withWork();
-    const line = lineOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
+    const { first, last } = blockOf(await readFile(fileOf(served), 'latin1'), '"CLAIM_ACQUIRED"');
     await tamper(served, (text) => text.replace('"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'));
     await served.running.stop();
     const store = `file:${served.folder}`;
     const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
-    const reply = await up.waitForErrorOutput(`acme/shop/events.jsonl, line ${line}:`);
+    const reply = await up.waitForErrorOutput(
+      `acme/shop/events.jsonl, lines ${first} to ${last}: the seal does not match`,
+    );
     expect(reply).toContain('The tenant acme is not served');
     await up.waitForOutput('is listening at');
     up.stop('SIGTERM');
     expect((await up.ended).code).toBe(0);
     const verified = await gen({ cwd: served.folder }, 'verify', served.folder);
-    expect(verified.out).toContain(`events.jsonl:${line}: CHAIN`);
+    expect(verified.out).toContain(`events.jsonl:${first}-${last}: CHAIN`);
     await served.restart();
   });
 
@@ -129,7 +142,7 @@ describe('a flipped byte in the log of one tenant', () => {
 });
 
 describe('a payload that was rewritten', () => {
-  it('is detected even if it ends in a space, which disables the digest', async () => {
+  it('is detected, because no event of the log records it as a redaction', async () => {
     const served = await withWork();
     const line = lineOf(await readFile(fileOf(served), 'latin1'), '"result_data":{"secret"');
     await tamper(served, (text) =>

@@ -6,11 +6,11 @@ const LOG_READER = 'src/stores/file/log-reader.ts';
 /** Faults in the detection and reporting of log damage. The simulator damages a log only before it is opened. */
 export const DAMAGE_MUTANTS: readonly Mutant[] = [
   {
-    name: 'trailing-space-switches-digest-off',
+    name: 'redaction-without-its-event',
     file: 'src/stores/file/recovery.ts',
     find: 'if (unexplained !== undefined) throw',
     replace: 'if (unexplained?.offset === -1) throw',
-    why: 'A payload that was rewritten on disk and padded with a space is accepted.',
+    why: 'A payload that was rewritten on disk is accepted although no event records it.',
     tests: DAMAGE_TESTS,
   },
   {
@@ -23,11 +23,11 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'cut-lines-left-out',
-    file: LOG_READER,
+    file: 'src/stores/file/log-reader-v1.ts',
     find: 'if (missing !== undefined) throw',
     replace: 'if (missing === -1) throw',
-    why: 'A truncated log is served as if it were complete.',
-    tests: DAMAGE_TESTS,
+    why: 'A truncated log of format 1 is served as if it were complete.',
+    tests: ['src/stores/file/format-1.test.ts'],
   },
   {
     name: 'damage-told-as-doubt',

@@ -3,10 +3,13 @@ import type { Mutant } from '../mutant.js';
 const STORE = 'src/stores/file/file-store.ts';
 const LOG = 'src/stores/file/project-log.ts';
 const FILES = 'src/stores/file/log-files.ts';
-const CHAIN_CHECK = 'src/stores/file/chain-check.ts';
+const LOG_CHECK = 'src/stores/file/log-check.ts';
+const APPEND = 'src/stores/file/append.ts';
 const RECOVERY = 'src/stores/file/recovery.ts';
 const DISK = 'src/stores/file/disk.ts';
 const SNAPSHOT = 'src/stores/file/snapshot.ts';
+const FORMAT_1_TESTS = ['src/stores/file/format-1.test.ts'];
+const FOREIGN_TESTS = ['src/stores/file/foreign-lines.test.ts'];
 
 /** Faults in how the log is written to disk and recovered. */
 export const FILE_MUTANTS: readonly Mutant[] = [
@@ -19,16 +22,16 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'log-not-synced',
-    file: LOG,
-    find: '    await file.sync();\n',
-    replace: '',
+    file: APPEND,
+    find: 'Promise.all([file.size(), file.sync()])',
+    replace: 'Promise.all([file.size()])',
     why: 'Acknowledged data is only in the page cache of the operating system.',
   },
   {
     name: 'failed-sync-ignored',
-    file: LOG,
-    find: '    await file.sync();\n',
-    replace: '    await file.sync().catch(() => {});\n',
+    file: APPEND,
+    find: 'Promise.all([file.size(), file.sync()])',
+    replace: 'Promise.all([file.size(), file.sync().catch(() => {})])',
     why: 'A grant is acknowledged although the disk reported a write error.',
   },
   {
@@ -41,7 +44,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'sealed-segment-not-synced',
     file: FILES,
-    find: '    await this.disk.syncFolder(segments);\n    await this.disk.syncFolder(this.folder);\n',
+    find: '        await this.disk.syncFolder(segments);\n        await this.disk.syncFolder(this.folder);\n',
     replace: '',
     why: 'A power failure loses the directory entry of a full segment.',
   },
@@ -53,25 +56,79 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     why: 'Recovered data is acknowledged and lost in the next power failure.',
   },
   {
-    name: 'half-a-unit-taken',
-    file: CHAIN_CHECK,
-    find: 'const { part, parts } = transactionPart(line.log.unit);',
-    replace: 'const { part, parts } = { part: 1, parts: 1 };',
-    why: 'A crash leaves part of an atomic transaction.',
+    name: 'seal-not-checked',
+    file: LOG_CHECK,
+    find: 'if (digest !== null && digest !== seal.seal)',
+    replace: "if (digest === '')",
+    why: 'A corrupted block is accepted as history.',
   },
   {
-    name: 'chain-not-checked',
-    file: CHAIN_CHECK,
-    find: "    if (log.prev !== hash) return 'it does not continue the line before it';\n",
-    replace: '',
-    why: 'A replaced line is accepted as history.',
+    name: 'torn-block-applied',
+    file: RECOVERY,
+    find: '  const wholeBytes = Math.min(replay.committedEnd - segment.start, size);\n',
+    replace:
+      '  if (damage === null && replay.check.isWithinBlock) {\n' +
+      "    replay.check['finishPending'](0);\n" +
+      '    replay.committedEnd = segment.start + end;\n' +
+      '  }\n' +
+      '  const wholeBytes = Math.min(replay.committedEnd - segment.start, size);\n',
+    why: 'A crash leaves lines that were never sealed, and they become history.',
   },
   {
-    name: 'line-hash-not-checked',
-    file: 'src/stores/file/line.ts',
-    find: `if (digestOf(bytes.subarray(CHAIN_START, cut)) !== ownHash) return 'its hash does not match its text';`,
+    name: 'v1-chain-not-checked',
+    file: LOG_CHECK,
+    find: "    if (line.prev !== this.v1Hash) return faultAt(location, 'it does not continue the line before it');\n",
     replace: '',
-    why: 'A corrupted line is accepted as history.',
+    why: 'A line of format 1 that was replaced is accepted as history.',
+    tests: FORMAT_1_TESTS,
+  },
+  {
+    name: 'v1-hash-not-checked',
+    file: 'src/stores/file/line-v1.ts',
+    find: `if (digestOf(bytes.subarray(V1_HASHED_FROM, cut)) !== hash) return 'its hash does not match its text';`,
+    replace: '',
+    why: 'A corrupted line of format 1 is accepted as history.',
+    tests: FORMAT_1_TESTS,
+  },
+  {
+    name: 'block-read-without-its-seal',
+    file: 'src/stores/file/block-reader.ts',
+    find: "  return isIntact ? null : 'the seal does not match';\n",
+    replace: '  return isIntact ? null : null;\n',
+    why: 'A line that was changed on disk is served to readers.',
+    tests: FOREIGN_TESTS,
+  },
+  {
+    name: 'foreign-line-not-sealed',
+    file: LOG,
+    find: 'coverOf([...this.log.state.foreign, ...noticed])',
+    replace: 'coverOf([])',
+    why: 'A line of another program can be changed or removed without a trace.',
+    tests: FOREIGN_TESTS,
+  },
+  {
+    name: 'foreign-cover-not-checked',
+    file: LOG_CHECK,
+    find: 'if (digest !== null && !coversLines(seal.foreign, end.foreign))',
+    replace: "if (digest === '')",
+    why: 'A line of another program that was changed is accepted.',
+    tests: FOREIGN_TESTS,
+  },
+  {
+    name: 'foreign-line-before-a-write-missed',
+    file: APPEND,
+    find: 'if (size === expected + bytes.length)',
+    replace: 'if (size >= expected)',
+    why: 'A line that another program appends at the same time makes the next lines unreadable.',
+    tests: FOREIGN_TESTS,
+  },
+  {
+    name: 'foreign-lines-cut-with-torn-ones',
+    file: 'src/stores/file/torn-tail.ts',
+    find: '    if (isForeignLine(line)) foreign.push(line);\n',
+    replace: '',
+    why: 'A crash loses lines that another program appended.',
+    tests: FOREIGN_TESTS,
   },
   {
     name: 'durable-part-cut-off',
@@ -83,7 +140,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'torn-tail-left',
     file: RECOVERY,
-    find: '  if (wholeBytes < size) await cutTornTail(ctx, path, file, wholeBytes, replay.state.ledger.position);\n',
+    find: '  await cutTornTail(ctx, path, replay, segment);\n',
     replace: '',
     why: 'The next line is appended to an incomplete one.',
   },
@@ -91,13 +148,13 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     name: 'failed-batch-stays-in-memory',
     file: LOG,
     find: '        await this.reload();\n',
-    replace: '        await this.log.files.truncateToDurable();\n',
+    replace: '        await this.log.files.truncateToDurable(Buffer.alloc(0), 0);\n',
     why: 'A write that the disk refused stays in memory, and positions have a gap.',
   },
   {
     name: 'failed-batch-not-cut-back',
     file: LOG,
-    find: '    await files.truncateToDurable();\n',
+    find: '      await files.truncateToDurable(this.flushingBatch.bytes, state.index.position);\n',
     replace: '',
     why: 'A command that was reported as failed appears in the log later.',
   },
@@ -118,8 +175,8 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'second-writer-let-in',
     file: STORE,
-    find: '  if (lock === null) throw await storeInUseError(disk, root);\n',
-    replace: '',
+    find: '  if (lock === null) throw await storeInUseError(disk, root);\n  return lock;\n',
+    replace: '  return lock as Lock;\n',
     why: 'Two processes write to one log.',
   },
 ];

@@ -36,9 +36,9 @@ const EMPTY_REPORT = { found: 0, wanted: 0, steps: [], keys: [], ignores: [] };
 
 export const addMigrate = command('migrate', {
   description:
-    'migrate a store to this version: the schema of a database, the keys, the .gitignore of a workspace',
+    'migrate a store to this version: the schema of a database, the format of a log, the keys, the .gitignore of a workspace',
   options: MIGRATE_OPTIONS,
-  help: '\nSeveral processes may run it at once: each step runs once. Keys created before keys were bound to their store are\nbound, except in a workspace, whose log may come from elsewhere: create new keys there (gen key create). In a workspace\nthe missing lines are added to .gitignore. With routes:./tenants.yml every store named in the file is migrated, and the\nstore of the tenant: --tenant ID, or several ids separated by commas.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
+  help: '\nSeveral processes may run it at once: each step runs once. Of a log only store.json changes, and its lines stay. Keys created\nbefore keys were bound to their store are bound, except in a workspace, whose log may come from elsewhere: create new keys\nthere (gen key create). In a workspace the missing lines are added to .gitignore. With routes:./tenants.yml every store\nnamed in the file is migrated, and the store of the tenant: --tenant ID, or several ids separated by commas.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
   async run(context, options) {
     const reports: StoreMigrationReport[] = [];
     for (const url of await urlsOf(context, options.store ?? defaultStore(context.io)))
@@ -58,9 +58,12 @@ async function migrateOne(
   const store = withoutPassword(url);
   const workspace = workspaceOf(context.io, url);
   if (workspace !== null) {
-    return { ...EMPTY_REPORT, store, ignores: await migrateWorkspace(context, store, workspace, options) };
+    const migrator = await migratorOfFolder(workspace.events);
+    const format = await migrateSchema(context, store, migrator, options);
+    const ignores = await migrateWorkspace(context, store, workspace, options);
+    return { ...EMPTY_REPORT, store, ...format, ignores };
   }
-  const migrator = await migratorOf(url);
+  const migrator = await migratorOf(context, url);
   const schema = migrator === null ? EMPTY_REPORT : await migrateSchema(context, store, migrator, options);
   // A schema that does not exist yet holds no keys, and one with pending steps cannot be read.
   const isReady = hasStore(context, url) && (isWriting(options) || schema.steps.length === 0);
@@ -108,8 +111,8 @@ const statementsText = (steps: Awaited<ReturnType<Migrator['pending']>>): string
     .join('\n\n');
 
 /**
- * Adds the missing `.gitignore` lines. A workspace log has no schema, and its keys stay unbound because they may
- * have come with the repository.
+ * Adds the missing `.gitignore` lines. The keys of a workspace stay unbound because they may have come with the
+ * repository.
  */
 async function migrateWorkspace(
   context: CommandContext,
@@ -133,14 +136,21 @@ async function urlsOf({ tenant }: CommandContext, url: string): Promise<string[]
   return [...new Set([defaultUrl, ...[...tenantIds, ...tenant.split(',')].map(urlOf)])];
 }
 
-async function migratorOf(url: string): Promise<Migrator | null> {
+async function migratorOf({ io }: CommandContext, url: string): Promise<Migrator | null> {
   const { engineOf } = await import('../../stores/engines.js');
   const engine = await engineOf(url);
   if (engine !== null) return engine.migrator(url);
-  if (url === 'memory:' || url.startsWith('file:')) return null;
+  if (url === 'memory:') return null;
+  const folder = folderOfStore(io, url);
+  if (folder !== null) return migratorOfFolder(folder);
   throw new CommandFailure(
     'This store URL is not supported. Pass --store postgres://…, mysql://…, redis://…, dynamodb://…, file:./folder or workspace:./project.',
   );
+}
+
+async function migratorOfFolder(folder: string): Promise<Migrator> {
+  const { fileMigrator } = await import('../../stores/file/migrator.js');
+  return fileMigrator(folder);
 }
 
 function reportLines(report: StoreMigrationReport, { status }: MigrateOptions): string[] {

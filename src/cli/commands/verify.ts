@@ -87,18 +87,27 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
   const size = files === 0 ? '' : `, ${countText(lines, 'line')} in ${countText(files, 'file')}`;
   const verdict = breaks.length === 0 ? paint.green('valid ') : paint.red('BROKEN');
   const unfinished = `${unfinished_bytes} bytes at its end are unfinished and were never acknowledged`;
-  const details = breaks.map(({ file, line, rule, subject, says }) => {
+  const details = breaks.map(({ file, line, last_line, rule, subject, says }) => {
     const about = subject === null ? '' : ` ${subject}`;
-    return `${relative(io.cwd, file)}:${line}: ${rule}${about}: ${says}`;
+    const lines = last_line === undefined ? line : `${line}-${last_line}`;
+    return `${relative(io.cwd, file)}:${lines}: ${rule}${about}: ${says}`;
   });
   return [
     `${verdict}  ${name}  ${countText(events, 'event')} on ${countText(subjects, 'subject')}${size}`,
-    ...[...(unfinished_bytes > 0 ? [unfinished] : []), ...details].map((line) => `        ${line}`),
+    ...[...foreignText(report), ...(unfinished_bytes > 0 ? [unfinished] : []), ...details].map(
+      (line) => `        ${line}`,
+    ),
   ];
+}
+
+function foreignText({ foreign_lines, foreign_unsealed }: LogReport): string[] {
+  if (foreign_lines === 0) return [];
+  const unsealed = foreign_unsealed === 0 ? 'all sealed' : `${foreign_unsealed} not yet sealed`;
+  return [`${countText(foreign_lines, 'line')} of other programs, ${unsealed}`];
 }
 
 /** What was checked: the hash chain of log files, or that an engine's heads equal the fold of its events. */
 const storageChecksText = (logs: readonly LogReport[]): string =>
   logs.some(({ files }) => files > 0)
-    ? 'each line’s hash and its position in the chain'
+    ? 'the seal of each block and its place in the chain'
     : 'every head against the fold of its events';

@@ -3,8 +3,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { foreignEvents } from '../../core/events/foreign-log.js';
-import { LINE_PREFIX } from '../../stores/file/line.js';
+import { isOwnLog } from '../../stores/file/own-log.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { linesText } from '../../stores/store.js';
+import { FIRST_LINES_BYTES } from '../../workspace/foreign.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
@@ -76,7 +78,7 @@ async function readEvents(file: string): Promise<EventEnvelope[]> {
   if (found.size > BYTES_MAX)
     throw new CommandFailure(`${file} has more than ${BYTES_MAX} bytes. Import it: gen import --foreign.`);
   const bytes = await readFile(file);
-  if (bytes.subarray(0, LINE_PREFIX.length).equals(LINE_PREFIX)) return readOwnEvents(file);
+  if (isOwnLog(bytes.subarray(0, FIRST_LINES_BYTES))) return readOwnEvents(file);
   const log = { ...FOREIGN_PROJECT_KEY, source: basename(file), now_ms: Date.now() };
   return [...foreignEvents(bytes.toString('utf8').split('\n'), log, lineId)];
 }
@@ -84,7 +86,7 @@ async function readEvents(file: string): Promise<EventEnvelope[]> {
 async function readOwnEvents(file: string): Promise<EventEnvelope[]> {
   const events: EventEnvelope[] = [];
   const { damage } = await readLog({ file }, ({ event }) => events.push(event));
-  if (damage !== null) throw new CommandFailure(`${file}, line ${damage.line}: ${damage.why}.`);
+  if (damage !== null) throw new CommandFailure(`${file}, ${linesText(damage)}: ${damage.why}.`);
   return events;
 }
 

@@ -2,6 +2,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';
 import { readLogUnverified } from '../../stores/file/unverified-reader.js';
+import { linesText } from '../../stores/store.js';
 import { refuseForeign } from '../../workspace/foreign.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
 import type { Workspace } from '../../workspace/workspace.js';
@@ -32,8 +33,9 @@ async function replayLog<T extends EventVisitor>(folder: string, createVisitor: 
   const { damage, unexplained } = await readLog({ folder }, ({ event }) => verified.visit(event));
   const fault = damage ?? unexplained.map((position) => ({ ...position, why: UNEXPLAINED }))[0];
   if (fault === undefined) return verified;
-  const { file, line, why } = fault;
-  throw new CommandFailure(`${file}, line ${line}: ${why}. Verify the log: gen verify ${folder}`);
+  throw new CommandFailure(
+    `${fault.file}, ${linesText(fault)}: ${fault.why}. Verify the log: gen verify ${folder}`,
+  );
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { ChainCheck, type CheckedLine } from '../../stores/file/chain-check.js';
 import type { DiskFile } from '../../stores/file/disk.js';
-import { type DurableProgress, readDurableMark, recordDurable } from '../../stores/file/durable-mark.js';
+import { addProvenDurable, type DurableProgress, readDurableMark } from '../../stores/file/durable-mark.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
 import { NO_HASH } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
+import { type CheckedLine, LogCheck, type LogEnd } from '../../stores/file/log-check.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import type { LogLocation } from './find-logs.js';
 
@@ -15,12 +15,15 @@ interface LogLinePosition {
 
 export type LocatedEvent = LogLinePosition & { readonly event: EventEnvelope };
 /** The position where the log becomes unreadable, and why. */
-type LogReadDamage = LogLinePosition & { readonly why: string };
+type LogReadDamage = LogLinePosition & { readonly last_line?: number; readonly why: string };
 
 interface LogReadResult {
   readonly files: number;
   readonly lines: number;
-  /** Bytes after the last complete transaction: a crash, or a write in progress. Never acknowledged. */
+  /** Lines of other programs, and how many of them no seal covers yet. */
+  readonly foreign_lines: number;
+  readonly foreign_unsealed: number;
+  /** Bytes after the last whole block: a crash, or a write in progress. Never acknowledged. */
   readonly unfinished_bytes: number;
   readonly damage: LogReadDamage | null;
   /** Lines whose payload was changed without an event that records a redaction. */
@@ -66,21 +69,38 @@ async function nextSealed(folder: string, position: number): Promise<number | nu
 
 class LogReader {
   damage: LogReadDamage | null = null;
-  /** Position of the last event of a complete transaction. */
+  /** Position of the last event of a whole block. */
   position = 0;
-  private readonly check = new ChainCheck<LogLinePosition>(
-    { key: null, hash: NO_HASH, position: 0 },
-    (lines) => this.visitTransaction(lines),
-  );
+  private readonly end: LogEnd = { key: null, seal: NO_HASH, position: 0, foreign: [], isFormat1: true };
+  private readonly check = new LogCheck<LogLinePosition & { readonly end: number }>(this.end, {
+    onTransaction: (lines) => this.visitTransaction(lines),
+    onWhole: (last, block) => {
+      this.wholeBytes = last.end;
+      this.wholeLine = last.line;
+      // Every line that is whole by itself, and no seal, is foreign or of format 1.
+      if (block === null && !this.end.isFormat1) this.foreignLines += 1;
+    },
+  });
   private files = 0;
   private lines = 0;
+  private foreignLines = 0;
+  /** The end of what is whole in the current file. */
+  private wholeBytes = 0;
+  private wholeLine = 0;
   private unfinishedBytes = 0;
 
   constructor(private readonly onEvent: (placed: LocatedEvent) => void) {}
 
   result(): LogReadResult {
-    const { files, lines, unfinishedBytes: unfinished_bytes, damage } = this;
-    return { files, lines, unfinished_bytes, damage, unexplained: this.check.unexplainedRedactions() };
+    return {
+      files: this.files,
+      lines: this.lines,
+      foreign_lines: this.foreignLines,
+      foreign_unsealed: this.end.foreign.length,
+      unfinished_bytes: this.unfinishedBytes,
+      damage: this.damage,
+      unexplained: this.check.unexplainedRedactions(),
+    };
   }
 
   reportMissingFile(file: string, durableExtent: DurableProgress): void {
@@ -98,7 +118,7 @@ class LogReader {
     if (file === null) throw new Error(`${path} was removed while it was being read. Try again.`);
     const { whole, size, line } = await this.readFile(file, path, null);
     if (this.damage === null && (whole < size || this.position < firstPosition)) {
-      this.damage = { file: path, line, why: 'the segment ends here, within a transaction' };
+      this.damage = { file: path, line, why: 'the segment ends within a block' };
     }
   }
 
@@ -112,29 +132,27 @@ class LogReader {
   }
 
   /**
-   * Returns where the last complete transaction ends. `durableExtent` learns from lines after damage what must have
-   * been durable.
+   * Returns where the last whole block ends. `durableExtent` learns from lines after damage what must have been
+   * durable.
    */
   private async readFile(file: DiskFile, path: string, durableExtent: DurableProgress | null) {
     this.files += 1;
-    let wholeBytes = 0;
+    this.wholeBytes = 0;
+    this.wholeLine = 0;
     let line = 0;
-    let wholeLine = 0;
     try {
       await visitLines(file, 0, (bytes, offset) => {
         line += 1;
-        if (this.damage === null) {
-          const why = this.check.addLine(bytes, { file: path, line });
-          if (why !== null) this.damage = { file: path, line, why };
-          else if (!this.check.isWithinTransaction) {
-            wholeBytes = offset + bytes.length + 1;
-            wholeLine = line;
-          }
-        }
-        if (this.damage !== null && durableExtent !== null) recordDurable(durableExtent, bytes, offset);
+        if (this.damage !== null) return;
+        const fault = this.check.addLine(bytes, { file: path, line, end: offset + bytes.length + 1 });
+        if (fault === null) return;
+        const { first, last, why } = fault;
+        this.damage = { ...first, last_line: last.line, why };
       });
-      this.lines += wholeLine;
-      return { whole: wholeBytes, size: await file.size(), line: wholeLine + 1 };
+      if (this.damage !== null && durableExtent !== null)
+        await addProvenDurable(durableExtent, file, this.wholeBytes);
+      this.lines += this.wholeLine;
+      return { whole: this.wholeBytes, size: await file.size(), line: this.wholeLine + 1 };
     } finally {
       await file.close();
     }
@@ -144,7 +162,7 @@ class LogReader {
     for (const { line, location: place } of lines) {
       if (line.event === null) continue;
       this.position = line.event.position;
-      this.onEvent({ event: line.event, ...place });
+      this.onEvent({ event: line.event, file: place.file, line: place.line });
     }
   }
 }

@@ -6,6 +6,8 @@ import { type LocatedEvent, readLog } from './read-log.js';
 export interface LogBreak {
   readonly file: string;
   readonly line: number;
+  /** If a whole block is broken: its last line. */
+  readonly last_line?: number;
   /** `CHAIN` if the log itself is damaged, `INV-nn` if its events violate an invariant. */
   readonly rule: string;
   readonly subject: string | null;
@@ -18,6 +20,9 @@ export interface LogReport {
   readonly path: string;
   readonly files: number;
   readonly lines: number;
+  /** Lines of other programs, and how many of them no seal covers yet. */
+  readonly foreign_lines: number;
+  readonly foreign_unsealed: number;
   readonly events: number;
   readonly subjects: number;
   readonly unfinished_bytes: number;
@@ -33,15 +38,15 @@ export async function verifyLog(
   onEvent: (events: number) => void,
 ): Promise<LogReport> {
   const verifier = new LogVerifier(onEvent);
-  const { damage, files, lines, unfinished_bytes, unexplained } = await readLog(location, (located) =>
-    verifier.visit(located),
-  );
+  const { damage, unexplained, ...read } = await readLog(location, (located) => verifier.visit(located));
   for (const location of unexplained)
     verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNEXPLAINED });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in location ? location.file : location.folder;
-  return { ...verifier.report(path), files, lines, unfinished_bytes };
+  return { ...verifier.report(path), ...read };
 }
+
+const NO_FILES = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
 
 /** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
@@ -58,7 +63,7 @@ export class LogVerifier {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
     const { events, breaks } = this;
     const subjects = this.subjects.size;
-    return { tenant_id, project_id, path, files: 0, lines: 0, events, subjects, unfinished_bytes: 0, breaks };
+    return { tenant_id, project_id, path, ...NO_FILES, events, subjects, breaks };
   }
 
   visit(located: LocatedEvent): void {
@@ -72,7 +77,9 @@ export class LogVerifier {
     }
   }
 
-  add({ file, line, rule, subject, says }: LogBreak): void {
-    if (this.breaks.length < BREAKS_MAX) this.breaks.push({ file, line, rule, subject, says });
+  add({ file, line, last_line = line, rule, subject, says }: LogBreak): void {
+    if (this.breaks.length >= BREAKS_MAX) return;
+    const lines = last_line === line ? { line } : { line, last_line };
+    this.breaks.push({ file, ...lines, rule, subject, says });
   }
 }

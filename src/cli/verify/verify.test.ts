@@ -4,9 +4,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { BlockWriters } from '../../stores/file/block-writer.js';
 import { openFileStore } from '../../stores/file/file-store.js';
-import { decodeLine, NO_HASH } from '../../stores/file/line.js';
-import { EventLineWriter } from '../../stores/file/line-writer.js';
+import { NO_HASH } from '../../stores/file/line.js';
+import { eventIn } from '../../stores/file/log-line.js';
+import { fileMigrator } from '../../stores/file/migrator.js';
+import { copyOfFormat1, FORMAT_1_KEY, format1Events } from '../../stores/file/testing/format-1.js';
+import { WriteBatch } from '../../stores/file/write-batch.js';
 import { transactionOf } from '../../stores/transaction.js';
 import { PLAN, temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
@@ -72,16 +76,18 @@ it('reads a log that consists of several sealed files', async () => {
 });
 
 // req: AUD-005, EVT-013
-it('names the file and the line of a changed event', async () => {
+it('names the file and the lines of the block of a changed event', async () => {
   const { cwd, project } = await workedOn();
   const file = join(project, 'events.jsonl');
   const text = await readFile(file, 'utf8');
   await writeFile(file, text.replace('"agent_id":"agent-b"', '"agent_id":"agent-c"'));
   const { code, out } = await gen({ cwd }, 'verify');
-  const changed = text.split('\n').findIndex((line) => line.includes('"agent_id":"agent-b"')) + 1;
+  const lines = text.split('\n');
+  const changed = lines.findIndex((line) => line.includes('"agent_id":"agent-b"')) + 1;
+  const seal = lines.findIndex((line, at) => at >= changed && line.startsWith('{"seal":')) + 1;
   expect(code).toBe(1);
   expect(out).toContain(
-    `.genesis/log/default/shop/events.jsonl:${changed}: CHAIN: its hash does not match its text`,
+    `.genesis/log/default/shop/events.jsonl:${changed}-${seal}: CHAIN: the seal does not match`,
   );
 });
 
@@ -90,19 +96,21 @@ it('detects a removed line, and durable lines removed from the end', async () =>
   const { cwd, project } = await workedOn();
   const file = join(project, 'events.jsonl');
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  await writeFile(file, `${lines.toSpliced(4, 1).join('\n')}\n`);
+  const seals = lines.flatMap((line, at) => (line.startsWith('{"seal":') ? [at] : []));
+  const block = (seals[0] as number) + 1;
+  await writeFile(file, `${lines.toSpliced(block, 1).join('\n')}\n`);
   expect((await gen({ cwd }, 'verify')).out).toMatch(
-    /events\.jsonl:5: CHAIN: it does not continue the line before it/,
+    new RegExp(`events\\.jsonl:${block + 1}: CHAIN: it is part 2/2 of a transaction`),
   );
-  await writeFile(file, `${lines.slice(0, 4).join('\n')}\n`);
+  await writeFile(file, `${lines.slice(0, block).join('\n')}\n`);
   const { code, out } = await gen({ cwd }, 'verify');
   expect(code).toBe(1);
-  expect(out).toMatch(/events\.jsonl:5: CHAIN: the log ends here/);
+  expect(out).toMatch(new RegExp(`events\\.jsonl:${block + 1}: CHAIN: the log ends here`));
 });
 
 it('accepts an unfinished line that a crash left at the end', async () => {
   const { cwd, project } = await workedOn();
-  await appendFile(join(project, 'events.jsonl'), '{"hash":"half a li');
+  await appendFile(join(project, 'events.jsonl'), '{"event_id":"half ');
   const { code, out } = await gen({ cwd }, 'verify');
   expect(code).toBe(0);
   expect(out).toContain('18 bytes at its end are unfinished');
@@ -111,12 +119,8 @@ it('accepts an unfinished line that a crash left at the end', async () => {
 it('detects violated invariants in a log whose hash chain is intact', async () => {
   const { cwd, project } = await workedOn();
   const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
-  const events = lines
-    .map((line) => decodeLine(Buffer.from(line)))
-    .flatMap((line) => {
-      return typeof line === 'string' || line.event === null ? [] : [line.event];
-    });
-  // An attacker who can compute hashes removes the release: two sessions hold the task at once.
+  const events = lines.flatMap((line) => eventIn(Buffer.from(line)) ?? []);
+  // An attacker who can compute seals removes the release: two sessions hold the task at once.
   const forged = events.filter(({ event_type }) => event_type !== 'CLAIM_RELEASED');
   await mkdir(join(cwd, 'forged'));
   await writeFile(join(cwd, 'forged', 'events.jsonl'), chained(forged));
@@ -127,12 +131,9 @@ it('detects violated invariants in a log whose hash chain is intact', async () =
 });
 
 function chained(events: readonly EventEnvelope[]): string {
-  let prev = NO_HASH;
-  const out = new EventLineWriter();
-  for (const [at, event] of events.entries()) {
-    prev = out.write(event, { prev, position: at + 1, part: 1, parts: 1 }, null);
-  }
-  return out.bytes.toString();
+  const batch = new WriteBatch(new BlockWriters(), NO_HASH, 0);
+  for (const [at, event] of events.entries()) batch.add([event], at + 1, {}, 0);
+  return batch.finish(0, undefined).bytes.toString();
 }
 
 it('distinguishes redactions by retention from other changes', async () => {
@@ -157,4 +158,52 @@ it('distinguishes redactions by retention from other changes', async () => {
   expect(await readFile(file, 'utf8')).toHaveLength(text.length);
   const changed = await gen({ cwd }, 'verify');
   expect(changed.code).toBe(1);
+});
+
+it('counts lines of other programs, and those that no seal covers yet', async () => {
+  const { cwd, project } = await workedOn();
+  const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
+  await appendFile(join(project, 'events.jsonl'), line.repeat(2));
+  expect((await gen({ cwd }, 'verify')).out).toContain('2 lines of other programs, 2 not yet sealed');
+  const store = await openFileStore({ root: join(cwd, '.genesis', 'log') });
+  const event = (await store.events(KEY, { after: 0, limit: 1 }))[0] as EventEnvelope;
+  const { position: _, seq: __, subject: ___, ...rest } = event;
+  await store.commit([transactionOf(KEY, { loose_events: [{ ...rest, event_id: randomUUID() }] })]);
+  await store.close();
+  const sealed = await gen({ cwd }, 'verify');
+  expect(sealed).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('2 lines of other programs, all sealed'),
+  });
+  const text = await readFile(join(project, 'events.jsonl'), 'utf8');
+  await writeFile(join(project, 'events.jsonl'), text.replace(line, ''));
+  const { code, out } = await gen({ cwd }, 'verify', '--json');
+  const seal = text.replace(line, '').trimEnd().split('\n').length;
+  expect([code, JSON.parse(out).logs[0].breaks]).toEqual([
+    1,
+    [
+      expect.objectContaining({
+        line: seal,
+        rule: 'CHAIN',
+        says: expect.stringContaining('changed or removed'),
+      }),
+    ],
+  ]);
+});
+
+it('verifies a log of format 1, and one that continues in format 2', async () => {
+  const root = await copyOfFormat1();
+  const before = await gen({ cwd: root }, 'verify', '--json', root);
+  expect(JSON.parse(before.out)).toMatchObject({ ok: true, logs: [{ events: 13, lines: 14, files: 3 }] });
+  await fileMigrator(root).up();
+  const store = await openFileStore({ root });
+  const { position: _, ...event } = (await format1Events())[11] as EventEnvelope;
+  const loose_events = [{ ...event, event_id: randomUUID() }];
+  await store.commit([transactionOf(FORMAT_1_KEY, { loose_events })]);
+  await store.close();
+  const after = await gen({ cwd: root }, 'verify', '--json', root);
+  expect(JSON.parse(after.out)).toMatchObject({
+    ok: true,
+    logs: [{ events: 14, lines: 16, foreign_lines: 0 }],
+  });
 });

@@ -23,7 +23,7 @@ describe('the URL of a dynamodb store', () => {
     ['dynamodb:///x', /is not an AWS region/],
     ['dynamodb://eu-west-1/a/b', /is not a valid table prefix/],
     ['dynamodb://eu-west-1/x?endpoint=ftp://a', /is not an http or https URL/],
-    ['dynamodb://eu-west-1/x?endpont=http://a', /Unknown parameter endpont/],
+    ['dynamodb://eu-west-1/x?endpont=http://a', /Unknown parameter "endpont"/],
   ])('is refused with an explanation if it is invalid: %s', (url, sentence) => {
     expect(() => parseDynamodbUrl(url)).toThrow(StoreRefused);
     expect(() => parseDynamodbUrl(url)).toThrow(sentence);

@@ -35,6 +35,9 @@ export interface Disk {
 
   /** What the lock's owner wrote about itself; empty if unknown. */
   lockOwner(path: string): Promise<string>;
+
+  /** Waits a few milliseconds, so that another program can finish a write. */
+  pause(): Promise<void>;
 }
 
 export interface DiskFile {

@@ -1,6 +1,8 @@
-import { type Disk, readSmallFile, writeAtomically } from './disk.js';
+import { type Disk, type DiskFile, readSmallFile, writeAtomically } from './disk.js';
 import { DURABLE_FILE } from './layout.js';
-import { decodeLine, digestOf } from './line.js';
+import { digestOf } from './line.js';
+import { visitLines } from './line-reader.js';
+import { decodeLine } from './log-line.js';
 
 /** How much of the log was known to be durable when the mark was written. A file beside the log; no reply waits for it. */
 export interface DurableMark {
@@ -30,12 +32,31 @@ export interface DurableProgress {
 }
 
 /**
- * Updates the progress from a line. A batch is written only after everything before it is durable, so a whole line that
- * begins a batch proves how much was durable.
+ * Adds what the lines of a file after `from` prove. A batch is written only after everything before it is durable, so
+ * its first block proves how much was: everything before it. A seal counts although its block may be damaged: a crash
+ * leaves lines out, but never writes a seal with other numbers.
  */
-export function recordDurable(progress: DurableProgress, line: Buffer, offset: number): void {
-  const decoded = decodeLine(line);
-  if (typeof decoded === 'string' || decoded.log.durable === undefined) return;
-  progress.bytes = Math.max(progress.bytes, offset);
-  progress.position = Math.max(progress.position, decoded.log.durable);
+export async function addProvenDurable(
+  progress: DurableProgress,
+  file: DiskFile,
+  from: number,
+): Promise<void> {
+  const prove = (position: number, bytes: number): void => {
+    progress.position = Math.max(progress.position, position);
+    progress.bytes = Math.max(progress.bytes, bytes);
+  };
+  /** Where the lines since the last seal begin. */
+  let starts: number[] = [];
+  await visitLines(file, from, (bytes, offset) => {
+    const decoded = decodeLine(bytes);
+    if (typeof decoded !== 'string' && decoded.kind === 'v1' && decoded.line.durable !== undefined)
+      prove(decoded.line.durable, offset);
+    if (typeof decoded === 'string' || decoded.kind !== 'seal') {
+      starts.push(offset);
+      return;
+    }
+    const { lines, durable, continues } = decoded.seal;
+    prove(durable, continues === true ? 0 : (starts[starts.length - lines] ?? 0));
+    starts = [];
+  });
 }

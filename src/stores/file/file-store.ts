@@ -18,6 +18,7 @@ import {
   type UntrustedFiles,
   type WritableLog,
 } from '../store.js';
+import { BlockWriters } from './block-writer.js';
 import type { Disk, Lock } from './disk.js';
 import { FileStoreLog } from './file-store-log.js';
 import { LOCK_FILE, StoreLayout } from './layout.js';
@@ -66,8 +67,7 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
   const { root } = options;
   const disk = strictDisk(options.disk ?? nodeDisk);
   await disk.makeFolder(root);
-  const lock = await disk.lock(`${root}/${LOCK_FILE}`);
-  if (lock === null) throw await storeInUseError(disk, root);
+  const lock = await lockStore(disk, root);
   try {
     const meta = await openStoreFile(disk, root, options.random ?? randomBytes);
     return new FileStore(options, disk, lock, meta);
@@ -75,6 +75,13 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
     await lock.release();
     throw error;
   }
+}
+
+/** Takes the lock of a store. Rejects with `StoreInUse` while another process has it. */
+export async function lockStore(disk: Disk, root: string): Promise<Lock> {
+  const lock = await disk.lock(`${root}/${LOCK_FILE}`);
+  if (lock === null) throw await storeInUseError(disk, root);
+  return lock;
 }
 
 /** Another process has the store open. */
@@ -130,6 +137,7 @@ export class FileStore implements LogStore {
       now: () => this.clock.now(),
       segment_bytes_max: options.segment_bytes_max ?? SEGMENT_BYTES_MAX,
       open_files: new OpenFiles(options.open_files_max),
+      writers: new BlockWriters(),
       warn: (sentence) => options.onWarning?.(sentence),
       onBroken: (error) => {
         this.broken ??= error;

@@ -4,60 +4,55 @@ import type { LoggedRequest, TransactionRecord } from '../ledger.js';
 import type { Permit } from '../store.js';
 
 /**
- * The format of a log line, one event per line:
+ * The lines of a log, each a JSON object:
  *
- *   {"hash":"…","event_id":…, … ,"log":{"prev":"…","unit":"1/2","payload_sha256":"…", …},"payload":{…}}
+ *   {"event_id":…, … ,"log":{"payload_sha256":"…", …},"payload":{…}}   an event
+ *   {"log":{…}}                                                        a transaction without events
+ *   {"seal":"…","lines":2, …}                                          ends a block (seal.ts)
  *
- * `hash` covers everything between itself and the payload, which includes the hash of the line before and the digest of
- * the payload: the chain holds even where retention has blanked part of a payload. The payload comes last and starts at
- * the first `,"payload":`. That text cannot occur earlier: the envelope's values are strings and numbers, quotes within
- * strings are escaped, and nested values from a caller (a request's reply) are stored as a string.
+ * A seal covers each line of its block up to the payload; the payload is covered by its digest, so that retention can
+ * blank part of it. The payload comes last and starts at the first `,"payload":`. That text cannot occur earlier: the
+ * envelope's values are strings and numbers, quotes within strings are escaped, and nested values from a caller (a
+ * request's reply) are stored as a string.
  *
- * A transaction without events that has something to record is one line without an event: `hash`, `log`, an empty
- * payload.
+ * Lines of other programs may stand between blocks (foreign-lines.ts). A log may begin with lines of format 1
+ * (line-v1.ts).
  */
-export const HASH_LENGTH = 43;
+export const DIGEST_LENGTH = 43;
 
-/** The `prev` of the first line of a log. */
-export const NO_HASH = 'A'.repeat(HASH_LENGTH);
+/** Stands for the seal before the first block of a log. */
+export const NO_HASH = 'A'.repeat(DIGEST_LENGTH);
 
-export const LINE_PREFIX = Buffer.from('{"hash":"');
-const HASH_END = Buffer.from('",');
 export const PAYLOAD = ',"payload":';
-const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
-export const CHAIN_START = LINE_PREFIX.length + HASH_LENGTH + HASH_END.length;
+export const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
 
 export const digestOf = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
 
 /** The log's own data in a line, beside the event. */
 export interface LineLog {
-  readonly prev: string;
-  /** The part number of this line and the number of lines in its transaction: `1/2`. */
-  readonly unit: string;
-  readonly payload_sha256: string;
-  /** On the first line of a batch: the last position known to be durable when it was written. */
-  readonly durable?: number;
-  /** With `durable`: the store's time when the batch was decided. Events carry the time of their command. */
-  readonly at_ms?: number;
+  /** Of the payload as it was written. Missing on the line of a transaction without events. */
+  readonly payload_sha256?: string;
+  /** The part number of this line and the number of lines in its transaction: `1/2`. Missing if it is the only one. */
+  readonly unit?: string;
   readonly rules_seq?: number;
   readonly slots?: readonly LinePermit[];
   readonly requests?: readonly LineRequest[];
 }
 
-/** JSON has no Infinity. */
-export type LinePermit = Omit<Permit, 'until_ms'> & { readonly until_ms: number | null | 'forever' };
+/** Scope, member and `until_ms`: JSON has no Infinity. */
+export type LinePermit = readonly [scope: string, member: string, until_ms: number | null | 'forever'];
 type LineRequest = { readonly key: string; readonly digest: string; readonly reply?: string };
 
-export const permitToLine = ({ scope, member, until_ms }: Permit): LinePermit => ({
+export const permitToLine = ({ scope, member, until_ms }: Permit): LinePermit => [
   scope,
   member,
-  until_ms: until_ms === Number.POSITIVE_INFINITY ? 'forever' : until_ms,
-});
+  until_ms === Number.POSITIVE_INFINITY ? 'forever' : until_ms,
+];
 
-export const permitFromLine = ({ scope, member, until_ms }: LinePermit): Permit => ({
+export const permitFromLine = ([scope, member, until]: LinePermit): Permit => ({
   scope,
   member,
-  until_ms: until_ms === 'forever' ? Number.POSITIVE_INFINITY : until_ms,
+  until_ms: until === 'forever' ? Number.POSITIVE_INFINITY : until,
 });
 
 const requestFromLine = ({ key, digest, reply }: LineRequest): LoggedRequest =>
@@ -72,55 +67,41 @@ export function recordFromLog(log: LineLog): TransactionRecord {
   };
 }
 
+/** A line of a transaction, of either format. */
 export interface DecodedLine {
-  readonly hash: string;
   /** Null on the line of a transaction without events. */
   readonly event: EventEnvelope | null;
-  /** Retention has removed part of the payload, so its digest does not match the rest. */
+  /** The payload is not the one that was written: retention has removed part of it, or it is damaged. */
   readonly isRedacted: boolean;
   readonly log: LineLog;
 }
 
-/** Decodes one line, without its newline, and checks it by itself. A string is the reason why it is invalid. */
-export function decodeLine(bytes: Buffer): DecodedLine | string {
+export const NOT_OURS = 'it is not a line of this log';
+
+/** A line as JSON: the envelope, and copies of two of its fields for other tools of the family. */
+export type ParsedLine = EventEnvelope & { log: LineLog; project?: unknown; feature?: unknown };
+
+/** The transaction line that a text is, given what it contains as JSON. A string is the reason why it is none. */
+export function transactionLineOf(bytes: Buffer, parsed: ParsedLine): DecodedLine | string {
+  const { log, project: _, feature: __, ...event } = parsed;
+  if (!isObject(log)) return NOT_OURS;
+  const isRecord = Object.keys(event).length === 0;
+  if (isRecord) return { event: null, isRedacted: false, log };
   const cut = bytes.indexOf(PAYLOAD_BYTES);
-  if (!hasLinePrefix(bytes) || cut < CHAIN_START || bytes[bytes.length - 1] !== CLOSING_BRACE) {
-    return 'it is not a line of this log';
-  }
-  const ownHash = bytes.toString('latin1', LINE_PREFIX.length, LINE_PREFIX.length + HASH_LENGTH);
-  if (digestOf(bytes.subarray(CHAIN_START, cut)) !== ownHash) return 'its hash does not match its text';
+  if (event.event_id === undefined || cut < 0 || !isObject(event.payload)) return NOT_OURS;
   const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
-  // A matching hash does not rule out that a required field is missing: anybody can compute one.
-  const parsed = parseObject<ParsedLine>(`{${bytes.toString('utf8', CHAIN_START, cut)}}`);
-  if (typeof parsed?.log?.unit !== 'string') return 'it is not a line of this log';
-  const { log, ...event } = parsed;
-  const isEvent = event.event_id !== undefined;
-  const isRedacted = isEvent && payload[payload.length - 1] === SPACE;
-  if (!isRedacted && log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
-  if (!isEvent) return { hash: ownHash, event: null, isRedacted, log };
-  // No digest covers what retention has left of a payload.
-  const content = parseObject<EventEnvelope['payload']>(payload.toString('utf8'));
-  if (content === null) return 'its payload is not JSON';
-  event.payload = content;
-  return { hash: ownHash, event, isRedacted, log };
+  return { event, isRedacted: log.payload_sha256 !== digestOf(payload), log };
 }
 
 /** Null: not a JSON object. */
-function parseObject<T extends object>(text: string): T | null {
+export function parseObject(text: string): object | null {
   try {
     const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' ? (parsed as T | null) : null;
+    return isObject(parsed) ? parsed : null;
   } catch {
     return null;
   }
 }
 
-type ParsedLine = EventEnvelope & { log: LineLog };
-
-const CLOSING_BRACE = 0x7d;
-const SPACE = 0x20;
-
-const hasLinePrefix = (bytes: Buffer): boolean =>
-  bytes.length > CHAIN_START &&
-  bytes.compare(LINE_PREFIX, 0, LINE_PREFIX.length, 0, LINE_PREFIX.length) === 0 &&
-  bytes.compare(HASH_END, 0, HASH_END.length, CHAIN_START - HASH_END.length, CHAIN_START) === 0;
+export const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

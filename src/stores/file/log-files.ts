@@ -1,9 +1,12 @@
 import { LogDamaged, type ProjectKey } from '../store.js';
+import { readForeignTail } from './append.js';
 import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
+import { bytesInFile } from './foreign-lines.js';
 import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentPath } from './layout.js';
 import { lineNumberAt } from './line-reader.js';
 import type { ClosableFile, OpenFiles } from './open-files.js';
 import { SharedFile } from './shared-file.js';
+import { cutKeepingForeign, readTail, saveTornTail } from './torn-tail.js';
 
 /** A part of the log in its own file. `start` is its byte offset in the whole log. */
 export interface Segment {
@@ -77,30 +80,56 @@ export class LogFiles implements ClosableFile {
     return true;
   }
 
-  /** Removes what a failed write may have left after the durable end. */
-  async truncateToDurable(): Promise<void> {
+  /**
+   * Removes what a failed write of ours may have left after the durable end. What another program appended meanwhile
+   * stays; a copy is kept, because a crash may come before it is there again.
+   */
+  async truncateToDurable(written: Buffer, position: number): Promise<void> {
     if (!this.isNamed) return;
     await this.useActive(async (file) => {
-      await file.truncate(this.last.bytes);
-      await file.sync();
+      const tail = await readTail(file, this.last.bytes);
+      const isOurs = tail.equals(written.subarray(0, tail.length));
+      if (!isOurs) await saveTornTail(this.disk, this.folder, position, tail);
+      await cutKeepingForeign(file, this.last.bytes, tail);
     });
   }
 
-  /** Moves the full active file to the sealed segments; the next write starts a new file. */
-  async seal(nextPosition: number): Promise<void> {
-    const sealed = this.last;
-    const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
-    await this.disk.makeFolder(segments);
-    // A crash may have left the folder created but not durable: make it durable before anything moves into it.
-    await this.disk.syncFolder(this.folder);
-    await this.disk.rename(`${this.folder}/${ACTIVE_FILE}`, segmentPath(this.folder, sealed.first_position));
-    this.segments.push({ first_position: nextPosition, start: this.end, bytes: 0 });
-    const active = this.active;
-    this.active = null;
-    this.isNamed = false;
-    await this.disk.syncFolder(segments);
-    await this.disk.syncFolder(this.folder);
-    await active?.retire();
+  /**
+   * Moves the full active file to the sealed segments; the next write starts a new file. Returns the foreign lines that
+   * were appended to the file since the last write.
+   */
+  seal(nextPosition: number): Promise<readonly Buffer[]> {
+    // Reads use the open file while it is being moved: at its path there may be none, or the next one.
+    return this.useActive(async (file) => {
+      const foreign = await this.takeForeign(file);
+      const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
+      await this.disk.makeFolder(segments);
+      // A crash may have left the folder created but not durable: make it durable before anything moves into it.
+      await this.disk.syncFolder(this.folder);
+      const path = segmentPath(this.folder, this.last.first_position);
+      await this.disk.rename(`${this.folder}/${ACTIVE_FILE}`, path);
+      try {
+        // Another program may have appended a line just before the file was moved.
+        return [...foreign, ...(await this.takeForeign(file))];
+      } finally {
+        const active = this.active;
+        this.active = null;
+        this.isNamed = false;
+        this.segments.push({ first_position: nextPosition, start: this.end, bytes: 0 });
+        await this.disk.syncFolder(segments);
+        await this.disk.syncFolder(this.folder);
+        await active?.retire();
+      }
+    });
+  }
+
+  /** Makes the foreign lines at the end of the active file part of the log. */
+  private async takeForeign(file: DiskFile): Promise<readonly Buffer[]> {
+    const foreign = await readForeignTail(this.disk, file, this.pathOf(this.last), this.last.bytes);
+    if (foreign.length === 0) return foreign;
+    await file.sync();
+    this.last.bytes += bytesInFile(foreign);
+    return foreign;
   }
 
   /** Bytes of the log from `offset` on, within one segment; fewer at the segment's end, null if its file is gone. */
@@ -129,18 +158,21 @@ export class LogFiles implements ClosableFile {
       : segmentPath(this.folder, segment.first_position);
   }
 
-  /** The damage to the line at `offset`; to line 1 if the file is gone. */
-  async damageAt({ tenant_id, project_id }: ProjectKey, offset: number, why: string): Promise<LogDamaged> {
+  /** The damage to the lines from `offset` to the one before `end`; to line 1 if the file is gone. */
+  async damageAt(
+    { tenant_id, project_id }: ProjectKey,
+    offset: number,
+    why: string,
+    end = offset + 1,
+  ): Promise<LogDamaged> {
     const segment = this.segmentAt(offset);
     const path = this.pathOf(segment);
-    const line = await withFile(this.disk, path, (file) => lineNumberAt(file, offset - segment.start));
-    return new LogDamaged({
-      tenant_id,
-      project_id,
-      file: displayPath(this.root, path),
-      line: line ?? 1,
-      why,
-    });
+    const file = displayPath(this.root, path);
+    const lines = await withFile(this.disk, path, async (file) => ({
+      line: await lineNumberAt(file, offset - segment.start),
+      last_line: (await lineNumberAt(file, end - segment.start)) - 1,
+    }));
+    return new LogDamaged({ tenant_id, project_id, file, line: 1, ...lines, why });
   }
 
   async close(): Promise<void> {

@@ -1,22 +1,27 @@
+import { stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { BLOCK_BYTES } from './block-writer.js';
 import type { Disk } from './disk.js';
 import { openFileStore } from './file-store.js';
 import { nodeDisk } from './node-disk.js';
-import { commitOne, KEY, looseEventTransaction, temporaryFolder } from './testing.js';
+import { SEAL_BYTES_MAX } from './seal.js';
+import { activeFile, commitOne, KEY, looseEventTransaction, temporaryFolder } from './testing.js';
 
 const EVENTS = 100;
 const PAYLOAD_CHARS = 64 * 1024;
 
-/** The real disk, which reports the largest number of bytes of a log that were read at the same time. */
-function meteredDisk(): Disk & { mostBytes: number } {
+/** The real disk, which reports the bytes of a log that were read: all, and the most at the same time. */
+function meteredDisk(): Disk & { mostBytes: number; allBytes: number } {
   let reading = 0;
   const disk = {
     ...nodeDisk,
     mostBytes: 0,
+    allBytes: 0,
     openAppend: async (path: string, mode?: number) => {
       const file = await nodeDisk.openAppend(path, mode);
       const read = async (into: Uint8Array, position: number) => {
         reading += into.length;
+        disk.allBytes += into.length;
         disk.mostBytes = Math.max(disk.mostBytes, reading);
         return file.read(into, position).finally(() => {
           reading -= into.length;
@@ -48,5 +53,22 @@ it.each([
   expect(events).toHaveLength(count);
   expect(disk.mostBytes).toBeGreaterThan(PAYLOAD_CHARS);
   expect(disk.mostBytes).toBeLessThan(1.2 * 1024 * 1024);
+  await store.close();
+});
+
+it('reads and verifies each block once, also if its events are returned in several pages', async () => {
+  const disk = meteredDisk();
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root, disk });
+  const count = 2500;
+  await store.commit(Array.from({ length: count }, (_, at) => looseEventTransaction(`e-${at}`)));
+  const { size } = await stat(activeFile(root));
+  disk.allBytes = 0;
+  expect(await store.events(KEY, { after: 0, limit: count })).toHaveLength(count);
+  expect(disk.allBytes).toBeGreaterThanOrEqual(size);
+  expect(disk.allBytes).toBeLessThan(size + 10 * SEAL_BYTES_MAX);
+  disk.allBytes = 0;
+  expect(await store.events(KEY, { after: 1200, limit: 1 })).toMatchObject([{ event_id: 'e-1200' }]);
+  expect(disk.allBytes).toBeLessThan(BLOCK_BYTES + 2000);
   await store.close();
 });

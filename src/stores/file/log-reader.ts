@@ -1,18 +1,15 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { matcher } from '../event-matcher.js';
 import type { EventQuery } from '../store.js';
-import { placeError } from './chain-check.js';
-import { type DecodedLine, decodeLine } from './line.js';
-import { visitWholeLines } from './line-reader.js';
-import type { LogFiles } from './log-files.js';
+import { BlockReader, READ_BYTES_MAX } from './block-reader.js';
+import { NOT_OURS } from './line.js';
+import { decodeLine } from './log-line.js';
+import { damageTo, type EventLine, locationError, readV1Lines, v1LineEnd } from './log-reader-v1.js';
 import type { RecoveredLog } from './recovery.js';
 import { UNEXPLAINED } from './redacted-lines.js';
 import type { LogState } from './replay.js';
 
 const PAGE_EVENTS_MAX = 1000;
-/** Lines this close together are read in one call. */
-const GAP_BYTES_MAX = 32 * 1024;
-const READ_BYTES_MAX = 1024 * 1024;
 
 /** Reads events from the log's files, up to a durable position. Rejects with `LogDamaged`. */
 export async function readEvents(
@@ -23,6 +20,7 @@ export async function readEvents(
   const matches = matcher(query);
   const until_position = Math.min(query.until_position ?? durablePosition, durablePosition);
   const found: EventEnvelope[] = [];
+  const blocks = new BlockReader(log);
   let after = Math.max(query.after, 0);
   while (found.length < query.limit && after < until_position) {
     // Without other filters every position matches, so read no more than requested.
@@ -32,7 +30,7 @@ export async function readEvents(
       nextPositions(log.state, query, { after, until_position, limit }),
     );
     if (positions.length === 0) break;
-    for (const event of await readPositions(log, positions)) {
+    for (const event of await readPositions(log, blocks, positions)) {
       if (found.length < query.limit && matches(event)) found.push(event);
     }
     after = positions[positions.length - 1] as number;
@@ -54,11 +52,18 @@ function nextPositions({ index }: LogState, query: EventQuery, page: PositionPag
   return Array.from({ length: count }, (_, index) => page.after + 1 + index);
 }
 
-/** At least one position, and no more than can be decoded without delaying other work. */
+/** At least one position, and no more than can be verified and decoded without delaying other work. */
 function firstWithinBytes({ files, state }: RecoveredLog, positions: readonly number[]): readonly number[] {
   let bytes = 0;
+  let lastBlock = -1;
   const end = positions.findIndex((position) => {
-    bytes += endOfLine(files, state, position) - state.offsets.at(position);
+    const number = state.blocks.blockAt(state.offsets.at(position));
+    if (number === null) bytes += v1LineEnd(files, state, position) - state.offsets.at(position);
+    else if (number !== lastBlock) {
+      const block = state.blocks.range(number);
+      bytes += block.end - block.start;
+      lastBlock = number;
+    }
     return bytes > READ_BYTES_MAX;
   });
   return end === -1 ? positions : positions.slice(0, Math.max(end, 1));
@@ -69,9 +74,13 @@ const isFiltered = (query: EventQuery): boolean =>
     (filter) => filter !== undefined,
   );
 
-/** Reads the events at ascending positions. Reads that are far apart run concurrently. */
-async function readPositions(log: RecoveredLog, positions: readonly number[]): Promise<EventEnvelope[]> {
-  const lines = await readLines(log, positions);
+/** Reads the events at ascending positions. */
+async function readPositions(
+  log: RecoveredLog,
+  blocks: BlockReader,
+  positions: readonly number[],
+): Promise<EventEnvelope[]> {
+  const lines = await readLines(log, blocks, positions);
   for (const { event, isRedacted } of lines) {
     if (isRedacted && !(await isExplainedRedaction(log, event))) {
       throw await damageTo(log, event.position, UNEXPLAINED);
@@ -86,79 +95,47 @@ export const isExplainedRedaction = (log: RecoveredLog, event: EventEnvelope): P
 
 /** A redaction event is never itself redacted: no other event would explain the last one. */
 async function readRedactions(log: RecoveredLog, positions: readonly number[]): Promise<EventEnvelope[]> {
-  const lines = await readLines(log, positions);
+  const lines = await readLines(log, new BlockReader(log), positions);
   const changed = lines.find(({ isRedacted }) => isRedacted);
   if (changed !== undefined) throw await damageTo(log, changed.event.position, UNEXPLAINED);
   return lines.map(({ event }) => event);
 }
 
-type EventLine = DecodedLine & { readonly event: EventEnvelope };
-
-async function readLines(log: RecoveredLog, positions: readonly number[]): Promise<EventLine[]> {
-  const { files, state } = log;
-  const spans = readSpansOf(files, state, positions);
-  const positionByOffset = new Map(positions.map((position) => [state.offsets.at(position), position]));
-  const found = (await Promise.all(spans.map((span) => readSpan(log, span, positionByOffset)))).flat();
-  const missing = positions.find((position, at) => found[at]?.event.position !== position);
-  if (missing !== undefined) throw await damageTo(log, missing, 'the line is cut off or missing');
-  return found;
-}
-
-interface ReadSpan {
-  readonly from: number;
-  /** The start of the line after the last requested one, or the end of the log. */
-  to: number;
-}
-
-function readSpansOf(files: LogFiles, state: LogState, positions: readonly number[]): ReadSpan[] {
-  const spans: ReadSpan[] = [];
-  for (const position of positions) {
-    const from = state.offsets.at(position);
-    const segment = files.segmentAt(from);
-    const to = Math.min(endOfLine(files, state, position), segment.start + segment.bytes);
-    const span = spans[spans.length - 1];
-    const canJoin =
-      span !== undefined &&
-      span.from >= segment.start &&
-      from - span.to <= GAP_BYTES_MAX &&
-      to - span.from <= READ_BYTES_MAX;
-    if (canJoin) span.to = to;
-    else spans.push({ from, to });
-  }
-  return spans;
-}
-
-/** The start of the next event's line, or the end of the log. */
-const endOfLine = (files: LogFiles, { index, offsets }: LogState, position: number): number =>
-  position < index.position ? offsets.at(position + 1) : files.end;
-
-/** Reads a span and skips the lines between the requested ones. */
-async function readSpan(
+/** The lines of format 1 come before all blocks. */
+async function readLines(
   log: RecoveredLog,
-  { from, to }: ReadSpan,
-  positionByOffset: ReadonlyMap<number, number>,
+  reader: BlockReader,
+  positions: readonly number[],
 ): Promise<EventLine[]> {
-  const bytes = await log.files.read(from, to - from);
+  const { blocks, offsets } = log.state;
+  const numbers = positions.map((position) => blocks.blockAt(offsets.at(position)));
+  const v1Count = numbers.filter((number) => number === null).length;
+  const v1Lines = v1Count === 0 ? [] : await readV1Lines(log, positions.slice(0, v1Count));
+  const sealed =
+    v1Count === positions.length ? [] : await readSealedLines(log, reader, positions.slice(v1Count));
+  return v1Count === 0 ? sealed : [...v1Lines, ...sealed];
+}
+
+async function readSealedLines(
+  log: RecoveredLog,
+  reader: BlockReader,
+  positions: readonly number[],
+): Promise<EventLine[]> {
+  const { blocks, offsets } = log.state;
+  const numbers = positions.map((position) => blocks.blockAt(offsets.at(position)) as number);
+  const bytesByBlock = await reader.read([...new Set(numbers)]);
   const lines: EventLine[] = [];
-  let damage: { readonly position: number; readonly why: string } | null = null;
-  visitWholeLines(bytes ?? Buffer.alloc(0), from, (bytes, offset) => {
-    const position = positionByOffset.get(offset);
-    if (position === undefined || damage !== null) return;
-    const line = decodeLine(bytes);
-    const why = typeof line === 'string' ? line : locationError(line, log.state, position);
-    if (why === null) lines.push(line as EventLine);
-    else damage = { position, why };
-  });
-  const found = damage as { readonly position: number; readonly why: string } | null;
-  if (found !== null) throw await damageTo(log, found.position, found.why);
+  for (const [at, position] of positions.entries()) {
+    const number = numbers[at] as number;
+    const bytes = bytesByBlock.get(number) as Buffer;
+    const start = offsets.at(position) - blocks.range(number).start;
+    const decoded = decodeLine(bytes.subarray(start, bytes.indexOf(NEWLINE, start)));
+    const line = typeof decoded !== 'string' && decoded.kind === 'transaction' ? decoded.line : null;
+    const why = line === null ? NOT_OURS : locationError(line, log.state, position);
+    if (why !== null) throw await damageTo(log, position, why);
+    lines.push(line as EventLine);
+  }
   return lines;
 }
 
-/** Detects a whole line that belongs to another position or another log. */
-const locationError = ({ event }: DecodedLine, { ledger }: LogState, position: number): string | null =>
-  event === null
-    ? `it has no event, but position ${position} was expected`
-    : placeError(event, ledger.key, position);
-
-const damageTo = ({ files, state }: RecoveredLog, position: number, why: string) =>
-  files.damageAt(state.ledger.key, state.offsets.at(position), why);
+const NEWLINE = 0x0a;

@@ -75,7 +75,7 @@ export class Maintenance {
 
   private async seal(log: RecoveredLog): Promise<void> {
     try {
-      await log.files.seal(log.state.index.position + 1);
+      log.state.foreign.push(...(await log.files.seal(log.state.index.position + 1)));
     } catch (error) {
       if (error instanceof StoreBroken) throw error;
       this.options.warn(
@@ -86,14 +86,16 @@ export class Maintenance {
 
   private async snapshot(log: RecoveredLog): Promise<void> {
     const { disk, folder } = this.options;
-    const { ledger, index, offsets, hash, newest_ms } = log.state;
+    const { ledger, index, offsets, blocks, foreign, seal, newest_ms } = log.state;
     const position = index.position;
     const segments = log.files.segments.map(({ first_position, bytes }) => ({ first_position, bytes }));
     const source = {
-      point: { position, hash, newest_ms, segments },
+      point: { position, seal, first_seal_before: blocks.sealBefore, newest_ms, segments },
       ledger: ledger.snapshot(),
       index: index.exportState(),
       offsets: offsets.copy(),
+      blocks: blocks.copy(),
+      foreign: [...foreign],
     };
     await writeSnapshot(disk, folder, source, () => this.whenDurable(log));
     this.snapshotPosition = position;

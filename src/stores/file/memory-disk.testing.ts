@@ -41,5 +41,6 @@ export function memoryDisk(files: Map<string, Buffer>): Disk {
     syncFolder: async () => {},
     lock: async () => ({ release: async () => {} }),
     lockOwner: async () => '',
+    pause: async () => {},
   };
 }

@@ -17,6 +17,7 @@ const OWNER_ONLY = 0o700;
 
 const OPEN_TRIES_MAX = 100;
 const OPEN_PAUSE_MS = 100;
+const WRITE_PAUSE_MS = 5;
 
 /** Waits while the process has no free descriptor: connections that close free some, and nothing is written yet. */
 async function openWhenFree(path: string, flags: string, mode?: number): Promise<FileHandle> {
@@ -85,6 +86,8 @@ export const nodeDisk: Disk = {
       (text) => text.trim(),
       () => '',
     ),
+
+  pause: () => pause(WRITE_PAUSE_MS),
 };
 
 async function unlessMissing<T, Missing>(found: Promise<T>, missing: Missing): Promise<T | Missing> {

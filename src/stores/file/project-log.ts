@@ -1,4 +1,4 @@
-import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import {
   type CommitOutcome,
   type EventQuery,
@@ -9,17 +9,21 @@ import {
   StoreUnavailable,
   type Transaction,
 } from '../store.js';
-import { isErrorCode, writeFully } from './disk.js';
+import { type AppendedBatch, appendBatch } from './append.js';
+import type { BlockWriters } from './block-writer.js';
+import { coverOf } from './foreign-lines.js';
 import { isExplainedRedaction, readEvents } from './log-reader.js';
 import { Maintenance } from './maintenance.js';
+import { publishBatch } from './publish.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { redactSegments } from './redact-segments.js';
 import type { LogState } from './replay.js';
-import { messageOf } from './strict-disk.js';
-import { type EncodedBatch, encodeBatch, WriteBatch } from './write-batch.js';
+import { messageOf, notWritten } from './strict-disk.js';
+import { type SealedBatch, WriteBatch } from './write-batch.js';
 
-export interface LogOptions extends Omit<RecoveryContext, 'now_ms'> {
+export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_tail'> {
   readonly now: () => number;
+  readonly writers: BlockWriters;
   readonly segment_bytes_max: number;
   /** Logs of the tenant that are being reloaded; until then the permit counts of the tenant's scopes are unknown. */
   readonly reloads: { count: number };
@@ -35,8 +39,8 @@ const TRANSACTIONS_PENDING_MAX = 100_000;
 /** One project's log: decides transactions in memory, and reports nothing before it is on disk. */
 export class ProjectLog {
   private durablePosition: number;
-  private pendingBatch = new WriteBatch();
-  private flushingBatch: WriteBatch | null = null;
+  private pendingBatch: WriteBatch;
+  private flushingBatch: (SealedBatch & { readonly batch: WriteBatch }) | null = null;
   private flushLoop: Promise<void> = Promise.resolve();
   private isFlushing = false;
   /** Work that must not run while a batch is being written. */
@@ -51,6 +55,7 @@ export class ProjectLog {
     private log: RecoveredLog,
   ) {
     this.durablePosition = log.state.ledger.position;
+    this.pendingBatch = this.newBatch(log.state.seal);
     this.maintenance = new Maintenance(options, log.snapshot_position, async (log) => {
       if (log !== this.log) throw new Error('the log was reloaded in the meantime');
       await this.durable();
@@ -76,13 +81,12 @@ export class ProjectLog {
   /** Applies one transaction in memory. Its outcome may be reported once `durable` resolves. */
   apply(transaction: Transaction, nowMs: number): CommitOutcome {
     this.assertUsable();
-    if (this.pendingBatch.units.length >= TRANSACTIONS_PENDING_MAX) {
+    if (this.pendingBatch.transactions >= TRANSACTIONS_PENDING_MAX) {
       throw new StoreUnavailable('Too many commits are waiting for the disk. Try again in a moment.');
     }
     const { outcome, events, first_position, record } = this.log.state.ledger.apply(transaction, nowMs);
     if (record !== null) {
-      this.pendingBatch.units.push({ events, first_position, record });
-      this.pendingBatch.at_ms = nowMs;
+      this.pendingBatch.add(events, first_position, record, nowMs);
       if (!this.isFlushing) this.start();
     }
     return outcome;
@@ -91,8 +95,8 @@ export class ProjectLog {
   /** Resolves when everything applied before this call is on disk. */
   durable(): Promise<void> {
     this.assertUsable();
-    if (this.pendingBatch.units.length > 0) return this.pendingBatch.durable;
-    return this.flushingBatch?.durable ?? Promise.resolve();
+    if (this.pendingBatch.transactions > 0) return this.pendingBatch.durable;
+    return this.flushingBatch?.batch.durable ?? Promise.resolve();
   }
 
   heads(subjects: readonly string[]): Promise<(StoredHead | null)[]> {
@@ -137,7 +141,7 @@ export class ProjectLog {
           throw new Error(`No event of the log records the redaction of event ${event.position}.`);
       }
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
-      if (isActive) await files.seal(state.index.position + 1);
+      if (isActive) state.foreign.push(...(await files.seal(state.index.position + 1)));
       await redactSegments(this.options.disk, files, state, events);
     });
   }
@@ -168,64 +172,57 @@ export class ProjectLog {
   }
 
   private async flushAll(): Promise<void> {
-    while (this.pendingBatch.units.length > 0 || this.exclusiveTasks.length > 0) {
-      if (this.pendingBatch.units.length > 0) await this.flushWaiting();
+    while (this.pendingBatch.transactions > 0 || this.exclusiveTasks.length > 0) {
+      if (this.pendingBatch.transactions > 0) await this.flushPending();
       for (const run of this.exclusiveTasks.splice(0)) await run();
     }
     this.isFlushing = false;
   }
 
-  private async flushWaiting(): Promise<void> {
-    const batch = this.pendingBatch;
-    this.flushingBatch = batch;
-    this.pendingBatch = new WriteBatch();
+  private async flushPending(): Promise<void> {
+    const { files } = this.log;
+    const { disk } = this.options;
     try {
-      await this.flush(batch);
-      batch.resolve();
+      const appended = await files.useActive((file) =>
+        appendBatch(disk, file, files.pathOf(files.last), files.last.bytes, (noticed) => this.seal(noticed)),
+      );
+      this.publish(appended);
       await this.maintenance.afterFlush(this.log);
     } catch (error) {
-      await this.fail(batch, error);
+      await this.fail(error);
     }
+  }
+
+  /** Seals the pending batch, and starts the next one: what is applied from now on comes after this seal. */
+  private seal(noticed: readonly Buffer[]): Buffer {
+    const batch = this.pendingBatch;
+    const sealed = batch.finish(this.durablePosition, coverOf([...this.log.state.foreign, ...noticed]));
+    this.flushingBatch = { ...sealed, batch };
+    this.pendingBatch = this.newBatch(sealed.seal);
+    return sealed.bytes;
+  }
+
+  private publish(appended: AppendedBatch): void {
+    if (this.flushingBatch === null) throw new Error('No batch is being written.');
+    const { batch } = this.flushingBatch;
+    publishBatch(this.log, this.flushingBatch, batch, appended);
+    this.durablePosition = this.log.state.index.position;
     this.flushingBatch = null;
+    batch.release();
+    batch.resolve();
   }
 
-  private async flush(batch: WriteBatch): Promise<void> {
-    const { files, state } = this.log;
-    const encoded = encodeBatch(batch, state.hash, this.durablePosition);
-    await files.useActive(async (file) => {
-      const size = await file.size();
-      if (size !== files.last.bytes) {
-        throw new StoreBroken(
-          `${files.pathOf(files.last)} has ${size} bytes, but this writer left it at ${files.last.bytes}: ` +
-            'another process writes to this log. Stop that process, then restart the server.',
-        );
-      }
-      await writeFully(file, encoded.bytes);
-      await file.sync();
-    });
-    this.publish(encoded, batch.at_ms);
-  }
-
-  /** Makes a durable batch visible to readers. */
-  private publish({ bytes, hash, events, offsets }: EncodedBatch, atMs: number): void {
-    const { files, state } = this.log;
-    const start = files.end;
-    files.last.bytes += bytes.length;
-    state.hash = hash;
-    for (let index = 0; index < events.length; index += 1) {
-      const { subject, session_id } = events[index] as NewEvent;
-      state.index.add(state.index.position + 1, subject, session_id);
-      state.offsets.add(start + (offsets[index] as number));
-    }
-    state.newest_ms = Math.max(state.newest_ms, atMs);
-    this.durablePosition = state.index.position;
+  private newBatch(sealBefore: string): WriteBatch {
+    return new WriteBatch(this.options.writers, sealBefore, this.durablePosition);
   }
 
   /** What memory applied since the last sync is not on disk: discards it and reloads the log. */
-  private async fail(batch: WriteBatch, error: unknown): Promise<void> {
+  private async fail(error: unknown): Promise<void> {
     let failure: StoreBroken | StoreUnavailable | LogDamaged =
-      error instanceof StoreBroken ? error : this.toUnavailable(error);
+      error instanceof StoreBroken ? error : notWritten(error);
     this.failure = failure;
+    if (failure !== error)
+      this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
     if (failure instanceof StoreUnavailable) {
       this.options.reloads.count += 1;
       try {
@@ -239,29 +236,23 @@ export class ProjectLog {
       this.options.reloads.count -= 1;
     }
     if (failure instanceof LogDamaged) this.options.onDamage(failure, 'not served');
-    const { pendingBatch } = this;
-    this.pendingBatch = new WriteBatch();
+    const batches = [this.flushingBatch?.batch, this.pendingBatch];
+    this.flushingBatch = null;
+    this.pendingBatch = this.newBatch(this.log.state.seal);
     if (failure instanceof StoreBroken) this.options.onBroken(failure);
-    batch.reject(failure);
-    pendingBatch.reject(failure);
-  }
-
-  /** Tells callers what they can do; only the operator may see where the log is. */
-  private toUnavailable(error: unknown): StoreUnavailable {
-    this.options.warn(`${this.options.folder} could not be written: ${messageOf(error)}.`);
-    const isFull = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');
-    return new StoreUnavailable(
-      isFull
-        ? 'The disk is full: the log cannot grow. Nothing was written. Free some space and try again.'
-        : 'The log could not be written. Nothing was written. Try again.',
-    );
+    for (const batch of batches) {
+      batch?.release();
+      batch?.reject(failure);
+    }
   }
 
   private async reload(): Promise<void> {
-    const { files } = this.log;
-    await files.truncateToDurable();
+    const { files, state } = this.log;
+    if (this.flushingBatch !== null) {
+      await files.truncateToDurable(this.flushingBatch.bytes, state.index.position);
+    }
     await files.close();
-    this.log = await recoverLog({ ...this.options, now_ms: this.options.now() });
+    this.log = await recoverLog({ ...this.options, now_ms: this.options.now(), has_cut_tail: true });
     this.reloadCount += 1;
     this.durablePosition = this.log.state.ledger.position;
   }

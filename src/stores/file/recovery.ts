@@ -1,16 +1,18 @@
 import type { TenantPermits } from '../permits.js';
 import { LogDamaged, type ProjectKey } from '../store.js';
-import { appendSynced, type Disk, type DiskFile, readFully, withFile } from './disk.js';
-import { type DurableProgress, readDurableMark, recordDurable } from './durable-mark.js';
+import { type Disk, type DiskFile, withFile } from './disk.js';
+import { addProvenDurable, type DurableProgress, readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, sealedPositions, segmentPath } from './layout.js';
-import { lineNumberAt, visitLines } from './line-reader.js';
+import { lineNumberAt } from './line-reader.js';
 import { displayPath, LogFiles, type Segment } from './log-files.js';
 import type { OpenFiles } from './open-files.js';
 import { UNEXPLAINED } from './redacted-lines.js';
 import { RedactionIndex } from './redaction-index.js';
 import { emptyState, LogReplay, type LogState } from './replay.js';
+import { type FileDamage, replayFile } from './replay-file.js';
 import { loadSnapshot, type SnapshotPoint, snapshotNames } from './snapshot.js';
 import { messageOf } from './strict-disk.js';
+import { cutKeepingForeign, readTail, saveTornTail } from './torn-tail.js';
 
 export interface RecoveryContext {
   readonly disk: Disk;
@@ -22,6 +24,8 @@ export interface RecoveryContext {
   readonly now_ms: number;
   readonly open_files: OpenFiles;
   readonly warn: (sentence: string) => void;
+  /** Our own unfinished lines were cut off already: what is left at the end belongs to another program, and stays. */
+  readonly has_cut_tail?: boolean;
 }
 
 export interface RecoveredLog {
@@ -104,18 +108,17 @@ async function readSealed(
     throw damageIn(ctx, path, 1, `position ${expected} is not in any file: a sealed segment is missing`);
   }
   await readExisting(ctx, path, async (file) => {
-    let damage = null as LineDamage | null;
-    const end = await visitLines(file, segment.bytes, (line, offset) => {
-      if (damage !== null) return;
-      const why = replay.addLine(line, segment.start + offset);
-      if (why !== null) damage = { offset, why };
-    });
+    const { end, damage } = await replayFile(replay, segment, file);
+    if (damage !== null) throw await damageAt(ctx, path, file, damage);
     const size = await file.size();
-    if (damage === null && (end !== size || replay.check.isWithinTransaction)) {
-      const offset = replay.committedEnd - segment.start;
-      damage = { offset, why: 'the segment ends here, within a transaction' };
+    if (end !== size || replay.check.isWithinBlock) {
+      const whole = replay.committedEnd - segment.start;
+      throw await damageAt(ctx, path, file, {
+        first: whole,
+        last: whole,
+        why: 'the segment ends within a block',
+      });
     }
-    if (damage !== null) throw damageIn(ctx, path, await lineNumberAt(file, damage.offset), damage.why);
     segment.bytes = size;
   });
 }
@@ -155,11 +158,6 @@ async function readActive(
     throw damageIn(ctx, path, 1, MISSING);
 }
 
-interface LineDamage {
-  readonly offset: number;
-  readonly why: string;
-}
-
 async function readActiveFile(
   ctx: RecoveryContext,
   replay: LogReplay,
@@ -167,55 +165,63 @@ async function readActiveFile(
   { file, path }: { file: DiskFile; path: string },
   durable: DurableProgress,
 ): Promise<void> {
-  let damage: LineDamage | null = null as LineDamage | null;
-  const end = await visitLines(file, segment.bytes, (line, offset) => {
-    const why = damage === null ? replay.addLine(line, segment.start + offset) : null;
-    if (why !== null) damage = { offset, why };
-    if (damage !== null) recordDurable(durable, line, offset);
-  });
+  const { end, damage } = await replayFile(replay, segment, file);
   const size = await file.size();
   const wholeBytes = Math.min(replay.committedEnd - segment.start, size);
+  if (damage !== null) await addProvenDurable(durable, file, wholeBytes);
   if (wholeBytes < durable.bytes || replay.state.ledger.position < durable.position) {
     const earlyEnd = end < size ? 'the line is cut off' : 'the log ends here, and later lines are missing';
-    const { offset, why } = damage ?? { offset: wholeBytes, why: earlyEnd };
-    throw damageIn(ctx, path, await lineNumberAt(file, offset), why);
+    throw await damageAt(ctx, path, file, damage ?? { first: wholeBytes, last: wholeBytes, why: earlyEnd });
   }
   segment.bytes = wholeBytes;
-  if (wholeBytes < size) await cutTornTail(ctx, path, file, wholeBytes, replay.state.ledger.position);
+  if (wholeBytes === size || ctx.has_cut_tail) return;
+  await cutTornTail(ctx, path, replay, segment);
 }
 
 /** Cuts off what a crash left half written. It was never confirmed to anybody, but a copy is kept. */
 async function cutTornTail(
   ctx: RecoveryContext,
   path: string,
-  file: DiskFile,
-  wholeBytes: number,
-  position: number,
+  replay: LogReplay,
+  segment: Segment,
 ): Promise<void> {
-  const tail = await readFully(file, wholeBytes, (await file.size()) - wholeBytes);
-  const names = new Set(await ctx.disk.list(ctx.folder));
-  let number = 1;
-  while (names.has(`torn-${position}-${number}.bin`)) number += 1;
-  const tornPath = `${ctx.folder}/torn-${position}-${number}.bin`;
-  await appendSynced(ctx.disk, tornPath, [tail]);
-  await ctx.disk.syncFolder(ctx.folder);
+  const { position } = replay.state.ledger;
   const log = await ctx.disk.openAppend(path);
   try {
-    await log.truncate(wholeBytes);
-    await log.sync();
+    const tail = await readTail(log, segment.bytes);
+    const tornPath = await saveTornTail(ctx.disk, ctx.folder, position, tail);
+    const foreign = await cutKeepingForeign(log, segment.bytes, tail);
+    replay.addLeftOver(foreign);
+    segment.bytes = replay.committedEnd - segment.start;
+    ctx.warn(
+      `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
+        `They were never acknowledged. A copy is in ${tornPath}; the log continues after that position.` +
+        (foreign.length === 0 ? '' : ` It keeps ${foreign.length} lines of other programs among them.`),
+    );
   } finally {
     await log.close();
   }
-  ctx.warn(
-    `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
-      `They were never acknowledged. A copy is in ${tornPath}; the log continues after that position.`,
-  );
 }
 
 const MISSING = 'the file is missing';
 
-const damageIn = ({ root, key }: RecoveryContext, path: string, line: number, why: string): LogDamaged =>
-  new LogDamaged({ ...key, file: displayPath(root, path), line, why });
+async function damageAt(
+  ctx: RecoveryContext,
+  path: string,
+  file: DiskFile,
+  { first, last, why }: FileDamage,
+): Promise<LogDamaged> {
+  const line = await lineNumberAt(file, first);
+  return damageIn(ctx, path, line, why, first === last ? line : await lineNumberAt(file, last));
+}
+
+const damageIn = (
+  { root, key }: RecoveryContext,
+  path: string,
+  line: number,
+  why: string,
+  last_line = line,
+): LogDamaged => new LogDamaged({ ...key, file: displayPath(root, path), line, last_line, why });
 
 async function readExisting<T>(
   ctx: RecoveryContext,

@@ -1,11 +1,10 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type Disk, readFully, withFile, writeAtomically } from './disk.js';
-import { PAYLOAD } from './line.js';
+import { PAYLOAD_BYTES } from './line.js';
 import { visitWholeLines } from './line-reader.js';
 import type { LogFiles, Segment } from './log-files.js';
 import type { LogState } from './replay.js';
 
-const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
 const SPACE = 0x20;
 /** The closing brace after the payload; the newline is not part of the line. */
 const CLOSING_BYTES = 1;
@@ -13,7 +12,7 @@ const CLOSING_BYTES = 1;
 /**
  * Removes redacted payload fields from the log's files. A sealed file is copied without them and the copy replaces it,
  * so a crash leaves one or the other. The removed text is replaced by spaces: lines keep their length, so no offset
- * changes, and trailing spaces mark a redacted line.
+ * changes. In format 1 the spaces also mark a redacted line.
  */
 export async function redactSegments(
   disk: Disk,

@@ -4,17 +4,21 @@ import { EventIndex } from '../event-index.js';
 import { ProjectLedger } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
 import type { FoldHead, ProjectKey } from '../store.js';
-import { ChainCheck, type CheckedLine } from './chain-check.js';
+import { BlockIndex } from './block-index.js';
 import { NO_HASH, recordFromLog } from './line.js';
+import { type CheckedLine, type LineFault, LogCheck } from './log-check.js';
 import { LineOffsets } from './offsets.js';
 
-/** The in-memory state of a project's log. It grows by whole transactions. */
+/** The in-memory state of a project's log. It grows by whole blocks. */
 export interface LogState {
   readonly ledger: ProjectLedger;
   readonly index: EventIndex;
   readonly offsets: LineOffsets;
-  /** Of the last line. */
-  hash: string;
+  readonly blocks: BlockIndex;
+  /** The foreign lines that no seal covers yet. */
+  readonly foreign: Buffer[];
+  /** The last seal, or the hash of the last line of format 1. */
+  seal: string;
   /** The latest time of any event or batch. */
   newest_ms: number;
 }
@@ -23,12 +27,14 @@ export const emptyState = (key: ProjectKey, permits: TenantPermits): LogState =>
   ledger: new ProjectLedger(key, permits),
   index: new EventIndex(),
   offsets: new LineOffsets(),
-  hash: NO_HASH,
+  blocks: new BlockIndex(),
+  foreign: [],
+  seal: NO_HASH,
   newest_ms: 0,
 });
 
 /** The location of a line in the whole log. */
-interface LineSpan {
+export interface LineSpan {
   readonly offset: number;
   /** Exclusive, after the newline. */
   readonly end: number;
@@ -36,9 +42,9 @@ interface LineSpan {
 
 /** Applies the lines of a log to a state, and checks that each continues the one before. */
 export class LogReplay {
-  /** The end of the last complete transaction, as an offset in the whole log. */
+  /** The end of the last whole block or foreign line, as an offset in the whole log. */
   committedEnd: number;
-  readonly check: ChainCheck<LineSpan>;
+  readonly check: LogCheck<LineSpan>;
 
   constructor(
     readonly state: LogState,
@@ -46,22 +52,37 @@ export class LogReplay {
     end: number,
   ) {
     this.committedEnd = end;
-    const { key, position } = state.ledger;
-    this.check = new ChainCheck({ key, hash: state.hash, position }, (lines) => this.applyTransaction(lines));
+    const { ledger, seal, foreign, blocks } = state;
+    const { key, position } = ledger;
+    const logEnd = { key, seal, position, foreign, isFormat1: blocks.count === 0 && foreign.length === 0 };
+    this.check = new LogCheck(logEnd, {
+      onTransaction: (lines, atMs) => this.applyTransaction(lines, atMs),
+      onWhole: (last, block) => {
+        if (block !== null) state.blocks.add(block.first.offset, last.end, block.sealBefore);
+        state.seal = logEnd.seal;
+        this.committedEnd = last.end;
+      },
+    });
   }
 
-  /** Returns null, or why the line is not valid there; an invalid line changes nothing. */
-  addLine(bytes: Buffer, offset: number): string | null {
+  /** Returns null, or what is not valid; an invalid line changes nothing. */
+  addLine(bytes: Buffer, offset: number): LineFault<LineSpan> | null {
     return this.check.addLine(bytes, { offset, end: offset + bytes.length + 1 });
   }
 
-  private applyTransaction(lines: readonly CheckedLine<LineSpan>[]): void {
+  /** Adds the foreign lines that are left of a torn tail. */
+  addLeftOver(foreign: readonly Buffer[]): void {
+    this.check.dropUnsealed();
+    for (const line of foreign) this.addLine(line, this.committedEnd);
+  }
+
+  private applyTransaction(lines: readonly CheckedLine<LineSpan>[], batchMs: number): void {
     const { state } = this;
     const last = lines[lines.length - 1] as CheckedLine<LineSpan>;
     const events: EventEnvelope[] = [];
+    state.newest_ms = Math.max(state.newest_ms, batchMs);
     for (const { line, location } of lines) {
-      const { event, log } = line;
-      state.newest_ms = Math.max(state.newest_ms, log.at_ms ?? 0);
+      const { event } = line;
       if (event === null) continue;
       events.push(event);
       state.newest_ms = Math.max(state.newest_ms, msOf(event.timestamp) || 0);
@@ -72,7 +93,5 @@ export class LogReplay {
     // permits that are still held.
     const atMs = events.length === 0 ? this.nowMs : Math.min(state.newest_ms, this.nowMs);
     state.ledger.restore(events, recordFromLog(last.line.log), fold as FoldHead, atMs);
-    state.hash = last.line.hash;
-    this.committedEnd = last.location.end;
   }
 }

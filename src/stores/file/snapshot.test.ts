@@ -44,11 +44,14 @@ it('restores everything in order, over many lines', async () => {
   for (let at = 1; at <= COUNT; at += 1)
     index.add(at, `s-${at % 3000}`, at % 2 === 0 ? `t-${at % 9}` : undefined);
   const offsets = Float64Array.from(each((at) => at * 100));
-  const place = { position: COUNT, hash: 'h', newest_ms: 7, segments: [{ first_position: 1, bytes: 9 }] };
+  const blocks = Float64Array.from(each((at) => at * 100));
+  const foreign = [Buffer.from('{"event_type":"ü"}'), Buffer.from('{}')];
+  const segments = [{ first_position: 1, bytes: 9 }];
+  const place = { position: COUNT, seal: 's', first_seal_before: 'f', newest_ms: 7, segments };
   await writeSnapshot(
     nodeDisk,
     folder,
-    { point: place, ledger: contents(), index: index.exportState(), offsets },
+    { point: place, ledger: contents(), index: index.exportState(), offsets, blocks, foreign },
     async () => {},
   );
   const permits = new TenantPermits();
@@ -58,5 +61,8 @@ it('restores everything in order, over many lines', async () => {
   expect(snapshotText(loaded.state.ledger.snapshot())).toBe(snapshotText(written.snapshot()));
   expect([...permits.entries(KEY.project_id)]).toEqual(contents().slots);
   expect(loaded.state.offsets.copy()).toEqual(offsets);
+  expect(loaded.state.blocks.copy()).toEqual(blocks);
+  expect(loaded.state.blocks.sealBefore).toBe('f');
+  expect(loaded.state.foreign).toEqual(foreign);
   expect(loaded.state.index.exportState()).toEqual(index.exportState());
 });

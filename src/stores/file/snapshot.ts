@@ -3,25 +3,28 @@ import { EventIndex, type EventIndexState } from '../event-index.js';
 import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
 import type { ProjectKey } from '../store.js';
+import { BlockIndex } from './block-index.js';
 import { appendSynced, type Disk, type DiskFile, readSmallFile, readWhole, withFile } from './disk.js';
 import { paddedPosition, SNAPSHOTS_FOLDER } from './layout.js';
 import { digestOf, type LinePermit, permitFromLine, permitToLine } from './line.js';
 import { visitLines } from './line-reader.js';
-import { LineOffsets } from './offsets.js';
+import { LineOffsets, NumberList } from './offsets.js';
 import { type PackedObjects, pack, unpack } from './packed.js';
 import type { LogState } from './replay.js';
 
 /** The state of a log when the snapshot was taken. */
 export interface SnapshotPoint {
   readonly position: number;
-  readonly hash: string;
+  /** The last seal, and the one before the first block. */
+  readonly seal: string;
+  readonly first_seal_before: string;
   readonly newest_ms: number;
   /** The files of the log; the last one may have grown beyond `bytes`. */
   readonly segments: readonly { readonly first_position: number; readonly bytes: number }[];
 }
 
 /** A snapshot of another format is ignored like a damaged one: the log has everything. */
-const FORMAT = 2;
+const FORMAT = 3;
 
 interface SnapshotManifest extends SnapshotPoint {
   readonly format: number;
@@ -34,10 +37,14 @@ export interface SnapshotSource {
   readonly ledger: LedgerSnapshot;
   readonly index: EventIndexState;
   readonly offsets: Float64Array;
+  readonly blocks: Float64Array;
+  /** The foreign lines that no seal covers yet. */
+  readonly foreign: readonly Buffer[];
 }
 
 export const SNAPSHOTS_KEPT = 2;
 const MANIFEST = 'manifest.json';
+const NEWLINE = Buffer.from('\n');
 const TEMPORARY = 'unfinished';
 /** Many values per line are read much faster than one, but commits wait while a line is encoded. */
 const VALUES_PER_LINE_MAX = 1024;
@@ -83,11 +90,13 @@ async function writeParts(
   folder: string,
   source: SnapshotSource,
 ): Promise<Record<string, string>> {
-  const { ledger, index, offsets } = source;
+  const { ledger, index, offsets, blocks, foreign } = source;
   const parts: Record<string, Iterable<Uint8Array>> = {
     'subjects.bin': [bytesOf(index.subjects.owners)],
     'sessions.bin': [bytesOf(index.sessions.owners)],
     'offsets.bin': [bytesOf(offsets)],
+    'blocks.bin': [bytesOf(blocks)],
+    'foreign.jsonl': foreign.map((line) => Buffer.concat([line, NEWLINE])),
     'subjects.jsonl': jsonLines(index.subjects.names, (names) => names),
     'sessions.jsonl': jsonLines(index.sessions.names, (names) => names),
     'heads.jsonl': jsonLines(ledger.heads, pack),
@@ -156,7 +165,10 @@ export async function loadSnapshot(
     subjects: { names: await lines('subjects.jsonl'), owners: int32s(await binary('subjects.bin')) },
     sessions: { names: await lines('sessions.jsonl'), owners: int32s(await binary('sessions.bin')) },
   });
-  const offsets = LineOffsets.of(float64s(await binary('offsets.bin')));
+  const numbers = async (name: string) => NumberList.of(float64s(await binary(name)));
+  const offsets = new LineOffsets(await numbers('offsets.bin'));
+  const blocks = new BlockIndex(manifest.first_seal_before, await numbers('blocks.bin'));
+  const foreign = await part('foreign.jsonl', readRawLines);
   const ledger = ProjectLedger.load(key, permits, {
     position: manifest.position,
     rules_seq: manifest.rules_seq,
@@ -165,8 +177,8 @@ export async function loadSnapshot(
     note_ids: await lines('notes.jsonl'),
     slots: (await lines<LinePermit>('slots.jsonl')).map(permitFromLine),
   });
-  const { hash, newest_ms } = manifest;
-  return { point: manifest, state: { ledger, index, offsets, hash, newest_ms } };
+  const { seal, newest_ms } = manifest;
+  return { point: manifest, state: { ledger, index, offsets, blocks, foreign, seal, newest_ms } };
 }
 
 async function readManifest(disk: Disk, folder: string): Promise<SnapshotManifest> {
@@ -187,6 +199,15 @@ async function readJsonLines<Line, T>(
   await visitLines(file, 0, (line) => {
     digest.update(line).update('\n');
     for (const value of valuesOf(JSON.parse(line.toString('utf8')) as Line)) all.push(value);
+  });
+  return all;
+}
+
+async function readRawLines(file: DiskFile, digest: Hash): Promise<Buffer[]> {
+  const all: Buffer[] = [];
+  await visitLines(file, 0, (line) => {
+    digest.update(line).update(NEWLINE);
+    all.push(Buffer.from(line));
   });
   return all;
 }

@@ -1,5 +1,5 @@
-import { StoreBroken } from '../store.js';
-import type { Disk, DiskFile } from './disk.js';
+import { StoreBroken, StoreUnavailable } from '../store.js';
+import { type Disk, type DiskFile, isErrorCode } from './disk.js';
 
 /**
  * A disk on which a failed sync or truncate breaks the store. It is never retried: the operating system may have
@@ -17,6 +17,7 @@ export function strictDisk(disk: Disk): Disk {
     syncFolder: (path) => orThrowBroken(path, 'made durable', disk.syncFolder(path)),
     lock: (path) => disk.lock(path),
     lockOwner: (path) => disk.lockOwner(path),
+    pause: () => disk.pause(),
   };
 }
 
@@ -38,6 +39,16 @@ async function orThrowBroken(path: string, what: string, action: Promise<void>):
         'Stop the server, check the disk, and restart: the log is then read from the disk again.',
     );
   }
+}
+
+/** Tells callers what they can do about a failed write; only the operator may see where the log is. */
+export function notWritten(error: unknown): StoreUnavailable {
+  const isFull = isErrorCode(error, 'ENOSPC') || isErrorCode(error, 'EDQUOT');
+  return new StoreUnavailable(
+    isFull
+      ? 'The disk is full: the log cannot grow. Nothing was written. Free some space and try again.'
+      : 'The log could not be written. Nothing was written. Try again.',
+  );
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

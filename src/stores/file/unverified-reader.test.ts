@@ -76,7 +76,7 @@ it('requires verification if lines are torn, missing, duplicated or reordered', 
     (lines) => lines.map((line, at) => (at === 7 ? '{"event_type":"foreign"}' : line)),
     (lines) => lines.toSpliced(7, 0, 'null'),
     // Two halves that a comma would join again.
-    (lines) => lines.map((line, at) => (at === 7 ? line.replace(',"event_id"', '\n"event_id"') : line)),
+    (lines) => lines.map((line, at) => (at === 7 ? line.replace(',"event_type"', '\n"event_type"') : line)),
   ];
   for (const change of changes) {
     const { root } = await written();

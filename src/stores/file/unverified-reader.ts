@@ -1,20 +1,21 @@
-import { isAscii } from 'node:buffer';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { ChainCheck } from './chain-check.js';
 import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, sealedPositions, segmentPath } from './layout.js';
-import { CHAIN_START, type DecodedLine, HASH_LENGTH, LINE_PREFIX, NO_HASH, PAYLOAD } from './line.js';
+import { isObject, NO_HASH } from './line.js';
+import { LogCheck } from './log-check.js';
+import { textOf } from './log-line.js';
+import { type SkimmedLine, skimLine } from './skimmed-line.js';
 
 /** Small enough that the garbage of one chunk is cheap to collect before the next is read. */
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * Reads a log for display only; nothing may be decided on it. Every line must name the line before it, the project, the
- * next position and its part of the transaction, and the log must reach as far as it was known to be durable: torn,
- * missing or reordered lines are detected. The contents are trusted, because no digests are computed; recovery and `gen
- * verify` do that.
+ * Reads a log for display only; nothing may be decided on it. Every line must name the project, the next position and
+ * its part of the transaction, every seal must count the lines of its block, and the log must reach as far as it was
+ * known to be durable: torn, missing or reordered lines are detected. The contents are trusted, because no digests are
+ * computed; recovery and `gen verify` do that.
  *
  * False: something does not match, or a writer was active. What was read is then worthless.
  */
@@ -25,12 +26,16 @@ export async function readLogUnverified(
 ): Promise<boolean> {
   const mark = await readDurableMark(disk, folder);
   let position = 0;
-  const check: LineCheck = new ChainCheck({ key: null, hash: NO_HASH, position }, (lines) => {
-    for (const { line } of lines) {
-      if (line.event === null) continue;
-      position = line.event.position;
-      onEvent(line.event);
-    }
+  const start = { key: null, seal: NO_HASH, position, foreign: [], isFormat1: true };
+  const check: LineCheck = new LogCheck(start, {
+    onTransaction: (lines) => {
+      for (const { line } of lines) {
+        if (line.event === null) continue;
+        position = line.event.position;
+        onEvent(line.event);
+      }
+    },
+    onWhole: () => {},
   });
   // Opened before the sealed files are listed: if it is sealed meanwhile, its first position comes twice, and does not
   // match.
@@ -47,7 +52,7 @@ export async function readLogUnverified(
   return position >= (mark?.position ?? 0);
 }
 
-type LineCheck = ChainCheck<null>;
+type LineCheck = LogCheck<null>;
 
 async function readFileUnverified(file: DiskFile, check: LineCheck): Promise<boolean> {
   /** The beginning of a line that continues in the next chunk. */
@@ -58,7 +63,7 @@ async function readFileUnverified(file: DiskFile, check: LineCheck): Promise<boo
       return false;
     partialLine = end > 0 ? bytes.subarray(end) : Buffer.concat([partialLine, bytes]);
   }
-  return partialLine.length === 0 && !check.isWithinTransaction;
+  return partialLine.length === 0 && !check.isWithinBlock;
 }
 
 /** Reads the next chunk while the caller processes this one. */
@@ -80,65 +85,52 @@ async function* chunksOf(file: DiskFile): AsyncGenerator<Buffer> {
   }
 }
 
-/** Most text is ASCII, and the check takes a fraction of the time of decoding UTF-8. */
-const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
-
 function addLines(check: LineCheck, text: string): boolean {
   const lines = text.split('\n');
   // The part after the last newline is empty.
   lines.pop();
-  const links: LineLink[] = [];
-  const events = parseTogether(lines.map((line) => eventJsonOf(line, links)));
-  return events?.every((event, at) => addLine(check, event, links[at]!)) === true;
-}
-
-function addLine(check: LineCheck, event: EventEnvelope, link: LineLink): boolean {
-  // A transaction without events is one line without an envelope.
-  if (event.event_id === undefined) return check.addDecoded({ ...link, event: null }, null) === null;
-  return isObject(event.payload) && check.addDecoded({ ...link, event }, null) === null;
-}
-
-/** The links of a line to its neighbours in the log. */
-type LineLink = Omit<DecodedLine, 'event'>;
-
-const HEADER_TEXT = LINE_PREFIX.toString();
-const LOG = '"log":{"prev":"';
-const UNIT = '","unit":"';
-
-/**
- * The event of a line as JSON; pushes the line's links to `links`. The `log` field is half of the text and half of the
- * parsing work, so it is cut out. Empty, which is not JSON: not a line of this log.
- */
-function eventJsonOf(line: string, links: LineLink[]): string {
-  const log = line.indexOf(LOG);
-  const payload = line.indexOf(PAYLOAD, log);
-  const prev = log + LOG.length;
-  const unit = prev + HASH_LENGTH;
-  if (log < CHAIN_START || payload < 0 || !line.startsWith(HEADER_TEXT) || !line.startsWith(UNIT, unit))
-    return '';
-  links.push({
-    hash: line.slice(HEADER_TEXT.length, HEADER_TEXT.length + HASH_LENGTH),
-    isRedacted: false,
-    log: {
-      prev: line.slice(prev, unit),
-      unit: line.slice(unit + UNIT.length, line.indexOf('"', unit + UNIT.length)),
-      payload_sha256: '',
-    },
+  const skimmed = lines.map(skimLine);
+  const events = parseTogether(skimmed.flatMap((line) => line?.event_json ?? []));
+  if (events === null) return false;
+  let used = 0;
+  return skimmed.every((line) => {
+    if (line === null) return false;
+    if (line.event_json === null) return addLine(check, line, null);
+    used += 1;
+    return addLine(check, line, events[used - 1] as ParsedEvent);
   });
-  return `{${line.slice(CHAIN_START, log)}${line.slice(payload + 1)}`;
+}
+
+/** With copies of two fields for other tools. */
+type ParsedEvent = EventEnvelope & { readonly project?: unknown; readonly feature?: unknown };
+
+function addLine(check: LineCheck, skimmed: SkimmedLine, parsed: ParsedEvent | null): boolean {
+  if (skimmed.kind === 'seal') return check.addSeal(skimmed.seal, null, null) === null;
+  if (skimmed.kind === 'foreign') return check.addForeign(NO_BYTES, null) === null;
+  if (parsed !== null && !isObject(parsed.payload)) return false;
+  const event = parsed === null || parsed.event_id === undefined ? null : envelopeOf(parsed);
+  const line = { event, isRedacted: false, log: skimmed.log };
+  if (skimmed.kind === 'v1') return check.addV1({ ...line, ...skimmed.links }, null) === null;
+  return check.addTransactionLine(line, null) === null;
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function envelopeOf(parsed: ParsedEvent): EventEnvelope {
+  if (parsed.project === undefined) return parsed;
+  const { project: _, feature: __, ...event } = parsed;
+  return event;
 }
 
 /**
  * Parsing texts of one shape together takes less time than one by one. They are joined with newlines, which JSON allows
  * between values, so that none extends into the next. Null: not exactly one value each.
  */
-function parseTogether(texts: readonly string[]): EventEnvelope[] | null {
+function parseTogether(texts: readonly string[]): ParsedEvent[] | null {
   try {
-    const events: EventEnvelope[] = JSON.parse(`[${texts.join(',\n')}]`);
+    const events: ParsedEvent[] = JSON.parse(`[${texts.join(',\n')}]`);
     return events.length === texts.length ? events : null;
   } catch {
     return null;
   }
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;

@@ -1,24 +1,30 @@
 import type { NewEvent } from '../../core/events/envelope.js';
 import type { TransactionRecord } from '../ledger.js';
-import { EventLineWriter, type LinePosition } from './line-writer.js';
+import type { BlockWriter, BlockWriters } from './block-writer.js';
+import type { ForeignCover } from './seal.js';
 
-/** A transaction that is applied in memory and not yet on disk. */
-export interface PendingTransaction {
-  readonly events: readonly NewEvent[];
-  readonly first_position: number;
-  readonly record: TransactionRecord;
-}
-
-/** Transactions that one write and one sync make durable together. */
+/** Transactions that one write and one sync make durable together. They are encoded as they are applied. */
 export class WriteBatch {
-  readonly units: PendingTransaction[] = [];
+  transactions = 0;
   /** The store's time at the last of them. */
   at_ms = 0;
+  /** The events in order, and the offset of each event's line from the start of the batch. */
+  readonly events: NewEvent[] = [];
+  readonly offsets: number[] = [];
   readonly durable: Promise<void>;
   resolve!: () => void;
   reject!: (error: Error) => void;
+  /** Taken with the first transaction, because most logs are idle. */
+  private taken: BlockWriter | null = null;
+  private failure: { readonly error: unknown } | null = null;
 
-  constructor() {
+  constructor(
+    private readonly writers: BlockWriters,
+    /** The last seal of the batch before. */
+    private readonly sealBefore: string,
+    /** The last durable position when the batch was started. */
+    private readonly durablePosition: number,
+  ) {
     this.durable = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -26,41 +32,57 @@ export class WriteBatch {
     // Every batch with transactions has a waiter; the failure of a batch that nobody awaits is reported elsewhere.
     this.durable.catch(() => {});
   }
-}
 
-export interface EncodedBatch {
-  readonly bytes: Buffer;
-  readonly hash: string;
-  /** The events in order, and the offset of each event's line from the start of the batch. */
-  readonly events: readonly NewEvent[];
-  readonly offsets: readonly number[];
-}
+  /** Never throws, because memory has the transaction already: a failure is thrown by `finish`. */
+  add(events: readonly NewEvent[], firstPosition: number, record: TransactionRecord, nowMs: number): void {
+    try {
+      this.taken ??= this.writers.take(this.sealBefore);
+      // Not before there is a next block: the last one covers the foreign lines, which are known when it is written.
+      if (this.taken.isFull) this.taken.sealBlock({ durable: this.durablePosition, at_ms: this.at_ms });
+      this.encode(this.taken, events, firstPosition, record);
+    } catch (error) {
+      this.failure ??= { error };
+    }
+    this.transactions += 1;
+    this.at_ms = nowMs;
+  }
 
-export function encodeBatch(
-  { units: transactions, at_ms }: Pick<WriteBatch, 'units' | 'at_ms'>,
-  prev: string,
-  durable: number,
-): EncodedBatch {
-  const out = new EventLineWriter();
-  const lines: NewEvent[] = [];
-  const offsets: number[] = [];
-  let hash = prev;
-  for (const { events, first_position, record } of transactions) {
-    const parts = Math.max(events.length, 1);
+  private encode(
+    writer: BlockWriter,
+    events: readonly NewEvent[],
+    firstPosition: number,
+    record: TransactionRecord,
+  ): void {
+    const parts = events.length;
+    if (parts === 0) writer.addRecord(record);
     for (let part = 1; part <= parts; part += 1) {
-      const event = events[part - 1] ?? null;
-      if (event !== null) {
-        lines.push(event);
-        offsets.push(out.length);
-      }
-      const linePosition: LinePosition = { prev: hash, position: first_position + part - 1, part, parts };
-      const isFirst = out.length === 0;
-      hash = out.write(
-        event,
-        isFirst ? { ...linePosition, durable, at_ms } : linePosition,
-        part === parts ? record : null,
-      );
+      const event = events[part - 1] as NewEvent;
+      this.events.push(event);
+      this.offsets.push(writer.length);
+      const unit = parts === 1 ? '' : `${part}/${parts}`;
+      writer.addEvent(event, firstPosition + part - 1, unit, part === parts ? record : null);
     }
   }
-  return { bytes: out.bytes, hash, events: lines, offsets };
+
+  /** Seals the last block, which covers the foreign lines. Returns the bytes to write. */
+  finish(durable: number, foreign: ForeignCover | undefined): SealedBatch {
+    if (this.failure !== null) throw this.failure.error;
+    this.taken ??= this.writers.take(this.sealBefore);
+    const { taken: writer, at_ms } = this;
+    writer.sealBlock({ durable, at_ms, foreign });
+    return { bytes: writer.bytes, seal: writer.seal, blocks: writer.blocks };
+  }
+
+  /** Gives the buffers back. The sealed batch must not be used any more. */
+  release(): void {
+    if (this.taken !== null) this.writers.giveBack(this.taken);
+    this.taken = null;
+  }
+}
+
+export interface SealedBatch {
+  readonly bytes: Buffer;
+  readonly seal: string;
+  /** The start and the end of each block from the start of the batch, in turn. */
+  readonly blocks: readonly number[];
 }

@@ -1,0 +1,99 @@
+import { StoreBroken, StoreUnavailable } from '../store.js';
+import { type Disk, type DiskFile, writeFully } from './disk.js';
+import { bytesInFile } from './foreign-lines.js';
+import { visitWholeLines } from './line-reader.js';
+import { isForeignLine } from './log-line.js';
+import { readTail } from './torn-tail.js';
+
+const NEWLINE = 0x0a;
+/** Other programs write a line in one or two calls, within microseconds. */
+const TRIES_MAX = 20;
+
+/**
+ * The whole foreign lines after `from`, where this writer left the file. Waits a little for a line that is being
+ * written. Rejects if the bytes are not those of foreign lines: a log has one writer.
+ */
+export async function readForeignTail(
+  disk: Disk,
+  file: DiskFile,
+  path: string,
+  from: number,
+): Promise<readonly Buffer[]> {
+  for (let tries = 1; ; tries += 1) {
+    const size = await file.size();
+    if (size === from) return [];
+    const tail = size < from ? Buffer.alloc(0) : await readTail(file, from);
+    const lines = foreignLinesIn(tail);
+    if (lines === null || tail.length === 0) throw otherWriter(path, size, from);
+    if (tail[tail.length - 1] === NEWLINE) return lines;
+    if (tries === TRIES_MAX) {
+      throw new StoreUnavailable(
+        `${path} ends in a line that another program has not finished. Complete the line or remove it.`,
+      );
+    }
+    await disk.pause();
+  }
+}
+
+/** Null if a line is not foreign. */
+function foreignLinesIn(bytes: Buffer): Buffer[] | null {
+  const lines: Buffer[] = [];
+  let isForeign = true;
+  visitWholeLines(bytes, 0, (line) => {
+    isForeign &&= isForeignLine(line);
+    lines.push(line);
+  });
+  return isForeign ? lines : null;
+}
+
+/** Where a batch was written: from the start of the file, and the foreign lines that came between. */
+export interface AppendedBatch {
+  readonly start: number;
+  /** Before the write was decided; the batch covers them. */
+  readonly noticed: readonly Buffer[];
+  /** Between the decision and the write; the next batch covers them. */
+  readonly between: readonly Buffer[];
+}
+
+/**
+ * Appends a batch after everything in the file, which this writer left at `end`, and makes it durable. `seal` returns
+ * the bytes of the batch; it covers the foreign lines that it is given.
+ */
+export async function appendBatch(
+  disk: Disk,
+  file: DiskFile,
+  path: string,
+  end: number,
+  seal: (noticed: readonly Buffer[]) => Buffer,
+): Promise<AppendedBatch> {
+  const noticed = await readForeignTail(disk, file, path, end);
+  const expected = end + bytesInFile(noticed);
+  const bytes = seal(noticed);
+  await writeFully(file, bytes);
+  // The size is read while the disk is busy anyway. Other programs may append at any time, also between the check
+  // above and the write.
+  const [size] = await Promise.all([file.size(), file.sync()]);
+  if (size === expected + bytes.length) return { start: expected, noticed, between: [] };
+  const tail = await readTail(file, expected);
+  const at = placeOf(bytes, tail);
+  const between = at === null ? null : foreignLinesIn(tail.subarray(0, at));
+  if (at === null || between === null) throw otherWriter(path, size, expected + bytes.length);
+  return { start: expected + at, noticed, between };
+}
+
+/** The start of the line where these bytes are; null if they are nowhere. */
+function placeOf(bytes: Buffer, tail: Buffer): number | null {
+  for (let at = 0; at + bytes.length <= tail.length; ) {
+    if (tail.subarray(at, at + bytes.length).equals(bytes)) return at;
+    const newline = tail.indexOf(NEWLINE, at);
+    if (newline < 0) return null;
+    at = newline + 1;
+  }
+  return null;
+}
+
+const otherWriter = (path: string, size: number, end: number): StoreBroken =>
+  new StoreBroken(
+    `${path} has ${size} bytes, but this writer left it at ${end}: ` +
+      'another process writes to this log. Stop that process, then restart the server.',
+  );

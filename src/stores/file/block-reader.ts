@@ -1,0 +1,108 @@
+import type { BlockRange } from './block-index.js';
+import { DIGEST_LENGTH, NO_HASH } from './line.js';
+import { visitWholeLines } from './line-reader.js';
+import { decodeLine } from './log-line.js';
+import type { RecoveredLog } from './recovery.js';
+import { SEAL_BYTES_MAX, SEAL_PREFIX, SealInput, sealedText } from './seal.js';
+
+/** Blocks this close together are read in one call. */
+const GAP_BYTES_MAX = 32 * 1024;
+export const READ_BYTES_MAX = 1024 * 1024;
+const NEWLINE = 0x0a;
+
+interface SealedBlock {
+  readonly number: number;
+  readonly bytes: Buffer;
+}
+
+/** Reads blocks and verifies each by its seal. One per read call: the last block may be needed again for the next page. */
+export class BlockReader {
+  private last: SealedBlock | null = null;
+
+  constructor(private readonly log: RecoveredLog) {}
+
+  /** The blocks with these ascending numbers. Rejects with `LogDamaged`. Reads that are far apart run concurrently. */
+  async read(numbers: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
+    const known = this.last?.number === numbers[0] ? this.last : null;
+    const spans = this.spansOf(known === null ? numbers : numbers.slice(1));
+    const read = (await Promise.all(spans.map((span) => this.readSpan(span)))).flat();
+    const blocks = known === null ? read : [known, ...read];
+    this.last = blocks.at(-1) ?? null;
+    return new Map(blocks.map(({ number, bytes }) => [number, bytes]));
+  }
+
+  private spansOf(numbers: readonly number[]): number[][] {
+    const { blocks } = this.log.state;
+    const spans: number[][] = [];
+    let from: BlockRange = { start: 0, end: Number.NEGATIVE_INFINITY };
+    for (const number of numbers) {
+      const { start, end } = blocks.range(number);
+      const isNear =
+        start - from.end <= GAP_BYTES_MAX &&
+        end - from.start <= READ_BYTES_MAX &&
+        this.log.files.segmentAt(start) === this.log.files.segmentAt(from.start);
+      if (isNear) spans.at(-1)?.push(number);
+      else spans.push([number]);
+      from = { start: isNear ? from.start : start, end };
+    }
+    return spans;
+  }
+
+  private async readSpan(numbers: readonly number[]): Promise<SealedBlock[]> {
+    const { files, state } = this.log;
+    const { start } = state.blocks.range(numbers[0] as number);
+    const { end } = state.blocks.range(numbers.at(-1) as number);
+    const [bytes, sealBefore] = await Promise.all([
+      files.read(start, end - start),
+      this.sealBefore(numbers[0] as number),
+    ]);
+    const found = bytes ?? Buffer.alloc(0);
+    const read: SealedBlock[] = [];
+    for (const number of numbers) {
+      const range = state.blocks.range(number);
+      const block = found.subarray(range.start - start, range.end - start);
+      const before =
+        number === numbers[0]
+          ? sealBefore
+          : sealAtEnd(found.subarray(0, state.blocks.range(number - 1).end - start));
+      const why = blockError(block, before);
+      if (why !== null) throw await files.damageAt(state.ledger.key, range.start, why, range.end);
+      read.push({ number, bytes: block });
+    }
+    return read;
+  }
+
+  /** The seal that a block continues. */
+  private async sealBefore(number: number): Promise<string> {
+    const { blocks } = this.log.state;
+    if (number === 0) return blocks.sealBefore;
+    const { start, end } = blocks.range(number - 1);
+    const from = Math.max(start, end - SEAL_BYTES_MAX);
+    return sealAtEnd((await this.log.files.read(from, end - from)) ?? Buffer.alloc(0));
+  }
+}
+
+/** The seal in the line that ends these bytes. A text that is none matches no block. */
+function sealAtEnd(bytes: Buffer): string {
+  const line = bytes.subarray(bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1);
+  return line
+    .toString('latin1', SEAL_PREFIX.length, SEAL_PREFIX.length + DIGEST_LENGTH)
+    .padEnd(DIGEST_LENGTH, NO_HASH);
+}
+
+const sealInput = new SealInput();
+
+/** Why the bytes of a block are not what was sealed; null if they are. */
+function blockError(bytes: Buffer, sealBefore: string): string | null {
+  const lines: Buffer[] = [];
+  visitWholeLines(bytes, 0, (line) => lines.push(line));
+  const last = lines.pop();
+  const decoded = last === undefined ? '' : decodeLine(last);
+  if (last === undefined || typeof decoded === 'string' || decoded.kind !== 'seal')
+    return 'the block is cut off, or its seal is missing';
+  sealInput.begin(sealBefore);
+  for (const line of lines) sealInput.addLine(line);
+  const isIntact =
+    decoded.seal.lines === lines.length && sealInput.digest(sealedText(last)) === decoded.seal.seal;
+  return isIntact ? null : 'the seal does not match';
+}

@@ -1,0 +1,118 @@
+import type { NewEvent } from '../../core/events/envelope.js';
+import type { LoggedRequest, TransactionRecord } from '../ledger.js';
+import type { Permit } from '../store.js';
+import { digestOf } from './line.js';
+
+/**
+ * Makes the texts of lines. The commands of a batch are decided together, so consecutive lines often share text, which
+ * is encoded once.
+ *
+ * This runs for every event: manual concatenation takes half the time of `JSON.stringify`.
+ */
+export class LineText {
+  private payload = '';
+  private payloadSha256 = digestOf('');
+  private lastSharedFields: SharedFields = { event_type: '', timestamp: '', tenant_id: '', project_id: '' };
+  private lastSharedText = sharedFieldsText(this.lastSharedFields);
+
+  /**
+   * An event's line up to its payload. `unit` is empty for the only line of a transaction; `record` belongs on the last
+   * line.
+   */
+  ofEvent(
+    event: NewEvent,
+    position: number,
+    unit: string,
+    payload: string,
+    record: TransactionRecord | null,
+  ): string {
+    const unitText = unit === '' ? '' : `,"unit":"${unit}"`;
+    const recordText = record === null ? '' : recordFieldsText(record);
+    return `${this.envelopeText(event, position)},"log":{"payload_sha256":"${this.digestOfPayload(payload)}"${unitText}${recordText}}`;
+  }
+
+  private envelopeText(event: NewEvent, position: number): string {
+    let text = `{"event_id":"${escapeJson(event.event_id)}",${this.sharedTextOf(event)},"position":${position}`;
+    if (event.subject !== undefined) text += `,"subject":"${escapeJson(event.subject)}"`;
+    if (event.seq !== undefined) text += `,"seq":${event.seq}`;
+    if (event.task_id !== undefined) text += `,"task_id":"${escapeJson(event.task_id)}"`;
+    if (event.feature_id !== undefined) text += featureText(event, event.feature_id);
+    else if (event.edge !== undefined) text += `,"edge":"${escapeJson(event.edge)}"`;
+    text += `,"agent_id":"${escapeJson(event.agent_id)}"`;
+    if (event.agent_role !== undefined) text += `,"agent_role":"${escapeJson(event.agent_role)}"`;
+    if (event.session_id !== undefined) text += `,"session_id":"${escapeJson(event.session_id)}"`;
+    if (event.generation !== undefined) text += `,"generation":${event.generation}`;
+    if (event.request_id !== undefined) text += `,"request_id":"${escapeJson(event.request_id)}"`;
+    return text;
+  }
+
+  private sharedTextOf(event: SharedFields): string {
+    if (!hasSameSharedFields(event, this.lastSharedFields)) {
+      this.lastSharedFields = event;
+      this.lastSharedText = sharedFieldsText(event);
+    }
+    return this.lastSharedText;
+  }
+
+  private digestOfPayload(payload: string): string {
+    if (payload !== this.payload) {
+      this.payload = payload;
+      this.payloadSha256 = digestOf(payload);
+    }
+    return this.payloadSha256;
+  }
+}
+
+/** The line of a transaction without events. */
+export const recordLineText = (record: TransactionRecord): string =>
+  `{"log":{${recordFieldsText(record).slice(1)}}}`;
+
+/** The fields that events written at the same time often share. */
+type SharedFields = Pick<NewEvent, 'event_type' | 'timestamp' | 'tenant_id' | 'project_id'>;
+
+const hasSameSharedFields = (one: SharedFields, other: SharedFields): boolean =>
+  one.event_type === other.event_type &&
+  one.timestamp === other.timestamp &&
+  one.tenant_id === other.tenant_id &&
+  one.project_id === other.project_id;
+
+const sharedFieldsText = ({ event_type, timestamp, tenant_id, project_id }: SharedFields): string =>
+  `"event_type":"${escapeJson(event_type)}","timestamp":"${escapeJson(timestamp)}"` +
+  `,"tenant_id":"${escapeJson(tenant_id)}","project_id":"${escapeJson(project_id)}"`;
+
+/** Other tools of the methodology look for `project` and `feature` beside `edge`. */
+function featureText({ edge, project_id }: NewEvent, featureId: string): string {
+  const feature = escapeJson(featureId);
+  const edgeText = edge === undefined ? '' : `,"edge":"${escapeJson(edge)}"`;
+  return `,"feature_id":"${feature}"${edgeText},"project":"${escapeJson(project_id)}","feature":"${feature}"`;
+}
+
+function recordFieldsText(record: TransactionRecord): string {
+  let text = '';
+  if (record.rules_seq !== undefined) text += `,"rules_seq":${record.rules_seq}`;
+  if (record.slots !== undefined) text += `,"slots":[${joinTexts(record.slots, permitText)}]`;
+  if (record.requests !== undefined) text += `,"requests":[${joinTexts(record.requests, requestText)}]`;
+  return text;
+}
+
+/** Avoids an intermediate array: most lists have one or two items. */
+function joinTexts<T>(items: readonly T[], textOf: (item: T) => string): string {
+  let text = '';
+  for (const item of items) text += text === '' ? textOf(item) : `,${textOf(item)}`;
+  return text;
+}
+
+function permitText({ scope, member, until_ms }: Permit): string {
+  const until = until_ms === Number.POSITIVE_INFINITY ? '"forever"' : until_ms;
+  return `["${escapeJson(scope)}","${escapeJson(member)}",${until}]`;
+}
+
+function requestText({ key, digest, reply }: LoggedRequest): string {
+  const replyText = reply === undefined ? '' : `,"reply":${JSON.stringify(JSON.stringify(reply))}`;
+  return `{"key":"${escapeJson(key)}","digest":"${escapeJson(digest)}"${replyText}}`;
+}
+
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
+/** The text as it appears between JSON quotes. */
+const escapeJson = (text: string): string =>
+  PLAIN_TEXT.test(text) ? text : JSON.stringify(text).slice(1, -1);

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
+import { eventOf, transactionOf } from '../conformance/fixture.js';
+import type { TransactionRecord } from '../ledger.js';
+import { BLOCK_BYTES, BlockWriters } from './block-writer.js';
+import { openFileStore } from './file-store.js';
+import { type DecodedLine, NO_HASH, recordFromLog } from './line.js';
+import { LogCheck } from './log-check.js';
+import { decodeLine } from './log-line.js';
+import {
+  activeFile,
+  allEvents,
+  commitOne,
+  KEY,
+  looseEventTransaction,
+  newSubjectTransaction,
+  temporaryFolder,
+} from './testing.js';
+import { WriteBatch } from './write-batch.js';
+
+const EVENT: EventEnvelope = {
+  event_id: 'e-1',
+  event_type: 'CLAIM_ACQUIRED',
+  timestamp: '2026-01-01T00:00:00.000Z',
+  tenant_id: 't',
+  project_id: 'p',
+  position: 1,
+  subject: 'A-001 "quoted\\ \u2028 ü \ud800',
+  seq: 1,
+  agent_id: 'x","payload":{}',
+  payload: { text: 'ü "," \n', nested: { payload: { log: 1 } } },
+};
+
+/** The text of a batch of transactions. */
+function batchText(transactions: readonly (readonly [readonly NewEvent[], TransactionRecord])[]): string {
+  const batch = new WriteBatch(new BlockWriters(), NO_HASH, 0);
+  let position = 1;
+  for (const [events, record] of transactions) {
+    batch.add(events, position, record, 7);
+    position += events.length;
+  }
+  return batch.finish(0, undefined).bytes.toString();
+}
+
+const linesOf = (text: string): string[] => text.trimEnd().split('\n');
+
+const decoded = (line: string | undefined): DecodedLine => {
+  const found = decodeLine(Buffer.from(line ?? ''));
+  if (typeof found === 'string' || found.kind !== 'transaction') throw new Error(JSON.stringify(found));
+  return found.line;
+};
+
+/** The events of a text that is read from the start of a log, or why it is not valid. */
+function checked(text: string): EventEnvelope[] | string {
+  const events: EventEnvelope[] = [];
+  const start = { key: null, seal: NO_HASH, position: 0, foreign: [], isFormat1: true };
+  const check = new LogCheck<number>(start, {
+    onTransaction: (lines) => events.push(...lines.flatMap(({ line }) => line.event ?? [])),
+    onWhole: () => {},
+  });
+  const bytes = Buffer.from(text, 'latin1');
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf('\n', from);
+    if (end < 0) return 'cut off';
+    const fault = check.addLine(bytes.subarray(from, end), from);
+    if (fault !== null) return fault.why;
+    from = end + 1;
+  }
+  if (check.isWithinBlock) return 'without a seal';
+  return check.unexplainedRedactions().length > 0 ? 'redacted' : events;
+}
+
+it('decodes an event unchanged, whatever its strings contain', () => {
+  const text = batchText([[[EVENT], {}]]);
+  expect(decoded(linesOf(text)[0])).toEqual({
+    event: EVENT,
+    isRedacted: false,
+    log: { payload_sha256: expect.any(String) },
+  });
+  expect(Object.keys(decoded(linesOf(text)[0]).event ?? {}).sort()).toEqual(Object.keys(EVENT).sort());
+});
+
+it('has project and feature beside the edge for other tools, and not in the event', () => {
+  const event = { ...EVENT, feature_id: 'REQ-F-1', edge: 'design→code' };
+  const [line = ''] = linesOf(batchText([[[event], {}]]));
+  expect(line).toContain('"feature_id":"REQ-F-1","edge":"design→code","project":"p","feature":"REQ-F-1"');
+  expect(decoded(line).event).toEqual(event);
+});
+
+it('keeps the record of a transaction: permits without expiry, and replies that look like payloads', () => {
+  const record = {
+    rules_seq: 3,
+    slots: [
+      { scope: 's', member: 'a', until_ms: Number.POSITIVE_INFINITY },
+      { scope: 's', member: 'b', until_ms: null },
+      { scope: 's', member: 'c', until_ms: 5 },
+    ],
+    requests: [
+      { key: 'k', digest: 'd', reply: { a: 1, payload: { b: [2] } } },
+      { key: 'l', digest: 'd' },
+    ],
+  };
+  const [withEvent, bare = ''] = linesOf(
+    batchText([
+      [[EVENT], record],
+      [[], record],
+    ]),
+  );
+  expect(recordFromLog(decoded(withEvent).log)).toEqual(record);
+  expect(decoded(bare).event).toBeNull();
+  expect(recordFromLog(decoded(bare).log)).toEqual(record);
+  expect(bare).toMatch(
+    /^\{"log":\{"rules_seq":3,"slots":\[\["s","a","forever"\],\["s","b",null\],\["s","c",5\]\],/,
+  );
+});
+
+it('writes each line independently of the lines before it', () => {
+  const other = { ...EVENT, event_type: 'LEASE_RENEWED', payload: { text: 'ü'.repeat(1000) } };
+  const later = { ...EVENT, timestamp: '2026-01-01T00:00:00.001Z' };
+  const elsewhere = { ...EVENT, tenant_id: 'u', project_id: 'q' };
+  const events = [EVENT, EVENT, other, other, later, elsewhere, EVENT];
+  const together = linesOf(batchText(events.map((event) => [[event], {}])));
+  const alone = events.map((event) => linesOf(batchText([[[event], {}]]))[0]);
+  const withoutPosition = (line: string | undefined) => line?.replace(/"position":\d+/, '');
+  expect(together.slice(0, -1).map(withoutPosition)).toEqual(alone.map(withoutPosition));
+});
+
+it('detects a change of any byte of a block', () => {
+  const text = Buffer.from(
+    batchText([
+      [[EVENT, { ...EVENT, seq: 2 }], { rules_seq: 1 }],
+      [[], { rules_seq: 2 }],
+    ]),
+  );
+  expect(checked(text.toString('latin1'))).toHaveLength(2);
+  for (let at = 0; at < text.length; at += 1) {
+    const changed = Buffer.from(text);
+    changed[at] = (changed[at] as number) ^ 2;
+    expect(typeof checked(changed.toString('latin1')), `byte ${at}`).toBe('string');
+  }
+});
+
+it('writes lines of valid JSON, and seals them as documented', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  const requests = [{ key: 'k', digest: 'd', keep: true }];
+  await commitOne(store, newSubjectTransaction('s', 2, { requests }));
+  await commitOne(store, looseEventTransaction('note-1', { text: 'hello' }));
+  await store.close();
+  const lines = linesOf(await readFile(activeFile(root), 'utf8'));
+  const parsed = lines.map((line) => JSON.parse(line));
+  expect(parsed.map((line) => line.log?.unit)).toEqual(['1/2', '2/2', undefined, undefined, undefined]);
+  expect(parsed[2]).toEqual({ seal: expect.any(String), lines: 2, durable: 0, at_ms: expect.any(Number) });
+  expect(parsed[4]).toMatchObject({ lines: 1, durable: 2 });
+  const before = (line: string) => line.split(',"payload":')[0];
+  const seal = (prev: string, [text = '', ...block]: string[]) =>
+    createHash('sha256')
+      .update(`${[prev, ...block.map(before), text.slice('{"seal":"",'.length + 43)].join('\n')}`)
+      .digest('base64url');
+  expect(parsed[2].seal).toBe(seal(NO_HASH, [lines[2] as string, lines[0] as string, lines[1] as string]));
+  expect(parsed[4].seal).toBe(seal(parsed[2].seal, [lines[4] as string, lines[3] as string]));
+  expect(Object.keys(parsed[0])).toEqual([
+    'event_id',
+    'event_type',
+    'timestamp',
+    'tenant_id',
+    'project_id',
+    'position',
+    'subject',
+    'seq',
+    'agent_id',
+    'log',
+    'payload',
+  ]);
+  expect(parsed[3]).toMatchObject({ event_id: 'note-1', position: 3, payload: { text: 'hello' } });
+});
+
+it('splits a large write into blocks, and no transaction', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  const said = 'x'.repeat(BLOCK_BYTES / 4);
+  const transaction = (at: number) =>
+    transactionOf(KEY, {
+      loose_events: [0, 1].map((part) => eventOf(KEY, { event_id: `${at}-${part}`, payload: { said } })),
+    });
+  await store.commit(Array.from({ length: 9 }, (_, at) => transaction(at)));
+  const events = await allEvents(store);
+  await store.close();
+  const lines = linesOf(await readFile(activeFile(root), 'utf8')).map((line) => JSON.parse(line));
+  const seals = lines.filter(({ seal }) => seal !== undefined);
+  expect(seals.map((seal) => seal.lines)).toEqual([4, 4, 4, 4, 2]);
+  expect(seals.map((seal) => seal.continues)).toEqual([undefined, true, true, true, true]);
+  const again = await openFileStore({ root });
+  expect(await allEvents(again)).toEqual(events);
+  expect(events).toHaveLength(18);
+  await again.close();
+});

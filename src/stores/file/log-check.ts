@@ -1,0 +1,234 @@
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { ProjectKey } from '../store.js';
+import { coversLines } from './foreign-lines.js';
+import type { DecodedLine } from './line.js';
+import type { V1Line } from './line-v1.js';
+import { decodeLine } from './log-line.js';
+import { RedactedLines } from './redacted-lines.js';
+import { type Seal, SealInput, sealedText } from './seal.js';
+
+export interface CheckedLine<Place> {
+  readonly line: DecodedLine;
+  readonly location: Place;
+}
+
+/** Lines that are not valid where they are: one, or those of a block. */
+export interface LineFault<Place> {
+  readonly first: Place;
+  readonly last: Place;
+  readonly why: string;
+}
+
+/** What follows from the lines of a log, once it is certain. */
+export interface LogVisitor<Place> {
+  /** A complete transaction, and the store's time when its batch was decided; 0: unknown. */
+  onTransaction(lines: readonly CheckedLine<Place>[], atMs: number): void;
+  /** Everything up to this line is whole. It is the seal of a block, the last line of a transaction, or foreign. */
+  onWhole(last: Place, block: { readonly first: Place; readonly sealBefore: string } | null): void;
+}
+
+/** The state of a log before its next line. */
+export interface LogEnd {
+  /** Null: the first event determines the project. */
+  key: ProjectKey | null;
+  /** The last seal, or the hash of the last line of format 1. */
+  seal: string;
+  position: number;
+  /** The foreign lines that no seal covers yet. */
+  readonly foreign: Buffer[];
+  /** No line of format 2 came yet. */
+  isFormat1: boolean;
+}
+
+/** The part number of a line and the number of lines in its transaction. Most transactions are one line. */
+function transactionPart(unit: string | undefined): TransactionPart {
+  if (unit === undefined) return SINGLE_PART;
+  const [part = 0, parts = 0] = unit.split('/').map(Number);
+  return { part, parts };
+}
+interface TransactionPart {
+  readonly part: number;
+  readonly parts: number;
+}
+const SINGLE_PART: TransactionPart = { part: 1, parts: 1 };
+
+/** Whether a line can follow another: as the next part of its transaction, or as the first of the next one. */
+const isNextPart = (before: TransactionPart, { part, parts }: TransactionPart): boolean =>
+  before.part < before.parts ? part === before.part + 1 && parts === before.parts : part === 1 && parts >= 1;
+
+/** Why an event is not the one expected at a position of a project's log; null if it is. */
+export function placeError(event: EventEnvelope, key: ProjectKey, position: number): string | null {
+  if (event.tenant_id !== key.tenant_id || event.project_id !== key.project_id) {
+    return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${key.tenant_id}/${key.project_id}`;
+  }
+  return event.position === position ? null : `it has position ${event.position} instead of ${position}`;
+}
+
+/**
+ * Checks the lines of a log in turn: each by itself, its block by its seal, and redacted payloads by the log's own
+ * retention events. Recovery and `gen verify` both use it, so that neither accepts what the other refuses.
+ */
+export class LogCheck<Place> {
+  /** The lines since the last seal; of format 1, those of an incomplete transaction. */
+  private pending: CheckedLine<Place>[] = [];
+  private pendingEvents = 0;
+  /** The first line since the last seal, which may be foreign. */
+  private firstSinceSeal: Place | null = null;
+  /** Of the last line. */
+  private part: TransactionPart = SINGLE_PART;
+  /** Of the last line of format 1, which may be within a transaction. */
+  private v1Hash: string;
+  private readonly sealInput = new SealInput();
+  private readonly redacted = new RedactedLines<Place>();
+
+  constructor(
+    private readonly end: LogEnd,
+    private readonly visitor: LogVisitor<Place>,
+  ) {
+    this.v1Hash = end.seal;
+  }
+
+  /** Whether the last block has no seal yet, or the last transaction of format 1 is incomplete. */
+  get isWithinBlock(): boolean {
+    return this.pending.length > 0;
+  }
+
+  /** Checks the next line. Returns null, or what is not valid; an invalid line changes nothing. */
+  addLine(bytes: Buffer, location: Place): LineFault<Place> | null {
+    const decoded = decodeLine(bytes);
+    if (typeof decoded === 'string') return faultAt(location, decoded);
+    if (decoded.kind === 'v1') return this.addV1(decoded.line, location);
+    if (decoded.kind === 'foreign') return this.addForeign(Buffer.from(bytes), location);
+    if (decoded.kind === 'seal') {
+      return this.addSeal(decoded.seal, location, this.sealInput.digest(sealedText(bytes)));
+    }
+    if (!this.isWithinBlock) this.sealInput.begin(this.end.seal);
+    const fault = this.addTransactionLine(decoded.line, location);
+    if (fault === null) this.sealInput.addLine(bytes);
+    return fault;
+  }
+
+  addTransactionLine(line: DecodedLine, location: Place): LineFault<Place> | null {
+    const why = this.v1TransactionError() ?? this.orderError(line);
+    // A line before it in the block may be the damaged one, and may even look foreign because of that.
+    if (why !== null) return { first: this.firstSinceSeal ?? location, last: location, why };
+    this.end.isFormat1 = false;
+    this.push(line, location);
+    return null;
+  }
+
+  /** `digest`: of the lines since the last seal, and null if it is not to be checked. */
+  addSeal(seal: Seal, location: Place, digest: string | null): LineFault<Place> | null {
+    const { pending, end } = this;
+    const first = pending[0]?.location ?? location;
+    // A line of the block may look foreign because it is damaged.
+    const countError = this.countError(seal);
+    if (countError !== null) return { first: this.firstSinceSeal ?? first, last: location, why: countError };
+    if (digest !== null && digest !== seal.seal)
+      return { first, last: location, why: 'the seal does not match' };
+    if (seal.foreign !== undefined) {
+      if (digest !== null && !coversLines(seal.foreign, end.foreign))
+        return faultAt(location, CHANGED_FOREIGN);
+      end.foreign.splice(0, seal.foreign.lines);
+    }
+    const sealBefore = end.seal;
+    end.seal = seal.seal;
+    this.finishPending(seal.at_ms);
+    this.visitor.onWhole(location, { first, sealBefore });
+    return null;
+  }
+
+  /** A foreign line ends a block that has no seal: it was torn, and what was appended later was not. */
+  addForeign(bytes: Buffer, location: Place): LineFault<Place> | null {
+    const { pending, end } = this;
+    if (this.isWithinBlock) return { first: pending[0]?.location ?? location, last: location, why: UNSEALED };
+    end.isFormat1 = false;
+    end.foreign.push(bytes);
+    this.firstSinceSeal ??= location;
+    this.visitor.onWhole(location, null);
+    return null;
+  }
+
+  addV1(line: V1Line, location: Place): LineFault<Place> | null {
+    if (!this.end.isFormat1) return faultAt(location, 'it has format 1 and follows lines of format 2');
+    if (line.prev !== this.v1Hash) return faultAt(location, 'it does not continue the line before it');
+    const error = this.orderError(line);
+    if (error !== null) return faultAt(location, error);
+    this.v1Hash = line.hash;
+    this.push(line, location);
+    if (this.isWithinTransaction) return null;
+    this.end.seal = line.hash;
+    this.finishPending(Math.max(...this.pending.map((each) => (each.line as V1Line).at_ms ?? 0)));
+    this.visitor.onWhole(location, null);
+    return null;
+  }
+
+  /** Forgets the lines of a block without a seal, which were cut off. */
+  dropUnsealed(): void {
+    this.pending = [];
+    this.pendingEvents = 0;
+    this.part = SINGLE_PART;
+    this.v1Hash = this.end.seal;
+  }
+
+  /** Where payloads were changed that no event explains. Call it only after the whole log was read. */
+  unexplainedRedactions(): Place[] {
+    return this.redacted.unexplained();
+  }
+
+  private get isWithinTransaction(): boolean {
+    return this.part.part < this.part.parts;
+  }
+
+  private v1TransactionError(): string | null {
+    return this.isWithinBlock && this.end.isFormat1 ? UNFINISHED : null;
+  }
+
+  private countError({ lines }: Seal): string | null {
+    const { length } = this.pending;
+    if (this.v1TransactionError() !== null || this.isWithinTransaction) return UNFINISHED;
+    return length > 0 && length === lines ? null : `the seal counts ${lines} lines, and there are ${length}`;
+  }
+
+  /** Why a line cannot follow the lines before it; null if it can. */
+  private orderError({ event, log }: DecodedLine): string | null {
+    if (!isNextPart(this.part, transactionPart(log.unit)))
+      return `it is part ${log.unit} of a transaction whose other parts are missing`;
+    return event === null
+      ? null
+      : placeError(event, this.end.key ?? event, this.end.position + this.pendingEvents + 1);
+  }
+
+  private push(line: DecodedLine, location: Place): void {
+    this.part = transactionPart(line.log.unit);
+    this.firstSinceSeal ??= location;
+    if (line.event !== null) {
+      this.end.key ??= line.event;
+      this.pendingEvents += 1;
+    }
+    this.pending.push({ line, location });
+  }
+
+  private finishPending(atMs: number): void {
+    const { pending } = this;
+    this.end.position += this.pendingEvents;
+    this.pending = [];
+    this.pendingEvents = 0;
+    this.firstSinceSeal = null;
+    for (let from = 0; from < pending.length; ) {
+      const { parts } = transactionPart(pending[from]?.line.log.unit);
+      const lines = parts === pending.length ? pending : pending.slice(from, from + parts);
+      for (const { line, location } of lines) {
+        if (line.event !== null) this.redacted.add(line.event, line.isRedacted, location);
+      }
+      this.visitor.onTransaction(lines, atMs);
+      from += parts;
+    }
+  }
+}
+
+const UNSEALED = 'its block has no seal';
+const UNFINISHED = 'it comes within a transaction';
+const CHANGED_FOREIGN = 'the lines of other programs that its seal covers were changed or removed';
+
+const faultAt = <Place>(place: Place, why: string): LineFault<Place> => ({ first: place, last: place, why });

@@ -1,0 +1,34 @@
+import { visitWholeLines } from './line-reader.js';
+import { V1_PREFIX } from './line-v1.js';
+import { decodeLine } from './log-line.js';
+
+/** The beginnings of our lines. A crash may have left less than one of them. */
+const PREFIXES = [V1_PREFIX, Buffer.from('{"event_id":"'), Buffer.from('{"log":{')];
+
+/**
+ * Whether the start of a file is that of a log of ours, rather than of another program: it has a line of ours, or no
+ * whole line and the beginning of one.
+ */
+export function isOwnLog(start: Buffer): boolean {
+  let lines = 0;
+  let isOwn = false;
+  visitWholeLines(start, 0, (line) => {
+    lines += 1;
+    isOwn ||= isOwnLine(line);
+  });
+  if (lines > 0) return isOwn;
+  return PREFIXES.some((prefix) => {
+    const length = Math.min(prefix.length, start.length);
+    return start.compare(prefix, 0, length, 0, length) === 0;
+  });
+}
+
+function isOwnLine(line: Buffer): boolean {
+  if (
+    line.length >= V1_PREFIX.length &&
+    line.compare(V1_PREFIX, 0, V1_PREFIX.length, 0, V1_PREFIX.length) === 0
+  )
+    return true;
+  const decoded = decodeLine(line);
+  return typeof decoded !== 'string' && decoded.kind !== 'foreign';
+}

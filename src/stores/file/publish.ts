@@ -1,0 +1,27 @@
+import type { NewEvent } from '../../core/events/envelope.js';
+import type { AppendedBatch } from './append.js';
+import type { RecoveredLog } from './recovery.js';
+import type { SealedBatch, WriteBatch } from './write-batch.js';
+
+/** Makes a durable batch visible to readers. */
+export function publishBatch(
+  { files, state }: RecoveredLog,
+  { bytes, seal, blocks }: SealedBatch,
+  { events, offsets, at_ms }: WriteBatch,
+  { start: startInFile, between }: AppendedBatch,
+): void {
+  const start = files.last.start + startInFile;
+  files.last.bytes = startInFile + bytes.length;
+  // The batch covers all that were known when it was sealed.
+  state.foreign.splice(0, state.foreign.length, ...between);
+  for (let at = 0; at < blocks.length; at += 2) {
+    state.blocks.add(start + (blocks[at] as number), start + (blocks[at + 1] as number), state.seal);
+  }
+  state.seal = seal;
+  for (let index = 0; index < events.length; index += 1) {
+    const { subject, session_id } = events[index] as NewEvent;
+    state.index.add(state.index.position + 1, subject, session_id);
+    state.offsets.add(start + (offsets[index] as number));
+  }
+  state.newest_ms = Math.max(state.newest_ms, at_ms);
+}

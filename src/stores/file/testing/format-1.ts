@@ -1,0 +1,30 @@
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EventEnvelope } from '../../../core/events/envelope.js';
+import { temporaryFolder } from '../testing.js';
+
+/** The project of the frozen log in `format-1/`. */
+export const FORMAT_1_KEY = { tenant_id: 'acme', project_id: 'shop' };
+
+/**
+ * A copy of a store of format 1, written by the last program that wrote it: transactions of one and of two lines, one
+ * without events, two redacted payloads, two sealed segments and an active file.
+ */
+export async function copyOfFormat1(): Promise<string> {
+  const root = await temporaryFolder();
+  await cp(join(import.meta.dirname, 'format-1'), root, { recursive: true });
+  await writeFile(
+    join(root, 'store.json'),
+    `${JSON.stringify({ format: 1, incarnation: 1, secret: '07'.repeat(32) })}\n`,
+  );
+  return root;
+}
+
+/** The events of that log, as that program read them. */
+export async function format1Events(): Promise<EventEnvelope[]> {
+  const text = await readFile(join(import.meta.dirname, 'format-1-events.jsonl'), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as EventEnvelope);
+}
