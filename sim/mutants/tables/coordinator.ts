@@ -1,6 +1,5 @@
 import type { Mutant } from '../mutant.js';
 
-const PROJECT = 'src/coordinator/queue/project.ts';
 const SHARED_COMMITS = 'src/coordinator/queue/shared-commits.ts';
 const LOG_COMMITS = 'src/coordinator/queue/log-commits.ts';
 const UNIT = 'src/coordinator/queue/transaction-builder.ts';
@@ -74,7 +73,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'unknown-told-as-nothing',
-    file: PROJECT,
+    file: 'src/coordinator/wire/problem.ts',
     find: "problem('UNKNOWN', `It may",
     replace: "problem('UNAVAILABLE', `It may",
     why: 'A client is told that nothing happened although the command took effect.',

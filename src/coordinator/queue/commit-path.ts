@@ -1,6 +1,14 @@
+import type { Limits } from '../../core/claims/policy.js';
+import type { CommitOutcome, CompletedRequest, Store, StoreMeta, Transaction } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
+import type { Environment } from '../runtime/environment.js';
+import type { Observer } from '../runtime/observer.js';
 import type { AsyncReply } from '../wire/problem.js';
+import type { Backoff } from './backoff.js';
+import type { ChangeNotifier } from './change-notifier.js';
+import type { DecisionSource } from './decision-view.js';
 import type { Operation } from './operation.js';
+import type { StoreTime } from './store-time.js';
 
 /** A command that waits for its decision. */
 export interface OperationJob {
@@ -10,6 +18,38 @@ export interface OperationJob {
   readonly reject: (bug: unknown) => void;
   tries: number;
   exhaustedLimit: string | null;
+}
+
+export interface ProjectServices {
+  readonly store: Store;
+  readonly meta: StoreMeta;
+  readonly environment: Environment;
+  readonly storeTime: StoreTime;
+  /** One per store, shared by its projects. */
+  readonly backoff: Backoff;
+  readonly limits: () => Limits;
+  readonly skew_margin_ms: number;
+  readonly observer: Observer;
+}
+
+/** The project whose commands are committed. */
+export interface CommittingProject extends DecisionSource {
+  readonly services: ProjectServices;
+  readonly changeNotifier: ChangeNotifier;
+  now(): number;
+  /** Reads what was committed past this project. */
+  refresh(): Promise<void>;
+  /** Replaces the state by what the store has. */
+  reload(): Promise<void>;
+  /** Applies a commit to the state. Returns true if other commits came in between. */
+  applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean;
+  resolveJob(job: OperationJob, reply: unknown): void;
+  resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void>;
+  requeueFirst(jobs: readonly OperationJob[]): void;
+  requeueLast(job: OperationJob): void;
+  fetchThenRetry(job: OperationJob, fetch: () => Promise<void>): void;
+  /** Counts a try. If there were too many, the job is answered. */
+  mayRetry(job: OperationJob): boolean;
 }
 
 /** How the commands of a project are decided and committed; it depends on the kind of store. */

@@ -7,11 +7,15 @@ import {
   type WritableLog,
 } from '../../stores/store.js';
 import { isStillAuthorized } from '../authentication/caller.js';
-import { type Problem, problemFromStoreError, unauthorizedProblem } from '../wire/problem.js';
-import type { CommitPath, OperationJob } from './commit-path.js';
+import {
+  type Problem,
+  problemFromError,
+  problemFromStoreError,
+  unauthorizedProblem,
+} from '../wire/problem.js';
+import type { CommitPath, CommittingProject, OperationJob } from './commit-path.js';
 import { DecisionView } from './decision-view.js';
 import { limitNameOfScope } from './permit-limits.js';
-import { type Project, problemFromError } from './project.js';
 
 const QUERY_TRIES_MAX = 5;
 
@@ -36,7 +40,7 @@ export class LogCommits implements CommitPath {
   private preparing: Promise<WritableLog> | null = null;
 
   constructor(
-    private readonly project: Project,
+    private readonly project: CommittingProject,
     private readonly store: LogStore,
   ) {}
 

@@ -6,32 +6,29 @@ import {
   isLogStore,
   type ProjectKey,
   type Store,
-  StoreBroken,
   type StoreMeta,
   type Transaction,
 } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdSecretOf } from '../runtime/identity.js';
-import type { Observer } from '../runtime/observer.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import {
   type AsyncReply,
   catchStoreErrors,
   type Problem,
   problem,
-  problemFromStoreError,
+  problemFromError,
 } from '../wire/problem.js';
 import type { Backoff } from './backoff.js';
 import { ChangeNotifier } from './change-notifier.js';
-import type { CommitPath, OperationJob } from './commit-path.js';
-import { type DecisionSource, DecisionView } from './decision-view.js';
+import type { CommitPath, CommittingProject, OperationJob, ProjectServices } from './commit-path.js';
+import { DecisionView } from './decision-view.js';
 import { eventsAt, loadWorkState, readEventsUntil } from './load-work-state.js';
 import { LogCommits } from './log-commits.js';
 import type { Operation } from './operation.js';
 import { SESSIONS_SCOPE } from './permit-limits.js';
 import { SharedCommits } from './shared-commits.js';
-import type { StoreTime } from './store-time.js';
 
 /** Small enough that the next batch is decided while this one is written; stores group the writes of several batches. */
 const BATCH_MAX = 256;
@@ -39,23 +36,11 @@ const QUEUE_MAX = 100_000;
 /** Maximum number of conflict retries per operation. */
 const TRIES_MAX = 100;
 
-export interface ProjectServices {
-  readonly store: Store;
-  readonly meta: StoreMeta;
-  readonly environment: Environment;
-  readonly storeTime: StoreTime;
-  /** One per store, shared by its projects. */
-  readonly backoff: Backoff;
-  readonly limits: () => Limits;
-  readonly skew_margin_ms: number;
-  readonly observer: Observer;
-}
-
 /**
  * A loaded project. Commands queue here, and batches of them are decided and committed as the kind of store allows.
  * There is no batching timer: a single command waits for nobody, and a thousand share one fsync.
  */
-export class Project implements DecisionSource {
+export class Project implements CommittingProject {
   state: WorkState = emptyWork();
   rules_seq = 0;
   /** Until when each session counts as active, as last written to the store. */
@@ -286,19 +271,6 @@ export class Project implements DecisionSource {
       if (row.position === this.state.position) return;
     }
   }
-}
-
-export function problemFromError(error: unknown): Problem {
-  return (
-    problemFromStoreError(error) ??
-    problem('UNKNOWN', `It may have happened; retry with the same request_id: ${describeUncertainty(error)}`)
-  );
-}
-
-/** A broken store's message names files of the server: it is for the operator, not for clients. */
-function describeUncertainty(error: unknown): string {
-  if (error instanceof StoreBroken) return 'the store has stopped, and its operator must start it again.';
-  return error instanceof Error ? error.message : String(error);
 }
 
 const unknownProjectProblem = ({ project_id }: ProjectKey): Problem =>

@@ -7,7 +7,8 @@ import type { Observer } from '../runtime/observer.js';
 import { type AsyncReply, catchStoreErrors } from '../wire/problem.js';
 import { scopeProblem, tenantProblem } from '../wire/scope.js';
 import { Backoff } from './backoff.js';
-import { Project, type ProjectServices } from './project.js';
+import type { ProjectServices } from './commit-path.js';
+import { Project } from './project.js';
 import { StoreTime, skewMarginMs } from './store-time.js';
 
 interface ProjectsOptions {

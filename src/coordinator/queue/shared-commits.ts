@@ -1,12 +1,11 @@
 import { applyStoredHead } from '../../core/views/index.js';
 import type { CommitOutcome, Transaction } from '../../stores/store.js';
 import { isStillAuthorized } from '../authentication/caller.js';
-import { isProblem, type Problem, unauthorizedProblem } from '../wire/problem.js';
-import type { CommitPath, OperationJob } from './commit-path.js';
+import { isProblem, type Problem, problemFromError, unauthorizedProblem } from '../wire/problem.js';
+import type { CommitPath, CommittingProject, OperationJob } from './commit-path.js';
 import { DecisionView, Overlay } from './decision-view.js';
 import type { Attempt } from './operation.js';
 import { limitNameOfScope } from './permit-limits.js';
-import { type Project, problemFromError } from './project.js';
 
 /**
  * Commits to a store that others write to as well. A batch is decided on the known state, overlaid with the expected
@@ -17,7 +16,7 @@ export class SharedCommits implements CommitPath {
   /** For each batch under way, the subjects that it would change. */
   private readonly changingByBatch = new Set<Set<string>>();
 
-  constructor(private readonly project: Project) {}
+  constructor(private readonly project: CommittingProject) {}
 
   async commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void> {
     const view = new DecisionView(this.project, this.project.now(), this.overlay);

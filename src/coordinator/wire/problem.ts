@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../core/contract/codes.js';
 import type { FieldFault } from '../../core/contract/problem.js';
-import { LogDamaged, StoreUnavailable } from '../../stores/store.js';
+import { LogDamaged, StoreBroken, StoreUnavailable } from '../../stores/store.js';
 
 /** An error as a value, not an exception: every operation returns its result or a problem. */
 export interface Problem {
@@ -54,4 +54,18 @@ export async function catchStoreErrors<T>(work: () => AsyncReply<T>): AsyncReply
     if (storeError !== null) return storeError;
     throw error;
   }
+}
+
+/** A failed commit as a problem: nothing happened, or it may have happened. */
+export function problemFromError(error: unknown): Problem {
+  return (
+    problemFromStoreError(error) ??
+    problem('UNKNOWN', `It may have happened; retry with the same request_id: ${describeUncertainty(error)}`)
+  );
+}
+
+/** A broken store's message names files of the server: it is for the operator, not for clients. */
+function describeUncertainty(error: unknown): string {
+  if (error instanceof StoreBroken) return 'the store has stopped, and its operator must start it again.';
+  return error instanceof Error ? error.message : String(error);
 }
