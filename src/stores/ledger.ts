@@ -181,7 +181,7 @@ export class ProjectLedger {
     this.applyPermits(transaction.permits, now_ms);
     const record = this.recordOf(transaction, events.length);
     if (record?.requests !== undefined) {
-      const assigned = positions.filter((position) => position !== null);
+      const assigned = positions.includes(null) ? positions.filter((at) => at !== null) : (positions as number[]);
       for (const { key, digest, reply } of record.requests) {
         this.requests.add({ key, digest, reply, positions: assigned, at_ms: now_ms });
       }
@@ -214,7 +214,8 @@ export class ProjectLedger {
   }
 
   private recordOf(transaction: Transaction, eventCount: number): TransactionRecord | null {
-    const kept = transaction.requests.filter((request) => request.keep);
+    const { requests } = transaction;
+    const kept = requests.every(({ keep }) => keep) ? requests : requests.filter(({ keep }) => keep);
     if (eventCount + transaction.permits.length + kept.length === 0 && !transaction.changes_rules)
       return null;
     const record: { rules_seq?: number; slots?: readonly Permit[]; requests?: readonly LoggedRequest[] } = {};

@@ -1,14 +1,23 @@
 import { type Deadline, DeadlineHeap } from './deadline-heap.js';
 import type { Permit, PermitLimit } from './store.js';
 
-/** A live permit of a member in a scope. */
+/** A live permit of a member. */
 interface HeldPermit extends Deadline {
-  readonly project_id: string;
-  readonly scope: string;
+  readonly scope: ProjectScope;
   readonly member: string;
 }
 
-type PermitsByScope = Map<string, Map<string, HeldPermit>>;
+/** The live members of a scope in all projects. */
+interface ScopeCount {
+  live: number;
+}
+
+/** The part of a scope that belongs to one project. It is kept when empty: a project has few scopes. */
+interface ProjectScope {
+  readonly name: string;
+  readonly members: Map<string, HeldPermit>;
+  readonly count: ScopeCount;
+}
 
 /**
  * The live permits of one tenant. A permit is free as soon as its `until_ms` is reached, without a background job:
@@ -17,15 +26,15 @@ type PermitsByScope = Map<string, Map<string, HeldPermit>>;
  * the later time.
  */
 export class TenantPermits {
-  private readonly projects = new Map<string, PermitsByScope>();
-  private readonly counts = new Map<string, number>();
+  private readonly projects = new Map<string, Map<string, ProjectScope>>();
+  private readonly counts = new Map<string, ScopeCount>();
   private readonly deadlines = new DeadlineHeap<HeldPermit>();
   private nowMs = Number.NEGATIVE_INFINITY;
 
   /** The number of live members of a scope. */
   count(scope: string, nowMs: number): number {
     this.advanceTo(nowMs);
-    return this.counts.get(scope) ?? 0;
+    return this.counts.get(scope)?.live ?? 0;
   }
 
   /** The first scope whose limit these permits would exceed by making a member live; null if they fit. */
@@ -44,30 +53,32 @@ export class TenantPermits {
     return null;
   }
 
-  set(projectId: string, permit: Permit): void {
-    const held = this.find(projectId, permit.scope, permit.member);
-    if (!this.isFuture(permit.until_ms)) {
+  set(projectId: string, { scope, member, until_ms }: Permit): void {
+    const projectScope = this.findScope(projectId, scope);
+    const held = projectScope?.members.get(member);
+    if (!this.isFuture(until_ms)) {
       if (held !== undefined) this.release(held);
     } else if (held === undefined) {
-      this.acquire(projectId, permit, permit.until_ms);
+      this.acquire(projectScope ?? this.addScope(projectId, scope), member, until_ms);
     } else {
-      held.until_ms = permit.until_ms;
+      held.until_ms = until_ms;
       this.deadlines.update(held);
     }
   }
 
   /** The live permits of a project. Permits taken during iteration may or may not be included. */
   *entries(projectId: string): Iterable<Permit> {
-    for (const members of this.projects.get(projectId)?.values() ?? []) {
-      for (const { scope, member, until_ms } of members.values()) yield { scope, member, until_ms };
+    for (const { name, members } of this.projects.get(projectId)?.values() ?? []) {
+      for (const { member, until_ms } of members.values()) yield { scope: name, member, until_ms };
     }
   }
 
   /** Releases all permits of a project that is about to be reloaded. */
   drop(projectId: string): void {
-    for (const members of [...(this.projects.get(projectId)?.values() ?? [])]) {
+    for (const { members } of this.projects.get(projectId)?.values() ?? []) {
       for (const held of [...members.values()]) this.release(held);
     }
+    this.projects.delete(projectId);
   }
 
   /** Releases every expired permit. */
@@ -85,8 +96,8 @@ export class TenantPermits {
     return untilMs !== null && untilMs > this.nowMs;
   }
 
-  private find(projectId: string, scope: string, member: string): HeldPermit | undefined {
-    return this.projects.get(projectId)?.get(scope)?.get(member);
+  private findScope(projectId: string, scope: string): ProjectScope | undefined {
+    return this.projects.get(projectId)?.get(scope);
   }
 
   /** The effect of permits on a scope. */
@@ -97,8 +108,9 @@ export class TenantPermits {
   ): { added: number; freed: number } {
     let added = 0;
     let freed = 0;
+    const held = this.findScope(projectId, scope)?.members;
     for (const { member, until_ms } of lastPerMember(permits.filter((permit) => permit.scope === scope))) {
-      const wasLive = this.find(projectId, scope, member) !== undefined;
+      const wasLive = held?.has(member) ?? false;
       const willBeLive = this.isFuture(until_ms);
       if (willBeLive && !wasLive) added += 1;
       if (wasLive && !willBeLive) freed += 1;
@@ -106,28 +118,26 @@ export class TenantPermits {
     return { added, freed };
   }
 
-  private acquire(project_id: string, { scope, member }: Permit, until_ms: number): void {
-    const scopes: PermitsByScope = this.projects.get(project_id) ?? new Map();
-    this.projects.set(project_id, scopes);
-    const members: Map<string, HeldPermit> = scopes.get(scope) ?? new Map();
-    scopes.set(scope, members);
-    const held: HeldPermit = { project_id, scope, member, until_ms, heapKeyMs: until_ms, heap_index: 0 };
-    members.set(member, held);
-    this.counts.set(scope, (this.counts.get(scope) ?? 0) + 1);
+  private addScope(projectId: string, name: string): ProjectScope {
+    const scopes = this.projects.get(projectId) ?? new Map<string, ProjectScope>();
+    this.projects.set(projectId, scopes);
+    const count = this.counts.get(name) ?? { live: 0 };
+    this.counts.set(name, count);
+    const scope: ProjectScope = { name, members: new Map(), count };
+    scopes.set(name, scope);
+    return scope;
+  }
+
+  private acquire(scope: ProjectScope, member: string, until_ms: number): void {
+    const held: HeldPermit = { scope, member, until_ms, heapKeyMs: until_ms, heap_index: 0 };
+    scope.members.set(member, held);
+    scope.count.live += 1;
     this.deadlines.add(held);
   }
 
-  /** Empty maps are deleted with their last member, so unused scopes cost no memory. */
   private release(held: HeldPermit): void {
-    const { project_id, scope, member } = held;
-    const scopes = this.projects.get(project_id) as PermitsByScope;
-    const members = scopes.get(scope) as Map<string, HeldPermit>;
-    members.delete(member);
-    if (members.size === 0) scopes.delete(scope);
-    if (scopes.size === 0) this.projects.delete(project_id);
-    const left = (this.counts.get(scope) as number) - 1;
-    if (left === 0) this.counts.delete(scope);
-    else this.counts.set(scope, left);
+    held.scope.members.delete(held.member);
+    held.scope.count.live -= 1;
     this.deadlines.remove(held);
   }
 }

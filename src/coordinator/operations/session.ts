@@ -35,7 +35,7 @@ export const openSession = (
     }
     transaction.openSession({ ...opening, agent_id: user_id ?? principal, principal });
     transaction.setPermit(SESSIONS_SCOPE, session_id, view.extendSessionUntilMs(session_id, 0));
-    transaction.addPermitLimit(SESSIONS_SCOPE, view.limits.max_active_sessions);
+    transaction.addPermitLimit({ scope: SESSIONS_SCOPE, max: view.limits.max_active_sessions });
     return openedResult(view, opening);
   });
 

@@ -13,16 +13,18 @@ import {
   subjectKindOf,
 } from '../../core/subject.js';
 import { claimedSubjectsOf, type WorkState } from '../../core/views/index.js';
-import type { ProjectKey } from '../../stores/store.js';
+import type { PermitLimit, ProjectKey } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdDeriver, newEventId } from '../runtime/identity.js';
+import { tenantPermitLimits } from './permit-limits.js';
+import { SmallMap } from './small-map.js';
 
 /** Expected effects of operations that are decided but not committed. It guides decisions; the store checks them. */
 export class Overlay {
   constructor(
-    readonly heads = new Map<string, AnyHead>(),
+    readonly heads = new SmallMap<string, AnyHead>(),
     /** Until when each session counts as active once those operations are committed. */
-    readonly sessionUntilMs = new Map<string, number>(),
+    readonly sessionUntilMs = new SmallMap<string, number>(),
   ) {}
 }
 
@@ -54,6 +56,7 @@ export class DecisionView {
   readonly state: WorkState;
   readonly limits: Limits;
   private cachedPolicy: Policy | null = null;
+  private cachedPermitLimits: readonly PermitLimit[] | null = null;
   private readonly rulesByKind = new Map<string, Rules>();
   private cachedSession: SessionLookup | null = null;
   /** The limit that the store reported as exhausted for the current operation. */
@@ -75,8 +78,10 @@ export class DecisionView {
 
   /** The head to decide on. If it is uncommitted it joins the read set, and the transaction must check it. */
   head(subject: string): Head {
-    if (this.overlay.heads.has(subject)) this.readSet.add(subject);
-    return this.peekHead(subject);
+    const staged = this.overlay.heads.get(subject) as Head | undefined;
+    if (staged === undefined) return this.state.heads.get(subject) ?? emptyHead(subject);
+    this.readSet.add(subject);
+    return staged;
   }
 
   /** Whether the subject has a head, committed or not. */
@@ -118,7 +123,8 @@ export class DecisionView {
 
   /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */
   heldEdges(): Head[] {
-    const subjects = new Set([...this.state.live, ...this.overlay.heads.keys()]);
+    const staged = [...this.overlay.heads].map(([subject]) => subject);
+    const subjects = new Set([...this.state.live, ...staged]);
     const edges = [...subjects].filter((subject) => subjectKindOf(subject) === 'edge');
     return edges.filter((subject) => this.isLive(subject)).map((subject) => this.peekHead(subject));
   }
@@ -141,7 +147,7 @@ export class DecisionView {
   stageHead(head: { subject: string }): void {
     this.overlay.heads.set(head.subject, head as AnyHead);
     this.stagedHeads.push(head as AnyHead);
-    this.cachedSession = null;
+    if (this.cachedSession?.subject === head.subject) this.cachedSession = null;
   }
 
   /** Removes what this view added to the overlay: it is either committed by now or did not happen. */
@@ -153,6 +159,12 @@ export class DecisionView {
     }
     this.stagedHeads.length = 0;
     this.stagedSessionUntil.length = 0;
+  }
+
+  /** The limits that a new claim must stay within. */
+  get tenantPermitLimits(): readonly PermitLimit[] {
+    this.cachedPermitLimits ??= tenantPermitLimits(this.limits);
+    return this.cachedPermitLimits;
   }
 
   get policy(): Policy {
@@ -193,7 +205,7 @@ export class DecisionView {
 
   /** A view with a copy of the overlay. Its changes become visible here only on `merge`. */
   fork(): DecisionView {
-    const overlay = new Overlay(new Map(this.overlay.heads), new Map(this.overlay.sessionUntilMs));
+    const overlay = new Overlay(this.overlay.heads.copy(), this.overlay.sessionUntilMs.copy());
     const forked = new DecisionView(this.source, this.now_ms, overlay);
     forked.beginOperation(this.exhaustedLimit);
     return forked;

@@ -17,15 +17,25 @@ import type { Caller } from '../authentication/caller.js';
 import { contentEventId } from '../runtime/identity.js';
 import type { DecisionView } from './decision-view.js';
 import type { Attempt, RequestKey } from './operation.js';
-import { CLAIMS_SCOPE, tenantPermitLimits } from './permit-limits.js';
+import { CLAIMS_SCOPE } from './permit-limits.js';
+
+const NONE: readonly never[] = [];
+
+/** The list with one more item. Only the shared empty list is copied. */
+function appended<T>(list: readonly T[], item: T): readonly T[] {
+  if (list === NONE) return [item];
+  (list as T[]).push(item);
+  return list;
+}
 
 /** Combines decisions into one atomic transaction. */
 export class TransactionBuilder {
-  private readonly swaps: HeadSwap[] = [];
-  private readonly addedChecks: HeadCheck[] = [];
-  private readonly looseEvents: NewEvent[] = [];
-  private readonly permits: Permit[] = [];
-  private readonly permitLimits: PermitLimit[] = [];
+  // Empty lists are shared: this runs for every command, and most have one swap and no loose events.
+  private swaps: readonly HeadSwap[] = NONE;
+  private checks: readonly HeadCheck[] = NONE;
+  private looseEvents: readonly NewEvent[] = NONE;
+  private permits: readonly Permit[] = NONE;
+  private permitLimits: readonly PermitLimit[] = NONE;
   private notBeforeMs: number | null = null;
   private notAfterMs: number | null = null;
   private invalidatesDecisions = false;
@@ -50,7 +60,7 @@ export class TransactionBuilder {
       const rules = this.view.rulesOf(head.subject);
       this.setPermit(CLAIMS_SCOPE, head.subject, permitHeldUntilMs(decision.next, rules));
       const isTaken = needsPermit(decision, this.view.now_ms, rules);
-      if (isTaken) this.permitLimits.push(...tenantPermitLimits(this.view.limits));
+      if (isTaken) for (const limit of this.view.tenantPermitLimits) this.addPermitLimit(limit);
     }
     // Completed work is open again, so decisions on its dependents were made under other rules.
     if (decision.code === 'RESET') this.invalidateConcurrentDecisions();
@@ -59,13 +69,15 @@ export class TransactionBuilder {
 
   swap(subject: string, expected_seq: number, head: StoredHead, drafts: readonly EventDraft[]): this {
     for (const draft of drafts) this.stampEvent(draft);
-    this.swaps.push({ subject, expected_seq, head, events: drafts as readonly NewEvent[] });
+    const events = drafts as readonly NewEvent[];
+    this.swaps = appended(this.swaps, { subject, expected_seq, head, events });
     this.view.stageHead(head);
     return this;
   }
 
+  /** A single writer decides and applies in one turn, so nothing can have changed, and it checks nothing. */
   check(subject: string, expected_seq: number): this {
-    this.addedChecks.push({ subject, expected_seq });
+    if (this.view.hasOtherWriters) this.checks = appended(this.checks, { subject, expected_seq });
     return this;
   }
 
@@ -93,13 +105,13 @@ export class TransactionBuilder {
       sessionId,
       String(content),
     ]);
-    this.looseEvents.push(this.stampEvent(draft, eventId));
+    this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, eventId));
     return this;
   }
 
   /** Adds an event that moves no head but takes effect. */
   addLooseEvent(draft: EventDraft, eventId?: string): this {
-    this.looseEvents.push(this.stampEvent(draft, eventId));
+    this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, eventId));
     return this.markEffective();
   }
 
@@ -154,12 +166,13 @@ export class TransactionBuilder {
   }
 
   setPermit(scope: string, member: string, until_ms: number | null): this {
-    this.permits.push({ scope, member, until_ms });
+    this.permits = appended(this.permits, { scope, member, until_ms });
     return this;
   }
 
-  addPermitLimit(scope: string, max: number): this {
-    this.permitLimits.push({ scope, max });
+  addPermitLimit(limit: PermitLimit): this {
+    const isKnown = this.permitLimits.some(({ scope }) => scope === limit.scope);
+    if (!isKnown) this.permitLimits = appended(this.permitLimits, limit);
     return this;
   }
 
@@ -198,8 +211,8 @@ export class TransactionBuilder {
   /** The heads this transaction depends on without changing them: explicit checks, and uncommitted heads that were read. */
   private buildChecks(): readonly HeadCheck[] {
     for (const subject of this.view.readSet) this.check(subject, this.view.peekHead(subject).seq);
-    if (this.addedChecks.length === 0) return this.addedChecks;
-    const bySubject = new Map(this.addedChecks.map((check) => [check.subject, check]));
+    if (this.checks.length === 0) return NONE;
+    const bySubject = new Map(this.checks.map((check) => [check.subject, check]));
     for (const { subject } of this.swaps) bySubject.delete(subject);
     return [...bySubject.values()];
   }

@@ -62,7 +62,9 @@ const openClaim = ({ claim }: Head) =>
   claim !== null && (claim.state === 'ACTIVE' || claim.state === 'SUSPENDED') ? claim : null;
 
 function add(sets: Map<string, Set<string>>, key: string, item: string): void {
-  sets.set(key, (sets.get(key) ?? new Set()).add(item));
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([item]));
+  else set.add(item);
 }
 
 /** Removes empty sets too, or old sessions would accumulate. */

@@ -64,9 +64,12 @@ export class BlockWriter {
   addEvent(event: NewEvent, position: number, unit: string, record: TransactionRecord | null): void {
     const start = this.length;
     const payload = JSON.stringify(event.payload);
-    this.append(this.text.ofEvent(event, position, unit, payload, record));
-    this.sealInput.addCovered(this.buffer, start, this.length);
-    this.append(`${PAYLOAD}${payload}}\n`);
+    const covered = this.text.ofEvent(event, position, unit, payload, record);
+    const line = `${covered}${PAYLOAD}${payload}}\n`;
+    this.append(line);
+    const isAscii = this.length - start === line.length;
+    const coveredBytes = isAscii ? covered.length : Buffer.byteLength(covered);
+    this.sealInput.addCovered(this.buffer, start, start + coveredBytes);
     this.lines += 1;
   }
 

@@ -33,9 +33,13 @@ export class LineText {
 
   private envelopeText(event: NewEvent, position: number): string {
     let text = `{"event_id":"${escapeJson(event.event_id)}",${this.sharedTextOf(event)},"position":${position}`;
-    if (event.subject !== undefined) text += `,"subject":"${escapeJson(event.subject)}"`;
+    const subject = event.subject === undefined ? '' : escapeJson(event.subject);
+    if (subject !== '') text += `,"subject":"${subject}"`;
     if (event.seq !== undefined) text += `,"seq":${event.seq}`;
-    if (event.task_id !== undefined) text += `,"task_id":"${escapeJson(event.task_id)}"`;
+    if (event.task_id !== undefined) {
+      const taskId = event.task_id === event.subject ? subject : escapeJson(event.task_id);
+      text += `,"task_id":"${taskId}"`;
+    }
     if (event.feature_id !== undefined) text += featureText(event, event.feature_id);
     else if (event.edge !== undefined) text += `,"edge":"${escapeJson(event.edge)}"`;
     text += `,"agent_id":"${escapeJson(event.agent_id)}"`;
