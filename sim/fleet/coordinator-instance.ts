@@ -73,6 +73,12 @@ function wrapLog(log: WritableLog, { onApply, durable }: LogListener): WritableL
     get position() {
       return log.position;
     },
+    get rules_seq() {
+      return log.rules_seq;
+    },
+    get heads() {
+      return log.heads;
+    },
     get reload_count() {
       return log.reload_count;
     },

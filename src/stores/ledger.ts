@@ -1,4 +1,6 @@
 import type { EventEnvelope, NewEvent } from '../core/events/envelope.js';
+import type { AnyHead } from '../core/fold.js';
+import { HeadTable, type HeadTableSnapshot } from '../core/heads/head-table.js';
 import type { TenantPermits } from './permits.js';
 import { type CachedRequest, RequestCache } from './request-cache.js';
 import type {
@@ -37,10 +39,9 @@ export interface ApplyResult {
  * visible. A snapshot has the state at `position`, but needs the log up to the ledger's position when reading ended;
  * `restore` of the transactions after `position` then makes the parts consistent.
  */
-export interface LedgerSnapshot {
+export interface LedgerSnapshot extends HeadTableSnapshot {
   readonly position: number;
   readonly rules_seq: number;
-  readonly heads: Iterable<StoredHead>;
   readonly requests: Iterable<CachedRequest>;
   readonly note_ids: Iterable<string>;
   readonly slots: Iterable<Permit>;
@@ -53,7 +54,7 @@ export class ProjectLedger {
   rules_seq = 0;
   /** Whether anything was ever written. A project to which nothing was written does not exist. */
   isWritten = false;
-  private readonly headBySubject = new Map<string, StoredHead>();
+  readonly heads = new HeadTable();
   private readonly subjectOrder = new SubjectOrder();
   private readonly requests = new RequestCache();
   private readonly looseEventIds = new Set<string>();
@@ -64,18 +65,16 @@ export class ProjectLedger {
   ) {}
 
   head(subject: string): StoredHead | null {
-    return this.headBySubject.get(subject) ?? null;
+    return this.heads.get(subject) ?? null;
   }
 
   get head_count(): number {
-    return this.headBySubject.size;
+    return this.heads.size;
   }
 
   /** Ordered by subject. */
   headsPage(after: string | null, limit: number): StoredHead[] {
-    return this.subjectOrder
-      .page(after, limit)
-      .map((subject) => this.headBySubject.get(subject) as StoredHead);
+    return this.subjectOrder.page(after, limit).map((subject) => this.heads.get(subject) as StoredHead);
   }
 
   /** Decides one transaction. The state changes only if the outcome is `committed`. */
@@ -112,7 +111,7 @@ export class ProjectLedger {
     return {
       position: this.position,
       rules_seq: this.rules_seq,
-      heads: this.headBySubject.values(),
+      ...this.heads.snapshot(),
       requests: this.requests.entries(),
       note_ids: this.looseEventIds.values(),
       slots: this.permits.entries(this.key.project_id),
@@ -124,7 +123,8 @@ export class ProjectLedger {
     const ledger = new ProjectLedger(projectKey, permits);
     ledger.position = snapshot.position;
     ledger.rules_seq = snapshot.rules_seq;
-    for (const head of snapshot.heads) ledger.setHead(head, true);
+    ledger.heads.load(snapshot);
+    for (const subject of ledger.heads.subjects()) ledger.subjectOrder.add(subject);
     for (const request of snapshot.requests) ledger.requests.remember(request);
     for (const id of snapshot.note_ids) ledger.looseEventIds.add(id);
     for (const permit of snapshot.slots) permits.set(projectKey.project_id, permit);
@@ -162,7 +162,7 @@ export class ProjectLedger {
   }
 
   private seq(subject: string): number {
-    return this.headBySubject.get(subject)?.seq ?? 0;
+    return this.heads.get(subject)?.seq ?? 0;
   }
 
   private conflict(transaction: Transaction, now_ms: number): CommitOutcome {
@@ -181,7 +181,9 @@ export class ProjectLedger {
     this.applyPermits(transaction.permits, now_ms);
     const record = this.recordOf(transaction, events.length);
     if (record?.requests !== undefined) {
-      const assigned = positions.includes(null) ? positions.filter((at) => at !== null) : (positions as number[]);
+      const assigned = positions.includes(null)
+        ? positions.filter((at) => at !== null)
+        : (positions as number[]);
       for (const { key, digest, reply } of record.requests) {
         this.requests.add({ key, digest, reply, positions: assigned, at_ms: now_ms });
       }
@@ -233,7 +235,7 @@ export class ProjectLedger {
 
   private setHead(head: StoredHead, isNew: boolean): void {
     if (isNew) this.subjectOrder.add(head.subject);
-    this.headBySubject.set(head.subject, head);
+    this.heads.set(head as AnyHead);
   }
 
   private restoreHead(event: EventEnvelope, fold: FoldHead): void {

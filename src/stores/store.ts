@@ -1,4 +1,5 @@
 import type { EventDraft, EventEnvelope, NewEvent } from '../core/events/envelope.js';
+import type { HeadTable } from '../core/heads/head-table.js';
 
 /**
  * Storage for heads and events. A store knows nothing about claims: it swaps heads whose `seq` has not moved, appends
@@ -80,6 +81,9 @@ export interface LogStore extends Store {
 export interface WritableLog {
   /** The position of the last event applied, durable or not. */
   readonly position: number;
+  readonly rules_seq: number;
+  /** The heads after everything applied, durable or not. The log changes them. */
+  readonly heads: HeadTable;
   /** Number of failed writes. After each, what was not durable is gone, and the state was read from the log again. */
   readonly reload_count: number;
 

@@ -75,7 +75,7 @@ export async function checkpointReply(
     context_hash,
     git_ref,
     feature_states: featureSnapshots(viewInput).filter(({ feature_id }) => isIncluded(feature_id)),
-    tasks: { total: work.plan.subject_count, completed: work.completed },
+    tasks: { total: work.plan.subject_count, completed: work.heads.completedTasks },
   };
   return {
     success: true,

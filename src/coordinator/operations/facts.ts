@@ -22,7 +22,7 @@ export function claimFacts(
   return {
     known: edge === undefined ? isKnownSubject(view, subject) : edge.unknown_message === null,
     session_closed: session?.value.state === 'closed',
-    waiting_for: dependencies.filter((id) => view.head(id).phase !== 'COMPLETED'),
+    waiting_for: dependencies.filter((id) => !view.isCompleted(id)),
     inputs: dependencies.length === 0 ? null : inputsDigest(view, subject),
     reached_limit: view.exhaustedLimit,
     ...(edge === undefined ? {} : { edge }),

@@ -88,7 +88,8 @@ export function updateTrackPermits(transaction: TransactionBuilder, decision: De
   for (const agentId of new Set([decision.head.claim?.agent_id ?? claim.agent_id, claim.agent_id])) {
     transaction.setPermit(scope, agentId, trackPermitUntilMs(view, task.track, agentId, decision.next));
   }
-  if (decision.code === 'GRANTED' || decision.code === 'REASSIGNED') transaction.addPermitLimit({ scope, max });
+  if (decision.code === 'GRANTED' || decision.code === 'REASSIGNED')
+    transaction.addPermitLimit({ scope, max });
 }
 
 function trackPermitUntilMs(view: DecisionView, track: string, agentId: string, next: Head): number | null {

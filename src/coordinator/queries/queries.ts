@@ -71,7 +71,8 @@ export class Queries {
   *projectCounts(): Generator<ProjectCounts> {
     for (const project of this.projects.all()) {
       if (project.key.project_id === TENANT_PROJECT) continue;
-      const { plan, completed } = project.state;
+      const { plan, heads } = project.state;
+      const completed = heads.completedTasks;
       const pending_tasks = Math.max(0, plan.subject_count - completed);
       const active_claims = liveClaims(project);
       yield { key: project.key, active_claims, pending_tasks, completed_tasks: completed };

@@ -1,5 +1,6 @@
 import type { Limits } from '../../core/claims/policy.js';
-import type { CommitOutcome, CompletedRequest, Store, StoreMeta, Transaction } from '../../stores/store.js';
+import type { WorkState } from '../../core/views/index.js';
+import type { CompletedRequest, Store, StoreMeta, Transaction } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
 import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
@@ -34,15 +35,17 @@ export interface ProjectServices {
 
 /** The project whose commands are committed. */
 export interface CommittingProject extends DecisionSource {
+  readonly store: Store;
   readonly services: ProjectServices;
   readonly changeNotifier: ChangeNotifier;
   now(): number;
+  rules_seq: number;
   /** Reads what was committed past this project. */
   refresh(): Promise<void>;
   /** Replaces the state by what the store has. */
   reload(): Promise<void>;
-  /** Applies a commit to the state. Returns true if other commits came in between. */
-  applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean;
+  /** Notes the permits of sessions that a commit has set. */
+  noteSessionPermits(transaction: Transaction): void;
   resolveJob(job: OperationJob, reply: unknown): void;
   resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void>;
   requeueFirst(jobs: readonly OperationJob[]): void;
@@ -52,8 +55,17 @@ export interface CommittingProject extends DecisionSource {
   mayRetry(job: OperationJob): boolean;
 }
 
+/** The state of a project as the store has it. */
+export interface LoadedState {
+  readonly state: WorkState;
+  readonly rules_seq: number;
+}
+
 /** How the commands of a project are decided and committed; it depends on the kind of store. */
 export interface CommitPath {
+  load(): Promise<LoadedState>;
+  /** Reads what was committed past this project. */
+  refresh(): Promise<void>;
   /** Decides a batch in order. Resolves when its jobs are answered or queued again, after those of earlier batches. */
   commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void>;
   /** Runs a query on the project's state. Resolves when everything the result may depend on is durable. */

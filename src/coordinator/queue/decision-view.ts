@@ -84,6 +84,14 @@ export class DecisionView {
     return staged;
   }
 
+  /** Whether the work is completed. Cheaper than reading the head; it joins the read set likewise. */
+  isCompleted(subject: string): boolean {
+    const staged = this.overlay.heads.get(subject) as Head | undefined;
+    if (staged === undefined) return this.state.heads.isCompleted(subject);
+    this.readSet.add(subject);
+    return staged.phase === 'COMPLETED';
+  }
+
   /** Whether the subject has a head, committed or not. */
   hasHead(subject: string): boolean {
     return this.overlay.heads.has(subject) || this.state.heads.has(subject);

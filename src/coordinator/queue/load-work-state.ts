@@ -13,17 +13,20 @@ interface StateSource {
 }
 
 /**
- * Loads a project: the plan from its events, everything else from the current heads, so the cost does not grow with
- * the log. Returns its `rules_seq`, or null if there is no such project.
+ * Loads a project up to a position: the plan from its events, everything else from the current heads, so the cost does
+ * not grow with the log.
  */
-export async function loadWorkState({ store, key }: StateSource, state: WorkState): Promise<number | null> {
-  const row = await store.project(key);
-  if (row === null) return null;
-  await readPlanEvents({ store, key }, state, row.position);
-  await readHeads({ store, key }, state);
-  state.position = row.position;
-  state.last_updated = (await eventsAt({ store, key }, [row.position])).at(-1)?.timestamp ?? null;
-  return row.rules_seq;
+export async function loadWorkState(source: StateSource, state: WorkState, position: number): Promise<void> {
+  await readPlanEvents(source, position, (event) => evolveWork(state, event));
+  await readHeads(source, state);
+  await setPosition(source, state, position);
+}
+
+/** Sets the position to which the state is folded. */
+export async function setPosition(source: StateSource, state: WorkState, position: number): Promise<void> {
+  const [last] = position === 0 ? [] : await eventsAt(source, [position]);
+  state.last_updated = last?.timestamp ?? null;
+  state.position = position;
 }
 
 /** Reads every event up to a position. Heads already newer than an event stay. */
@@ -43,11 +46,16 @@ export async function eventsAt({ store, key }: StateSource, positions: readonly 
   return found;
 }
 
-async function readPlanEvents({ store, key }: StateSource, state: WorkState, until_position: number) {
+/** Reads the changes of the plan: its tasks are in the events only, not in its head. */
+export async function readPlanEvents(
+  { store, key }: StateSource,
+  until_position: number,
+  onEvent: (event: EventEnvelope) => void,
+): Promise<void> {
   for (let after = 0; ; ) {
     const query = { subject: PLAN_SUBJECT, after, until_position, limit: PLAN_PAGE_EVENTS };
     const events = await store.events(key, query);
-    for (const event of events) evolveWork(state, event);
+    for (const event of events) onEvent(event);
     const last = events.at(-1);
     if (last === undefined) return;
     after = last.position;

@@ -1,3 +1,4 @@
+import { applyOwnCommit, applyPlanEvent, emptyWork } from '../../core/views/index.js';
 import {
   type CompletedRequest,
   type LogStore,
@@ -13,8 +14,9 @@ import {
   problemFromStoreError,
   unauthorizedProblem,
 } from '../wire/problem.js';
-import type { CommitPath, CommittingProject, OperationJob } from './commit-path.js';
+import type { CommitPath, CommittingProject, LoadedState, OperationJob } from './commit-path.js';
 import { DecisionView } from './decision-view.js';
+import { readPlanEvents, setPosition } from './load-work-state.js';
 import { limitNameOfScope } from './permit-limits.js';
 
 const QUERY_TRIES_MAX = 5;
@@ -113,9 +115,13 @@ export class LogCommits implements CommitPath {
         return null;
       }
       const { transaction, reply } = attempt;
+      const { heads } = project.state;
+      const wasCompleted = transaction.swaps.map(({ subject }) => heads.isCompleted(subject));
       const outcome = log.apply(transaction, view.now_ms);
       if (outcome.kind === 'committed') {
-        project.applyCommit(transaction, outcome);
+        project.rules_seq = outcome.rules_seq;
+        project.noteSessionPermits(transaction);
+        applyOwnCommit(project.state, transaction, wasCompleted, outcome.positions);
         return { job, transaction, reply, replayed: null };
       }
       view.discardStaged();
@@ -155,7 +161,9 @@ export class LogCommits implements CommitPath {
   /** The log, if the state includes exactly what was applied to it. */
   private currentLog(): WritableLog | null {
     const { log } = this;
-    const isCurrent = log?.reload_count === this.loadedAt && log.position === this.project.state.position;
+    const { heads, position } = this.project.state;
+    const isCurrent =
+      log?.reload_count === this.loadedAt && log.heads.claims === heads && log.position === position;
     return isCurrent ? log : null;
   }
 
@@ -167,17 +175,39 @@ export class LogCommits implements CommitPath {
   }
 
   private async openAndLoad(): Promise<WritableLog> {
-    if (this.log === null) {
-      this.log = await this.store.openLog(this.project.key);
-      this.loadedAt = this.log.reload_count;
-    }
-    const { log, project } = this;
+    this.log ??= await this.store.openLog(this.project.key);
     for (;;) {
-      const { reload_count } = log;
-      if (reload_count !== this.loadedAt || project.state.position > log.position) await project.reload();
-      this.loadedAt = reload_count;
-      if (log.position > project.state.position) await project.refresh();
-      if (this.currentLog() !== null) return log;
+      const log = this.currentLog();
+      if (log !== null) return log;
+      await this.project.reload();
     }
+  }
+
+  /** The state shares the heads of the log, so only the plan is read. */
+  async load(): Promise<LoadedState> {
+    const { key } = this.project;
+    const row = await this.store.project(key);
+    if (row === null && this.log === null) return { state: emptyWork(), rules_seq: 0 };
+    this.log ??= await this.store.openLog(key);
+    const { log } = this;
+    for (;;) {
+      const { reload_count, position, heads } = log;
+      const state = emptyWork(heads);
+      await readPlanEvents({ store: this.store, key }, position, (event) =>
+        applyPlanEvent(state.plan, event),
+      );
+      await setPosition({ store: this.store, key }, state, position);
+      // Otherwise something was written past this project meanwhile, as an import does.
+      if (log.position !== position || log.reload_count !== reload_count) continue;
+      this.loadedAt = reload_count;
+      return { state, rules_seq: log.rules_seq };
+    }
+  }
+
+  /** What was written past this project is in the heads already, but not in what is derived from them. */
+  async refresh(): Promise<void> {
+    const { project } = this;
+    const row = this.log ?? (await this.store.project(project.key));
+    if (row !== null && row.position !== project.state.position) await project.reload();
   }
 }

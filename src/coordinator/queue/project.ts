@@ -1,7 +1,6 @@
 import type { Limits } from '../../core/claims/policy.js';
-import { applyCommit, emptyWork, type WorkState } from '../../core/views/index.js';
+import { emptyWork, type WorkState } from '../../core/views/index.js';
 import {
-  type CommitOutcome,
   type CompletedRequest,
   isLogStore,
   type ProjectKey,
@@ -24,7 +23,7 @@ import type { Backoff } from './backoff.js';
 import { ChangeNotifier } from './change-notifier.js';
 import type { CommitPath, CommittingProject, OperationJob, ProjectServices } from './commit-path.js';
 import { DecisionView } from './decision-view.js';
-import { eventsAt, loadWorkState, readEventsUntil } from './load-work-state.js';
+import { eventsAt } from './load-work-state.js';
 import { LogCommits } from './log-commits.js';
 import type { Operation } from './operation.js';
 import { SESSIONS_SCOPE } from './permit-limits.js';
@@ -75,12 +74,10 @@ export class Project implements CommittingProject {
 
   /** Replaces the state by what the store has. */
   async reload(): Promise<void> {
-    const state = emptyWork();
-    const rulesSeq = await loadWorkState(this, state);
+    const { state, rules_seq } = await this.commitPath.load();
     this.state = state;
-    this.rules_seq = rulesSeq ?? 0;
+    this.rules_seq = rules_seq;
     this.sessionUntilMs.clear();
-    if (rulesSeq !== null) await this.refresh();
   }
 
   get limits(): Limits {
@@ -150,7 +147,7 @@ export class Project implements CommittingProject {
 
   /** Reads what other coordinators have committed. Cheap if this one is the only writer. */
   refresh(): Promise<void> {
-    this.refreshing ??= this.catchUp().finally(() => {
+    this.refreshing ??= this.commitPath.refresh().finally(() => {
       this.refreshing = null;
     });
     return this.refreshing;
@@ -230,15 +227,12 @@ export class Project implements CommittingProject {
     return false;
   }
 
-  /** Applies a commit to the state. Returns true if other commits came in between. */
-  applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean {
-    this.rules_seq = Math.max(this.rules_seq, outcome.rules_seq);
+  noteSessionPermits(transaction: Transaction): void {
     for (const permit of transaction.permits) {
       if (permit.scope !== SESSIONS_SCOPE) continue;
       if (permit.until_ms === null) this.sessionUntilMs.delete(permit.member);
       else this.sessionUntilMs.set(permit.member, permit.until_ms);
     }
-    return applyCommit(this.state, transaction, outcome.positions);
   }
 
   async resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void> {
@@ -254,21 +248,6 @@ export class Project implements CommittingProject {
       this.resolveJob(job, reply);
     } catch (error) {
       this.resolveJob(job, problemFromError(error));
-    }
-  }
-
-  private async catchUp(): Promise<void> {
-    for (;;) {
-      const row = await this.store.project(this.key);
-      if (row === null) return;
-      // Set the rules after reading the events that changed them, so
-      // a decision under a `rules_seq` has seen those events.
-      if (row.position > this.state.position) {
-        await readEventsUntil(this, this.state, row.position);
-        this.changeNotifier.notify();
-      }
-      this.rules_seq = Math.max(this.rules_seq, row.rules_seq);
-      if (row.position === this.state.position) return;
     }
   }
 }

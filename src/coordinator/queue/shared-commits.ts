@@ -1,9 +1,10 @@
-import { applyStoredHead } from '../../core/views/index.js';
+import { applyCommit, applyStoredHead, emptyWork, type WorkState } from '../../core/views/index.js';
 import type { CommitOutcome, Transaction } from '../../stores/store.js';
 import { isStillAuthorized } from '../authentication/caller.js';
 import { isProblem, type Problem, problemFromError, unauthorizedProblem } from '../wire/problem.js';
-import type { CommitPath, CommittingProject, OperationJob } from './commit-path.js';
+import type { CommitPath, CommittingProject, LoadedState, OperationJob } from './commit-path.js';
 import { DecisionView, Overlay } from './decision-view.js';
+import { loadWorkState, readEventsUntil } from './load-work-state.js';
 import type { Attempt } from './operation.js';
 import { limitNameOfScope } from './permit-limits.js';
 
@@ -29,6 +30,37 @@ export class SharedCommits implements CommitPath {
     this.changingByBatch.delete(changing);
     if (isProblem(outcomes)) for (const job of jobs) this.project.resolveJob(job, outcomes);
     else await this.settleAll(jobs, attempts, outcomes);
+  }
+
+  async load(): Promise<LoadedState> {
+    const { store, key } = this.project;
+    const state = emptyWork();
+    const row = await store.project(key);
+    if (row === null) return { state, rules_seq: 0 };
+    await loadWorkState(this.project, state, row.position);
+    const loaded = { state, rules_seq: row.rules_seq };
+    await this.catchUp(loaded);
+    return loaded;
+  }
+
+  refresh(): Promise<void> {
+    return this.catchUp(this.project);
+  }
+
+  private async catchUp(known: { readonly state: WorkState; rules_seq: number }): Promise<void> {
+    const { store, key, changeNotifier } = this.project;
+    for (;;) {
+      const row = await store.project(key);
+      if (row === null) return;
+      // Set the rules after reading the events that changed them, so
+      // a decision under a `rules_seq` has seen those events.
+      if (row.position > known.state.position) {
+        await readEventsUntil(this.project, known.state, row.position);
+        changeNotifier.notify();
+      }
+      known.rules_seq = Math.max(known.rules_seq, row.rules_seq);
+      if (row.position === known.state.position) return;
+    }
   }
 
   /** The state has only what was committed. */
@@ -101,7 +133,7 @@ export class SharedCommits implements CommitPath {
       const job = jobs[index]!;
       const { transaction, reply } = attempts[index]!;
       if (outcome.kind === 'committed') {
-        isBehind = project.applyCommit(transaction, outcome) || isBehind;
+        isBehind = this.applyCommit(transaction, outcome) || isBehind;
         hasMoved = hasMoved || outcome.positions.length > 0;
         project.services.observer.committed(project.key, transaction);
         project.resolveJob(job, reply);
@@ -127,6 +159,14 @@ export class SharedCommits implements CommitPath {
       const failure = problemFromError(error);
       for (const job of retry.splice(0)) this.project.resolveJob(job, failure);
     }
+  }
+
+  /** Applies a commit to the state. Returns true if other commits came in between. */
+  private applyCommit(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): boolean {
+    const { project } = this;
+    project.rules_seq = Math.max(project.rules_seq, outcome.rules_seq);
+    project.noteSessionPermits(transaction);
+    return applyCommit(project.state, transaction, outcome.positions);
   }
 
   private applyConflict(outcome: CommitOutcome & { kind: 'conflict' }): boolean {

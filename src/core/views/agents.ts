@@ -1,8 +1,8 @@
 import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { AgentView } from '../contract/overview.js';
 import type { EventEnvelope } from '../events/envelope.js';
+import { type ClaimHoldings, claimedSubjectsOf } from '../heads/claim-index.js';
 import { isAgentAction } from './agent-action.js';
-import { type ClaimHoldings, claimedSubjectsOf } from './claim-index.js';
 
 /** An agent may use new sessions for years; the view has the most recent ones. */
 export const SESSIONS_PER_AGENT_MAX = 100;

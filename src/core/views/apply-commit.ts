@@ -2,8 +2,7 @@ import type { Head } from '../claims/head.js';
 import type { NewEvent } from '../events/envelope.js';
 import type { RecordHead } from '../record.js';
 import { PLAN_SUBJECT, subjectKindOf } from '../subject.js';
-import { recordTrackOfAgent } from './claim-index.js';
-import { evolveWork, setHead, type WorkState } from './project-state.js';
+import { applyPlanEvent, evolveWork, setHead, type WorkState } from './project-state.js';
 
 interface VersionedHead {
   readonly subject: string;
@@ -34,8 +33,6 @@ function applyClaimHead(state: WorkState, head: Head): void {
   const before = state.heads.get(head.subject) ?? null;
   if (before !== null && before.seq >= head.seq) return;
   setHead(state, before, head);
-  const isGrant = head.claim !== null && before?.generation !== head.generation;
-  if (isGrant) recordTrackOfAgent(state, head.claim.agent_id, head.subject);
 }
 
 /**
@@ -61,6 +58,25 @@ export function applyCommit(
   }
   if (isNext) advancePosition(state, transaction, positions);
   return !isNext;
+}
+
+/**
+ * The same for the only writer of a log, whose heads the state shares: they are in the state already. `wasCompleted`:
+ * whether the head that each swap replaced was.
+ */
+export function applyOwnCommit(
+  state: WorkState,
+  transaction: CommittedTransaction,
+  wasCompleted: readonly boolean[],
+  positions: readonly (number | null)[],
+): void {
+  let index = 0;
+  for (const { head, events } of transaction.swaps) {
+    if (head.subject === PLAN_SUBJECT) for (const event of events) applyPlanEvent(state.plan, event);
+    else state.frontier.onHeadMoved(state, head.subject, wasCompleted[index] ?? false);
+    index += 1;
+  }
+  advancePosition(state, transaction, positions);
 }
 
 function advancePosition(

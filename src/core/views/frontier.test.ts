@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { emptyHead, type Head } from '../claims/head.js';
+import { ClaimHeads } from '../heads/claim-heads.js';
 import { applyPlanChange, NOTHING_STARTED, Plan, readPlan } from '../plan/index.js';
 import { runAllSteps } from '../steps.js';
 import { Frontier, type FrontierInput } from './frontier.js';
@@ -29,7 +30,7 @@ function plan(): Plan {
 
 class FrontierHarness implements FrontierInput {
   readonly plan = plan();
-  readonly heads = new Map<string, Head>();
+  readonly heads = new ClaimHeads();
   readonly live = new Set<string>();
   readonly frontier = new Frontier();
 
@@ -43,7 +44,7 @@ class FrontierHarness implements FrontierInput {
     this.heads.set(subject, after);
     if (to === 'held') this.live.add(subject);
     else this.live.delete(subject);
-    this.frontier.onHeadMoved(this, before, after);
+    this.frontier.onHeadMoved(this, subject, before?.phase === 'COMPLETED');
   }
 
   ids(frontier = this.frontier): string[][] {

@@ -1,4 +1,3 @@
-import type { Head } from '../claims/head.js';
 import { insertionIndex } from '../insertion-index.js';
 import { dependantsOf, dependenciesOf } from '../plan/dependency-graph.js';
 import type { Plan } from '../plan/plan.js';
@@ -14,7 +13,7 @@ const DEPENDANTS_FOLLOWED_MAX = 1_000;
 /** Input of the frontier: the plan and the current heads. */
 export interface FrontierInput {
   readonly plan: Plan;
-  readonly heads: ReadonlyMap<string, Head>;
+  readonly heads: { isCompleted(subject: string): boolean };
   /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */
   readonly live: ReadonlySet<string>;
 }
@@ -58,12 +57,12 @@ export class Frontier {
   }
 
   /** Updates the lists for a moved head; `input` must already contain it. */
-  onHeadMoved(input: FrontierInput, before: Head | null, after: Head): void {
+  onHeadMoved(input: FrontierInput, moved: string, wasCompleted: boolean): void {
     if (!this.#isBuilt) return;
-    this.#refresh(input, after.subject);
-    if (before?.phase === after.phase || (before === null && after.phase === 'OPEN')) return;
+    this.#refresh(input, moved);
+    if (input.heads.isCompleted(moved) === wasCompleted) return;
     let followed = 0;
-    for (const subject of dependantsOf(input.plan, after.subject)) {
+    for (const subject of dependantsOf(input.plan, moved)) {
       followed += 1;
       if (followed > DEPENDANTS_FOLLOWED_MAX) {
         this.#overflows += 1;
@@ -144,8 +143,8 @@ function* listSteps(input: FrontierInput, weights: Weights): StepGenerator<Map<s
 }
 
 function isOnFrontier({ plan, heads, live }: FrontierInput, subject: string): boolean {
-  const isComplete = (id: string) => heads.get(id)?.phase === 'COMPLETED';
-  return !live.has(subject) && !isComplete(subject) && dependenciesOf(plan, subject).every(isComplete);
+  const isCompleted = (id: string) => heads.isCompleted(id);
+  return !live.has(subject) && !isCompleted(subject) && dependenciesOf(plan, subject).every(isCompleted);
 }
 
 const rankIndex = (ranks: readonly Rank[], rank: Rank): number =>

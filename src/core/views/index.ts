@@ -1,10 +1,10 @@
+export { type ClaimIndex, claimedSubjectsOf } from '../heads/claim-index.js';
+export * from '../plan/plan-position.js';
 export * from './agents.js';
 export * from './apply-commit.js';
-export { type ClaimIndex, claimedSubjectsOf } from './claim-index.js';
 export * from './fold-context.js';
 export * from './lineage.js';
 export * from './parked.js';
-export * from './plan-position.js';
 export * from './progress.js';
 export * from './project-state.js';
 export * from './results.js';

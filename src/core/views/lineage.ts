@@ -1,8 +1,8 @@
 import type { ClaimHistory, Lineage, ReviewEntry } from '../contract/tasks.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import type { ClaimEvent } from '../events/known-event.js';
+import { planPositionOf } from '../plan/plan-position.js';
 import { claimEvents } from './claim-events.js';
-import { planPositionOf } from './plan-position.js';
 import { resultsOf } from './results.js';
 
 /** History of one subject, folded from its events in order of position. */

@@ -34,8 +34,8 @@ export function* progressSteps(
 }
 
 function progressBucketOf(state: WorkState, subject: string, context: FoldContext): keyof ProgressCounts {
+  if (state.heads.isCompleted(subject)) return 'completed';
   const head = state.heads.get(subject);
   if (head === undefined) return 'pending';
-  if (head.phase === 'COMPLETED') return 'completed';
   return isLive(head, context.now_ms, context.rulesOf(subject)) ? 'in_progress' : 'pending';
 }

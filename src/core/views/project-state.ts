@@ -1,27 +1,28 @@
 import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import { evolve } from '../claims/evolve.js';
 import type { Head } from '../claims/head.js';
-import type { EventEnvelope } from '../events/envelope.js';
+import type { EventDraft, EventEnvelope } from '../events/envelope.js';
 import { asKnownEvent } from '../events/known-event.js';
+import { recordTrackOfAgent } from '../heads/claim-index.js';
+import { HeadTable } from '../heads/head-table.js';
 import { applyPlanChange, Plan } from '../plan/plan.js';
-import { evolveRecord, type RecordHead } from '../record.js';
+import { evolveRecord } from '../record.js';
 import { subjectKindOf } from '../subject.js';
 import { type AgentStats, updateAgentStats } from './agents.js';
-import { emptyClaimIndex, recordTrackOfAgent, updateClaimIndex } from './claim-index.js';
 import { Frontier } from './frontier.js';
 import { type ParkedIds, updateParked } from './parked.js';
 
 /** State of a project's work, folded from its events; decisions are based on it. Keeps heads, never events. */
-export const emptyWork = () => ({
+export const emptyWork = (heads = new HeadTable()) => ({
   /** Position of the last event folded. */
   position: 0,
   /** Time of that event; null before the first. */
   last_updated: null as string | null,
-  heads: new Map<string, Head>(),
-  records: new Map<string, RecordHead>(),
+  heads: heads.claims,
+  records: heads.records,
   plan: new Plan(),
   frontier: new Frontier(),
-  ...emptyClaimIndex(),
+  ...heads.claims.index,
 });
 export type WorkState = ReturnType<typeof emptyWork>;
 
@@ -38,8 +39,8 @@ export interface ProjectState extends WorkWithParked {
 export const emptyProject = (): ProjectState => ({ ...emptyWork(), parked: new Map(), agents: new Map() });
 
 /** Whether the whole plan is complete. A project without a plan is not done. */
-export const isDone = ({ plan, completed }: WorkState): boolean =>
-  plan.subject_count > 0 && completed >= plan.subject_count;
+export const isDone = ({ plan, heads }: WorkState): boolean =>
+  plan.subject_count > 0 && heads.completedTasks >= plan.subject_count;
 
 /** Folds one event into a state that the caller owns. An event that was already folded changes nothing. */
 export function evolveProject(state: ProjectState, event: EventEnvelope): void {
@@ -72,8 +73,13 @@ function foldRecordEvent(state: WorkState, subject: string, event: EventEnvelope
   const before = state.records.get(subject) ?? null;
   if (isFolded(before, event)) return;
   state.records.set(subject, evolveRecord(before, event));
+  applyPlanEvent(state.plan, event);
+}
+
+/** Changes the plan, if the event does. */
+export function applyPlanEvent(plan: Plan, event: EventDraft): void {
   const known = asKnownEvent(event);
-  if (known?.event_type === 'PLAN_CHANGED') applyPlanChange(state.plan, known.payload);
+  if (known?.event_type === 'PLAN_CHANGED') applyPlanChange(plan, known.payload);
 }
 
 function foldHeadEvent(state: WorkState, subject: string, event: EventEnvelope): void {
@@ -85,8 +91,7 @@ function foldHeadEvent(state: WorkState, subject: string, event: EventEnvelope):
 /** Sets a head and updates everything derived from heads. */
 export function setHead(state: WorkState, before: Head | null, after: Head): void {
   state.heads.set(after.subject, after);
-  updateClaimIndex(state, before, after);
-  state.frontier.onHeadMoved(state, before, after);
+  state.frontier.onHeadMoved(state, after.subject, before?.phase === 'COMPLETED');
 }
 
 /** A head that was read from the store may be ahead of the events still to be folded. */

@@ -5,8 +5,8 @@ import type { SubmittedResult } from '../claims/head.js';
 import type { TaskResult } from '../contract/tasks.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import type { ClaimEvent } from '../events/known-event.js';
+import { planPositionOf } from '../plan/plan-position.js';
 import { claimEvents } from './claim-events.js';
-import { planPositionOf } from './plan-position.js';
 
 /** All results of a subject, in the order in which they were decided. */
 export const resultsOf = (events: readonly EventEnvelope[]): TaskResult[] =>

@@ -2,9 +2,9 @@ import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { ClaimRef, ProgressCounts, SessionMemory, TaskLogEntry } from '../contract/sessions.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { asClaimEvent, asKnownEvent } from '../events/known-event.js';
+import { planPositionOf } from '../plan/plan-position.js';
 import { sessionSubject, subjectKindOf } from '../subject.js';
 import { isAgentAction } from './agent-action.js';
-import { planPositionOf } from './plan-position.js';
 
 /** Maximum number of entries kept, the latest ones; the log has the rest. */
 export const TASK_LOG_MAX = 1000;

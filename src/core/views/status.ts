@@ -47,7 +47,7 @@ function* countsAndWaiting(
   for (const subject of allSubjectsOf(state)) {
     visited += 1;
     if (visited % SUBJECTS_PER_STEP === 0) yield;
-    if (state.heads.get(subject)?.phase === 'COMPLETED') {
+    if (state.heads.isCompleted(subject)) {
       counts.completed += 1;
       continue;
     }

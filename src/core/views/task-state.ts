@@ -5,9 +5,9 @@ import type { TaskClaim } from '../contract/claims.js';
 import type { TaskState, TaskStateResult } from '../contract/tasks.js';
 import type { Readiness } from '../contract/values.js';
 import { isoTime } from '../events/envelope.js';
+import { planPositionOf } from '../plan/plan-position.js';
 import { openDependenciesOf } from '../plan/readiness.js';
 import type { FoldContext } from './fold-context.js';
-import { planPositionOf } from './plan-position.js';
 import type { WorkWithParked } from './project-state.js';
 
 /** Input of a task state, from a view or from a head read from the store. */
@@ -80,7 +80,7 @@ function resultOf({ result }: Head): TaskStateResult | null {
 
 /** The state of a subject, from the project state. */
 export function taskStateIn(state: WorkWithParked, subject: string, context: FoldContext): TaskState {
-  const isComplete = (id: string): boolean => state.heads.get(id)?.phase === 'COMPLETED';
+  const isComplete = (id: string): boolean => state.heads.isCompleted(id);
   const input: TaskStateInput = {
     ...context.key,
     head: state.heads.get(subject) ?? emptyHead(subject),

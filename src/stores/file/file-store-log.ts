@@ -1,3 +1,4 @@
+import type { HeadTable } from '../../core/heads/head-table.js';
 import type { CommitOutcome, Transaction, WritableLog } from '../store.js';
 import type { ProjectLog } from './project-log.js';
 import { assertPermitsLoaded, type TenantLogs } from './tenant-logs.js';
@@ -23,6 +24,14 @@ export class FileStoreLog implements WritableLog {
 
   get position(): number {
     return this.log.position;
+  }
+
+  get rules_seq(): number {
+    return this.log.ledger.rules_seq;
+  }
+
+  get heads(): HeadTable {
+    return this.log.ledger.heads;
   }
 
   get reload_count(): number {

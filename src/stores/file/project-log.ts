@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { ProjectLedger } from '../ledger.js';
 import {
   type CommitOutcome,
   type EventQuery,
@@ -71,11 +72,16 @@ export class ProjectLog {
   }
 
   get position(): number {
-    return this.log.state.ledger.position;
+    return this.ledger.position;
   }
 
   get isWritten(): boolean {
-    return this.log.state.ledger.isWritten;
+    return this.ledger.isWritten;
+  }
+
+  /** Another one after a failed write. */
+  get ledger(): ProjectLedger {
+    return this.log.state.ledger;
   }
 
   /** Applies one transaction in memory. Its outcome may be reported once `durable` resolves. */

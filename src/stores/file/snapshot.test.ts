@@ -1,4 +1,7 @@
 import { expect, it } from 'vitest';
+import { emptyHead } from '../../core/claims/head.js';
+import { PAGE_HEADS } from '../../core/heads/claim-heads.js';
+import { packHead } from '../../core/heads/packed-head.js';
 import { EventIndex } from '../event-index.js';
 import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
 import { TenantPermits } from '../permits.js';
@@ -9,16 +12,28 @@ import { KEY, temporaryFolder } from './testing.js';
 const COUNT = 5000;
 const each = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, index) => make(index));
 
+const completedPage = (from: number, count: number): string => {
+  const lines = Array.from({ length: count }, (_, index) =>
+    packHead({ ...emptyHead(`T-${from + index}-ü`), seq: 3, phase: 'COMPLETED', last_at_ms: index }),
+  );
+  return `${lines.join('\n')}\n`;
+};
+
 const contents = (): LedgerSnapshot => ({
   position: COUNT,
   rules_seq: 3,
   // Some are long, so that some lines hold fewer heads.
   heads: each((index) => ({
-    subject: `s-${index}`,
+    subject: `~s-${index}`,
     seq: index + 1,
-    ...(index % 7 === 0 ? { claim: { agent_id: `agent-${index % 3}` } } : { claim: null }),
-    note: index > 2000 && index < 3000 ? 'x'.repeat(5000) : index,
+    value: {
+      ...(index % 7 === 0 ? { claim: { agent_id: `agent-${index % 3}` } } : { claim: null }),
+      note: index > 2000 && index < 3000 ? 'x'.repeat(5000) : index,
+    },
+    last_at_ms: index,
   })),
+  pages: [completedPage(0, PAGE_HEADS), completedPage(PAGE_HEADS, 3)],
+  summary: { tracks_by_agent: [['agent-1', ['A', 'B']]] },
   requests: each((index) => ({
     key: `r-${index}`,
     digest: 'd',
@@ -35,8 +50,8 @@ const contents = (): LedgerSnapshot => ({
 });
 
 /** Compared as text, because undefined fields are not stored. */
-const snapshotText = ({ position, rules_seq, heads, requests, note_ids }: LedgerSnapshot): string =>
-  JSON.stringify([position, rules_seq, [...heads], [...requests], [...note_ids]]);
+const snapshotText = ({ position, rules_seq, pages, heads, summary, requests, note_ids }: LedgerSnapshot) =>
+  JSON.stringify([position, rules_seq, pages, summary, [...heads], [...requests], [...note_ids]]);
 
 it('restores everything in order, over many lines', async () => {
   const folder = await temporaryFolder();

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
+import { type HeadsSummary, PAGE_HEADS } from '../../core/heads/claim-heads.js';
 import { EventIndex, type EventIndexState } from '../event-index.js';
 import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
@@ -8,6 +9,7 @@ import { appendSynced, type Disk, type DiskFile, readSmallFile, readWhole, withF
 import { paddedPosition, SNAPSHOTS_FOLDER } from './layout.js';
 import { digestOf, type LinePermit, permitFromLine, permitToLine } from './line.js';
 import { visitLines } from './line-reader.js';
+import { textOf } from './log-line.js';
 import { LineOffsets, NumberList } from './offsets.js';
 import { type PackedObjects, pack, unpack } from './packed.js';
 import type { LogState } from './replay.js';
@@ -24,7 +26,7 @@ export interface SnapshotPoint {
 }
 
 /** A snapshot of another format is ignored like a damaged one: the log has everything. */
-const FORMAT = 3;
+const FORMAT = 4;
 
 interface SnapshotManifest extends SnapshotPoint {
   readonly format: number;
@@ -91,6 +93,7 @@ async function writeParts(
   source: SnapshotSource,
 ): Promise<Record<string, string>> {
   const { ledger, index, offsets, blocks, foreign } = source;
+  const { summary } = ledger;
   const parts: Record<string, Iterable<Uint8Array>> = {
     'subjects.bin': [bytesOf(index.subjects.owners)],
     'sessions.bin': [bytesOf(index.sessions.owners)],
@@ -99,6 +102,8 @@ async function writeParts(
     'foreign.jsonl': foreign.map((line) => Buffer.concat([line, NEWLINE])),
     'subjects.jsonl': jsonLines(index.subjects.names, (names) => names),
     'sessions.jsonl': jsonLines(index.sessions.names, (names) => names),
+    'completed.jsonl': encoded(ledger.pages),
+    'summary.jsonl': jsonLines([summary], (values) => values),
     'heads.jsonl': jsonLines(ledger.heads, pack),
     'requests.jsonl': jsonLines(ledger.requests, pack),
     'notes.jsonl': jsonLines(ledger.note_ids, (ids) => ids),
@@ -125,6 +130,10 @@ function* jsonLines<T>(values: Iterable<T>, shape: (values: readonly T[]) => unk
     line = [];
   }
   if (line.length > 0) yield Buffer.from(`${JSON.stringify(shape(line))}\n`);
+}
+
+function* encoded(texts: Iterable<string>): Generator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
 }
 
 function* hashed(chunks: Iterable<Uint8Array>, digest: Hash): Generator<Uint8Array> {
@@ -172,6 +181,8 @@ export async function loadSnapshot(
   const ledger = ProjectLedger.load(key, permits, {
     position: manifest.position,
     rules_seq: manifest.rules_seq,
+    pages: await part('completed.jsonl', readPages),
+    summary: (await lines<HeadsSummary>('summary.jsonl'))[0] ?? { tracks_by_agent: [] },
     heads: await packs('heads.jsonl'),
     requests: await packs('requests.jsonl'),
     note_ids: await lines('notes.jsonl'),
@@ -210,6 +221,20 @@ async function readRawLines(file: DiskFile, digest: Hash): Promise<Buffer[]> {
     all.push(Buffer.from(line));
   });
   return all;
+}
+
+/** The packed heads, in pages of the usual size. */
+async function readPages(file: DiskFile, digest: Hash): Promise<string[]> {
+  const bytes = await readBinary(file, digest);
+  const pages: string[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    let end = start;
+    for (let lines = 0; lines < PAGE_HEADS && end < bytes.length; lines += 1)
+      end = bytes.indexOf(NEWLINE, end) + 1;
+    pages.push(textOf(bytes.subarray(start, end)));
+    start = end;
+  }
+  return pages;
 }
 
 async function readBinary(file: DiskFile, digest: Hash): Promise<Buffer> {

@@ -1,6 +1,6 @@
 import type { Head } from '../claims/head.js';
+import { planPositionOf } from '../plan/plan-position.js';
 import { subjectKindOf } from '../subject.js';
-import { planPositionOf } from './plan-position.js';
 
 /** Indexes over heads, so that queries need not scan a million of them. */
 export const emptyClaimIndex = () => ({
@@ -15,14 +15,14 @@ export const emptyClaimIndex = () => ({
   /** Tracks in which an agent has been granted work. */
   tracksByAgent: new Map<string, Set<string>>(),
   /** Number of COMPLETED tasks and subtasks. */
-  completed: 0,
+  completedTasks: 0,
 });
 export type ClaimIndex = ReturnType<typeof emptyClaimIndex>;
 
 export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: Head): void {
   const { subject } = after;
   const completedDelta = Number(after.phase === 'COMPLETED') - Number(before?.phase === 'COMPLETED');
-  if (completedDelta !== 0 && subjectKindOf(subject) === 'task') index.completed += completedDelta;
+  if (completedDelta !== 0 && subjectKindOf(subject) === 'task') index.completedTasks += completedDelta;
   const claimBefore = before === null ? null : openClaim(before);
   const claimAfter = openClaim(after);
   if (claimBefore !== null && claimAfter !== null && before?.generation === after.generation) return;
@@ -37,12 +37,14 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
     add(index.bySession, claimAfter.session_id, subject);
     add(index.sessionsByAgent, claimAfter.agent_id, claimAfter.session_id);
   }
+  if (after.claim !== null && before?.generation !== after.generation)
+    recordTrackOfAgent(index, after.claim.agent_id, subject);
   if (after.retry_at_ms !== null) index.inBackoff.add(subject);
   else if (index.inBackoff.size > 0) index.inBackoff.delete(subject);
 }
 
 export interface ClaimHoldings extends Pick<ClaimIndex, 'bySession' | 'sessionsByAgent'> {
-  readonly heads: ReadonlyMap<string, Head>;
+  readonly heads: Pick<ReadonlyMap<string, Head>, 'get'>;
 }
 
 /** Subjects on which an agent has an ACTIVE or SUSPENDED claim. */

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { emptyHead, type Head } from '../claims/head.js';
+import { ClaimHeads, PAGE_HEADS } from './claim-heads.js';
+import { packedSubject, packHead, unpackHead } from './packed-head.js';
+
+const completed = (subject: string, seq = 3): Head => ({
+  ...emptyHead(subject),
+  seq,
+  generation: 1,
+  phase: 'COMPLETED',
+  result: {
+    result_id: `res_${seq}`,
+    generation: 1,
+    agent_id: 'agent',
+    session_id: 'session',
+    sha256: 'f'.repeat(64),
+    work_product_ref: `wp-${subject}`,
+    submitted_at_ms: 1_800_000_000_000,
+  },
+  claim: {
+    state: 'RELEASED',
+    agent_id: 'agent',
+    session_id: 'session',
+    agent_role: null,
+    user_id: 'user "ü"',
+    request_id: null,
+    claimed_at_ms: 1,
+    lease_seconds: 300,
+    expires_at_ms: 2,
+    active_at_ms: 3,
+    max_hold_until_ms: null,
+    suspended_until_ms: null,
+    stale: false,
+    release_reason: 'COMPLETED',
+    inputs: null,
+    metadata: { model: 'a\nb' },
+  },
+});
+
+describe('a packed head', () => {
+  it('is the same after unpacking', () => {
+    const head = completed('A-001-work');
+    expect(unpackHead(packHead(head))).toEqual(head);
+    const unclaimed: Head = { ...emptyHead('A-002-work'), phase: 'COMPLETED', last_at_ms: 7 };
+    expect(unpackHead(packHead(unclaimed))).toEqual(unclaimed);
+    const usual = { ...head, claim: { ...head.claim, user_id: null, metadata: null } } as Head;
+    expect(unpackHead(packHead(usual))).toEqual(usual);
+  });
+
+  it('is one line, whose subject is found without unpacking it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (subject) => {
+        const line = packHead(completed(subject));
+        expect(line).not.toContain('\n');
+        expect(packedSubject(line)).toBe(unpackHead(line).subject);
+      }),
+    );
+  });
+});
+
+const SUBJECTS_MAX = 40;
+
+describe('heads with packed pages', () => {
+  it('are those of a plain map, whatever is set in whatever order', () => {
+    const step = fc.record({ subject: fc.nat(SUBJECTS_MAX), isCompleted: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 400 }), fc.integer({ min: 1, max: 6 }), (steps, pageHeads) => {
+        const heads = new ClaimHeads(pageHeads);
+        const plain = new Map<string, Head>();
+        for (const [index, { subject, isCompleted }] of steps.entries()) {
+          const id = `T-${String(subject).padStart(3, '0')}-work`;
+          const head = isCompleted ? completed(id, index) : { ...emptyHead(id), seq: index };
+          heads.set(id, head);
+          plain.set(id, head);
+        }
+        expectSame(heads, plain);
+        const loaded = new ClaimHeads(pageHeads);
+        const { pages, heads: others, summary } = heads.snapshot();
+        loaded.loadPages(pages, summary);
+        for (const head of others) loaded.set(head.subject, head);
+        expectSame(loaded, plain);
+        expect(loaded.index).toEqual(heads.index);
+      }),
+    );
+  });
+
+  it('are all in a snapshot that is read while heads are packed and replaced', () => {
+    const heads = new ClaimHeads(4);
+    for (let index = 0; index < 10; index += 1) heads.set(`T-${index}`, completed(`T-${index}`));
+    const { pages, heads: others, summary } = heads.snapshot();
+    for (let index = 0; index < 10; index += 1) heads.set(`T-${index}`, completed(`T-${index}`, 9));
+    for (let index = 10; index < 20; index += 1) heads.set(`T-${index}`, completed(`T-${index}`));
+    const loaded = new ClaimHeads(4);
+    loaded.loadPages(pages, summary);
+    for (const head of others) loaded.set(head.subject, head);
+    for (let index = 0; index < 10; index += 1) expect(loaded.isCompleted(`T-${index}`)).toBe(true);
+  });
+
+  it('keep no page of outdated heads', () => {
+    const heads = new ClaimHeads();
+    for (let seq = 1; seq <= 20 * PAGE_HEADS; seq += 1) heads.set('T-1', completed('T-1', seq));
+    expect(heads.snapshot().pages.join('').length).toBeLessThan(10_000);
+    expect(heads.get('T-1')?.seq).toBe(20 * PAGE_HEADS);
+  });
+});
+
+function expectSame(heads: ClaimHeads, plain: ReadonlyMap<string, Head>): void {
+  expect(new Map(heads)).toEqual(plain);
+  expect(heads.size).toBe(plain.size);
+  for (const [subject, head] of plain) {
+    expect(heads.get(subject)).toEqual(head);
+    expect(heads.isCompleted(subject)).toBe(head.phase === 'COMPLETED');
+  }
+  const completedTasks = [...plain.values()].filter(({ phase }) => phase === 'COMPLETED').length;
+  expect(heads.completedTasks).toBe(completedTasks);
+}
