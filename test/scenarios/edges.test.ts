@@ -10,12 +10,12 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
   async function begin() {
     const harness = await open();
     const events = () => harness.store.events(P, { after: 0, limit: 100, subject: EDGE });
-    return { house: harness, story: new Timeline(harness), queries: harness.coordinator.queries, events };
+    return { harness, story: new Timeline(harness), queries: harness.coordinator.queries, events };
   }
 
   // req: EDG-001, EDG-002, EDG-003, EDG-011, ROL-005
   test('one of two agents starts an edge, and the rejection of the other names the holder in the log', async () => {
-    const { house: harness, story, events } = await begin();
+    const { harness, story, events } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, { agent_role: 'architect' });
     const refused = await harness.coordinator.claimTask(P, {
@@ -53,7 +53,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
 
   // req: EDG-005
   test('convergence releases the edge with the same event', async () => {
-    const { story, queries, house: harness } = await begin();
+    const { story, queries, harness } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE);
     story.T(10);
@@ -71,7 +71,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
 
   // req: EDG-006
   test('abandonment releases the edge, and the next agent gets the next generation', async () => {
-    const { story, house: harness } = await begin();
+    const { story, harness } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     const agentB = story.agent('claude-2', 'Session-2');
     await agentA.claims(EDGE);
@@ -83,7 +83,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
 
   // req: EDG-004, EDG-008
   test('the lease of an edge lasts claim_ttl_seconds, and heartbeats prevent its expiry', async () => {
-    const { story, house: harness, queries } = await begin();
+    const { story, harness, queries } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     expect((await agentA.claims(EDGE)).claim?.lease_duration_seconds).toBe(3600);
     for (const minute of [20, 40, 60]) {
@@ -98,7 +98,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
 
   // req: STL-001, STL-003, STL-009
   test('a silent holder is reported once per silence and keeps the edge until a human releases it', async () => {
-    const { story, house: harness, queries, events } = await begin();
+    const { story, harness, queries, events } = await begin();
     const agentA = story.agent('claude-1', 'Session-1');
     const agentB = story.agent('claude-2', 'Session-2');
     await agentA.claims(EDGE, minutes(30));

@@ -9,12 +9,12 @@ forEachStore('the generation clock of seed 004', (open) => {
   async function begin(plan: unknown = planOf(TASK)) {
     const harness = await open();
     await harness.plan(plan);
-    return { house: harness, story: new Timeline(harness), queries: harness.coordinator.queries };
+    return { harness, story: new Timeline(harness), queries: harness.coordinator.queries };
   }
 
   // req: CLK-003, CLK-005, CLK-006, CLM-001, CLM-007, LSE-003, QRY-001, RES-001, RES-006, RES-008
   test('4.1: a single agent claims, renews and completes a task', async () => {
-    const { house: harness, story, queries } = await begin();
+    const { harness, story, queries } = await begin();
     const agentA = story.agent('Agent-A', 'Session-1');
 
     story.T(0);
@@ -92,7 +92,7 @@ forEachStore('the generation clock of seed 004', (open) => {
 
   // req: AUD-003, CLK-002, CLK-004, CLK-008, CLM-002, CLM-008, LSE-002, QRY-002, RCV-001, RCV-008, RES-011
   test('4.2: the lease of a disconnected agent expires, and its late result is refused', async () => {
-    const { house: harness, story, queries } = await begin();
+    const { harness, story, queries } = await begin();
     const agentA = story.agent('Agent-A', 'Session-1', 'Alice');
     const agentB = story.agent('Agent-B', 'Session-2', 'Bob');
 

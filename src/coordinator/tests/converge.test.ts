@@ -34,7 +34,7 @@ forEachStore('an edge of a configured project', (open) => {
       const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
       return [...found, ...judge.checkHeads(heads)];
     };
-    return { house: harness, coordinator: harness.coordinator, alpha, review, last, sound };
+    return { harness, coordinator: harness.coordinator, alpha, review, last, sound };
   }
 
   // req: EVL-002, EVL-005
@@ -59,7 +59,7 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: EVL-002
   test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
-    const { house: harness, alpha } = await begin();
+    const { harness, alpha } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const before = await harness.position();
     const failing = async (more: object) => {
@@ -173,7 +173,7 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: WSP-004, WSP-005
   test('needs a human if its files are in the specification, in the body or in a blob', async () => {
-    const { house: harness, coordinator, alpha, last } = await begin();
+    const { harness, coordinator, alpha, last } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const changes = manifest('src/a.ts', 'specification/INTENT.md');
     expect(await alpha.submits(EDGE, changes, evaluatorReport())).toMatchObject({ reason: 'ESCALATED' });

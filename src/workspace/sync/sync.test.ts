@@ -33,7 +33,7 @@ const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 interface SyncScenario {
-  readonly house: CoordinatorHarness;
+  readonly harness: CoordinatorHarness;
   readonly remote: SyncRemote;
   readonly place: SyncWorkspace;
 }
@@ -42,7 +42,7 @@ async function scene(name: TestStoreName): Promise<SyncScenario> {
   const harness = await CoordinatorHarness.open(name);
   const { coordinator, store, blobs } = harness;
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-  return { house: harness, remote, place: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };
+  return { harness, remote, place: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };
 }
 
 const pushed = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushReport> =>
@@ -71,7 +71,7 @@ const iterated = (generation: number, agent: string) => ({
 });
 
 /** Asserts that both logs are equal and valid. */
-async function inStep({ house: harness, place }: SyncScenario): Promise<void> {
+async function inStep({ harness, place }: SyncScenario): Promise<void> {
   const log = await readLog(place);
   expect(log).toEqual(await harness.events(KEY));
   const judge = new PolicyAwareLogChecker();
@@ -86,7 +86,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-001
   test('pulls remote events incrementally, at the same positions', async () => {
     const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const { harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     expect(await pulled(place, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
     await inStep(all);
@@ -107,7 +107,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   });
 
   test('transfers the files of a result in both directions', async () => {
-    const { house: harness, remote, place } = await scene(name);
+    const { harness, remote, place } = await scene(name);
     const text = Buffer.from('what the file is to become');
     const sha256 = sha256Hex(text);
     const file = { path: 'src/a.ts', sha256, size_bytes: text.length, executable: false, base_sha256: null };
@@ -132,7 +132,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-002, SYN-004
   test('pushes offline work, after which both logs are equal', async () => {
     const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const { harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
     await pulled(place, remote);
     await workOffline(place, async (here) => {
@@ -168,7 +168,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-005
   test('sends nothing that depends on a refused offline claim, and keeps all of it', async () => {
     const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const { harness, remote, place } = all;
     await workOffline(place, async (here) => {
       unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
@@ -196,7 +196,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-003
   test('applies events once when they are pushed twice, with and without the cursor', async () => {
     const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const { harness, remote, place } = all;
     await workOffline(place, async (here) => {
       unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
@@ -216,7 +216,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-006
   test('rebuilds a deleted log, however it was deleted', async () => {
     const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const { harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(place, remote);
     await rm(join(place.events, 'events.jsonl'));
@@ -282,11 +282,11 @@ describe('a pull', () => {
   });
 
   test('from another log than before is refused and changes nothing', async () => {
-    const { house: harness, remote, place } = await scene('memory');
+    const { harness, remote, place } = await scene('memory');
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(place, remote);
     const before = await readLog(place);
-    const { house: restored } = await scene('memory');
+    const { harness: restored } = await scene('memory');
     const { coordinator, store, blobs } = restored;
     const other = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
     expect(await pull(place, other, { ...quietOptions, keep_aside: true })).toMatchObject({
@@ -301,7 +301,7 @@ describe('a pull', () => {
 });
 
 test('reports in the status how far the logs differ, and warns about an old pull', async () => {
-  const { house: harness, remote, place } = await scene('memory');
+  const { harness, remote, place } = await scene('memory');
   const status = (nowMs = quietOptions.now_ms) =>
     withLocalLog(place, (local) => syncStatus(place, local, remote, nowMs)).then(fine);
   expect(await status()).toMatchObject({ tail: 0, behind: 0, warning: expect.stringContaining('never') });
