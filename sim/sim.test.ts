@@ -41,5 +41,5 @@ it('replays a seed identically to the last event in every process', async () => 
       fingerprints.set(run.seed, (fingerprints.get(run.seed) ?? new Set()).add(fingerprint));
     },
   });
-  expect([...fingerprints.values()].map((stories) => stories.size)).toEqual(Array(PLAYED_AGAIN).fill(1));
+  expect([...fingerprints.values()].map((prints) => prints.size)).toEqual(Array(PLAYED_AGAIN).fill(1));
 });

@@ -47,8 +47,8 @@ for (const name of ENGINE_NAMES) {
           phase: 'COMPLETED',
           generation: 1,
         });
-        const story = (await fleet.events()).filter(({ subject }) => subject === TASK);
-        expect(story.map(({ event_type }) => event_type)).toEqual([
+        const taskEvents = (await fleet.events()).filter(({ subject }) => subject === TASK);
+        expect(taskEvents.map(({ event_type }) => event_type)).toEqual([
           'CLAIM_ACQUIRED',
           'LEASE_RENEWED',
           'RESULT_SUBMITTED',

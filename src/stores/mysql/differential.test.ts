@@ -41,7 +41,7 @@ type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 await onSharedEngine('mysql', ({ url }) => {
   it('the mysql store reaches the same outcomes and state as the memory store for any transactions', async () => {
     const mysql = await openMysqlStore(optionsWithoutTimeouts(url));
-    const story = fc.asyncProperty(
+    const property = fc.asyncProperty(
       fc.array(fc.array(plan, { maxLength: 8 }), { maxLength: 6 }),
       async (batches) => {
         const tenantId = `t-${randomUUID()}`;
@@ -55,7 +55,7 @@ await onSharedEngine('mysql', ({ url }) => {
         expect(await everything(mysql, tenantId)).toEqual(await everything(memory, tenantId));
       },
     );
-    await fc.assert(story, { numRuns: 60 });
+    await fc.assert(property, { numRuns: 60 });
     await mysql.close();
   });
 });

@@ -26,9 +26,9 @@ async function serveAt(workspace: Workspace, atMs: number): Promise<string[]> {
   vi.setSystemTime(atMs);
   const site = await WorkspaceHarness.open(workspace);
   await site.serialiser.pass();
-  const story = (await site.events()).map(({ event_type, agent_id }) => `${event_type} ${agent_id}`);
+  const events = (await site.events()).map(({ event_type, agent_id }) => `${event_type} ${agent_id}`);
   await site.close();
-  return story;
+  return events;
 }
 
 // req: INB-007
@@ -49,9 +49,9 @@ it('executes a command only once when its file returns and only the log has a re
   const before = await outcomes();
   // An event days later makes the coordinator drop the earlier request ids.
   await dropCommand(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
-  const story = await serveAt(workspace, BEGAN_MS + 3 * DAY_MS);
+  const events = await serveAt(workspace, BEGAN_MS + 3 * DAY_MS);
   await dropAll();
-  expect(await serveAt(workspace, BEGAN_MS + 3 * DAY_MS)).toEqual(story);
+  expect(await serveAt(workspace, BEGAN_MS + 3 * DAY_MS)).toEqual(events);
   expect(await outcomes()).toEqual(before);
 });
 

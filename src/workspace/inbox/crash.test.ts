@@ -30,7 +30,7 @@ interface Case {
   readonly command: object;
   readonly rival?: object;
   readonly reply: object;
-  readonly story: readonly string[];
+  readonly edgeHistory: readonly string[];
 }
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -39,45 +39,45 @@ const CASES: Readonly<Record<string, Case>> = {
     command: claim,
     rival: claim,
     reply: { reason: 'GRANTED', claim: { generation: 1 } },
-    story: ['edge_started a-01 1', 'claim_rejected b-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'claim_rejected b-01 1'],
   },
   'a heartbeat': {
     before: [claim],
     command: { event_type: 'heartbeat', ...about },
     reply: { success: true, reason: 'RENEWED', new_expiry: expect.any(String) },
-    story: ['edge_started a-01 1', 'heartbeat a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'heartbeat a-01 1'],
   },
   'a release, after which another is granted the edge in the same round': {
     before: [claim],
     command: { event_type: 'edge_released', ...about, reason: 'lunch' },
     rival: claim,
     reply: { success: true, reason: 'RELEASED' },
-    story: ['edge_started a-01 1', 'edge_released a-01 1', 'edge_started b-01 2'],
+    edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1', 'edge_started b-01 2'],
   },
   'a release with an error': {
     before: [claim],
     command: { event_type: 'edge_released', ...about, reason: 'ERROR', message: 'out of ideas' },
     reply: { success: true, reason: 'RELEASED' },
-    story: ['edge_started a-01 1', 'edge_released a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1'],
   },
   'a convergence': {
     before: [claim],
     command: { event_type: 'edge_converged', ...about, iteration: 2, result: { asset: 'code' } },
     rival: claim,
     reply: { accepted: true, reason: 'ACCEPTED', current_generation: 1, late: false, work_lost: false },
-    story: ['edge_started a-01 1', 'claim_rejected b-01 1', 'edge_converged a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'claim_rejected b-01 1', 'edge_converged a-01 1'],
   },
   'a reported event': {
     before: [claim],
     command: told,
     reply: { success: true, reason: 'APPENDED', event_id: expect.any(String) },
-    story: ['edge_started a-01 1', 'iteration_completed a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'iteration_completed a-01 1'],
   },
   'a convergence that is refused and parked': {
     before: [claim, { event_type: 'edge_released', ...about }],
     command: { event_type: 'edge_converged', ...about, result: 1 },
     reply: { accepted: false, reason: 'NO_CLAIM', work_lost: true, parked: expect.any(String) },
-    story: ['edge_started a-01 1', 'edge_released a-01 1', 'result_rejected a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1', 'result_rejected a-01 1'],
   },
 };
 
@@ -91,7 +91,7 @@ async function crashingAt(workspace: Workspace, at: SerialiserStep): Promise<voi
   await site.close();
 }
 
-for (const [name, { before, command, rival, reply, story }] of Object.entries(CASES)) {
+for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entries(CASES)) {
   it.each(SERIALISER_STEPS)(
     `executes ${name} once and writes its outcome when the serialiser crashes after step %s`,
     async (step) => {
@@ -109,7 +109,7 @@ for (const [name, { before, command, rival, reply, story }] of Object.entries(CA
       const site = await WorkspaceHarness.open(workspace);
       await site.serialiser.pass();
 
-      expect(await site.edgeHistory()).toEqual(story);
+      expect(await site.edgeHistory()).toEqual(edgeHistory);
       expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject(reply);
       expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
       if (rival !== undefined) expect(await namesIn(workspace, 'outcome', 'b-01')).toEqual(['1.json']);

@@ -110,9 +110,9 @@ it('grants an edge to one of many agents, and names the holder to the others', a
   expect(replies.filter(({ ok }) => !ok).map(({ reply }) => reply.current_holder)).toEqual(
     Array(19).fill(holder),
   );
-  const story = await site.edgeHistory();
-  expect(story.filter((line) => line.startsWith('edge_started'))).toEqual([`edge_started ${holder} 1`]);
-  expect(story.filter((line) => line.startsWith('claim_rejected'))).toHaveLength(19);
+  const edgeHistory = await site.edgeHistory();
+  expect(edgeHistory.filter((line) => line.startsWith('edge_started'))).toEqual([`edge_started ${holder} 1`]);
+  expect(edgeHistory.filter((line) => line.startsWith('claim_rejected'))).toHaveLength(19);
 });
 
 // req: INB-004

@@ -245,10 +245,10 @@ test.each(['before', 'after'] as const)(
       await both(remote);
       const log = await harness.events(KEY);
       expect(await readLog(at), `request ${diesAt}`).toEqual(log);
-      const story = log
+      const eventTypes = log
         .filter(({ subject }) => subject?.startsWith('REQ'))
         .map(({ event_type }) => event_type);
-      expect(story, `request ${diesAt}`).toEqual([
+      expect(eventTypes, `request ${diesAt}`).toEqual([
         'edge_started',
         'edge_started',
         'claim_rejected',
