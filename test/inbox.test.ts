@@ -28,11 +28,11 @@ const SUBJECT = 'REQ-F-AUTH-001#design→code';
 // req: EDG-018, INB-001, INB-008, INB-009
 test('a bash agent completes an edge, and the claim of a second agent is rejected', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const stopping = new AbortController();
   const watching = watchInboxes({
     events: workspace.events,
-    serialiser: site.serialiser,
+    serialiser: harness.serialiser,
     signal: stopping.signal,
     warn: (sentence) => expect.unreachable(sentence),
   });
@@ -47,7 +47,7 @@ test('a bash agent completes an edge, and the claim of a second agent is rejecte
   });
   stopping.abort();
   await watching;
-  expect(await site.edgeHistory()).toEqual([
+  expect(await harness.edgeHistory()).toEqual([
     'edge_started one 1',
     'heartbeat one 1',
     'iteration_completed one 1',
@@ -130,10 +130,10 @@ async function prepare(coordinator: Coordinator, files: Record<string, string>):
 
 async function throughTheInbox(time: FrozenTime, files: Record<string, string>): Promise<InboxRun> {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
-  const { coordinator } = site;
+  const harness = await WorkspaceHarness.open(workspace);
+  const { coordinator } = harness;
   await prepare(coordinator, files);
-  const events = () => site.events();
+  const events = () => harness.events();
   const perform = async ([who, step]: InboxStep, at: number) => {
     if (step.seconds !== undefined) return passes(time, Number(step.seconds), coordinator, events);
     if (step.decision !== undefined) {
@@ -141,7 +141,7 @@ async function throughTheInbox(time: FrozenTime, files: Record<string, string>):
         .reason;
     }
     await dropCommand(workspace, who, `${at}.json`, { ...ABOUT, ...step });
-    await site.serialiser.pass();
+    await harness.serialiser.pass();
     return (await readOutcome(workspace, who, `${at}.json`)).reply.reason;
   };
   return { perform, events };

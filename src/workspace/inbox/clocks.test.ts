@@ -24,10 +24,10 @@ afterEach(() => void vi.useRealTimers());
 async function serveAt(workspace: Workspace, atMs: number): Promise<string[]> {
   vi.useFakeTimers({ toFake: ['Date'] });
   vi.setSystemTime(atMs);
-  const site = await WorkspaceHarness.open(workspace);
-  await site.serialiser.pass();
-  const events = (await site.events()).map(({ event_type, agent_id }) => `${event_type} ${agent_id}`);
-  await site.close();
+  const harness = await WorkspaceHarness.open(workspace);
+  await harness.serialiser.pass();
+  const events = (await harness.events()).map(({ event_type, agent_id }) => `${event_type} ${agent_id}`);
+  await harness.close();
   return events;
 }
 
@@ -83,7 +83,7 @@ it.each([
 ])('ignores the timestamp that an agent sends: %j', async (at) => {
   vi.useFakeTimers({ toFake: ['Date'], now: BEGAN_MS });
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const commands = [
     { ...claim, timestamp: at },
     { ...claim, occurred_at: at },
@@ -93,8 +93,8 @@ it.each([
   ];
   for (const [number, command] of commands.entries())
     await dropCommand(workspace, 'a-01', `${number}.json`, command);
-  const { outcomes } = await site.serialiser.pass();
+  const { outcomes } = await harness.serialiser.pass();
   expect(outcomes).toEqual({ GRANTED: 1, INVALID_REQUEST: 1, APPENDED: 1, INVALID_EVENT: 2 });
-  const days = (await site.events()).map(({ timestamp }) => timestamp.slice(0, 10));
+  const days = (await harness.events()).map(({ timestamp }) => timestamp.slice(0, 10));
   expect(new Set(days)).toEqual(new Set(['2026-01-01']));
 });

@@ -82,13 +82,13 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 async function crashingAt(workspace: Workspace, at: SerialiserStep): Promise<void> {
-  const site = await WorkspaceHarness.open(workspace, {
+  const harness = await WorkspaceHarness.open(workspace, {
     onStep: (step, command: InboxCommand) => {
       if (step === at && command.agent_id === 'a-01') throw new Crash();
     },
   });
-  await expect(site.serialiser.pass()).rejects.toThrow(Crash);
-  await site.close();
+  await expect(harness.serialiser.pass()).rejects.toThrow(Crash);
+  await harness.close();
 }
 
 for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entries(CASES)) {
@@ -106,14 +106,14 @@ for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entr
       // Crash twice at the same point: repeated crashes must not repeat the work.
       await crashingAt(workspace, step);
       if (step !== 'removed') await crashingAt(workspace, step);
-      const site = await WorkspaceHarness.open(workspace);
-      await site.serialiser.pass();
+      const harness = await WorkspaceHarness.open(workspace);
+      await harness.serialiser.pass();
 
-      expect(await site.edgeHistory()).toEqual(edgeHistory);
+      expect(await harness.edgeHistory()).toEqual(edgeHistory);
       expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject(reply);
       expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
       if (rival !== undefined) expect(await namesIn(workspace, 'outcome', 'b-01')).toEqual(['1.json']);
-      const ids = (await site.events()).map(({ event_id }) => event_id);
+      const ids = (await harness.events()).map(({ event_id }) => event_id);
       expect(new Set(ids).size).toBe(ids.length);
     },
   );
@@ -132,9 +132,9 @@ it('keeps a convergence accepted with a warning when the serialiser crashes befo
   const done = { event_type: 'edge_converged', ...edge, generation: 1, result: 1, ...evaluatorReport() };
   await dropCommand(workspace, 'a-01', '1.json', done);
   await crashingAt(workspace, 'decided');
-  const site = await WorkspaceHarness.open(workspace);
-  await site.serialiser.pass();
-  expect((await site.edgeHistory()).slice(1)).toEqual([
+  const harness = await WorkspaceHarness.open(workspace);
+  await harness.serialiser.pass();
+  expect((await harness.edgeHistory()).slice(1)).toEqual([
     'edge_converged a-01 1',
     'convergence_escalated a-01 1',
   ]);
@@ -143,15 +143,15 @@ it('keeps a convergence accepted with a warning when the serialiser crashes befo
 
 it('keeps a command in the inbox while the store is unreachable, and decides it afterwards', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
-  const real = site.coordinator.claimTask.bind(site.coordinator);
-  site.coordinator.claimTask = async () => ({ problem: 'UNAVAILABLE', detail: 'The disk is full.' });
-  await expect(site.serialiser.pass()).rejects.toThrow('The disk is full.');
+  const real = harness.coordinator.claimTask.bind(harness.coordinator);
+  harness.coordinator.claimTask = async () => ({ problem: 'UNAVAILABLE', detail: 'The disk is full.' });
+  await expect(harness.serialiser.pass()).rejects.toThrow('The disk is full.');
   expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual(['1.json']);
   expect(await namesIn(workspace, 'outcome', 'a-01')).toEqual([]);
-  site.coordinator.claimTask = real;
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  harness.coordinator.claimTask = real;
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
 });
 
 describe('a refusal without an event in the log', () => {
@@ -171,9 +171,9 @@ describe('a refusal without an event in the log', () => {
   }
 
   async function served(workspace: Workspace): Promise<string[]> {
-    const site = await WorkspaceHarness.open(workspace);
-    await site.serialiser.pass();
-    return site.edgeHistory();
+    const harness = await WorkspaceHarness.open(workspace);
+    await harness.serialiser.pass();
+    return harness.edgeHistory();
   }
 
   it('is not decided again after its outcome was written', async () => {

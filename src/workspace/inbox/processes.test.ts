@@ -64,10 +64,10 @@ const TYPES = ['edge_started', 'heartbeat', 'iteration_completed'];
 const CODES = ['GRANTED', 'RENEWED', 'APPENDED'];
 
 async function inspect(workspace: Workspace, rounds: readonly number[]): Promise<void> {
-  const site = await WorkspaceHarness.open(workspace);
-  await site.serialiser.pass();
-  const events = await site.events();
-  await site.close();
+  const harness = await WorkspaceHarness.open(workspace);
+  await harness.serialiser.pass();
+  const events = await harness.events();
+  await harness.close();
   const typesOf = (feature: string): string[] =>
     events.filter(({ feature_id }) => feature_id === feature).map(({ event_type }) => event_type);
   expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
