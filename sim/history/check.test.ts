@@ -8,7 +8,11 @@ const TERMS = { limits: LIMITS, durable: true, skew_margin_ms: 0, tolerance_ms: 
 const S = 'A-001-one';
 const UNKNOWN: RecordedOutcome = { kind: 'unknown', why: 'the line broke' };
 const NO_EFFECT: RecordedOutcome = { kind: 'no_effect', why: 'UNAVAILABLE' };
-const refused = (reason: string, reply = {}): RecordedOutcome => ({ kind: 'refused', reason, told: reply });
+const refused = (reason: string, reply = {}): RecordedOutcome => ({
+  kind: 'refused',
+  reason,
+  reply_fields: reply,
+});
 
 const rulesBroken = (builder: HistoryBuilder): HistoryRule[] => [
   ...new Set(checkHistory(builder, TERMS).map(({ rule }) => rule)),
@@ -131,7 +135,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       grant.payload = { ...grant.payload, previous_generation: 1, previous_state: 'ACTIVE' };
       const { request: asked, ...call } = history.last;
       const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'b' };
-      const answer = { kind: 'ok', told: { generation: 2 } } as const;
+      const answer = { kind: 'ok', reply_fields: { generation: 2 } } as const;
       history.calls.push({ ...call, number: 2, request: ben, invoked_ms: 5, answer });
     },
   },
@@ -240,7 +244,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     breaks: ['TOLD_WRONG'],
     record: (history) => {
       history.claim('ada', S, { at: 0 });
-      history.replaceLastOutcome({ kind: 'ok', told: { generation: 2, claim_id: 'clm' } });
+      history.replaceLastOutcome({ kind: 'ok', reply_fields: { generation: 2, claim_id: 'clm' } });
     },
   },
   'a reply with a longer lease than in the log': {
@@ -248,7 +252,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     record: (history) => {
       const held = history.claim('ada', S, { at: 0 });
       history.renew(held, { at: 100 });
-      history.replaceLastOutcome({ kind: 'ok', told: { expires_at: '2030-01-01T00:00:00.000Z' } });
+      history.replaceLastOutcome({ kind: 'ok', reply_fields: { expires_at: '2030-01-01T00:00:00.000Z' } });
     },
   },
   'a reply that accepts a result of an old generation': {
@@ -257,7 +261,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       const zombie = history.claim('ada', S, { at: 0 });
       history.submit(history.claim('ben', S, { at: 1500 }), { at: 1600 });
       history.submit(zombie, { at: 1700 });
-      history.replaceLastOutcome({ kind: 'ok', told: {} });
+      history.replaceLastOutcome({ kind: 'ok', reply_fields: {} });
     },
   },
   'a result of an old generation in the log': {
@@ -318,7 +322,7 @@ it.each(Object.entries(BAD))('rejects %s', (_, { breaks, record }) => {
 it('describes a violation in a sentence, with the calls and events concerned', () => {
   const history = new HistoryBuilder();
   history.claim('ada', S, { at: 0 });
-  history.replaceLastOutcome({ kind: 'ok', told: { generation: 2 } });
+  history.replaceLastOutcome({ kind: 'ok', reply_fields: { generation: 2 } });
   const [found] = checkHistory(history, TERMS);
   expect(found?.message).toBe(
     'the reply names generation 2; the log has CLAIM_ACQUIRED of A-001-one generation 1 at position 1',

@@ -27,8 +27,8 @@ export interface RecordedReplyFields {
 }
 
 export type RecordedOutcome =
-  | { readonly kind: 'ok'; readonly told: RecordedReplyFields }
-  | { readonly kind: 'refused'; readonly reason: string; readonly told: RecordedReplyFields }
+  | { readonly kind: 'ok'; readonly reply_fields: RecordedReplyFields }
+  | { readonly kind: 'refused'; readonly reason: string; readonly reply_fields: RecordedReplyFields }
   /** It certainly did not happen: no coordinator was reached, or the coordinator says so. */
   | { readonly kind: 'no_effect'; readonly why: string }
   /** It may have happened, or may still happen. */
@@ -66,7 +66,7 @@ export function describeCall({
 function describeOutcome(outcome: RecordedOutcome): string {
   if (outcome.kind === 'ok' || outcome.kind === 'refused') {
     const word = outcome.kind === 'ok' ? 'done' : `refused ${outcome.reason}`;
-    return `${word} ${JSON.stringify(outcome.told)}`;
+    return `${word} ${JSON.stringify(outcome.reply_fields)}`;
   }
   return outcome.kind === 'no_effect' ? `nothing happened (${outcome.why})` : `unknown (${outcome.why})`;
 }

@@ -293,8 +293,8 @@ describe('a file that controls other programs', () => {
         if (query.types?.includes('review_completed') !== true) return events;
         const [accepted] = await harness.store.events(key, { after: 0, limit: 1, types: ['edge_converged'] });
         const payload = { decision: 'APPROVED', candidate_sha256: accepted?.payload.result_sha256 };
-        const { seq: _, ...told } = { ...accepted, event_type: 'review_completed', position: 1, payload };
-        return [told as EventEnvelope];
+        const { seq: _, ...event } = { ...accepted, event_type: 'review_completed', position: 1, payload };
+        return [event as EventEnvelope];
       },
     };
     expect(await promoteAccepted(workspace, { ...log, store })).toMatchObject({

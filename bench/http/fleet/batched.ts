@@ -24,8 +24,8 @@ export interface BatchRun {
 /** Sends batches of claims, then batches of results for them; all batch sizes run on the same warm server. */
 export async function batched({ url, pid, agents, seconds, batch }: BatchedLoadOptions) {
   const warming = await plannedTasks(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
-  const told = new FleetReplies();
-  const crew = { url, pid, agents, told };
+  const replies = new FleetReplies();
+  const crew = { url, pid, agents, replies };
   const [first = ITEMS_IN_FLIGHT] = batch;
   await runBatches(crew, warming, first);
   const runs: BatchRun[] = [];
@@ -33,24 +33,24 @@ export async function batched({ url, pid, agents, seconds, batch }: BatchedLoadO
     const tasks = await plannedTasks(url, TASKS_PER_SECOND * seconds, `batches-of-${items}`);
     runs.push(await runBatches(crew, tasks, items));
   }
-  return { runs, told };
+  return { runs, replies };
 }
 
 interface BatchClients {
   readonly url: string;
   readonly pid: number;
   readonly agents: number;
-  readonly told: FleetReplies;
+  readonly replies: FleetReplies;
 }
 
 async function runBatches(
-  { url, pid, agents, told }: BatchClients,
+  { url, pid, agents, replies }: BatchClients,
   tasks: readonly BenchTask[],
   items: number,
 ): Promise<BatchRun> {
   const inFlight = Math.max(REQUESTS_IN_FLIGHT_MIN, Math.ceil(ITEMS_IN_FLIGHT / items));
   const connections = Array.from({ length: inFlight }, () => new Connection(url));
-  const grantedBefore = told.granted.length;
+  const grantedBefore = replies.granted.length;
   const batches = inBatches(tasks, items);
   const claims = await driveBatches(
     'take',
@@ -63,12 +63,12 @@ async function runBatches(
       });
       const { results } = await postOrThrow(connection, `${batch[0]!.path}/claims/batch`, { claims });
       results.forEach((result: { success: boolean; claim: ReplyRecord }, at: number) => {
-        if (!result.success) told.refused += 1;
-        else told.granted.push({ ...result.claim, project_id: batch[at]!.project_id });
+        if (!result.success) replies.refused += 1;
+        else replies.granted.push({ ...result.claim, project_id: batch[at]!.project_id });
       });
     },
   );
-  const held = heldTasksOf(tasks, told.granted.slice(grantedBefore));
+  const held = heldTasksOf(tasks, replies.granted.slice(grantedBefore));
   const submits = await driveBatches(
     'complete',
     inBatches(held, items),
@@ -80,8 +80,8 @@ async function runBatches(
       }));
       const { results } = await postOrThrow(connection, `${batch[0]!.path}/results/batch`, { items });
       results.forEach((result: { accepted: boolean }, at: number) => {
-        if (result.accepted) told.completed.push(batch[at]!);
-        else told.refused += 1;
+        if (result.accepted) replies.completed.push(batch[at]!);
+        else replies.refused += 1;
       });
     },
   );

@@ -27,8 +27,8 @@ const CONTESTED_EVERY = 5;
 export async function paced({ url, pid, agents: count, rate, seconds }: LoadOptions) {
   const totalSeconds = WARM_UP_SECONDS + seconds;
   const tasks = await plannedTasks(url, Math.ceil((rate * totalSeconds) / OPERATIONS_PER_TASK) + 2 * count);
-  const told = new FleetReplies();
-  const agents = Array.from({ length: count }, (_, number) => new BenchAgent(url, number, told, true));
+  const replies = new FleetReplies();
+  const agents = Array.from({ length: count }, (_, number) => new BenchAgent(url, number, replies, true));
   const tookMs: Record<AgentOperation, number[]> = { claim: [], renew: [], submit: [] };
   let nextTask = 0;
   const recentChoices = new Map<number, BenchTask>();
@@ -72,5 +72,5 @@ export async function paced({ url, pid, agents: count, rate, seconds }: LoadOpti
       complete: summarizeLatencies(submit),
     },
   };
-  return { measured, told };
+  return { measured, replies };
 }

@@ -38,9 +38,9 @@ forEachStore('appending a methodology event', (open) => {
   test('is restricted to the holder of a held subject, under its generation', async () => {
     const { coordinator, alpha } = await begin();
     const { claim } = await alpha.claims(A);
-    const told = { ...iteration(1), task_id: A };
+    const event = { ...iteration(1), task_id: A };
     const request = async (more: object) => {
-      const reply = await coordinator.appendEvent(P, { ...told, ...more });
+      const reply = await coordinator.appendEvent(P, { ...event, ...more });
       return 'reason' in reply ? reply.reason : reply.problem;
     };
     expect(await request({})).toBe('SESSION_MISMATCH');
@@ -51,7 +51,7 @@ forEachStore('appending a methodology event', (open) => {
     );
     expect(await request({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
     const closed = { ...OPEN_CALLER, claim_id_optional: false };
-    const bare = { ...told, session_id: 's1', generation: 1 };
+    const bare = { ...event, session_id: 's1', generation: 1 };
     expect(await coordinator.appendEvent(P, bare, closed)).toMatchObject({ reason: 'SESSION_MISMATCH' });
   });
 

@@ -156,18 +156,22 @@ forEachStore('an edge of a configured project', (open) => {
       const { reason } = await alpha.submits(EDGE, 'v1', evaluatorReport());
       const reply = await last('convergence_escalated');
       expect(await sound()).toEqual([]);
-      return { reason, told: reply && { seq: reply.seq, role: reply.agent_role, ...reply.payload }, alpha };
+      return {
+        reason,
+        escalation: reply && { seq: reply.seq, role: reply.agent_role, ...reply.payload },
+        alpha,
+      };
     };
     expect(await outcome('escalate')).toMatchObject({
       reason: 'ESCALATED',
-      told: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
+      escalation: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
     });
     const rejected = await outcome('reject');
-    expect(rejected).toMatchObject({ reason: 'OUTSIDE_AUTHORITY', told: undefined });
+    expect(rejected).toMatchObject({ reason: 'OUTSIDE_AUTHORITY', escalation: undefined });
     expect(await rejected.alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
     expect(await outcome('warn')).toMatchObject({
       reason: 'ACCEPTED',
-      told: { seq: undefined, role: 'tester', action: 'warn', reason: 'outside_role_authority' },
+      escalation: { seq: undefined, role: 'tester', action: 'warn', reason: 'outside_role_authority' },
     });
   });
 

@@ -114,16 +114,16 @@ describe('promoting accepted results', () => {
   test('skips results of tasks, of other tools, without files or with an invalid manifest', async () => {
     const { yard: workspace, log, harness, converges } = await begin();
     await converges(EDGE, { a: 'a' });
-    const [told] = (await harness.events()).slice(-1) as [EventEnvelope];
-    const resultData = told.payload.result_data as { files: { path: string }[] };
+    const [event] = (await harness.events()).slice(-1) as [EventEnvelope];
+    const resultData = event.payload.result_data as { files: { path: string }[] };
     const evil = structuredClone(resultData);
     evil.files[0]!.path = '../evil';
-    const { seq: _, ...foreign } = told;
+    const { seq: _, ...foreign } = event;
     const events: EventEnvelope[] = [
       foreign,
-      { ...told, subject: 'A-001-x' },
-      { ...told, payload: { ...told.payload, result_data: { done: true } } },
-      { ...told, payload: { ...told.payload, result_data: evil } },
+      { ...event, subject: 'A-001-x' },
+      { ...event, payload: { ...event.payload, result_data: { done: true } } },
+      { ...event, payload: { ...event.payload, result_data: evil } },
     ];
     const store = {
       project: async () => ({ position: events.length, rules_seq: 0 }),

@@ -72,7 +72,7 @@ it('serves every agent in turn while many agents never stop sending', async () =
   const stop = new AbortController();
   const harness = await WorkspaceHarness.open(workspace, {
     onStep: (step, { agent_id }) => {
-      if (step !== 'told') return;
+      if (step !== 'replied') return;
       const times = (served.get(agent_id) as number) + 1;
       served.set(agent_id, times);
       writeFileSync(workspace.path('events', 'inbox', agent_id, `${times}.json`), JSON.stringify(claim));

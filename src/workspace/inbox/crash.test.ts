@@ -18,7 +18,7 @@ import { SERIALISER_STEPS, type SerialiserStep } from './serialiser.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 const about = { feature: FEATURE, edge: EDGE, generation: 1 };
-const told = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
+const iteration = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
 
 class Crash extends Error {}
 
@@ -69,7 +69,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a reported event': {
     before: [claim],
-    command: told,
+    command: iteration,
     reply: { success: true, reason: 'APPENDED', event_id: expect.any(String) },
     edgeHistory: ['edge_started a-01 1', 'iteration_completed a-01 1'],
   },
@@ -164,7 +164,7 @@ describe('a refusal without an event in the log', () => {
   async function refusedAndCrashed(): Promise<Workspace> {
     const workspace = await bareWorkspace();
     await dropCommand(workspace, 'a-01', '1.json', heartbeat);
-    await crashingAt(workspace, 'told');
+    await crashingAt(workspace, 'replied');
     expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'NO_CLAIM' });
     await dropCommand(workspace, 'a-01', '0.json', claim);
     return workspace;

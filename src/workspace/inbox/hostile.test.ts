@@ -258,7 +258,7 @@ it('sweeps expired claims and stops on the signal while an agent never stops sen
     writeFileSync(join(folder, `${String(sent).padStart(6, '0')}.json`), CLAIM);
   };
   const stop = new AbortController();
-  const harness = await WorkspaceHarness.open(workspace, { onStep: (step) => step === 'told' && send() });
+  const harness = await WorkspaceHarness.open(workspace, { onStep: (step) => step === 'replied' && send() });
   let swept = 0;
   const sweep = harness.coordinator.sweep.bind(harness.coordinator);
   harness.coordinator.sweep = async () => {
