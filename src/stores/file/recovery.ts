@@ -20,7 +20,7 @@ export interface RecoveryContext {
   readonly root: string;
   readonly folder: string;
   readonly key: ProjectKey;
-  readonly slots: TenantPermits;
+  readonly permits: TenantPermits;
   readonly now_ms: number;
   readonly open_files: OpenFiles;
   readonly warn: (sentence: string) => void;
@@ -38,7 +38,7 @@ export interface RecoveredLog {
 
 /** Recovers a project's log from the newest whole snapshot and every line after it. A project without a log is empty. */
 export async function recoverLog(ctx: RecoveryContext): Promise<RecoveredLog> {
-  ctx.slots.drop(ctx.key.project_id);
+  ctx.permits.drop(ctx.key.project_id);
   const { state, point } = await loadStartingPoint(ctx);
   const sealed = await sealedPositions(ctx.disk, ctx.folder);
   // A crash may have come between a segment's move and the sync of its new name. The new name must be durable before
@@ -65,12 +65,12 @@ async function loadStartingPoint(
   for (const name of await snapshotNames(ctx.disk, ctx.folder)) {
     const folder = `${ctx.folder}/${SNAPSHOTS_FOLDER}/${name}`;
     try {
-      return await loadSnapshot(ctx.disk, folder, ctx.key, ctx.slots);
+      return await loadSnapshot(ctx.disk, folder, ctx.key, ctx.permits);
     } catch (error) {
       ctx.warn(`The snapshot ${folder} is left aside (${messageOf(error)}); the log is read instead.`);
     }
   }
-  return { state: emptyState(ctx.key, ctx.slots), point: null };
+  return { state: emptyState(ctx.key, ctx.permits), point: null };
 }
 
 /** The files up to the snapshot's position. Those before the last must exist with an unchanged length. */

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store.js';
 import { idOfFolder, type StoreLayout } from './layout.js';
 import { type LogOptions, ProjectLog } from './project-log.js';
 
-export type TenantOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'slots' | 'reloads'> & {
+export type TenantOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'permits' | 'reloads'> & {
   readonly layout: StoreLayout;
 };
 
@@ -72,7 +72,7 @@ export class TenantLogs {
       key,
       root: this.options.layout.root,
       folder,
-      slots: this.permits,
+      permits: this.permits,
       reloads: this.reloads,
     });
     this.logs.set(project_id, log);

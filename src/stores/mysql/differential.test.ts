@@ -11,7 +11,7 @@ import { optionsWithoutTimeouts } from './testing.js';
 /** Few names, so that transactions interact in every way. */
 const few = (name: string) => fc.nat(3).map((n) => `${name}${n}`);
 const lists = <T>(of: fc.Arbitrary<T>, maxLength: number) => fc.array(of, { maxLength });
-const slot = fc.record({
+const permit = fc.record({
   scope: few('scope').map((scope) => scope.replace(/[23]/, '0')),
   member: few('m'),
   until_ms: fc.constantFrom(null, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 1),
@@ -32,8 +32,8 @@ const plan = fc.record({
   changes_rules: fc.nat(20).map((n) => n === 0),
   requests: fc.uniqueArray(request, { selector: ({ key }) => key, maxLength: 2 }),
   notes: lists(few('n'), 2),
-  slots: lists(slot, 3),
-  rooms: lists(fc.record({ scope: few('scope'), max: fc.nat(4) }), 2),
+  permits: lists(permit, 3),
+  limits: lists(fc.record({ scope: few('scope'), max: fc.nat(4) }), 2),
   not_after_ms: fc.constantFrom(null, null, null, 1),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
@@ -84,8 +84,8 @@ async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store):
         changes_rules: planned.changes_rules,
         requests: planned.requests.map((asked) => ({ ...asked, digest: 'd' })),
         loose_events: planned.notes.map((event_id) => eventOf(key, { event_id })),
-        permits: planned.slots,
-        permit_limits: planned.rooms,
+        permits: planned.permits,
+        permit_limits: planned.limits,
         not_after_ms: planned.not_after_ms,
       }),
     );
