@@ -140,7 +140,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'torn-tail-left',
     file: RECOVERY,
-    find: '  await cutTornTail(ctx, path, replay, segment);\n',
+    find: '  await cutTornTail(context, path, replay, segment);\n',
     replace: '',
     why: 'The next line is appended to an incomplete one.',
   },

@@ -205,4 +205,4 @@ export interface DecisionContext {
   readonly claimIdOf: ClaimIdOf;
 }
 
-export type Decider<Command> = (head: Head, command: Command, ctx: DecisionContext) => Decision;
+export type Decider<Command> = (head: Head, command: Command, context: DecisionContext) => Decision;
