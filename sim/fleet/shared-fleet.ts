@@ -92,8 +92,11 @@ export class SharedFleet implements SimFleet {
 
   async finish(): Promise<void> {
     const store = this.shared.store();
-    for (const key of this.context.projects) {
-      this.context.monitor.checkHeads(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
+    for (const projectKey of this.context.projects) {
+      this.context.monitor.checkHeads(
+        projectKey,
+        await store.scanHeads(projectKey, { after: null, limit: 1_000_000 }),
+      );
     }
   }
 

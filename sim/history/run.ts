@@ -66,9 +66,9 @@ const limitsFor = (clients: number): Limits => ({
 /** Runs a history on a real store and checks it. */
 export async function runHistory(options: HistoryRunOptions): Promise<HistoryRunResult> {
   const capabilities = await withStore(options.store, async (store) => store.capabilities);
-  const key = { tenant_id: `history-${Date.now().toString(36)}`, project_id: 'run' };
+  const projectKey = { tenant_id: `history-${Date.now().toString(36)}`, project_id: 'run' };
   const limits = limitsFor(options.clients);
-  const run = new HistoryRun(options, key, limits);
+  const run = new HistoryRun(options, projectKey, limits);
   try {
     await run.start(capabilities.single_writer ? 1 : options.coordinators);
     await run.run();
@@ -76,7 +76,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
     await run.stop();
   }
   const { calls } = run.recorder;
-  const { events, heads } = await withStore(options.store, (store) => readAll(store, key));
+  const { events, heads } = await withStore(options.store, (store) => readAll(store, projectKey));
   const { durable } = capabilities;
   const terms = {
     limits,

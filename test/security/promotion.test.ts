@@ -289,9 +289,13 @@ describe('a file that controls other programs', () => {
       ...forged,
       events: async (...asked: Parameters<CoordinatorHarness['store']['events']>) => {
         const events = await forged.events(...asked);
-        const [key, query] = asked;
+        const [projectKey, query] = asked;
         if (query.types?.includes('review_completed') !== true) return events;
-        const [accepted] = await harness.store.events(key, { after: 0, limit: 1, types: ['edge_converged'] });
+        const [accepted] = await harness.store.events(projectKey, {
+          after: 0,
+          limit: 1,
+          types: ['edge_converged'],
+        });
         const payload = { decision: 'APPROVED', candidate_sha256: accepted?.payload.result_sha256 };
         const { seq: _, ...event } = { ...accepted, event_type: 'review_completed', position: 1, payload };
         return [event as EventEnvelope];

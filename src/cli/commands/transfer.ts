@@ -23,16 +23,16 @@ const exportCommand = command('export', {
   help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
   async run(context, { store: url = defaultStore(context.io) }) {
     const { tenant: tenant_id, project: project_id } = await context.target();
-    const key = { tenant_id, project_id };
+    const projectKey = { tenant_id, project_id };
     const { exportProject } = await import('../../coordinator/transfer/export-project.js');
     await withStore(context, url, async ({ store, blobs }) => {
-      if ((await store.project(key)) === null) {
+      if ((await store.project(projectKey)) === null) {
         throw new CommandFailure(
           `This store has no project ${project_id} of tenant ${tenant_id}. Check --project and --tenant.`,
         );
       }
       const spinner = startProgress(context.io, 'reading');
-      for await (const line of exportProject(store, blobs, key)) {
+      for await (const line of exportProject(store, blobs, projectKey)) {
         // Canonical JSON: the export of a project is identical whatever store it comes from.
         await writeWithBackpressure(context, `${canonicalJson(line)}\n`);
         if ('event' in line && line.event.position % REPORT_EVERY_EVENTS === 0) {

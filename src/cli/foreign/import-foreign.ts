@@ -33,18 +33,19 @@ export async function importForeignFile(
 ): Promise<void> {
   const { io } = context;
   const workspace = Workspace.find(io.cwd);
-  const key = await resolveProjectKey(context, workspace);
+  const projectKey = await resolveProjectKey(context, workspace);
   const files = await resolveLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
   const known_edges = await readKnownEdges(workspace);
-  const importTo = (target: ForeignTarget | null) => importFiles(io, files, target, { ...key, known_edges });
+  const importTo = (target: ForeignTarget | null) =>
+    importFiles(io, files, target, { ...projectKey, known_edges });
   const importToStore = ({ store, blobs }: OpenedStore) =>
     importTo({
-      put: (events) => commitImported(store, key, events),
-      putBlob: (sha256, bytes) => blobs.put(key.tenant_id, sha256, bytes),
+      put: (events) => commitImported(store, projectKey, events),
+      putBlob: (sha256, bytes) => blobs.put(projectKey.tenant_id, sha256, bytes),
     });
   const storeUrl = url ?? (workspace === null ? defaultStore(io) : `workspace:${workspace.root}`);
   const isToServer = url === undefined && context.explicitUrl !== null;
-  const target = dryRun || !isToServer ? null : await serverTarget(context, key);
+  const target = dryRun || !isToServer ? null : await serverTarget(context, projectKey);
   const reports = await (dryRun || isToServer
     ? importTo(target)
     : withStore(context, storeUrl, importToStore));

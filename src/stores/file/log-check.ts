@@ -57,9 +57,9 @@ const isNextPart = (before: TransactionPart, { part, parts }: TransactionPart): 
   before.part < before.parts ? part === before.part + 1 && parts === before.parts : part === 1 && parts >= 1;
 
 /** Why an event is not the one expected at a position of a project's log; null if it is. */
-export function placeError(event: EventEnvelope, key: ProjectKey, position: number): string | null {
-  if (event.tenant_id !== key.tenant_id || event.project_id !== key.project_id) {
-    return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${key.tenant_id}/${key.project_id}`;
+export function placeError(event: EventEnvelope, projectKey: ProjectKey, position: number): string | null {
+  if (event.tenant_id !== projectKey.tenant_id || event.project_id !== projectKey.project_id) {
+    return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${projectKey.tenant_id}/${projectKey.project_id}`;
   }
   return event.position === position ? null : `it has position ${event.position} instead of ${position}`;
 }

@@ -23,8 +23,8 @@ export interface LogState {
   newest_ms: number;
 }
 
-export const emptyState = (key: ProjectKey, permits: TenantPermits): LogState => ({
-  ledger: new ProjectLedger(key, permits),
+export const emptyState = (projectKey: ProjectKey, permits: TenantPermits): LogState => ({
+  ledger: new ProjectLedger(projectKey, permits),
   index: new EventIndex(),
   offsets: new LineOffsets(),
   blocks: new BlockIndex(),

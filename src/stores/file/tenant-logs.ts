@@ -65,11 +65,11 @@ export class TenantLogs {
   }
 
   private async readLog(project_id: string): Promise<ProjectLog> {
-    const key = { tenant_id: this.tenantId, project_id };
-    const folder = this.options.layout.projectFolder(key);
+    const projectKey = { tenant_id: this.tenantId, project_id };
+    const folder = this.options.layout.projectFolder(projectKey);
     const log = await ProjectLog.open({
       ...this.options,
-      key,
+      key: projectKey,
       root: this.options.layout.root,
       folder,
       permits: this.permits,

@@ -65,25 +65,27 @@ async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store):
   const seqs = new Map<string, number>();
   const transactions: Transaction[] = [];
   for (const planned of batch) {
-    const key: ProjectKey = { tenant_id, project_id: planned.project };
+    const projectKey: ProjectKey = { tenant_id, project_id: planned.project };
     const seqOf = async (subject: string): Promise<number> =>
-      seqs.get(`${key.project_id}${subject}`) ?? (await store.heads(key, [subject]))[0]?.seq ?? 0;
+      seqs.get(`${projectKey.project_id}${subject}`) ??
+      (await store.heads(projectKey, [subject]))[0]?.seq ??
+      0;
     const swaps = [];
     for (const { subject, off } of planned.swaps) {
       const seq = (await seqOf(subject)) + off;
-      swaps.push(swapOf(key, subject, seq));
-      seqs.set(`${key.project_id}${subject}`, seq + 1);
+      swaps.push(swapOf(projectKey, subject, seq));
+      seqs.set(`${projectKey.project_id}${subject}`, seq + 1);
     }
     const checks = [];
     for (const subject of planned.checks) checks.push({ subject, expected_seq: await seqOf(subject) });
     transactions.push(
-      transactionOf(key, {
+      transactionOf(projectKey, {
         swaps,
         checks,
         rules_seq: planned.rules,
         changes_rules: planned.changes_rules,
         requests: planned.requests.map((asked) => ({ ...asked, digest: 'd' })),
-        loose_events: planned.notes.map((event_id) => eventOf(key, { event_id })),
+        loose_events: planned.notes.map((event_id) => eventOf(projectKey, { event_id })),
         permits: planned.permits,
         permit_limits: planned.limits,
         not_after_ms: planned.not_after_ms,
