@@ -16,9 +16,9 @@ afterAll(() => pool.stop());
 
 // req: PRF-008
 it(`keeps every invariant on ${fixedRuns().length} fixed seeds, which reach every coverage goal`, async () => {
-  const tally = await expectNoViolation(pool, fixedRuns());
-  process.stdout.write(`${formatSeedTotals(tally)}\n`);
-  expect(unreachedGoals(tally)).toEqual([]);
+  const totals = await expectNoViolation(pool, fixedRuns());
+  process.stdout.write(`${formatSeedTotals(totals)}\n`);
+  expect(unreachedGoals(totals)).toEqual([]);
 });
 
 const from = windowStart(currentCommit());

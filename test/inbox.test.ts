@@ -22,7 +22,7 @@ import { FrozenTime } from './support/frozen-time.js';
 import { coordinationConfig, evaluatorReport, FILES, vector } from './support/workspace-files.js';
 
 const run = promisify(execFile);
-const ABOUT = { feature: 'REQ-F-AUTH-001', edge: 'design→code' };
+const FEATURE_AND_EDGE = { feature: 'REQ-F-AUTH-001', edge: 'design→code' };
 const SUBJECT = 'REQ-F-AUTH-001#design→code';
 
 // req: EDG-018, INB-001, INB-008, INB-009
@@ -140,7 +140,7 @@ async function throughTheInbox(time: FrozenTime, files: Record<string, string>):
       return (unwrap(await coordinator.recordReview(KEY, reviewOf(step), human(who))) as { reason: string })
         .reason;
     }
-    await dropCommand(workspace, who, `${at}.json`, { ...ABOUT, ...step });
+    await dropCommand(workspace, who, `${at}.json`, { ...FEATURE_AND_EDGE, ...step });
     await harness.serialiser.pass();
     return (await readOutcome(workspace, who, `${at}.json`)).reply.reason;
   };
@@ -171,7 +171,7 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
     const { event_type, agent_role, generation, result, ...rest } = step;
     const session_id = `sess-${agent_id}`;
     const handle = { task_id: SUBJECT, session_id };
-    const edge = { feature_id: ABOUT.feature, edge: ABOUT.edge, agent_id, session_id };
+    const edge = { feature_id: FEATURE_AND_EDGE.feature, edge: FEATURE_AND_EDGE.edge, agent_id, session_id };
     const bodies: Record<string, [string, object]> = {
       edge_claim: ['/claims', { ...edge, agent_role }],
       heartbeat: ['/claims/renew', { ...handle, expected_generation: generation }],
@@ -239,7 +239,7 @@ test('the flow of seed 002 produces the same log through the inbox and through H
 test('the lifecycle of seed 000 produces the same log through the inbox and through HTTP', async () => {
   const files = {
     ...FILES,
-    'features/active/REQ-F-AUTH-001.yml': vector(ABOUT.feature),
+    'features/active/REQ-F-AUTH-001.yml': vector(FEATURE_AND_EDGE.feature),
     'coordination.yml': coordinationConfig({ claims: { stale_threshold_seconds: 1, on_ttl: 'hold' } }),
   };
   const done = { iteration: 2, result: { asset: 'code' } };

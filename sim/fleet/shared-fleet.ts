@@ -59,8 +59,8 @@ export class SharedFleet implements SimFleet {
     return this.slots.every(({ instance }) => instance !== null);
   }
 
-  instanceAt(number: number): CoordinatorInstance | null {
-    return this.slots[number]?.instance ?? null;
+  instanceAt(index: number): CoordinatorInstance | null {
+    return this.slots[index]?.instance ?? null;
   }
 
   start(): void {

@@ -43,7 +43,7 @@ const GOOD: Record<string, (history: HistoryBuilder) => void> = {
     history.claim('ada', S, { at: 0, request_id: 'r' });
     const { answer } = history.last;
     history.replaceLastOutcome(UNKNOWN);
-    history.calls.push({ ...history.last, number: 2, invoked_ms: 100, returned_ms: 120, answer });
+    history.calls.push({ ...history.last, call_number: 2, invoked_ms: 100, returned_ms: 120, answer });
   },
   'calls without an effect': (history) => {
     history.claim('ada', S, { at: 0 });
@@ -118,7 +118,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       history.duplicateLastEvent({ agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' });
       const { request: asked, ...call } = history.last;
       const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' };
-      history.calls.push({ ...call, number: 2, request: ben, invoked_ms: 5 });
+      history.calls.push({ ...call, call_number: 2, request: ben, invoked_ms: 5 });
     },
   },
   'a takeover before the lease expired': {
@@ -136,7 +136,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       const { request: asked, ...call } = history.last;
       const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'b' };
       const answer = { kind: 'ok', reply_fields: { generation: 2 } } as const;
-      history.calls.push({ ...call, number: 2, request: ben, invoked_ms: 5, answer });
+      history.calls.push({ ...call, call_number: 2, request: ben, invoked_ms: 5, answer });
     },
   },
   'a refusal from an old view of the subject': {
@@ -292,7 +292,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       others.claim('cleo', 'A-003-x', { at: 100 });
       const [event] = others.events;
       if (event !== undefined) history.events.push({ ...event, event_id: 'event-3', position: 3 });
-      history.calls.push({ ...others.last, number: 3 });
+      history.calls.push({ ...others.last, call_number: 3 });
     },
   },
   'a gap in the positions': {

@@ -175,10 +175,10 @@ class HistoryRun {
   }
 
   /** Waits until this third of the run is over, by the clock, and a reply has arrived meanwhile. */
-  private async waitForThird(number: number): Promise<void> {
+  private async waitForThird(thirds: number): Promise<void> {
     const thirdMs = (this.options.seconds * 1000) / 3;
     const next = this.recorder.calls.length + 1;
-    await sleep(Math.max(thirdMs / 2, this.beganMs + number * thirdMs - performance.now()));
+    await sleep(Math.max(thirdMs / 2, this.beganMs + thirds * thirdMs - performance.now()));
     await this.waitForCall(isAnswer, next);
   }
 

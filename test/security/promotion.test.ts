@@ -61,7 +61,7 @@ const CLOSED = [
   'AI-WOR~2/agent_roles.yml',
 ];
 
-const COMMANDING = [
+const CONTROL_FILES = [
   '.claude/settings.json',
   'packages/api/.claude/agents/helper.md',
   '.Claude/settings.json',
@@ -209,7 +209,7 @@ function withManifest(harness: CoordinatorHarness, result_data: ReturnType<typeo
 }
 
 describe('a file that controls other programs', () => {
-  test.each(COMMANDING)('requires a human, and the escalation names its path: %j', async (path) => {
+  test.each(CONTROL_FILES)('requires a human, and the escalation names its path: %j', async (path) => {
     const { yard: workspace, log, submits, escalated } = await begin();
     const reply = await submits('src/a.ts', path);
     expect(reply).toMatchObject({ accepted: false, reason: 'ESCALATED' });

@@ -56,9 +56,9 @@ async function runBatches(
     'take',
     batches,
     { pid, connections },
-    async (batch, connection, number) => {
+    async (batch, connection, batchIndex) => {
       const claims = batch.map(({ task_id }, at) => {
-        const agent = (number * items + at) % agents;
+        const agent = (batchIndex * items + at) % agents;
         return { task_id, agent_id: `agent-${agent}`, session_id: `session-${agent}` };
       });
       const { results } = await postOrThrow(connection, `${batch[0]!.path}/claims/batch`, { claims });
@@ -114,7 +114,7 @@ async function driveBatches<Item>(
   operation: 'take' | 'complete',
   batches: readonly (readonly Item[])[],
   { pid, connections }: { pid: number; connections: readonly Connection[] },
-  send: (batch: readonly Item[], connection: Connection, number: number) => Promise<void>,
+  send: (batch: readonly Item[], connection: Connection, batchIndex: number) => Promise<void>,
 ): Promise<RunMeasurement> {
   const tookMs: number[] = [];
   let next = 0;
@@ -123,10 +123,10 @@ async function driveBatches<Item>(
   const beganMs = performance.now();
   const drain = async (connection: Connection): Promise<void> => {
     while (next < batches.length) {
-      const number = next++;
-      const batch = batches[number]!;
+      const batchIndex = next++;
+      const batch = batches[batchIndex]!;
       const startedMs = performance.now();
-      await send(batch, connection, number);
+      await send(batch, connection, batchIndex);
       tookMs.push(performance.now() - startedMs);
       items += batch.length;
     }

@@ -13,7 +13,7 @@ const TASKS_PER_SECOND = 4_000;
 export async function flatOut({ url, pid, agents: count, seconds }: LoadOptions) {
   const tasks = await plannedTasks(url, TASKS_PER_SECOND * (WARM_UP_SECONDS + seconds));
   const replies = new FleetReplies();
-  const agents = Array.from({ length: count }, (_, number) => new BenchAgent(url, number, replies, false));
+  const agents = Array.from({ length: count }, (_, index) => new BenchAgent(url, index, replies, false));
   const tookMs = { claim: [] as number[], submit: [] as number[] };
   let nextTask = 0;
   const measuredFromMs = performance.now() + WARM_UP_SECONDS * 1000;

@@ -108,11 +108,11 @@ function wasFull(
 function matchesRefusal({ ok, code, details, head }: Decision, { answer }: RecordedCall): boolean {
   if (answer.kind !== 'refused' || ok || code !== answer.reason) return false;
   const { generation, holder, expires_at, limit }: RecordedReplyFields = answer.reply_fields;
-  const ends = details.expires_at_ms == null ? null : isoTime(details.expires_at_ms);
+  const expectedExpiresAt = details.expires_at_ms == null ? null : isoTime(details.expires_at_ms);
   return (
     (generation === undefined || generation === head.generation) &&
     (holder === undefined || holder === (code === 'DENIED_ACTIVE_CLAIM' ? head.claim?.agent_id : null)) &&
-    (expires_at === undefined || expires_at === ends) &&
+    (expires_at === undefined || expires_at === expectedExpiresAt) &&
     (limit === undefined || limit === details.limit)
   );
 }

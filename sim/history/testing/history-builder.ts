@@ -118,7 +118,7 @@ export class HistoryBuilder {
     const decision = this.decide(request, STORE_EPOCH_MS + decided);
     this.appendEvents(decision, request);
     const call = {
-      number: this.calls.length + 1,
+      call_number: this.calls.length + 1,
       request,
       coordinator: 'one',
       invoked_ms: at,

@@ -84,11 +84,11 @@ export const addTransfer = commands(exportCommand, importCommand);
 
 async function* linesOf({ io }: CommandContext, file: string | undefined): AsyncGenerator<ArchiveLine> {
   const input = file === undefined || file === '-' ? io.stdin : createReadStream(resolve(io.cwd, file));
-  let number = 0;
+  let lineNumber = 0;
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      number += 1;
-      if (line !== '') yield parseLine(line, number);
+      lineNumber += 1;
+      if (line !== '') yield parseLine(line, lineNumber);
     }
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
@@ -96,10 +96,10 @@ async function* linesOf({ io }: CommandContext, file: string | undefined): Async
   }
 }
 
-function parseLine(line: string, number: number): ArchiveLine {
+function parseLine(line: string, lineNumber: number): ArchiveLine {
   const parsed = jsonOrText(line);
   if (typeof parsed === 'object' && parsed !== null) return parsed as ArchiveLine;
   throw new CommandFailure(
-    `Line ${number} is not a valid archive line. Nothing from this line on was imported. Pass the output of gen export.`,
+    `Line ${lineNumber} is not a valid archive line. Nothing from this line on was imported. Pass the output of gen export.`,
   );
 }

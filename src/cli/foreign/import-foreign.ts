@@ -11,7 +11,7 @@ import { parseMethodology } from '../../core/methodology/definition/read-methodo
 import type { OpenedStore } from '../../server/store-url.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { adoptForeignLog } from '../../workspace/foreign.js';
+import { moveForeignLogAside } from '../../workspace/foreign.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -34,7 +34,7 @@ export async function importForeignFile(
   const { io } = context;
   const workspace = Workspace.find(io.cwd);
   const projectKey = await resolveProjectKey(context, workspace);
-  const files = await resolveLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
+  const files = await prepareLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
   const known_edges = await readKnownEdges(workspace);
   const importTo = (target: ForeignTarget | null) =>
     importFiles(io, files, target, { ...projectKey, known_edges });
@@ -91,15 +91,15 @@ async function importFiles(
   return reports;
 }
 
-/** The file to import. If it is at the path of the workspace's own log, it is moved away first. */
-async function resolveLogFiles(
+/** The files to import. A log at the path of the workspace's own log is moved away first. */
+async function prepareLogFiles(
   file: string,
   workspace: Workspace | null,
   dryRun: boolean,
 ): Promise<string[]> {
   const isOwnLog = workspace !== null && file === join(workspace.events, ACTIVE_FILE);
   if (isOwnLog && !dryRun) {
-    const moved = await adoptForeignLog(workspace);
+    const moved = await moveForeignLogAside(workspace);
     if (moved.length > 0) return moved;
     throw new CommandFailure(
       `${singleLine(file)} is this workspace’s own log. Pass the log of another tool to --foreign.`,

@@ -8,8 +8,8 @@ export function truncate(text: string, width: number | null): string {
   return width !== null && line.length > width ? `${line.slice(0, Math.max(width - 1, 0))}…` : line;
 }
 
-export const countText = (number: number, one: string, many = `${one}s`): string =>
-  `${number} ${number === 1 ? one : many}`;
+export const countText = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
 
 /** `2026-01-04T06:05:00.000Z` becomes `2026-01-04 06:05:00`. */
 export const clockTime = (iso: string | null): string =>

@@ -19,7 +19,7 @@ export async function verifyStore(
     const heads = await headsOf(store, projectKey);
     // Heads and events are comparable only if nothing was committed in between.
     if ((await positionOf(store, projectKey)) !== read) continue;
-    for (const { invariant, subject, message: says } of verifier.judge.checkHeads(heads)) {
+    for (const { invariant, subject, message: says } of verifier.checker.checkHeads(heads)) {
       verifier.add({ file: path, line: read, rule: invariant, subject, says });
     }
     break;

@@ -29,8 +29,8 @@ forEachStore('configuring a project', (open) => {
     const events = await harness.events();
     expect(events.at(-1)?.payload).toMatchObject({ asset_types: 10, transitions: 10, profile: 'standard' });
     for (const { position: _, ...event } of events) expect(checkNewEvent(event)).toEqual({ ok: true });
-    const judge = new PolicyAwareLogChecker();
-    expect(events.flatMap((event) => judge.checkEvent(event))).toEqual([]);
+    const checker = new PolicyAwareLogChecker();
+    expect(events.flatMap((event) => checker.checkEvent(event))).toEqual([]);
   });
 
   test('writes nothing when repeated, also by another coordinator and after a restart', async () => {

@@ -29,10 +29,10 @@ forEachStore('an edge of a configured project', (open) => {
     const last = async (type: string) =>
       (await harness.events()).filter(({ event_type }) => event_type === type).at(-1);
     const sound = async () => {
-      const judge = new PolicyAwareLogChecker();
-      const found = (await harness.events()).flatMap((event) => judge.checkEvent(event));
+      const checker = new PolicyAwareLogChecker();
+      const found = (await harness.events()).flatMap((event) => checker.checkEvent(event));
       const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
-      return [...found, ...judge.checkHeads(heads)];
+      return [...found, ...checker.checkHeads(heads)];
     };
     return { harness, coordinator: harness.coordinator, alpha, review, last, sound };
   }

@@ -100,8 +100,8 @@ test('measures claims, tasks from their first grant, and the generations per tas
 
 test('labels a hundred projects individually, and all others together', async () => {
   const metrics = new Metrics('x_');
-  for (let number = 0; number < 150; number += 1) {
-    metrics.answered({ tenant_id: 't', project_id: `p${number}` }, 'claim', { reason: 'GRANTED' });
+  for (let index = 0; index < 150; index += 1) {
+    metrics.answered({ tenant_id: 't', project_id: `p${index}` }, 'claim', { reason: 'GRANTED' });
   }
   const counted = [...(await samples(metrics))].filter(([name]) => name.startsWith('x_claims_total'));
   expect(counted).toHaveLength(101);

@@ -28,10 +28,10 @@ export class BlockIndex {
   }
 
   /** Numbered from 0. */
-  range(number: number): BlockRange {
-    const start = this.bounds.at(number * 2);
-    const end = this.bounds.at(number * 2 + 1);
-    if (start === undefined || end === undefined) throw new Error(`The log has no block ${number}.`);
+  range(index: number): BlockRange {
+    const start = this.bounds.at(index * 2);
+    const end = this.bounds.at(index * 2 + 1);
+    if (start === undefined || end === undefined) throw new Error(`The log has no block ${index}.`);
     return { start, end };
   }
 

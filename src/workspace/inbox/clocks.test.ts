@@ -91,8 +91,8 @@ it.each([
     { ...reply, occurred_at: at },
     { ...reply, data: { occurred_at: at } },
   ];
-  for (const [number, command] of commands.entries())
-    await dropCommand(workspace, 'a-01', `${number}.json`, command);
+  for (const [index, command] of commands.entries())
+    await dropCommand(workspace, 'a-01', `${index}.json`, command);
   const { outcomes } = await harness.serialiser.pass();
   expect(outcomes).toEqual({ GRANTED: 1, INVALID_REQUEST: 1, APPENDED: 1, INVALID_EVENT: 2 });
   const days = (await harness.events()).map(({ timestamp }) => timestamp.slice(0, 10));

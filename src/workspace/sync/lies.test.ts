@@ -286,8 +286,8 @@ test('grants an edge to one of two workspaces that push at once, and records eac
   const log = await harness.events(KEY);
   expect(log.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
   expect(log.filter(({ event_type }) => event_type === 'edge_converged')).toHaveLength(1);
-  const judge = new PolicyAwareLogChecker();
-  expect(log.flatMap((event) => judge.checkEvent(event))).toEqual([]);
+  const checker = new PolicyAwareLogChecker();
+  expect(log.flatMap((event) => checker.checkEvent(event))).toEqual([]);
   for (const at of places) {
     await pulling(at, remote);
     expect(await readLog(at)).toEqual(log);

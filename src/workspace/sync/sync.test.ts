@@ -74,8 +74,8 @@ const iterated = (generation: number, agent: string) => ({
 async function inStep({ harness, place }: SyncScenario): Promise<void> {
   const log = await readLog(place);
   expect(log).toEqual(await harness.events(KEY));
-  const judge = new PolicyAwareLogChecker();
-  for (const event of log) expect(judge.checkEvent(event)).toEqual([]);
+  const checker = new PolicyAwareLogChecker();
+  for (const event of log) expect(checker.checkEvent(event)).toEqual([]);
   await withLocalLog(place, async ({ store }) => {
     const page = { after: null, limit: 1000 };
     expect(await store.scanHeads(KEY, page)).toEqual(await harness.store.scanHeads(KEY, page));
