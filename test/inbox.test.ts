@@ -203,7 +203,7 @@ async function runBothWays(
 }
 
 // req: EVT-010, INB-005, INB-013
-test('the flow of seed 002 produces the same log through the inbox and through HTTP', async () => {
+test('the flow of specification 002 produces the same log through the inbox and through HTTP', async () => {
   const answers = await runBothWays([
     ['a-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_claim', agent_role: 'architect' }],
@@ -236,7 +236,7 @@ test('the flow of seed 002 produces the same log through the inbox and through H
  * role.
  */
 // req: INB-013, ROL-002, STL-003
-test('the lifecycle of seed 000 produces the same log through the inbox and through HTTP', async () => {
+test('the lifecycle of specification 000 produces the same log through the inbox and through HTTP', async () => {
   const files = {
     ...FILES,
     'features/active/REQ-F-AUTH-001.yml': vector(FEATURE_AND_EDGE.feature),

@@ -6,7 +6,7 @@ import { minutes, Timeline } from './timeline.js';
 const FEATURE = 'REQ-F-AUTH-001';
 const EDGE = 'REQ-F-AUTH-001#design_code';
 
-forEachStore('the edges of seeds 000 and 002', (open) => {
+forEachStore('the edges of specifications 000 and 002', (open) => {
   async function begin() {
     const harness = await open();
     const events = () => harness.store.events(P, { after: 0, limit: 100, subject: EDGE });

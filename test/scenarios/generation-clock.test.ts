@@ -5,7 +5,7 @@ import { minutes, Timeline } from './timeline.js';
 
 const TASK = 'A-101-build-login';
 
-forEachStore('the generation clock of seed 004', (open) => {
+forEachStore('the generation clock of specification 004', (open) => {
   async function begin(plan: unknown = planOf(TASK)) {
     const harness = await open();
     await harness.plan(plan);

@@ -54,7 +54,7 @@ forEachStore('sessions', (open) => {
   });
 
   // req: SES-001, SES-002, SES-003, SES-004, SES-005, SES-006
-  test('the memory of a session lists what it did, in the format of seed 004 §3.5', async () => {
+  test('the memory of a session lists what it did, in the format of specification 004 §3.5', async () => {
     const { harness, coordinator } = await begin();
     await coordinator.sessions.open('acme', { session_id: 's1', user_id: 'alice', project_id: 'shop' });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');

@@ -37,7 +37,7 @@ export interface GaugeSources {
 }
 
 /**
- * The metrics of seed 004 §8.1, with its names, labels and buckets,
+ * The metrics of specification 004 §8.1, with its names, labels and buckets,
  * plus operational ones: commit time, batch size, stream lag.
  */
 export class Metrics implements Observer {
