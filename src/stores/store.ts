@@ -190,7 +190,7 @@ export interface Transaction extends ProjectKey {
   /** The transaction changes the rules and increments `rules_seq`. */
   readonly changes_rules: boolean;
   readonly requests: readonly RequestRecord[];
-  /** Events that move no head, written once: one whose `event_id` exists is skipped, which is not a conflict. */
+  /** Events that change no head, written once: one whose `event_id` exists is skipped, which is not a conflict. */
   readonly loose_events: readonly NewEvent[];
   readonly permits: readonly Permit[];
   /** The outcome is `full` if the transaction would make a member of the scope live and exceed `max`. */

@@ -58,7 +58,7 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
 }
 
 /**
- * Reads stay open for unknown events: an event type of a later version increments the seq only. A kind that moves a head
+ * Reads stay open for unknown events: an event type of a later version increments the seq only. A kind that changes a head
  * and has no case does not compile.
  */
 const unchanged = (_: LooseEventKind | undefined): HeadChanges => ({});

@@ -89,7 +89,7 @@ describe('a line of the flat dialect', () => {
     });
   });
 
-  it('moves no head, even if it reports a claim', () => {
+  it('changes no head, even if it reports a claim', () => {
     const event = readValid({ event_type: 'edge_started', timestamp: time, feature: 'F', edge: 'E' });
     expect([event.subject, event.seq]).toEqual([undefined, undefined]);
   });

@@ -51,7 +51,7 @@ const ORIGIN_FIELDS: readonly ForeignField[] = [
 
 /**
  * Converts a line of the flat dialect, which has its fields at the top level or inside `data`. The event has neither
- * subject nor seq: claims reported by other tools move no head of ours. Original names and times are kept in
+ * subject nor seq: claims reported by other tools change no head of ours. Original names and times are kept in
  * `payload.imported`.
  */
 export function parseFlatLine(

@@ -86,7 +86,7 @@ export class ProjectCounters {
   }
 
   private observeClaimEnd(event: NewEvent, { claim, generation }: Head): void {
-    // If the same transaction moved the head to another generation, the start of this one is no longer known.
+    // If the same transaction advanced the head to another generation, the start of this one is no longer known.
     if (claim === null || event.generation !== generation) return;
     const claimMs = msOf(event.timestamp) - claim.claimed_at_ms;
     this.histograms.claimSeconds.observe(this.labels, claimMs / 1000);
