@@ -148,7 +148,7 @@ it('run releases a task whose result is a pipe, instead of waiting for its write
   expect(piped).toMatchObject({ code: 1, err: expect.stringContaining('is not a regular file') });
 });
 
-it('run releases a task whose result is larger than any result may be, without reading it', async () => {
+it('run releases a task whose result exceeds the size limit, without reading it', async () => {
   const { setting } = await startPlannedHarness();
   const huge = await gen(setting, 'run', '--', 'sh', '-c', 'truncate -s 300M "$GENESIS_RESULT"');
   expect(huge).toMatchObject({ code: 1, err: expect.stringContaining('at most 268435456') });

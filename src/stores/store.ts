@@ -268,7 +268,7 @@ export interface LogDamage extends ProjectKey {
   readonly why: string;
 }
 
-/** The damaged lines, as a text. */
+/** The damaged lines, as a string. */
 export const linesText = ({ line, last_line = line }: Pick<LogDamage, 'line' | 'last_line'>): string =>
   line === last_line ? `line ${line}` : `lines ${line} to ${last_line}`;
 

@@ -2,8 +2,8 @@
  * Who: anyone who can send a request or drop a file, where a proxy, a gateway or a reviewer reads the same text before
  * the server.
  *
- * What they want: one text that two programs read differently. `{"task_id": "harmless", "task_id": "A-001-x"}` passes a
- * filter that keeps the first member, but takes effect with the last one, which `JSON.parse` keeps.
+ * What they want: one JSON document that two programs read differently. `{"task_id": "harmless", "task_id": "A-001-x"}`
+ * passes a filter that keeps the first member, but takes effect with the last one, which `JSON.parse` keeps.
  *
  * What stops them: one strict parser (`src/core/strict-json.ts`) for HTTP, MCP, inbox files and manifests. A duplicate
  * name in an object is refused, the refusal names it, and nothing happens. More than 50,000 objects and arrays in one

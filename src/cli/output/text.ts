@@ -48,6 +48,6 @@ export function firstLines<T>(
   return items.length > max ? [...lines, moreText(items.length - max)] : lines;
 }
 
-/** The first names as one text, and how many more there are. */
+/** The first names as a string, and how many more there are. */
 export const joinFirst = (names: readonly string[], max: number): string =>
   names.slice(0, max).join(', ') + (names.length > max ? ` and ${names.length - max} more` : '');

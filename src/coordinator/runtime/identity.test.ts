@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { systemEnvironment } from './environment.js';
 import { newEventId, textDigest } from './identity.js';
 
-it('digests a text as its length and its CRC in base 36, as in existing logs', () => {
+it('digests a string as its length and its CRC in base 36, as in existing logs', () => {
   for (let round = 0; round < 5000; round += 1) {
     const text = `ü${round}`;
     expect(textDigest(text)).toBe(`${text.length.toString(36)}-${crc32(text).toString(36)}`);

@@ -10,7 +10,7 @@ export interface ForeignLogContext {
   readonly tenant_id: string;
   /** Every line is imported into this project, whatever project it names. */
   readonly project_id: string;
-  /** Name of the log, for people. */
+  /** Name of the log, for display. */
   readonly source: string;
   /** Latest possible time of an event: later times are replaced by this one. */
   readonly now_ms: number;

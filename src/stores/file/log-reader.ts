@@ -101,7 +101,7 @@ async function readRedactions(log: RecoveredLog, positions: readonly number[]): 
   return lines.map(({ event }) => event);
 }
 
-/** The lines of format 1 come before all blocks. */
+/** Format-1 lines come before all blocks. */
 async function readLines(
   log: RecoveredLog,
   reader: BlockReader,

@@ -17,7 +17,7 @@ export interface LogState {
   readonly blocks: BlockIndex;
   /** The foreign lines that no seal covers yet. */
   readonly foreign: Buffer[];
-  /** The last seal, or the hash of the last line of format 1. */
+  /** The last seal, or the hash of the last format-1 line. */
   seal: string;
   /** The latest time of any event or batch. */
   newest_ms: number;

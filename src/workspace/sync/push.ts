@@ -34,7 +34,7 @@ export interface UnsentEvent {
   readonly event_id: string;
   readonly event_type: string;
   readonly subject: string | null;
-  /** The remote's code, or a text that says why it was not sent. */
+  /** The remote's code, or a sentence that says why it was not sent. */
   readonly reason: string;
   /** The current holder of the refused claim's subject. */
   readonly holder?: string;

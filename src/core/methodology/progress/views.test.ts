@@ -335,9 +335,9 @@ describe('health', () => {
   it('finds undecided dimensions and invalid files', () => {
     const constraints = { ...testMethodology().constraints, constraint_dimensions: {} };
     finds({ features, methodology: testMethodology({ constraints }) }, 'constraint', 'security_model');
-    const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a text', line: 3 };
+    const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a string', line: 3 };
     expect(healthView(routeInputOf({ features }), [fault]).findings).toMatchObject([
-      { kind: 'configuration', says: 'features/active/F.yml:3: expected a text' },
+      { kind: 'configuration', says: 'features/active/F.yml:3: expected a string' },
     ]);
   });
 

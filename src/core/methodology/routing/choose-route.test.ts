@@ -459,7 +459,7 @@ describe('work on shared modules', () => {
     });
     const refused = go({ ...project, enforce: true, request: { agent_id: 'bob', feature: 'B' } });
     expect(refused).toMatchObject({ feature: null, parallel: [{ inner_product: 2 }] });
-    expect(refused.refused).toMatch(/^parallelism is enforced: B and A/);
+    expect(refused.refused).toMatch(/^other agents hold claims on the same modules, .*: B and A/);
   });
 });
 
