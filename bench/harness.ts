@@ -48,8 +48,8 @@ export async function harnessOn(
 ): Promise<BenchHarness> {
   const coordinator = await implementation.Coordinator.open({ store, limits: WIDE_LIMITS });
   const tasks: { project: ProjectKey; task_id: string }[] = [];
-  for (let number = 0; number < projects; number += 1) {
-    const project = { tenant_id, project_id: `project-${number}` };
+  for (let index = 0; index < projects; index += 1) {
+    const project = { tenant_id, project_id: `project-${index}` };
     const tracks = tracksOf(tasksEach);
     const reply = await coordinator.plans.put(project, { tracks });
     if (isProblem(reply)) throw new Error(reply.detail);
@@ -88,7 +88,7 @@ export function tracksOf(
   return tracks;
 }
 
-function letters(number: number): string {
+function letters(index: number): string {
   const digit = (value: number) => String.fromCharCode(65 + (value % 26));
-  return digit(Math.floor(number / 676)) + digit(Math.floor(number / 26)) + digit(number);
+  return digit(Math.floor(index / 676)) + digit(Math.floor(index / 26)) + digit(index);
 }

@@ -26,9 +26,9 @@ async function oneEngine(name: EngineName): Promise<string[]> {
   if ('missing' in engine) return [name, engine.missing, '', ''];
   const store = await (await engineOf(engine.url))!.open(engine.url);
   const server = await startServer({ store, port: 0 });
-  for (let number = 0; number < PROJECTS; number += 1) {
+  for (let index = 0; index < PROJECTS; index += 1) {
     const tracks = { A: [{ id: 'A-001-work', description: 'work', depends_on: [] }] };
-    const url = `${server.url}/api/tenants/acme/projects/p${number}/plan`;
+    const url = `${server.url}/api/tenants/acme/projects/p${index}/plan`;
     const reply = await fetch(url, {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },

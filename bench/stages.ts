@@ -87,11 +87,11 @@ function oneRound(): string[] {
   return [...each, each.reduce((sum, us) => sum + us, 0)].map((us) => us.toFixed(2));
 }
 
-const bodyOf = (task_id: string, number: number) => ({
+const bodyOf = (task_id: string, index: number) => ({
   task_id,
-  agent_id: `agent-${number % 1000}`,
-  session_id: `session-${number % 1000}`,
-  request_id: `claim-${number}`,
+  agent_id: `agent-${index % 1000}`,
+  session_id: `session-${index % 1000}`,
+  request_id: `claim-${index}`,
 });
 
 function plannedProject(): { source: DecisionSource; ids: string[] } {

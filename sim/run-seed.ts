@@ -89,11 +89,11 @@ class SeedRun {
     const { context, scenario } = this;
     return context.projects.flatMap((scope, tenant) => {
       const count = tenant === 0 ? scenario.agents : 2;
-      const agents = Array.from({ length: count }, (_, number) => {
-        const sessionId = `s${number % scenario.sessions}`;
+      const agents = Array.from({ length: count }, (_, index) => {
+        const sessionId = `s${index % scenario.sessions}`;
         // Credentials of one user may share a session. Every fourth agent has no user and needs a session of its own.
-        const userId = number % 4 === 3 ? null : `user-of-${sessionId}`;
-        return new SimAgent(context, scope, `agent-${number}`, sessionId, userId);
+        const userId = index % 4 === 3 ? null : `user-of-${sessionId}`;
+        return new SimAgent(context, scope, `agent-${index}`, sessionId, userId);
       });
       const lead = new SimLead(context, scope, 'lead', 'lead');
       const follower = new FeedFollower(context, scope);
@@ -144,8 +144,8 @@ class SeedRun {
     await context.fleet.finish();
     context.history.finish();
     for (const follower of this.followers) follower.finish();
-    for (let number = 0; number < context.fleet.size; number += 1) {
-      const instance = context.fleet.instanceAt(number);
+    for (let index = 0; index < context.fleet.size; index += 1) {
+      const instance = context.fleet.instanceAt(index);
       if (instance === null) continue;
       for (const scope of context.projects)
         await checkViews(world, instance, context.monitor.projectMonitor(scope));

@@ -16,9 +16,9 @@ afterAll(() => pool.stop());
 
 // req: PRF-008
 it(`keeps every invariant on ${fixedRuns().length} fixed seeds, which reach every coverage goal`, async () => {
-  const tally = await expectNoViolation(pool, fixedRuns());
-  process.stdout.write(`${formatSeedTotals(tally)}\n`);
-  expect(unreachedGoals(tally)).toEqual([]);
+  const totals = await expectNoViolation(pool, fixedRuns());
+  process.stdout.write(`${formatSeedTotals(totals)}\n`);
+  expect(unreachedGoals(totals)).toEqual([]);
 });
 
 const from = windowStart(currentCommit());
@@ -41,5 +41,5 @@ it('replays a seed identically to the last event in every process', async () => 
       fingerprints.set(run.seed, (fingerprints.get(run.seed) ?? new Set()).add(fingerprint));
     },
   });
-  expect([...fingerprints.values()].map((stories) => stories.size)).toEqual(Array(PLAYED_AGAIN).fill(1));
+  expect([...fingerprints.values()].map((prints) => prints.size)).toEqual(Array(PLAYED_AGAIN).fill(1));
 });

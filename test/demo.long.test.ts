@@ -11,8 +11,8 @@ test('the demo exits with code 1 and names the failed guarantee if results are n
   const file = join(folder, 'src/core/claims/decide/submit.ts');
   const rules = await readFile(file, 'utf8');
   const unfenced = rules.replace(
-    'const code = refusalOf(head, command, ctx);',
-    'const code = null as Code | null;',
+    /const code = refusalCodeOf\(.*\);/,
+    'const code = null as DecisionCode | null;',
   );
   expect(unfenced).not.toBe(rules);
   await writeFile(file, unfenced);

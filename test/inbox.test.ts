@@ -22,17 +22,17 @@ import { FrozenTime } from './support/frozen-time.js';
 import { coordinationConfig, evaluatorReport, FILES, vector } from './support/workspace-files.js';
 
 const run = promisify(execFile);
-const ABOUT = { feature: 'REQ-F-AUTH-001', edge: 'design→code' };
+const FEATURE_AND_EDGE = { feature: 'REQ-F-AUTH-001', edge: 'design→code' };
 const SUBJECT = 'REQ-F-AUTH-001#design→code';
 
 // req: EDG-018, INB-001, INB-008, INB-009
 test('a bash agent completes an edge, and the claim of a second agent is rejected', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const stopping = new AbortController();
   const watching = watchInboxes({
     events: workspace.events,
-    serialiser: site.serialiser,
+    serialiser: harness.serialiser,
     signal: stopping.signal,
     warn: (sentence) => expect.unreachable(sentence),
   });
@@ -47,7 +47,7 @@ test('a bash agent completes an edge, and the claim of a second agent is rejecte
   });
   stopping.abort();
   await watching;
-  expect(await site.edgeHistory()).toEqual([
+  expect(await harness.edgeHistory()).toEqual([
     'edge_started one 1',
     'heartbeat one 1',
     'iteration_completed one 1',
@@ -130,18 +130,18 @@ async function prepare(coordinator: Coordinator, files: Record<string, string>):
 
 async function throughTheInbox(time: FrozenTime, files: Record<string, string>): Promise<InboxRun> {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
-  const { coordinator } = site;
+  const harness = await WorkspaceHarness.open(workspace);
+  const { coordinator } = harness;
   await prepare(coordinator, files);
-  const events = () => site.events();
+  const events = () => harness.events();
   const perform = async ([who, step]: InboxStep, at: number) => {
     if (step.seconds !== undefined) return passes(time, Number(step.seconds), coordinator, events);
     if (step.decision !== undefined) {
       return (unwrap(await coordinator.recordReview(KEY, reviewOf(step), human(who))) as { reason: string })
         .reason;
     }
-    await dropCommand(workspace, who, `${at}.json`, { ...ABOUT, ...step });
-    await site.serialiser.pass();
+    await dropCommand(workspace, who, `${at}.json`, { ...FEATURE_AND_EDGE, ...step });
+    await harness.serialiser.pass();
     return (await readOutcome(workspace, who, `${at}.json`)).reply.reason;
   };
   return { perform, events };
@@ -171,7 +171,7 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
     const { event_type, agent_role, generation, result, ...rest } = step;
     const session_id = `sess-${agent_id}`;
     const handle = { task_id: SUBJECT, session_id };
-    const edge = { feature_id: ABOUT.feature, edge: ABOUT.edge, agent_id, session_id };
+    const edge = { feature_id: FEATURE_AND_EDGE.feature, edge: FEATURE_AND_EDGE.edge, agent_id, session_id };
     const bodies: Record<string, [string, object]> = {
       edge_claim: ['/claims', { ...edge, agent_role }],
       heartbeat: ['/claims/renew', { ...handle, expected_generation: generation }],
@@ -203,7 +203,7 @@ async function runBothWays(
 }
 
 // req: EVT-010, INB-005, INB-013
-test('the flow of seed 002 produces the same log through the inbox and through HTTP', async () => {
+test('the flow of specification 002 produces the same log through the inbox and through HTTP', async () => {
   const answers = await runBothWays([
     ['a-01', { event_type: 'edge_claim', agent_role: 'architect' }],
     ['b-01', { event_type: 'edge_claim', agent_role: 'architect' }],
@@ -236,10 +236,10 @@ test('the flow of seed 002 produces the same log through the inbox and through H
  * role.
  */
 // req: INB-013, ROL-002, STL-003
-test('the lifecycle of seed 000 produces the same log through the inbox and through HTTP', async () => {
+test('the lifecycle of specification 000 produces the same log through the inbox and through HTTP', async () => {
   const files = {
     ...FILES,
-    'features/active/REQ-F-AUTH-001.yml': vector(ABOUT.feature),
+    'features/active/REQ-F-AUTH-001.yml': vector(FEATURE_AND_EDGE.feature),
     'coordination.yml': coordinationConfig({ claims: { stale_threshold_seconds: 1, on_ttl: 'hold' } }),
   };
   const done = { iteration: 2, result: { asset: 'code' } };

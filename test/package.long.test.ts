@@ -353,8 +353,8 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
           const { stdout } = await run(PYTHON_WITH_BOTO3 ?? '', words, { cwd, env });
           expect(JSON.parse(stdout)).toMatchObject({ reason: 'GRANTED', generation: 1 });
           const url = await serve(context, full, tables, env);
-          const asking = ['task', 'claim', 'REQ-F-AUTH-001#design_code', '--url', url, '--json'];
-          await expect(gen(full, cwd, env, ...asking)).rejects.toMatchObject({
+          const secondClaimArgs = ['task', 'claim', 'REQ-F-AUTH-001#design_code', '--url', url, '--json'];
+          await expect(gen(full, cwd, env, ...secondClaimArgs)).rejects.toMatchObject({
             code: 1,
             stdout: expect.stringMatching(/"DENIED_ACTIVE_CLAIM".*"cicd-pipeline-42"/s),
           });

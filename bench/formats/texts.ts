@@ -1,13 +1,13 @@
 /** Texts at the size limit of each format: well-formed ones, and ones that an attacker would write. */
 
-const letters = (number: number): string =>
-  [676, 26, 1].map((unit) => String.fromCharCode(65 + (Math.floor(number / unit) % 26))).join('');
-const sequence = (number: number): string => String(number).padStart(3, '0');
+const letters = (index: number): string =>
+  [676, 26, 1].map((unit) => String.fromCharCode(65 + (Math.floor(index / unit) % 26))).join('');
+const sequence = (index: number): string => String(index).padStart(3, '0');
 
 /** Calls `put` for one task after another, 999 to a track, until it returns false. */
 function eachTask(put: (track: string, id: string, isFirst: boolean) => boolean): void {
-  for (let number = 0; ; number += 1) {
-    const track = letters(number);
+  for (let index = 0; ; index += 1) {
+    const track = letters(index);
     for (let at = 1; at <= 999; at += 1) if (!put(track, `${track}-${sequence(at)}-work`, at === 1)) return;
   }
 }

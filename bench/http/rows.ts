@@ -37,20 +37,20 @@ export interface PartReport {
 
 export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Promise<PartReport>>> = {
   paced: (options) =>
-    onServer<SingleRunResult>('paced', options, ({ measured, told }) => [
+    onServer<SingleRunResult>('paced', options, ({ measured, replies }) => [
       ourRow(
         `claim, renew, submit at ${whole(options.rate)} requests/s, ${whole(options.agents)} agents`,
         measured,
         `renew p50 ${ms(measured.operations.renew, 'p50_ms')}, p99 ${ms(measured.operations.renew, 'p99_ms')}; ` +
-          `${whole(told.refused)} lost a race, ${told.unanswered} unanswered; ${cpu(measured)}`,
+          `${whole(replies.refused)} lost a race, ${replies.unanswered} unanswered; ${cpu(measured)}`,
       ),
     ]),
   'flat-out': (options) =>
-    onServer<SingleRunResult>('flat-out', options, ({ measured, told }) => [
+    onServer<SingleRunResult>('flat-out', options, ({ measured, replies }) => [
       ourRow(
         `claim, submit, ${whole(options.agents)} agents flat out`,
         measured,
-        `${told.unanswered} unanswered; ${cpu(measured)}`,
+        `${replies.unanswered} unanswered; ${cpu(measured)}`,
       ),
     ]),
   batched: (options) =>
@@ -86,15 +86,15 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
 
 interface SingleRunResult {
   readonly measured: RunMeasurement;
-  readonly told: FleetReplies;
+  readonly replies: FleetReplies;
 }
 interface BatchRunResult {
   readonly runs: readonly BatchRun[];
-  readonly told: FleetReplies;
+  readonly replies: FleetReplies;
 }
 
 /** Measures our server: starts it on a new log, runs the fleet in another process, and reads the log afterwards. */
-async function onServer<Result extends { readonly told: FleetReplies }>(
+async function onServer<Result extends { readonly replies: FleetReplies }>(
   part: BenchPart,
   options: BenchOptions,
   rowsOf: (result: Result) => readonly PartRow[],
@@ -105,7 +105,7 @@ async function onServer<Result extends { readonly told: FleetReplies }>(
     const server = await startBenchServer(root, options.dist);
     const input = { ...options, url: server.url, pid: server.pid };
     const result = await inOwnProcess<Result>(part, input).finally(() => server.stop());
-    const faults = await compareWithLog(root, result.told);
+    const faults = await compareWithLog(root, result.replies);
     return { rows: rowsOf(result), remarks: remarksOf(result), faults };
   } finally {
     await rm(root, { recursive: true, force: true });

@@ -153,7 +153,7 @@ export class SimAgent extends SimActor {
     if (!rng.chance(scenario.rates.revoked_chance)) return;
     const credential = this.commands.currentCredential;
     world.schedule(rng.between(0, waitSeconds * 1000), 'revocation', () => {
-      const processes = Array.from({ length: fleet.size }, (_, number) => fleet.instanceAt(number)?.process);
+      const processes = Array.from({ length: fleet.size }, (_, index) => fleet.instanceAt(index)?.process);
       const up = processes.filter((process) => process !== undefined);
       const first = rng.int(Math.max(up.length, 1));
       world.trace(`${this.process.name} has its credential revoked`);

@@ -58,13 +58,13 @@ export class SimClient {
 
   private send(record: CommandRecord, onReply: (reply: unknown) => void): void {
     const { fleet, network, history, coverage } = this.context;
-    const number = this.rng.int(fleet.size);
-    const to = fleet.instanceAt(number)?.process;
+    const index = this.rng.int(fleet.size);
+    const to = fleet.instanceAt(index)?.process;
     if (to === undefined) return;
     const { command } = record;
     const agent = this.process.name;
     network.send({ agent, to }, command.request_id, () => {
-      const instance = fleet.instanceAt(number);
+      const instance = fleet.instanceAt(index);
       if (instance?.process !== to) return;
       const delivery = history.beginDelivery(record);
       const wasAuthorized = command.credential.isValidAt(to);

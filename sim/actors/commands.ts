@@ -27,7 +27,7 @@ export interface SimCommand {
   /** The store remembers the request: a retry gets the first reply again. */
   readonly isDeduplicated: boolean;
   readonly credential: SimCredential;
-  readonly send: (site: Pick<CoordinatorInstance, 'coordinator' | 'process'>) => Promise<unknown>;
+  readonly send: (instance: Pick<CoordinatorInstance, 'coordinator' | 'process'>) => Promise<unknown>;
 }
 
 /** Sends a command on behalf of a caller. The signal ends a call that waits. */

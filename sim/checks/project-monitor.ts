@@ -20,7 +20,7 @@ export class ProjectMonitor {
   readonly events: EventEnvelope[] = [];
   readonly state = emptyProject();
   readonly checker: LogChecker;
-  /** Events that moved a head, by the request that caused them. */
+  /** Events that changed a head, by the request that caused them. */
   private readonly byRequest = new Map<string, EventEnvelope[]>();
   private readonly byEventKind = new Map<string, EventEnvelope>();
   private readonly ids = new Set<string>();

@@ -21,7 +21,7 @@ export interface CoordinatorInstance {
 /** The coordinators that agents send commands to, with the faults injected into them. */
 export interface SimFleet {
   /** The coordinator with this number; null: it is down. */
-  instanceAt(number: number): CoordinatorInstance | null;
+  instanceAt(index: number): CoordinatorInstance | null;
   readonly size: number;
   readonly incarnation: number;
   /** Starts the coordinators and the faults of the scenario. */

@@ -227,14 +227,14 @@ export class FileFleet implements SimFleet {
   private async open(process: SimProcess, isDamaged: boolean): Promise<void> {
     const { scenario, monitor, coverage, credentials } = this.context;
     const store = await this.openStore(process);
-    for (const key of this.context.projects) {
+    for (const projectKey of this.context.projects) {
       const after = this.areFaultsOn
-        ? Math.max(0, monitor.projectMonitor(key).events.length - TAIL_EVENTS_COMPARED)
+        ? Math.max(0, monitor.projectMonitor(projectKey).events.length - TAIL_EVENTS_COMPARED)
         : 0;
-      const events = await store.events(key, { after, limit: 1_000_000 });
+      const events = await store.events(projectKey, { after, limit: 1_000_000 });
       if (isDamaged) continue;
-      monitor.onRecovered(key, after, events);
-      monitor.checkHeads(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
+      monitor.onRecovered(projectKey, after, events);
+      monitor.checkHeads(projectKey, await store.scanHeads(projectKey, { after: null, limit: 1_000_000 }));
     }
     const clockRate = new ClockRateCheck(this.context.world, scenario.rates.clock_tick_ms, await store.now());
     const observedStore = observeCommits(store, {
@@ -298,8 +298,8 @@ export class FileFleet implements SimFleet {
   }
 
   private damageSomeLog(): (() => void) | null {
-    const key = this.rng.pick(this.context.projects);
-    return damageLog(this.diskImage, `${ROOT}/${key.tenant_id}/${key.project_id}`, this.rng);
+    const projectKey = this.rng.pick(this.context.projects);
+    return damageLog(this.diskImage, `${ROOT}/${projectKey.tenant_id}/${projectKey.project_id}`, this.rng);
   }
 
   /** A second process opens the same log; it may succeed only if no live process has it open. */

@@ -47,14 +47,14 @@ function forgeBlock(file: FileNode, end: number, rng: Rng): (() => void) | null 
     .toString('utf8')
     .split('\n');
   const seals = lines.flatMap((line, at) => (line.startsWith(SEAL_MARK) ? [at] : []));
-  const number = rng.int(seals.length);
-  const index = seals[number] as number;
+  const sealIndex = rng.int(seals.length);
+  const index = seals[sealIndex] as number;
   const forged = (lines[index - 1] ?? '').replace(/"agent_id":"[^"]*"/, '"agent_id":"forger"');
   const seal = decodeLine(Buffer.from(lines[index] as string));
   if (forged === lines[index - 1] || typeof seal === 'string' || seal.kind !== 'seal') return null;
   lines[index - 1] = forged;
   const block = lines.slice(index - seal.seal.lines, index);
-  lines[index] = resealed(lines[index] as string, lines[seals[number - 1] ?? -1] ?? NO_SEAL, block);
+  lines[index] = resealed(lines[index] as string, lines[seals[sealIndex - 1] ?? -1] ?? NO_SEAL, block);
   const text = Buffer.from(`${lines.join('\n')}\n`);
   return file.overwrite(Buffer.concat([text, content.subarray(end)]));
 }

@@ -59,8 +59,8 @@ export class SharedFleet implements SimFleet {
     return this.slots.every(({ instance }) => instance !== null);
   }
 
-  instanceAt(number: number): CoordinatorInstance | null {
-    return this.slots[number]?.instance ?? null;
+  instanceAt(index: number): CoordinatorInstance | null {
+    return this.slots[index]?.instance ?? null;
   }
 
   start(): void {
@@ -92,8 +92,11 @@ export class SharedFleet implements SimFleet {
 
   async finish(): Promise<void> {
     const store = this.shared.store();
-    for (const key of this.context.projects) {
-      this.context.monitor.checkHeads(key, await store.scanHeads(key, { after: null, limit: 1_000_000 }));
+    for (const projectKey of this.context.projects) {
+      this.context.monitor.checkHeads(
+        projectKey,
+        await store.scanHeads(projectKey, { after: null, limit: 1_000_000 }),
+      );
     }
   }
 

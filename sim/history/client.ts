@@ -129,6 +129,6 @@ export class HistoryClient {
 }
 
 function handleFrom(subject: string, outcome: RecordedOutcome & { kind: 'ok' }): HistoryHandle {
-  const { generation = 0, claim_id = '' } = outcome.told;
+  const { generation = 0, claim_id = '' } = outcome.reply_fields;
   return { subject, generation, claim_id };
 }

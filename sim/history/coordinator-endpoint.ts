@@ -125,10 +125,13 @@ function outcomeOf({ operation }: HistoryRequest, status: number, reply: WireRep
   if (code !== undefined) {
     const why = `${status} ${code}: ${detail}`;
     if (NOTHING_HAPPENED.has(code)) return { kind: 'no_effect', why };
-    return code === 'UNKNOWN' ? { kind: 'unknown', why } : { kind: 'refused', reason: code, told: {} };
+    return code === 'UNKNOWN'
+      ? { kind: 'unknown', why }
+      : { kind: 'refused', reason: code, reply_fields: {} };
   }
-  if (reply.success === true || reply.accepted === true) return { kind: 'ok', told: fieldsOnSuccess(reply) };
-  return { kind: 'refused', reason, told: fieldsOnRefusal(operation, reply) };
+  if (reply.success === true || reply.accepted === true)
+    return { kind: 'ok', reply_fields: fieldsOnSuccess(reply) };
+  return { kind: 'refused', reason, reply_fields: fieldsOnRefusal(operation, reply) };
 }
 
 function fieldsOnSuccess({ claim, new_expiry }: WireReplyFields): RecordedReplyFields {

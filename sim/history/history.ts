@@ -27,8 +27,8 @@ export interface RecordedReplyFields {
 }
 
 export type RecordedOutcome =
-  | { readonly kind: 'ok'; readonly told: RecordedReplyFields }
-  | { readonly kind: 'refused'; readonly reason: string; readonly told: RecordedReplyFields }
+  | { readonly kind: 'ok'; readonly reply_fields: RecordedReplyFields }
+  | { readonly kind: 'refused'; readonly reason: string; readonly reply_fields: RecordedReplyFields }
   /** It certainly did not happen: no coordinator was reached, or the coordinator says so. */
   | { readonly kind: 'no_effect'; readonly why: string }
   /** It may have happened, or may still happen. */
@@ -36,7 +36,7 @@ export type RecordedOutcome =
 
 /** One attempt to deliver a request. A retried request is several calls. */
 export interface RecordedCall {
-  readonly number: number;
+  readonly call_number: number;
   readonly request: HistoryRequest;
   /** The coordinator that the request was sent to. */
   readonly coordinator: string;
@@ -51,7 +51,7 @@ export const mayHaveHappened = ({ answer }: RecordedCall): boolean =>
   answer.kind === 'ok' || answer.kind === 'unknown';
 
 export function describeCall({
-  number,
+  call_number,
   request,
   coordinator,
   invoked_ms,
@@ -60,13 +60,13 @@ export function describeCall({
 }: RecordedCall): string {
   const handle = request.generation === null ? '' : ` generation ${request.generation}`;
   const window = `${invoked_ms.toFixed(1)}–${returned_ms.toFixed(1)} ms`;
-  return `call ${number} (${window}, ${coordinator}): ${request.operation} ${request.subject}${handle} by ${request.agent_id}, request ${request.request_id}: ${describeOutcome(answer)}`;
+  return `call ${call_number} (${window}, ${coordinator}): ${request.operation} ${request.subject}${handle} by ${request.agent_id}, request ${request.request_id}: ${describeOutcome(answer)}`;
 }
 
 function describeOutcome(outcome: RecordedOutcome): string {
   if (outcome.kind === 'ok' || outcome.kind === 'refused') {
     const word = outcome.kind === 'ok' ? 'done' : `refused ${outcome.reason}`;
-    return `${word} ${JSON.stringify(outcome.told)}`;
+    return `${word} ${JSON.stringify(outcome.reply_fields)}`;
   }
   return outcome.kind === 'no_effect' ? `nothing happened (${outcome.why})` : `unknown (${outcome.why})`;
 }
@@ -85,8 +85,8 @@ export class CallRecorder {
   ): Promise<RecordedOutcome> {
     const invoked_ms = this.now();
     const answer = await send();
-    const number = this.calls.length + 1;
-    this.calls.push({ number, request, coordinator, invoked_ms, returned_ms: this.now(), answer });
+    const call_number = this.calls.length + 1;
+    this.calls.push({ call_number, request, coordinator, invoked_ms, returned_ms: this.now(), answer });
     for (const check of this.listeners) check();
     return answer;
   }

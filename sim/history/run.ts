@@ -66,9 +66,9 @@ const limitsFor = (clients: number): Limits => ({
 /** Runs a history on a real store and checks it. */
 export async function runHistory(options: HistoryRunOptions): Promise<HistoryRunResult> {
   const capabilities = await withStore(options.store, async (store) => store.capabilities);
-  const key = { tenant_id: `history-${Date.now().toString(36)}`, project_id: 'run' };
+  const projectKey = { tenant_id: `history-${Date.now().toString(36)}`, project_id: 'run' };
   const limits = limitsFor(options.clients);
-  const run = new HistoryRun(options, key, limits);
+  const run = new HistoryRun(options, projectKey, limits);
   try {
     await run.start(capabilities.single_writer ? 1 : options.coordinators);
     await run.run();
@@ -76,7 +76,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
     await run.stop();
   }
   const { calls } = run.recorder;
-  const { events, heads } = await withStore(options.store, (store) => readAll(store, key));
+  const { events, heads } = await withStore(options.store, (store) => readAll(store, projectKey));
   const { durable } = capabilities;
   const terms = {
     limits,
@@ -175,10 +175,10 @@ class HistoryRun {
   }
 
   /** Waits until this third of the run is over, by the clock, and a reply has arrived meanwhile. */
-  private async waitForThird(number: number): Promise<void> {
+  private async waitForThird(thirds: number): Promise<void> {
     const thirdMs = (this.options.seconds * 1000) / 3;
     const next = this.recorder.calls.length + 1;
-    await sleep(Math.max(thirdMs / 2, this.beganMs + number * thirdMs - performance.now()));
+    await sleep(Math.max(thirdMs / 2, this.beganMs + thirds * thirdMs - performance.now()));
     await this.waitForCall(isAnswer, next);
   }
 

@@ -42,12 +42,12 @@ export function checkInboxes(
 }
 
 function checkLog(world: SimWorld, { limits }: InboxScenario, { events, heads }: StoreContents): void {
-  const judge = new PolicyAwareLogChecker(limits);
+  const checker = new PolicyAwareLogChecker(limits);
   for (const event of events) {
-    for (const { invariant, message: says } of judge.checkEvent(event))
+    for (const { invariant, message: says } of checker.checkEvent(event))
       world.violate(invariant, `${event.subject}: ${says}`);
   }
-  for (const { invariant, subject, message: says } of judge.checkHeads(heads)) {
+  for (const { invariant, subject, message: says } of checker.checkHeads(heads)) {
     world.violate(invariant, `${subject}: ${says}`);
   }
 }

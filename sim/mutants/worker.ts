@@ -15,8 +15,8 @@ async function runJob(job: TrialJob): Promise<string | null> {
   return found === undefined ? null : `${found.invariant}: ${found.message} (${found.model})`;
 }
 
-process.on('message', (order: TrialJob) => {
-  runJob(order).then(
+process.on('message', (job: TrialJob) => {
+  runJob(job).then(
     (violation) => process.send?.({ violation } satisfies TrialReport),
     (error) => process.send?.({ thrown: String(error) } satisfies TrialReport),
   );

@@ -24,8 +24,8 @@ export function planFor(rng: Rng): SimPlan {
   for (const track of ['A', 'B', 'C'].slice(0, 1 + rng.int(3))) {
     const tasks: SimTaskInput[] = [];
     const count = 1 + rng.int(4);
-    for (let number = 1; number <= count; number += 1) {
-      const task = taskFor(rng, `${track}-00${number}-work`, taskIds);
+    for (let sequence = 1; sequence <= count; sequence += 1) {
+      const task = taskFor(rng, `${track}-00${sequence}-work`, taskIds);
       tasks.push(task);
       taskIds.push(task.id);
     }

@@ -17,30 +17,34 @@ import { canonicalHead } from './canonical.js';
 export function checkDecision(
   decision: Decision,
   command: SubjectCommand,
-  ctx: DecisionContext,
+  context: DecisionContext,
   report: ReportViolation,
 ): void {
   const { head, next, events } = decision;
   const isEscalated = decision.code === 'ESCALATED';
-  checkReplyDetails(decision, ctx, report);
+  checkReplyDetails(decision, context, report);
   if ((!decision.ok && !isEscalated) || decision.details.replayed === true) {
     if (next !== head || events.length > 0) report('INV-07', `${decision.code} changed the state`);
     return;
   }
   if (next === head) return;
-  checkHandle(head, command, ctx, report);
+  checkHandle(head, command, context, report);
   checkGrantFacts(decision, command, report);
-  if (next.generation > head.generation) checkTakeover(head, command, ctx, report);
-  checkEvents(decision, ctx, report);
+  if (next.generation > head.generation) checkTakeover(head, command, context, report);
+  checkEvents(decision, context, report);
 }
 
-function checkEvents({ head, next, events }: Decision, ctx: DecisionContext, report: ReportViolation): void {
+function checkEvents(
+  { head, next, events }: Decision,
+  context: DecisionContext,
+  report: ReportViolation,
+): void {
   let before = head;
   for (const event of events) {
     if (event.seq !== before.seq + 1) report('INV-09', `seq ${event.seq} after ${before.seq}`);
     if (msOf(event.timestamp) < before.last_at_ms) report('INV-09', 'the time goes backwards');
     // The coordinator makes references, so this search does not check them.
-    checkTransition({ event, before, rules: ctx.rules }, (invariant, message) => {
+    checkTransition({ event, before, rules: context.rules }, (invariant, message) => {
       if (invariant !== 'INV-17') report(invariant, message);
     });
     before = evolve(before, event);
@@ -59,7 +63,7 @@ const handleOf = (command: SubjectCommand): ClaimHandle | null =>
 function checkHandle(
   head: Head,
   command: SubjectCommand,
-  ctx: DecisionContext,
+  context: DecisionContext,
   report: ReportViolation,
 ): void {
   const handle = handleOf(command);
@@ -68,7 +72,7 @@ function checkHandle(
     report('INV-05', 'an operator changed a generation other than the expected one');
   }
   if (handle === null) return;
-  const id = ctx.claimIdOf({ generation, request_id: claim?.request_id ?? null });
+  const id = context.claimIdOf({ generation, request_id: claim?.request_id ?? null });
   const isOwner =
     claim?.session_id === handle.session_id && (handle.claim_id === null || handle.claim_id === id);
   if (handle.generation !== generation || !isOwner) report('INV-05', 'a handle of another claim took effect');
@@ -114,12 +118,12 @@ function checkGrantFacts({ code }: Decision, command: SubjectCommand, report: Re
 function checkTakeover(
   head: Head,
   command: SubjectCommand,
-  ctx: DecisionContext,
+  context: DecisionContext,
   report: ReportViolation,
 ): void {
   const isOpen = head.claim !== null && (head.claim.state === 'ACTIVE' || head.claim.state === 'SUSPENDED');
   if (!isOpen || command.type === 'reassign' || command.type === 'adopt') return;
-  if (ctx.now_ms < freeFromMs(head.claim as LastClaim, ctx.rules))
+  if (context.now_ms < freeFromMs(head.claim as LastClaim, context.rules))
     report('INV-04', 'taken over before its lease expired');
 }
 
@@ -128,11 +132,11 @@ export function checkSweeper(
   decision: Decision,
   swept: Head,
   command: SubjectCommand,
-  ctx: DecisionContext,
+  context: DecisionContext,
   report: ReportViolation,
 ): void {
   if (command.type === 'expire') return;
-  const other = decide(swept, command, ctx);
+  const other = decide(swept, command, context);
   if (other.code !== decision.code || other.ok !== decision.ok) {
     report('INV-12', `${decision.code} before the sweeper, ${other.code} after it`);
   } else if (!isJsonEqual(decision.details, other.details)) {
@@ -140,27 +144,27 @@ export function checkSweeper(
   }
   // If neither decision changed anything, sweeping one head gives the other.
   if (decision.next === decision.head && other.next === swept) return;
-  if (sweptKey(decision.next, ctx) !== sweptKey(other.next, ctx)) {
+  if (sweptKey(decision.next, context) !== sweptKey(other.next, context)) {
     report('INV-12', `after ${decision.code} the head depends on whether the sweeper ran`);
   }
 }
 
-const sweptKey = (head: Head, ctx: DecisionContext): string =>
-  canonicalHead(decide(head, { type: 'expire' }, ctx).next, ctx.now_ms, ctx.rules);
+const sweptKey = (head: Head, context: DecisionContext): string =>
+  canonicalHead(decide(head, { type: 'expire' }, context).next, context.now_ms, context.rules);
 
 /** A human can always make the subject claimable again, except at a limit that only an admin can raise. */
 export function checkRecoverable(
   head: Head,
   claim: SubjectCommand,
-  ctx: DecisionContext,
+  context: DecisionContext,
   report: ReportViolation,
 ): void {
-  if (head.generation >= ctx.rules.max_generations_per_task) return;
+  if (head.generation >= context.rules.max_generations_per_task) return;
   const operator = { expected_generation: head.generation, reason: 'way out', by: 'hana' };
   const freed = (['reset', 'force_release', 'hold', 'unhold'] as const).reduce(
-    (current, type) => decide(current, { type, ...operator }, ctx).next,
+    (current, type) => decide(current, { type, ...operator }, context).next,
     head,
   );
-  const { code } = decide(freed, claim, ctx);
+  const { code } = decide(freed, claim, context);
   if (code !== 'GRANTED') report('L3', `no operator command makes it claimable again: ${code}`);
 }

@@ -88,21 +88,21 @@ class ModelSearch {
 
   private tryAllCommands(state: SearchState, index: number): void {
     const head = state.heads[index] as Head;
-    const ctx: DecisionContext = { now_ms: state.now_ms, rules: this.model.rules, claimIdOf };
-    const sweep = decide(head, { type: 'expire' }, ctx);
+    const context: DecisionContext = { now_ms: state.now_ms, rules: this.model.rules, claimIdOf };
+    const sweep = decide(head, { type: 'expire' }, context);
     if (this.model.subjects.length === 1) {
-      checkRecoverable(head, PLAIN_CLAIM, ctx, (invariant, message) =>
+      checkRecoverable(head, PLAIN_CLAIM, context, (invariant, message) =>
         this.report(state, PLAIN_CLAIM, invariant, message),
       );
     }
     for (const command of this.model.commands(state.heads, index)) {
-      const decision = decide(head, command, ctx);
+      const decision = decide(head, command, context);
       const reportViolation = (invariant: string, message: string): void =>
         this.report(state, command, invariant, message);
       this.transitions++;
       this.codes.set(decision.code, (this.codes.get(decision.code) ?? 0) + 1);
-      checkDecision(decision, command, ctx, reportViolation);
-      if (sweep.next !== head) checkSweeper(decision, sweep.next, command, ctx, reportViolation);
+      checkDecision(decision, command, context, reportViolation);
+      if (sweep.next !== head) checkSweeper(decision, sweep.next, command, context, reportViolation);
       if (decision.next === head) continue;
       const violation = this.model.violationIn(state.heads, index, decision.next);
       if (violation !== null) reportViolation('INV-19', violation);

@@ -10,7 +10,7 @@ export class FolderNode {
 
 export type DiskNode = FileNode | FolderNode;
 
-interface DirectoryEdit {
+interface FolderEdit {
   readonly folder: FolderNode;
   readonly name: string;
   /** Null: the name is removed. */
@@ -18,15 +18,15 @@ interface DirectoryEdit {
 }
 
 /** A change of names, durable once every folder it touches is synced. */
-interface DirectoryChange {
-  readonly edits: readonly DirectoryEdit[];
+interface FolderChange {
+  readonly edits: readonly FolderEdit[];
   readonly unsynced: Set<FolderNode>;
 }
 
 /** The contents of the disk, independent of any process. */
 export class DiskImage {
   readonly root = new FolderNode();
-  private changes: DirectoryChange[] = [];
+  private changes: FolderChange[] = [];
   private readonly locks = new Map<string, SimProcess>();
 
   folder(path: string): FolderNode | null {
@@ -92,7 +92,7 @@ export class DiskImage {
   }
 
   syncFolder(folder: FolderNode): void {
-    const remaining: DirectoryChange[] = [];
+    const remaining: FolderChange[] = [];
     for (const change of this.changes) {
       change.unsynced.delete(folder);
       if (change.unsynced.size === 0) makeDurable(change);
@@ -139,7 +139,7 @@ export class DiskImage {
     }
   }
 
-  private edit(edits: readonly DirectoryEdit[]): void {
+  private edit(edits: readonly FolderEdit[]): void {
     for (const { folder, name, node } of edits) {
       if (node === null) folder.names.delete(name);
       else folder.names.set(name, node);
@@ -148,7 +148,7 @@ export class DiskImage {
   }
 }
 
-function makeDurable(change: DirectoryChange): void {
+function makeDurable(change: FolderChange): void {
   for (const { folder, name, node } of change.edits) {
     if (node === null) folder.durable.delete(name);
     else folder.durable.set(name, node);

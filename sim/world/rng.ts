@@ -1,4 +1,4 @@
-/** Hashes a text into four well-mixed 32-bit words: the seed of one stream. */
+/** Hashes a string into four well-mixed 32-bit words: the seed of one stream. */
 function seedWords(text: string): [number, number, number, number] {
   const words: [number, number, number, number] = [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344];
   for (let at = 0; at < text.length; at += 1) {

@@ -3,10 +3,10 @@ import { InvalidArgumentError } from 'commander';
 /** Parsers that commander calls for option values. An invalid value is a usage error. */
 
 export function parseWholeNumber(text: string): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number))
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value))
     throw new InvalidArgumentError('Expected a whole number.');
-  return number;
+  return value;
 }
 
 const PORT_MAX = 65_535;
@@ -18,22 +18,22 @@ export function parsePort(text: string): number {
 }
 
 /** Parses whole seconds, or a number with a unit: `300`, `90s`, `5m`, `2h`, `30d`. */
-export function parseSeconds(text: string): number {
+export function parseSecondsOption(text: string): number {
   const match = /^(\d{1,9})([smhd]?)$/.exec(text);
   if (match === null) throw new InvalidArgumentError('Expected seconds, such as 300, 90s, 5m, 2h or 30d.');
   return Number(match[1]) * (UNIT_SECONDS[match[2] ?? ''] ?? 1);
 }
 
 export const LEASE_OPTION = {
-  '--lease <seconds>': { about: 'lease duration in seconds (or 90s, 5m, 2h)', parse: parseSeconds },
+  '--lease <seconds>': { about: 'lease duration in seconds (or 90s, 5m, 2h)', parse: parseSecondsOption },
 } as const;
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 export function parseWaitSeconds(text: string): number {
-  const number = parseSeconds(text);
-  if (number > 30) throw new InvalidArgumentError('Expected at most 30 seconds.');
-  return number;
+  const seconds = parseSecondsOption(text);
+  if (seconds > 30) throw new InvalidArgumentError('Expected at most 30 seconds.');
+  return seconds;
 }
 
 /** Collects the values of a repeatable option. */

@@ -46,14 +46,14 @@ it('run kills the program and its child processes when the claim is lost, even i
   const time = FrozenTime.begin();
   const { setting } = await startPlannedHarness();
   const deaf =
-    "trap '' TERM; sh -c 'while :; do sleep 0.1; done' & trap 'echo told > told' TERM; echo $$ > started; " +
+    "trap '' TERM; sh -c 'while :; do sleep 0.1; done' & trap 'echo terminated > terminated' TERM; echo $$ > started; " +
     'while :; do wait; done';
   const running = start(setting, 'run', '--lease', '1', '--', 'sh', '-c', deaf);
   const ended = running.ended;
   const group = Number(await written(join(setting.cwd, 'started')));
   expect(isAlive(group)).toBe(true);
   await gen(setting, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
-  await written(join(setting.cwd, 'told'));
+  await written(join(setting.cwd, 'terminated'));
   expect(isAlive(group)).toBe(true);
   // Only the grace period remains.
   expect(await time.advanceUntil(ended)).toMatchObject({
@@ -148,7 +148,7 @@ it('run releases a task whose result is a pipe, instead of waiting for its write
   expect(piped).toMatchObject({ code: 1, err: expect.stringContaining('is not a regular file') });
 });
 
-it('run releases a task whose result is larger than any result may be, without reading it', async () => {
+it('run releases a task whose result exceeds the size limit, without reading it', async () => {
   const { setting } = await startPlannedHarness();
   const huge = await gen(setting, 'run', '--', 'sh', '-c', 'truncate -s 300M "$GENESIS_RESULT"');
   expect(huge).toMatchObject({ code: 1, err: expect.stringContaining('at most 268435456') });

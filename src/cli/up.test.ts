@@ -40,22 +40,22 @@ async function serving() {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, 'plan.yaml'), PLAN);
   const server = spawned(cwd, {}, 'up', '--port', '0', '--json', '--limit', 'min_lease_duration_seconds=1');
-  const reply = JSON.parse(await firstLine(server));
-  const env = { GENESIS_URL: reply.url as string, GENESIS_AGENT: 'agent-a' };
+  const address = JSON.parse(await firstLine(server));
+  const env = { GENESIS_URL: address.url as string, GENESIS_AGENT: 'agent-a' };
   const setting = { cwd, env };
   expect((await gen(setting, 'plan', 'import', 'plan.yaml')).code).toBe(0);
-  return { cwd, env, setting, server, told: reply };
+  return { cwd, env, setting, server, address };
 }
 
 it('up prints its address, locks its log, stops on a signal, and leaves a valid log', async () => {
-  const { cwd, setting, server, told: reply } = await serving();
-  expect(reply).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
+  const { cwd, setting, server, address } = await serving();
+  expect(address).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
   const second = await gen({ cwd }, 'up', '--port', '0');
   expect(second).toMatchObject({
     code: 1,
     err: expect.stringContaining(`The process ${server.pid} has the store`),
   });
-  expect(await gen({ cwd }, 'up', '--port', String(reply.port), '--store', 'memory:')).toMatchObject({
+  expect(await gen({ cwd }, 'up', '--port', String(address.port), '--store', 'memory:')).toMatchObject({
     code: 1,
     err: expect.stringContaining('--port'),
   });

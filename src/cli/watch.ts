@@ -56,14 +56,14 @@ const noChanges: ChangeListener = async (_, signal) => {
 /** Coalesces notifications: any number that arrive without a waiter wake the next one once. */
 class ChangeSignal {
   notify: () => void = () => {};
-  private notified = this.renew();
+  private notified = this.nextNotification();
 
   async wait(): Promise<void> {
     await this.notified;
-    this.notified = this.renew();
+    this.notified = this.nextNotification();
   }
 
-  private renew(): Promise<void> {
+  private nextNotification(): Promise<void> {
     return new Promise((resolve) => {
       this.notify = resolve;
     });

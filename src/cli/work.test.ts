@@ -68,11 +68,11 @@ it('reads a result from a file, an option or a pipe, as JSON, text or a blob', a
   await gen(setting, 'task', 'claim', 'B-001-api');
   await writeFile(join(setting.cwd, 'image'), Buffer.from([0xff, 0xd8, 0]));
   expect((await gen(setting, 'task', 'submit', 'B-001-api', '--file', 'image')).code).toBe(0);
-  const key = { tenant_id: 'default', project_id: 'shop' };
-  expect(await server.coordinator.queries.listResults(key, TASK)).toMatchObject({
+  const projectKey = { tenant_id: 'default', project_id: 'shop' };
+  expect(await server.coordinator.queries.listResults(projectKey, TASK)).toMatchObject({
     results: [{ result_data: 'plain text' }],
   });
-  expect(await server.coordinator.queries.listResults(key, 'B-001-api')).toMatchObject({
+  expect(await server.coordinator.queries.listResults(projectKey, 'B-001-api')).toMatchObject({
     results: [{ blob_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }],
   });
 });

@@ -14,7 +14,7 @@ import type { BodyOf, CallReply, OperationReply } from './requests.js';
 /** Sends a call to the server with the client's tenant and credential. */
 type SendRequest = <T>(request: Pick<HttpRequest, 'method' | 'path' | 'query' | 'body'>) => CallReply<T>;
 
-type SeenReply<T> = CallReply<T & LogPosition>;
+type ReplyWithPosition<T> = CallReply<T & LogPosition>;
 type ProjectBody<Id extends OperationId> = Omit<BodyOf<Id>, 'project_id'>;
 
 export class MethodologyClient {
@@ -33,17 +33,17 @@ export class MethodologyClient {
     return this.post('/api/start', request);
   }
 
-  status(): SeenReply<MethodologyStatus> {
+  status(): ReplyWithPosition<MethodologyStatus> {
     return this.get('/api/status');
   }
-  feature(feature: string): SeenReply<FeatureView> {
+  feature(feature: string): ReplyWithPosition<FeatureView> {
     return this.get('/api/status', { feature });
   }
-  health(): SeenReply<HealthReport> {
+  health(): ReplyWithPosition<HealthReport> {
     return this.get('/api/status', { health: 'true' });
   }
   /** A Gantt chart as Mermaid text. */
-  gantt(): SeenReply<{ gantt: string }> {
+  gantt(): ReplyWithPosition<{ gantt: string }> {
     return this.get('/api/status', { gantt: 'true' });
   }
   zoom(request: ZoomBody = {}): OperationReply<'zoom'> {

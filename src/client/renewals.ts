@@ -100,7 +100,13 @@ export class LeaseRenewals {
     const monitor: LeaseMonitor = new LeaseMonitor(claim, sentMs, () => this.stopRenewing(key));
     if (monitor.signal.aborted) return monitor;
     const { lease_duration_seconds: lease_seconds, expires_at } = claim;
-    const lease = { key, handle: handleOf(claim), lease_seconds, expires_at, cell: monitor.cell.buffer };
+    const lease = {
+      key,
+      handle: handleOf(claim),
+      lease_seconds,
+      expires_at,
+      cell_buffer: monitor.cell.buffer,
+    };
     this.monitors.set(key, { monitor, lease });
     this.post({ start: lease });
     return monitor;

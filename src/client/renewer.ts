@@ -27,7 +27,7 @@ export interface LeaseToRenew {
   readonly lease_seconds: number;
   /** As reported by the server, by its clock. */
   readonly expires_at: string;
-  readonly cell: SharedArrayBuffer;
+  readonly cell_buffer: SharedArrayBuffer;
 }
 
 export interface RenewalAttempt {
@@ -91,7 +91,7 @@ class LeaseRenewal {
     private readonly renew: SendRenewal,
     private readonly onLost: (reason: string) => void,
   ) {
-    this.cell = new LeaseCell(lease.cell);
+    this.cell = new LeaseCell(lease.cell_buffer);
     this.leaseMs = lease.lease_seconds * 1000;
     this.expiresAtMs = Date.parse(lease.expires_at);
   }

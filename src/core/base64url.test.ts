@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { isCanonicalBase64url } from './base64url.js';
 
-it('accepts a text only if re-encoding its decoded bytes gives the same text', () => {
+it('accepts a string only if re-encoding its decoded bytes gives the same string', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   for (let length = 0; length < 70; length += 1) {
     const text = randomBytes(length).toString('base64url');

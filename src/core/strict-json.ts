@@ -1,7 +1,7 @@
 /** Maximum nesting: prevents stack overflow in recursive code, and no input needs more. */
 export const JSON_DEPTH_MAX = 100;
 
-/** Objects and arrays in one text. They take far longer to parse than their length suggests. */
+/** Objects and arrays in one JSON document. They take far longer to parse than their length suggests. */
 const CONTAINERS_MAX = 50_000;
 
 /** Parsed value, or what is wrong with the text, for a person. */

@@ -4,8 +4,8 @@ import { PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
 /** Explicit statements of the wire contract that belong to no single component's tests. */
 
-const TASKS = [1, 2].map((number) => ({
-  id: `A-00${number}-x`,
+const TASKS = [1, 2].map((taskNumber) => ({
+  id: `A-00${taskNumber}-x`,
   description: 'x',
   depends_on: [],
 }));

@@ -49,7 +49,7 @@ const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   pending_reviews: {},
   known_gaps: {},
 };
-/** Text for people, which may contain line breaks. */
+/** Human-readable text, which may contain line breaks. */
 const TEXT = new Set(['summary', 'message', 'comment']);
 /** Single-line fields that nothing resolves, so odd names in them are harmless. */
 const LINE = new Set([

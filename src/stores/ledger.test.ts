@@ -207,7 +207,7 @@ describe('a malformed transaction', () => {
       { loose_events: [{ ...eventOf(KEY, {}), position: 9 } as never] },
       'has a position',
     ],
-    ['a loose event with a seq', { loose_events: [eventOf(KEY, { seq: 1 })] }, 'but moves no head'],
+    ['a loose event with a seq', { loose_events: [eventOf(KEY, { seq: 1 })] }, 'but changes no head'],
     ['a subject swapped twice', { swaps: [good, good] }, '~a is swapped twice'],
     [
       'a repeated request',

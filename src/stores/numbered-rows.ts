@@ -7,13 +7,13 @@ export class NumberedRows<Row extends readonly (string | number)[]> {
     const key = row.join('\n');
     const existing = this.numbers.get(key);
     if (existing !== undefined) return existing;
-    const number = this.rows.push(row);
-    this.numbers.set(key, number);
-    return number;
+    const rowNumber = this.rows.push(row);
+    this.numbers.set(key, rowNumber);
+    return rowNumber;
   }
 
-  row(number: number): Row {
-    return this.rows[number - 1] as Row;
+  row(rowNumber: number): Row {
+    return this.rows[rowNumber - 1] as Row;
   }
 
   column<At extends number>(at: At): Row[At][] {

@@ -27,6 +27,6 @@ export function readSqlFile(url: URL, constants: SqlValues = {}): SqlStatements 
   return statement;
 }
 
-/** The statements of a text. Semicolons in comments, and between `$$` in the body of a function, separate none. */
+/** The statements in SQL text. Semicolons in comments, and between `$$` in the body of a function, separate none. */
 export const splitStatements = (text: string): string[] =>
   (text.match(/(?:--.*|\$\$[\s\S]*?\$\$|[^;])+/g) ?? []).map((statement) => statement.trim());

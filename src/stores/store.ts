@@ -194,7 +194,7 @@ export interface Transaction extends ProjectKey {
   /** The transaction changes the rules and increments `rules_seq`. */
   readonly changes_rules: boolean;
   readonly requests: readonly RequestRecord[];
-  /** Events that move no head, written once: one whose `event_id` exists is skipped, which is not a conflict. */
+  /** Events that change no head, written once: one whose `event_id` exists is skipped, which is not a conflict. */
   readonly loose_events: readonly NewEvent[];
   readonly permits: readonly Permit[];
   /** The outcome is `full` if the transaction would make a member of the scope live and exceed `max`. */
@@ -272,7 +272,7 @@ export interface LogDamage extends ProjectKey {
   readonly why: string;
 }
 
-/** The damaged lines, as a text. */
+/** The damaged lines, as a string. */
 export const linesText = ({ line, last_line = line }: Pick<LogDamage, 'line' | 'last_line'>): string =>
   line === last_line ? `line ${line}` : `lines ${line} to ${last_line}`;
 

@@ -7,7 +7,7 @@ export function assertWellFormed(transaction: Transaction): void {
   for (const looseEvent of transaction.loose_events) {
     assertProject(transaction, looseEvent);
     if (looseEvent.seq !== undefined)
-      malformed(transaction, `the loose event ${looseEvent.event_id} has a seq, but moves no head`);
+      malformed(transaction, `the loose event ${looseEvent.event_id} has a seq, but changes no head`);
   }
   const { swaps, requests } = transaction;
   if (swaps.length > 1)

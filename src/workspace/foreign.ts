@@ -42,7 +42,7 @@ export async function refuseForeign(workspace: Workspace): Promise<void> {
  * Moves another tool's log, unchanged, from the path of ours to `events/foreign/`, named by its digest. Returns
  * every log that was moved there, now or earlier.
  */
-export async function adoptForeignLog(workspace: Workspace): Promise<string[]> {
+export async function moveForeignLogAside(workspace: Workspace): Promise<string[]> {
   const log = join(workspace.events, ACTIVE_FILE);
   const folder = join(workspace.events, 'foreign');
   if (await isForeign(workspace)) {

@@ -25,18 +25,18 @@ export async function openWorkspaceStore(
   workspace: Workspace,
   warn: (sentence: string) => void,
 ): Promise<WorkspaceStore> {
-  const key = await readProjectKey(workspace);
+  const projectKey = await readProjectKey(workspace);
   if (await isSwapInProgress(workspace.events)) {
     throw new WorkspaceError(
       'A pull was interrupted while it replaced the log. To finish it, run: gen sync pull.',
     );
   }
-  await assertOwnLog(workspace, key);
+  await assertOwnLog(workspace, projectKey);
   const root = workspace.events;
   const { hasKeys } = await trackedSecrets(root, WORKSPACE_SECRETS);
   const untrusted_files = hasKeys ? 'secret' : 'log';
-  const store = await openFileStore({ root, home: key, untrusted_files, onWarning: warn });
-  return { store, blobs: new FolderBlobs(root), key };
+  const store = await openFileStore({ root, home: projectKey, untrusted_files, onWarning: warn });
+  return { store, blobs: new FolderBlobs(root), key: projectKey };
 }
 
 async function assertOwnLog(workspace: Workspace, projectKey: ProjectKey): Promise<void> {

@@ -29,7 +29,7 @@ await onEngine(
   'redis',
   () => startOwnRedis(HA),
   (primary) => {
-    test('a grant lost in a Redis failover is refused afterwards, and the coordinators from before stop', async () => {
+    test('a grant lost in a Redis failover is refused afterwards, and coordinators started before the failover stop', async () => {
       const replica = requireEngine(await startOwnRedis(HA));
       onTestFinished(async () => {
         await primary.stop();

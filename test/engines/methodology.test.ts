@@ -29,10 +29,10 @@ for (const name of ENGINE_NAMES) {
       }
 
       async function faults(fleet: EngineFleet): Promise<unknown[]> {
-        const judge = new PolicyAwareLogChecker();
-        const found = (await fleet.events()).flatMap((event) => judge.checkEvent(event));
+        const checker = new PolicyAwareLogChecker();
+        const found = (await fleet.events()).flatMap((event) => checker.checkEvent(event));
         const heads = await fleet.store.scanHeads(fleet.project, { after: null, limit: 1000 });
-        return [...found, ...judge.checkHeads(heads as AnyHead[])];
+        return [...found, ...checker.checkHeads(heads as AnyHead[])];
       }
 
       test('are granted to one of many agents, and each rejection names the holder', async () => {

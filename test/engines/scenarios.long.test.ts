@@ -9,7 +9,7 @@ const bob = { agent_id: 'Agent-B', session_id: 'Session-2' };
 
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
-    describe(`the generation clock of seed 004 on ${name} with two coordinators`, () => {
+    describe(`the generation clock of specification 004 on ${name} with two coordinators`, () => {
       async function begin(plan: unknown = planOf(TASK)) {
         const fleet = await EngineFleet.open(url, 2);
         await fleet.plan(plan);
@@ -47,8 +47,8 @@ for (const name of ENGINE_NAMES) {
           phase: 'COMPLETED',
           generation: 1,
         });
-        const story = (await fleet.events()).filter(({ subject }) => subject === TASK);
-        expect(story.map(({ event_type }) => event_type)).toEqual([
+        const taskEvents = (await fleet.events()).filter(({ subject }) => subject === TASK);
+        expect(taskEvents.map(({ event_type }) => event_type)).toEqual([
           'CLAIM_ACQUIRED',
           'LEASE_RENEWED',
           'RESULT_SUBMITTED',

@@ -31,15 +31,15 @@ await onSharedEngine('postgres', ({ url }) => {
     }
 
     test('agree on one claim of an edge that both completed offline, and rebuild a deleted log', async () => {
-      const key = { ...KEY, project_id: `p${randomUUID().slice(0, 8)}` };
+      const projectKey = { ...KEY, project_id: `p${randomUUID().slice(0, 8)}` };
       const remote = await served();
-      const both = await Promise.all([laptop(key.project_id), laptop(key.project_id)]);
+      const both = await Promise.all([laptop(projectKey.project_id), laptop(projectKey.project_id)]);
       for (const [at, { workspace }] of both.entries()) {
         const agent = ['ada', 'bob'][at] as string;
         await withOfflineCoordinator(workspace, async (here) => {
-          unwrap(await here.claimTask(key, { ...EDGE, ...by(agent) }));
+          unwrap(await here.claimTask(projectKey, { ...EDGE, ...by(agent) }));
           const result = { ...EDGE, session_id: `s-${agent}`, generation: 1 };
-          unwrap(await here.submitResult(key, { ...result, result_data: 'y'.repeat(100_000) }));
+          unwrap(await here.submitResult(projectKey, { ...result, result_data: 'y'.repeat(100_000) }));
         });
       }
       const reply = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
@@ -51,17 +51,17 @@ await onSharedEngine('postgres', ({ url }) => {
         expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In sync.');
         expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
       }
-      const logs = await Promise.all(both.map(({ workspace }) => startedIn(workspace, key)));
+      const logs = await Promise.all(both.map(({ workspace }) => startedIn(workspace, projectKey)));
       expect(logs).toEqual([1, 1]);
     });
   });
 });
 
 /** How often the edge was started, by the log of this workspace. */
-async function startedIn(workspace: Workspace, key: typeof KEY): Promise<number> {
+async function startedIn(workspace: Workspace, projectKey: typeof KEY): Promise<number> {
   let started = 0;
   await withOfflineCoordinator(workspace, async (here) => {
-    const history = await here.queries.getClaimHistory(key, EDGE.task_id);
+    const history = await here.queries.getClaimHistory(projectKey, EDGE.task_id);
     started = unwrap(history).generations.length;
   });
   return started;

@@ -42,22 +42,22 @@ function describeMoves(): void {
       if (from === to) continue;
       test(`from ${from} to ${to}`, async () => {
         const [source, target] = [opened.get(from), opened.get(to)] as [OpenedStore, OpenedStore];
-        const key = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
-        await workedOn(source, key);
+        const projectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
+        await workedOn(source, projectKey);
         const moved = await importProject(
           target.store,
           target.blobs,
-          exportProject(source.store, source.blobs, key),
+          exportProject(source.store, source.blobs, projectKey),
         );
-        expect(moved).toMatchObject({ ...key, found: 0 });
-        expect(await contents(target.store, key)).toEqual(await contents(source.store, key));
+        expect(moved).toMatchObject({ ...projectKey, found: 0 });
+        expect(await contents(target.store, projectKey)).toEqual(await contents(source.store, projectKey));
         for (const { store } of [source, target])
-          expect((await verifyStore(store, key, quiet)).breaks).toEqual([]);
-        expect(await target.store.countPermits(key.tenant_id, 'claims')).toBe(1);
+          expect((await verifyStore(store, projectKey, quiet)).breaks).toEqual([]);
+        expect(await target.store.countPermits(projectKey.tenant_id, 'claims')).toBe(1);
         const coordinator = await Coordinator.open({ store: target.store, blobs: target.blobs });
-        const { results } = unwrap(await coordinator.queries.listResults(key, 'A-001-core'));
+        const { results } = unwrap(await coordinator.queries.listResults(projectKey, 'A-001-core'));
         const id = results.find(({ accepted }) => accepted)?.id ?? '';
-        expect(await coordinator.queries.getResult(key, 'A-001-core', id)).toMatchObject({
+        expect(await coordinator.queries.getResult(projectKey, 'A-001-core', id)).toMatchObject({
           result_data: LARGE,
         });
         coordinator.close();

@@ -6,17 +6,17 @@ import { minutes, Timeline } from './timeline.js';
 const FEATURE = 'REQ-F-AUTH-001';
 const EDGE = 'REQ-F-AUTH-001#design_code';
 
-forEachStore('the edges of seeds 000 and 002', (open) => {
+forEachStore('the edges of specifications 000 and 002', (open) => {
   async function begin() {
     const harness = await open();
     const events = () => harness.store.events(P, { after: 0, limit: 100, subject: EDGE });
-    return { house: harness, story: new Timeline(harness), queries: harness.coordinator.queries, events };
+    return { harness, timeline: new Timeline(harness), queries: harness.coordinator.queries, events };
   }
 
   // req: EDG-001, EDG-002, EDG-003, EDG-011, ROL-005
   test('one of two agents starts an edge, and the rejection of the other names the holder in the log', async () => {
-    const { house: harness, story, events } = await begin();
-    const agentA = story.agent('claude-1', 'Session-1');
+    const { harness, timeline, events } = await begin();
+    const agentA = timeline.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, { agent_role: 'architect' });
     const refused = await harness.coordinator.claimTask(P, {
       feature_id: FEATURE,
@@ -53,10 +53,10 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
 
   // req: EDG-005
   test('convergence releases the edge with the same event', async () => {
-    const { story, queries, house: harness } = await begin();
-    const agentA = story.agent('claude-1', 'Session-1');
+    const { timeline, queries, harness } = await begin();
+    const agentA = timeline.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE);
-    story.T(10);
+    timeline.T(10);
     expect(await agentA.submits(EDGE, { asset: 'code' })).toMatchObject({
       accepted: true,
       work_product_ref: expect.stringMatching(/^wp-REQ-F-AUTH-001#design_code-gen1-[0-9a-f]{12}$/),
@@ -71,11 +71,11 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
 
   // req: EDG-006
   test('abandonment releases the edge, and the next agent gets the next generation', async () => {
-    const { story, house: harness } = await begin();
-    const agentA = story.agent('claude-1', 'Session-1');
-    const agentB = story.agent('claude-2', 'Session-2');
+    const { timeline, harness } = await begin();
+    const agentA = timeline.agent('claude-1', 'Session-1');
+    const agentB = timeline.agent('claude-2', 'Session-2');
     await agentA.claims(EDGE);
-    story.T(3);
+    timeline.T(3);
     expect(await agentA.releases(EDGE)).toEqual({ success: true, reason: 'RELEASED' });
     expect((await agentB.claims(EDGE)).claim?.generation).toBe(2);
     expect(await harness.eventTypesOf(EDGE)).toEqual(['edge_started', 'edge_released', 'edge_started']);
@@ -83,14 +83,14 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
 
   // req: EDG-004, EDG-008
   test('the lease of an edge lasts claim_ttl_seconds, and heartbeats prevent its expiry', async () => {
-    const { story, house: harness, queries } = await begin();
-    const agentA = story.agent('claude-1', 'Session-1');
+    const { timeline, harness, queries } = await begin();
+    const agentA = timeline.agent('claude-1', 'Session-1');
     expect((await agentA.claims(EDGE)).claim?.lease_duration_seconds).toBe(3600);
     for (const minute of [20, 40, 60]) {
-      story.T(minute);
+      timeline.T(minute);
       expect((await agentA.renews(EDGE)).reason).toBe('RENEWED');
     }
-    story.T(80);
+    timeline.T(80);
     expect(await harness.coordinator.sweep()).toBe(0);
     expect(unwrap(await queries.getTaskState(P, EDGE)).readiness).toBe('claimed');
     expect(await harness.eventTypesOf(EDGE)).toEqual(['edge_started', 'heartbeat', 'heartbeat', 'heartbeat']);
@@ -98,16 +98,16 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
 
   // req: STL-001, STL-003, STL-009
   test('a silent holder is reported once per silence and keeps the edge until a human releases it', async () => {
-    const { story, house: harness, queries, events } = await begin();
-    const agentA = story.agent('claude-1', 'Session-1');
-    const agentB = story.agent('claude-2', 'Session-2');
+    const { timeline, harness, queries, events } = await begin();
+    const agentA = timeline.agent('claude-1', 'Session-1');
+    const agentB = timeline.agent('claude-2', 'Session-2');
     await agentA.claims(EDGE, minutes(30));
 
-    story.T(29);
+    timeline.T(29);
     expect(await harness.coordinator.sweep()).toBe(0);
-    story.T(30);
+    timeline.T(30);
     expect(await harness.coordinator.sweep()).toBe(1);
-    story.T(45);
+    timeline.T(45);
     expect(await harness.coordinator.sweep()).toBe(0);
     expect((await events()).at(-1)).toMatchObject({
       event_type: 'claim_expired',
@@ -115,7 +115,7 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
       payload: { cause: 'EXPIRED', disposition: 'held', expired_at: '2026-01-04T06:30:00.000Z' },
     });
 
-    story.T(600);
+    timeline.T(600);
     expect(await agentB.claims(EDGE)).toMatchObject({
       reason: 'DENIED_ACTIVE_CLAIM',
       current_holder: 'claude-1',
@@ -126,9 +126,9 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
     expect(unwrap(await queries.status(P)).waiting).toMatchObject([{ task_id: EDGE, readiness: 'stale' }]);
 
     expect((await agentA.renews(EDGE)).reason).toBe('RENEWED');
-    story.T(601);
+    timeline.T(601);
     expect(await harness.coordinator.sweep()).toBe(0);
-    story.T(630);
+    timeline.T(630);
     expect(await harness.coordinator.sweep()).toBe(1);
     expect(await harness.coordinator.sweep()).toBe(0);
 
@@ -157,10 +157,10 @@ forEachStore('the edges of seeds 000 and 002', (open) => {
   });
 
   test('the result of a silent holder is still accepted under the hold policy', async () => {
-    const { story } = await begin();
-    const agentA = story.agent('claude-1', 'Session-1');
+    const { timeline } = await begin();
+    const agentA = timeline.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, minutes(30));
-    story.T(5000);
+    timeline.T(5000);
     expect(await agentA.submits(EDGE)).toMatchObject({ accepted: true, reason: 'ACCEPTED', late: false });
   });
 });

@@ -5,19 +5,19 @@ import { minutes, Timeline } from './timeline.js';
 
 const TASK = 'A-101-build-login';
 
-forEachStore('the generation clock of seed 004', (open) => {
+forEachStore('the generation clock of specification 004', (open) => {
   async function begin(plan: unknown = planOf(TASK)) {
     const harness = await open();
     await harness.plan(plan);
-    return { house: harness, story: new Timeline(harness), queries: harness.coordinator.queries };
+    return { harness, timeline: new Timeline(harness), queries: harness.coordinator.queries };
   }
 
   // req: CLK-003, CLK-005, CLK-006, CLM-001, CLM-007, LSE-003, QRY-001, RES-001, RES-006, RES-008
   test('4.1: a single agent claims, renews and completes a task', async () => {
-    const { house: harness, story, queries } = await begin();
-    const agentA = story.agent('Agent-A', 'Session-1');
+    const { harness, timeline, queries } = await begin();
+    const agentA = timeline.agent('Agent-A', 'Session-1');
 
-    story.T(0);
+    timeline.T(0);
     expect(await agentA.claims(TASK, minutes(6))).toEqual({
       success: true,
       reason: 'GRANTED',
@@ -41,14 +41,14 @@ forEachStore('the generation clock of seed 004', (open) => {
       },
     });
 
-    story.T(5);
+    timeline.T(5);
     expect(await agentA.renews(TASK)).toEqual({
       success: true,
       reason: 'RENEWED',
       new_expiry: '2026-01-04T06:11:00.000Z',
     });
 
-    story.T(10);
+    timeline.T(10);
     const submitted = await agentA.submits(TASK, { login: 'works' });
     expect(submitted).toEqual({
       accepted: true,
@@ -92,13 +92,13 @@ forEachStore('the generation clock of seed 004', (open) => {
 
   // req: AUD-003, CLK-002, CLK-004, CLK-008, CLM-002, CLM-008, LSE-002, QRY-002, RCV-001, RCV-008, RES-011
   test('4.2: the lease of a disconnected agent expires, and its late result is refused', async () => {
-    const { house: harness, story, queries } = await begin();
-    const agentA = story.agent('Agent-A', 'Session-1', 'Alice');
-    const agentB = story.agent('Agent-B', 'Session-2', 'Bob');
+    const { harness, timeline, queries } = await begin();
+    const agentA = timeline.agent('Agent-A', 'Session-1', 'Alice');
+    const agentB = timeline.agent('Agent-B', 'Session-2', 'Bob');
 
-    story.T(0);
+    timeline.T(0);
     expect(await agentA.claims(TASK, minutes(15))).toMatchObject({ success: true, claim: { generation: 1 } });
-    story.T(10);
+    timeline.T(10);
     expect(await agentB.claims(TASK)).toMatchObject({
       success: false,
       reason: 'DENIED_ACTIVE_CLAIM',
@@ -106,18 +106,18 @@ forEachStore('the generation clock of seed 004', (open) => {
       current_holder: 'Agent-A',
       expires_at: '2026-01-04T06:15:00.000Z',
     });
-    story.T(15);
+    timeline.T(15);
     const expired = unwrap(await queries.getTaskState(P, TASK));
     expect(expired).toMatchObject({ phase: 'OPEN', readiness: 'ready', claim: { state: 'EXPIRED' } });
-    story.T(16);
+    timeline.T(16);
     expect(await agentB.claims(TASK, minutes(15))).toMatchObject({
       success: true,
       reason: 'GRANTED',
       claim: { generation: 2, agent_id: 'Agent-B' },
     });
-    story.T(20);
+    timeline.T(20);
     expect(await agentB.submits(TASK)).toMatchObject({ accepted: true, current_generation: 2 });
-    story.T(25);
+    timeline.T(25);
     expect(await agentA.submits(TASK)).toEqual({
       accepted: false,
       reason: 'STALE_GENERATION',
@@ -149,23 +149,23 @@ forEachStore('the generation clock of seed 004', (open) => {
 
   // req: CLK-012, CLK-013, CLM-012, RCV-002, RCV-003
   test('4.3: the third agent completes the task after two crashes, and both late results are refused', async () => {
-    const { story, queries } = await begin();
-    const agentA = story.agent('Agent-A', 'Session-1');
-    const agentB = story.agent('Agent-B', 'Session-2');
-    const agentC = story.agent('Agent-C', 'Session-3');
+    const { timeline, queries } = await begin();
+    const agentA = timeline.agent('Agent-A', 'Session-1');
+    const agentB = timeline.agent('Agent-B', 'Session-2');
+    const agentC = timeline.agent('Agent-C', 'Session-3');
 
-    story.T(0);
+    timeline.T(0);
     expect((await agentA.claims(TASK, minutes(5))).claim?.generation).toBe(1);
-    story.T(6);
+    timeline.T(6);
     expect((await agentB.claims(TASK, minutes(6))).claim?.generation).toBe(2);
-    story.T(13);
+    timeline.T(13);
     expect((await agentC.claims(TASK, minutes(6))).claim?.generation).toBe(3);
-    story.T(18);
+    timeline.T(18);
     expect(await agentC.submits(TASK)).toMatchObject({ accepted: true, current_generation: 3 });
-    story.T(20);
+    timeline.T(20);
     const stale = { accepted: false, reason: 'STALE_GENERATION', current_generation: 3, work_lost: true };
     expect(await agentA.submits(TASK)).toMatchObject(stale);
-    story.T(22);
+    timeline.T(22);
     expect(await agentB.submits(TASK)).toMatchObject(stale);
 
     expect(unwrap(await queries.getTaskState(P, TASK)).result?.agent_id).toBe('Agent-C');
@@ -179,33 +179,33 @@ forEachStore('the generation clock of seed 004', (open) => {
 
   // req: CLK-011, CLM-010, PLN-012, PLN-013, QRY-003
   test('4.4: subtasks pass from one agent to another, and the parent is merged last', async () => {
-    const { story, queries } = await begin(planOf({ id: TASK, subtasks: 5 }));
+    const { timeline, queries } = await begin(planOf({ id: TASK, subtasks: 5 }));
     const part = (index: number) => `${TASK}::${index}`;
-    const agentA = story.agent('Agent-A', 'Session-1');
-    const agentB = story.agent('Agent-B', 'Session-2');
+    const agentA = timeline.agent('Agent-A', 'Session-1');
+    const agentB = timeline.agent('Agent-B', 'Session-2');
     const reasons = (replies: readonly { reason: string }[]) => replies.map((reply) => reply.reason);
 
-    story.T(0);
+    timeline.T(0);
     const first = await agentA.claimsBatch([part(1), part(2), part(3)], minutes(6));
     expect(first.map((reply) => reply.claim?.generation)).toEqual([1, 1, 1]);
-    story.T(1);
+    timeline.T(1);
     const second = await agentB.claimsBatch([part(3), part(4), part(5)], minutes(10));
     expect(reasons(second)).toEqual(['DENIED_ACTIVE_CLAIM', 'GRANTED', 'GRANTED']);
     expect(second[0]?.current_holder).toBe('Agent-A');
-    story.T(5);
+    timeline.T(5);
     expect((await agentA.submits(part(1))).accepted).toBe(true);
     expect((await agentA.submits(part(2))).accepted).toBe(true);
-    story.T(6);
+    timeline.T(6);
     expect(unwrap(await queries.getTaskState(P, part(3))).claim?.state).toBe('EXPIRED');
-    story.T(7);
+    timeline.T(7);
     expect((await agentB.claims(part(3))).claim?.generation).toBe(2);
     expect(await agentB.claims(TASK)).toMatchObject({
       reason: 'DENIED_DEPENDENCIES',
       waiting_for: [part(3), part(4), part(5)],
     });
-    story.T(10);
+    timeline.T(10);
     for (const index of [3, 4, 5]) expect((await agentB.submits(part(index))).accepted).toBe(true);
-    story.T(12);
+    timeline.T(12);
     expect(await agentA.submits(part(3))).toMatchObject({ accepted: false, reason: 'STALE_GENERATION' });
 
     const { tasks } = unwrap(await queries.batchGetStates(P, [1, 2, 3, 4, 5].map(part)));
@@ -224,21 +224,21 @@ forEachStore('the generation clock of seed 004', (open) => {
 
   // req: AUD-010, QRY-004, QRY-005, SES-009
   test('9.2: the lineage lists every generation with its user and times, and every refused result', async () => {
-    const { story, queries } = await begin();
-    const agentA = story.agent('agent-A', 'sess-001', 'Alice');
-    const agentB = story.agent('agent-B', 'sess-002', 'Bob');
-    const agentC = story.agent('agent-C', 'sess-003', 'Alice');
+    const { timeline, queries } = await begin();
+    const agentA = timeline.agent('agent-A', 'sess-001', 'Alice');
+    const agentB = timeline.agent('agent-B', 'sess-002', 'Bob');
+    const agentC = timeline.agent('agent-C', 'sess-003', 'Alice');
 
     await agentA.claims(TASK);
-    story.T(6);
+    timeline.T(6);
     await agentB.claims(TASK, minutes(2));
-    story.T(9);
+    timeline.T(9);
     await agentC.claims(TASK, minutes(10));
-    story.T(15);
+    timeline.T(15);
     await agentC.submits(TASK);
-    story.T(18);
+    timeline.T(18);
     await agentB.submits(TASK);
-    story.T(20);
+    timeline.T(20);
     await agentA.submits(TASK);
 
     expect(lineageTable(unwrap(await queries.getClaimHistory(P, TASK)))).toEqual({

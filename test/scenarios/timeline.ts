@@ -1,7 +1,7 @@
 import { HarnessAgent } from '../support/agent.js';
 import type { CoordinatorHarness } from '../support/coordinator-harness.js';
 
-/** The clock of a scenario, in the notation of the seeds: T=0, T=5 … minutes after the start. */
+/** The clock of a scenario, in the notation of the specifications: T=0, T=5 … minutes after the start. */
 export class Timeline {
   private minute = 0;
 

@@ -52,7 +52,7 @@ async function tamper(served: TestServer, change: (text: string) => string): Pro
 
 const lineOf = (text: string, part: string): number => text.slice(0, text.indexOf(part)).split('\n').length;
 
-/** The lines of the block that contains a text, with its seal. */
+/** The lines of the block that contains this string, with its seal. */
 function blockOf(text: string, part: string): { first: number; last: number } {
   const lines = text.split('\n');
   const at = lineOf(text, part) - 1;

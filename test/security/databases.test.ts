@@ -257,30 +257,36 @@ for (const dialect of [postgres, mysql]) {
     describe(`a restore of ${dialect.name} from an old copy`, () => {
       it('invalidates cursors and handles from after the copy, once the incarnation is raised', async () => {
         const { place, at } = await newPlace();
-        const key = { tenant_id: 'acme', project_id: 'shop' };
+        const projectKey = { tenant_id: 'acme', project_id: 'shop' };
         const first = await opened(at);
-        unwrap(await first.plans.put(key, planOf(A)));
+        unwrap(await first.plans.put(projectKey, planOf(A)));
         const backup = `${place}_copy`;
         await dialect.ask(url, `CREATE SCHEMA ${backup}`);
         for (const table of dialect.tables) {
           await dialect.ask(url, `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${place}.${table}`);
         }
-        const lost = await claimed(first, key, 'alpha', 's1');
-        const { next } = unwrap(await first.feed.page(key));
+        const lost = await claimed(first, projectKey, 'alpha', 's1');
+        const { next } = unwrap(await first.feed.page(projectKey));
         for (const table of dialect.tables) {
           await dialect.ask(url, `DELETE FROM ${place}.${table}`);
           await dialect.ask(url, `INSERT INTO ${place}.${table} SELECT * FROM ${backup}.${table}`);
         }
         await dialect.ask(url, `UPDATE ${place}.meta SET incarnation = incarnation + 1`);
         const second = await opened(at);
-        expect(await second.feed.page(key, { after: next })).toMatchObject({ problem: 'CURSOR_AHEAD' });
+        expect(await second.feed.page(projectKey, { after: next })).toMatchObject({
+          problem: 'CURSOR_AHEAD',
+        });
         // The same generation is granted to another agent: only the claim id distinguishes the two.
-        const granted = await claimed(second, key, 'beta', 's1');
+        const granted = await claimed(second, projectKey, 'beta', 's1');
         expect(granted.generation).toBe(lost.generation);
         expect(granted.claim_id).not.toBe(lost.claim_id);
         const result = { task_id: A, session_id: 's1', result_data: 1 };
-        expect(await second.submitResult(key, { ...result, ...lost })).toMatchObject({ accepted: false });
-        expect(await second.submitResult(key, { ...result, ...granted })).toMatchObject({ accepted: true });
+        expect(await second.submitResult(projectKey, { ...result, ...lost })).toMatchObject({
+          accepted: false,
+        });
+        expect(await second.submitResult(projectKey, { ...result, ...granted })).toMatchObject({
+          accepted: true,
+        });
       });
     });
   });
@@ -298,18 +304,18 @@ async function opened(url: string): Promise<Coordinator> {
 
 /** Creates a plan and a claim. */
 async function work(coordinator: Coordinator, tenant_id: string): Promise<void> {
-  const key = { tenant_id, project_id: 'shop' };
-  unwrap(await coordinator.plans.put(key, planOf(A)));
-  await claimed(coordinator, key, 'alpha', 's1');
+  const projectKey = { tenant_id, project_id: 'shop' };
+  unwrap(await coordinator.plans.put(projectKey, planOf(A)));
+  await claimed(coordinator, projectKey, 'alpha', 's1');
 }
 
 async function claimed(
   coordinator: Coordinator,
-  key: { tenant_id: string; project_id: string },
+  projectKey: { tenant_id: string; project_id: string },
   agent_id: string,
   session_id: string,
 ): Promise<{ generation: number; claim_id: string }> {
-  const { claim } = unwrap(await coordinator.claimTask(key, { task_id: A, agent_id, session_id }));
+  const { claim } = unwrap(await coordinator.claimTask(projectKey, { task_id: A, agent_id, session_id }));
   if (claim?.id === undefined) throw new Error('The claim was not granted.');
   return { generation: claim.generation, claim_id: claim.id };
 }
@@ -319,10 +325,10 @@ const verified = (store: EngineStore) =>
 
 /** All events and heads of a tenant's project in a store. */
 async function copyOf(store: EngineStore, tenant_id: string): Promise<unknown> {
-  const key = { tenant_id, project_id: 'shop' };
+  const projectKey = { tenant_id, project_id: 'shop' };
   try {
-    const events = await store.events(key, { after: 0, limit: 1000 });
-    return { events, heads: await store.scanHeads(key, { after: null, limit: 1000 }) };
+    const events = await store.events(projectKey, { after: 0, limit: 1000 });
+    return { events, heads: await store.scanHeads(projectKey, { after: null, limit: 1000 }) };
   } finally {
     await store.close();
   }

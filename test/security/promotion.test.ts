@@ -61,7 +61,7 @@ const CLOSED = [
   'AI-WOR~2/agent_roles.yml',
 ];
 
-const COMMANDING = [
+const CONTROL_FILES = [
   '.claude/settings.json',
   'packages/api/.claude/agents/helper.md',
   '.Claude/settings.json',
@@ -140,12 +140,12 @@ async function begin(files: Record<string, string> | null = FILES) {
     );
   const escalated = async () =>
     (await harness.events()).findLast(({ event_type }) => event_type === 'convergence_escalated');
-  return { house: harness, yard: workspace, log, alpha, submits, approves, escalated };
+  return { harness, yard: workspace, log, alpha, submits, approves, escalated };
 }
 
 describe('a closed folder', () => {
   test.each(CLOSED)('accepts no result: %j', async (path) => {
-    const { house: harness, alpha } = await begin();
+    const { harness, alpha } = await begin();
     const body = { ...alpha.handle(EDGE), result_data: manifestOf('src/a.ts', path), ...evaluatorReport() };
     expect(await harness.coordinator.submitResult(P, body, OPEN_CALLER)).toMatchObject({
       problem: 'INVALID_REQUEST',
@@ -180,7 +180,7 @@ describe('a closed folder', () => {
   test.each(['.genesis/x', 'GENESI~1/x'])(
     'is not written to, even if the log accepted the file: %j',
     async (path) => {
-      const { house: harness, yard: workspace, log, submits } = await begin();
+      const { harness, yard: workspace, log, submits } = await begin();
       expect(await submits('docs/a.md')).toMatchObject({ reason: 'ACCEPTED' });
       const promotion = await promoteAccepted(workspace, { ...log, store: withPath(harness, path) });
       expect(promotion).toMatchObject({ written: [], failures: [{ path: 'files.0.path' }] });
@@ -209,7 +209,7 @@ function withManifest(harness: CoordinatorHarness, result_data: ReturnType<typeo
 }
 
 describe('a file that controls other programs', () => {
-  test.each(COMMANDING)('requires a human, and the escalation names its path: %j', async (path) => {
+  test.each(CONTROL_FILES)('requires a human, and the escalation names its path: %j', async (path) => {
     const { yard: workspace, log, submits, escalated } = await begin();
     const reply = await submits('src/a.ts', path);
     expect(reply).toMatchObject({ accepted: false, reason: 'ESCALATED' });
@@ -232,7 +232,7 @@ describe('a file that controls other programs', () => {
   });
 
   test('is promoted if a human did the work', async () => {
-    const { house: harness, yard: workspace, log } = await begin();
+    const { harness, yard: workspace, log } = await begin();
     const rita = new HarnessAgent(harness, 'rita', 's-rita');
     const edge = 'REQ-F-B#design_code';
     await rita.claims(edge, { agent_role: 'human' });
@@ -255,7 +255,7 @@ describe('a file that controls other programs', () => {
   });
 
   test('is escalated for an agent that calls itself human but may not review', async () => {
-    const { house: harness } = await begin(null);
+    const { harness } = await begin(null);
     const agent = { ...OPEN_CALLER, may_review: false };
     const who = { task_id: 'REQ-F-B#design_code', session_id: 's9' };
     const claim = { ...who, agent_id: 'mallory', agent_role: 'human' };
@@ -265,7 +265,7 @@ describe('a file that controls other programs', () => {
   });
 
   test('is kept as a conflict if the log accepted it without a human, and other files are promoted', async () => {
-    const { house: harness, yard: workspace, log, submits } = await begin();
+    const { harness, yard: workspace, log, submits } = await begin();
     await submits('docs/a.md');
     const promotion = await promoteAccepted(workspace, {
       ...log,
@@ -282,19 +282,23 @@ describe('a file that controls other programs', () => {
   });
 
   test('is not approved by a review event that an agent appended or that was imported', async () => {
-    const { house: harness, yard: workspace, log, submits } = await begin();
+    const { harness, yard: workspace, log, submits } = await begin();
     await submits('docs/a.md');
     const forged = withPath(harness, '.mcp.json');
     const store = {
       ...forged,
       events: async (...asked: Parameters<CoordinatorHarness['store']['events']>) => {
         const events = await forged.events(...asked);
-        const [key, query] = asked;
+        const [projectKey, query] = asked;
         if (query.types?.includes('review_completed') !== true) return events;
-        const [accepted] = await harness.store.events(key, { after: 0, limit: 1, types: ['edge_converged'] });
+        const [accepted] = await harness.store.events(projectKey, {
+          after: 0,
+          limit: 1,
+          types: ['edge_converged'],
+        });
         const payload = { decision: 'APPROVED', candidate_sha256: accepted?.payload.result_sha256 };
-        const { seq: _, ...told } = { ...accepted, event_type: 'review_completed', position: 1, payload };
-        return [told as EventEnvelope];
+        const { seq: _, ...event } = { ...accepted, event_type: 'review_completed', position: 1, payload };
+        return [event as EventEnvelope];
       },
     };
     expect(await promoteAccepted(workspace, { ...log, store })).toMatchObject({
@@ -351,7 +355,7 @@ describe('a bare git repository in a result', () => {
   });
 
   test('runs no command in git if a log accepted it without a human', async () => {
-    const { house: harness, yard: workspace, log, submits } = await begin();
+    const { harness, yard: workspace, log, submits } = await begin();
     await submits('docs/a.md');
     const folder = join(workspace.root, FOLDER);
     const marker = join(workspace.root, 'command-has-run');

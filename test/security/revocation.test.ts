@@ -21,7 +21,7 @@ import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 import type { Store, Transaction } from '../../src/stores/store.js';
 
 const TASK = 'A-001-x';
-const SCOPE = { tenant_id: 'acme', project_id: 'shop' };
+const PROJECT_KEY = { tenant_id: 'acme', project_id: 'shop' };
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 type Headers = Record<string, string>;
 
@@ -242,19 +242,19 @@ test('refuses a queued command if the credential of its caller is revoked before
   });
   const coordinator = await Coordinator.open({ store });
   onTestFinished(() => coordinator.close());
-  await coordinator.plans.put(SCOPE, {
+  await coordinator.plans.put(PROJECT_KEY, {
     tracks: { A: [TASK, 'A-002-x'].map((id) => ({ id, description: id, depends_on: [] })) },
   });
   hold = new Promise((resolve) => {
     release = resolve;
   });
-  const first = coordinator.claimTask(SCOPE, who('alice', { task_id: TASK }));
+  const first = coordinator.claimTask(PROJECT_KEY, who('alice', { task_id: TASK }));
   await new Promise((resolve) => setImmediate(resolve));
   let valid = true;
   const mallory = { ...OPEN_CALLER, principal: 'key-1', isStillAuthorized: () => valid };
   const queued = [
-    coordinator.claimTask(SCOPE, who('mallory', { task_id: 'A-002-x' }), mallory),
-    coordinator.next(SCOPE, who('mallory', {}), mallory),
+    coordinator.claimTask(PROJECT_KEY, who('mallory', { task_id: 'A-002-x' }), mallory),
+    coordinator.next(PROJECT_KEY, who('mallory', {}), mallory),
   ];
   valid = false;
   release();
@@ -262,6 +262,6 @@ test('refuses a queued command if the credential of its caller is revoked before
   for (const reply of await Promise.all(queued)) {
     expect(isProblem(reply) && reply.problem).toBe('UNAUTHENTICATED');
   }
-  const events = await memory.events(SCOPE, { after: 0, limit: 100 });
+  const events = await memory.events(PROJECT_KEY, { after: 0, limit: 100 });
   expect(events.filter(({ agent_id }) => agent_id === 'mallory')).toEqual([]);
 });

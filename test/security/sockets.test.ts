@@ -97,13 +97,13 @@ function accepted(port: number) {
   diagnostics.subscribe('net.server.socket', onSocket);
   onTestFinished(() => void diagnostics.unsubscribe('net.server.socket', onSocket));
   /** Resolves when the server has closed its end of the n-th connection. */
-  const closed = async (number: number): Promise<void> => {
-    while (sockets.length <= number) {
+  const closed = async (index: number): Promise<void> => {
+    while (sockets.length <= index) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
-    await ends.get(sockets[number] as Socket);
+    await ends.get(sockets[index] as Socket);
   };
   return { closed };
 }

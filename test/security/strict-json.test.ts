@@ -2,8 +2,8 @@
  * Who: anyone who can send a request or drop a file, where a proxy, a gateway or a reviewer reads the same text before
  * the server.
  *
- * What they want: one text that two programs read differently. `{"task_id": "harmless", "task_id": "A-001-x"}` passes a
- * filter that keeps the first member, but takes effect with the last one, which `JSON.parse` keeps.
+ * What they want: one JSON document that two programs read differently. `{"task_id": "harmless", "task_id": "A-001-x"}`
+ * passes a filter that keeps the first member, but takes effect with the last one, which `JSON.parse` keeps.
  *
  * What stops them: one strict parser (`src/core/strict-json.ts`) for HTTP, MCP, inbox files and manifests. A duplicate
  * name in an object is refused, the refusal names it, and nothing happens. More than 50,000 objects and arrays in one
@@ -121,17 +121,17 @@ test('a duplicate name over MCP on standard input gets an error and reaches no t
 
 test('an inbox file with a duplicate name is moved aside with the reason, and nothing is claimed', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const inbox = workspace.path('events', 'inbox', 'eve');
   await mkdir(inbox);
   const claim = `"event_type":"edge_claim","feature":"${FEATURE}","edge":"${EDGE}"`;
   await writeFile(join(inbox, '1.json'), `{${claim},"feature":"REQ-F-OTHER-001"}`);
-  expect((await site.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: {} });
+  expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: {} });
   const { reason } = JSON.parse(
     await readFile(workspace.path('events', 'broken', 'eve', '1.json.reason.json'), 'utf8'),
   );
   expect(reason).toContain('"feature" occurs twice');
-  expect(await site.edgeHistory()).toEqual([]);
+  expect(await harness.edgeHistory()).toEqual([]);
 });
 
 test('a manifest with a duplicate name is not valid, so none of its files is promoted', () => {

@@ -51,9 +51,9 @@ async function attackedServer(): Promise<TerminalOptions> {
   const post = async (route: string, body: object, method = 'POST') => {
     const headers = { 'content-type': 'application/json' };
     const reply = await fetch(`${path}${route}`, { method, headers, body: JSON.stringify(body) });
-    const told = (await reply.json()) as { claim?: { generation: number; id: string } };
-    expect(reply.status, `${route} ${JSON.stringify(told)}`).toBeLessThan(300);
-    return told;
+    const replyBody = (await reply.json()) as { claim?: { generation: number; id: string } };
+    expect(reply.status, `${route} ${JSON.stringify(replyBody)}`).toBeLessThan(300);
+    return replyBody;
   };
   const tasks = [{ id: 'C-009-evil', description: HOSTILE }];
   await post('/tasks', { tasks });
@@ -167,7 +167,7 @@ async function lyingServer(target: string, status?: number): Promise<string> {
     passed.on('response', async (reply) => {
       const chunks: Buffer[] = [];
       for await (const chunk of reply) chunks.push(chunk as Buffer);
-      const told: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+      const replyBody: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
       answer.writeHead(status ?? reply.statusCode ?? 500, { 'content-type': 'application/json' });
       const problem = {
         code: HOSTILE,
@@ -175,7 +175,7 @@ async function lyingServer(target: string, status?: number): Promise<string> {
         status,
         faults: [{ path: HOSTILE, message: HOSTILE }],
       };
-      answer.end(JSON.stringify(status === undefined ? tainted(told) : problem));
+      answer.end(JSON.stringify(status === undefined ? tainted(replyBody) : problem));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

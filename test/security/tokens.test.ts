@@ -94,8 +94,8 @@ describe('an open server', () => {
 
   it.each(['cross-site', 'same-site', 'CROSS-SITE', 'anything', ''])(
     'refuses a request with Sec-Fetch-Site: %j, on every path',
-    async (site) => {
-      const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors' };
+    async (fetchSite) => {
+      const headers = { 'sec-fetch-site': fetchSite, 'sec-fetch-mode': 'no-cors' };
       for (const path of ['/', '/healthz', '/metrics', `${PROJECT_URL}/status`, `${TENANT_URL}/keys`]) {
         expect(await asBrowser(path, headers), path).toBe(403);
       }
@@ -111,9 +111,9 @@ describe('an open server', () => {
 
   it.each(['same-origin', 'none'])(
     'serves its own page and direct navigation, with Sec-Fetch-Site: %s',
-    async (site) => {
-      expect(await asBrowser('/', { 'sec-fetch-site': site })).toBe(200);
-      expect(await asBrowser('/metrics', { 'sec-fetch-site': site })).toBe(200);
+    async (fetchSite) => {
+      expect(await asBrowser('/', { 'sec-fetch-site': fetchSite })).toBe(200);
+      expect(await asBrowser('/metrics', { 'sec-fetch-site': fetchSite })).toBe(200);
     },
   );
 

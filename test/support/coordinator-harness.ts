@@ -56,7 +56,7 @@ export class CoordinatorHarness {
         blobs: new MemoryBlobs(),
       }).start();
     }
-    const root = await mkdtemp(join(tmpdir(), 'house-'));
+    const root = await mkdtemp(join(tmpdir(), 'harness-'));
     const random = () => Buffer.from(SECRET, 'hex');
     const blobs = new FolderBlobs(join(root, 'blobs'));
     const openStore = () => openFileStore({ root: join(root, 'store'), clock, random });

@@ -14,12 +14,12 @@ export class BenchAgent {
 
   constructor(
     url: string,
-    private readonly number: number,
+    private readonly index: number,
     private readonly replies: FleetReplies,
     private readonly shouldRenew: boolean,
   ) {
     this.connection = new Connection(url);
-    this.sessionId = `session-${number}`;
+    this.sessionId = `session-${index}`;
   }
 
   get next(): AgentOperation {
@@ -29,7 +29,7 @@ export class BenchAgent {
 
   async claim(task: BenchTask): Promise<void> {
     const { task_id } = task;
-    const body = { task_id, agent_id: `agent-${this.number}`, session_id: this.sessionId };
+    const body = { task_id, agent_id: `agent-${this.index}`, session_id: this.sessionId };
     const reply = await this.post(`${task.path}/claims`, body);
     if (reply === null) return;
     if (reply.success !== true) {
@@ -54,7 +54,7 @@ export class BenchAgent {
   async submit(): Promise<void> {
     const { task, generation, claim_id } = this.held!;
     const { sessionId: session_id } = this;
-    const result_data = { summary: 'done', by: this.number };
+    const result_data = { summary: 'done', by: this.index };
     const body = { task_id: task.task_id, session_id, generation, claim_id, result_data };
     const reply = await this.post(`${task.path}/results`, body);
     this.held = null;

@@ -24,8 +24,8 @@ export interface BatchRun {
 /** Sends batches of claims, then batches of results for them; all batch sizes run on the same warm server. */
 export async function batched({ url, pid, agents, seconds, batch }: BatchedLoadOptions) {
   const warming = await plannedTasks(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
-  const told = new FleetReplies();
-  const crew = { url, pid, agents, told };
+  const replies = new FleetReplies();
+  const crew = { url, pid, agents, replies };
   const [first = ITEMS_IN_FLIGHT] = batch;
   await runBatches(crew, warming, first);
   const runs: BatchRun[] = [];
@@ -33,42 +33,42 @@ export async function batched({ url, pid, agents, seconds, batch }: BatchedLoadO
     const tasks = await plannedTasks(url, TASKS_PER_SECOND * seconds, `batches-of-${items}`);
     runs.push(await runBatches(crew, tasks, items));
   }
-  return { runs, told };
+  return { runs, replies };
 }
 
 interface BatchClients {
   readonly url: string;
   readonly pid: number;
   readonly agents: number;
-  readonly told: FleetReplies;
+  readonly replies: FleetReplies;
 }
 
 async function runBatches(
-  { url, pid, agents, told }: BatchClients,
+  { url, pid, agents, replies }: BatchClients,
   tasks: readonly BenchTask[],
   items: number,
 ): Promise<BatchRun> {
   const inFlight = Math.max(REQUESTS_IN_FLIGHT_MIN, Math.ceil(ITEMS_IN_FLIGHT / items));
   const connections = Array.from({ length: inFlight }, () => new Connection(url));
-  const grantedBefore = told.granted.length;
+  const grantedBefore = replies.granted.length;
   const batches = inBatches(tasks, items);
   const claims = await driveBatches(
     'take',
     batches,
     { pid, connections },
-    async (batch, connection, number) => {
+    async (batch, connection, batchIndex) => {
       const claims = batch.map(({ task_id }, at) => {
-        const agent = (number * items + at) % agents;
+        const agent = (batchIndex * items + at) % agents;
         return { task_id, agent_id: `agent-${agent}`, session_id: `session-${agent}` };
       });
       const { results } = await postOrThrow(connection, `${batch[0]!.path}/claims/batch`, { claims });
       results.forEach((result: { success: boolean; claim: ReplyRecord }, at: number) => {
-        if (!result.success) told.refused += 1;
-        else told.granted.push({ ...result.claim, project_id: batch[at]!.project_id });
+        if (!result.success) replies.refused += 1;
+        else replies.granted.push({ ...result.claim, project_id: batch[at]!.project_id });
       });
     },
   );
-  const held = heldTasksOf(tasks, told.granted.slice(grantedBefore));
+  const held = heldTasksOf(tasks, replies.granted.slice(grantedBefore));
   const submits = await driveBatches(
     'complete',
     inBatches(held, items),
@@ -80,8 +80,8 @@ async function runBatches(
       }));
       const { results } = await postOrThrow(connection, `${batch[0]!.path}/results/batch`, { items });
       results.forEach((result: { accepted: boolean }, at: number) => {
-        if (result.accepted) told.completed.push(batch[at]!);
-        else told.refused += 1;
+        if (result.accepted) replies.completed.push(batch[at]!);
+        else replies.refused += 1;
       });
     },
   );
@@ -114,7 +114,7 @@ async function driveBatches<Item>(
   operation: 'take' | 'complete',
   batches: readonly (readonly Item[])[],
   { pid, connections }: { pid: number; connections: readonly Connection[] },
-  send: (batch: readonly Item[], connection: Connection, number: number) => Promise<void>,
+  send: (batch: readonly Item[], connection: Connection, batchIndex: number) => Promise<void>,
 ): Promise<RunMeasurement> {
   const tookMs: number[] = [];
   let next = 0;
@@ -123,10 +123,10 @@ async function driveBatches<Item>(
   const beganMs = performance.now();
   const drain = async (connection: Connection): Promise<void> => {
     while (next < batches.length) {
-      const number = next++;
-      const batch = batches[number]!;
+      const batchIndex = next++;
+      const batch = batches[batchIndex]!;
       const startedMs = performance.now();
-      await send(batch, connection, number);
+      await send(batch, connection, batchIndex);
       tookMs.push(performance.now() - startedMs);
       items += batch.length;
     }

@@ -12,8 +12,8 @@ const TASKS_PER_SECOND = 4_000;
 /** Every agent claims and completes one task after another, as fast as it gets replies. */
 export async function flatOut({ url, pid, agents: count, seconds }: LoadOptions) {
   const tasks = await plannedTasks(url, TASKS_PER_SECOND * (WARM_UP_SECONDS + seconds));
-  const told = new FleetReplies();
-  const agents = Array.from({ length: count }, (_, number) => new BenchAgent(url, number, told, false));
+  const replies = new FleetReplies();
+  const agents = Array.from({ length: count }, (_, index) => new BenchAgent(url, index, replies, false));
   const tookMs = { claim: [] as number[], submit: [] as number[] };
   let nextTask = 0;
   const measuredFromMs = performance.now() + WARM_UP_SECONDS * 1000;
@@ -43,5 +43,5 @@ export async function flatOut({ url, pid, agents: count, seconds }: LoadOptions)
     requests: claim.length + submit.length,
     operations: { take: summarizeLatencies(claim), complete: summarizeLatencies(submit) },
   };
-  return { measured, told };
+  return { measured, replies };
 }

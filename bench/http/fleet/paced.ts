@@ -27,8 +27,8 @@ const CONTESTED_EVERY = 5;
 export async function paced({ url, pid, agents: count, rate, seconds }: LoadOptions) {
   const totalSeconds = WARM_UP_SECONDS + seconds;
   const tasks = await plannedTasks(url, Math.ceil((rate * totalSeconds) / OPERATIONS_PER_TASK) + 2 * count);
-  const told = new FleetReplies();
-  const agents = Array.from({ length: count }, (_, number) => new BenchAgent(url, number, told, true));
+  const replies = new FleetReplies();
+  const agents = Array.from({ length: count }, (_, index) => new BenchAgent(url, index, replies, true));
   const tookMs: Record<AgentOperation, number[]> = { claim: [], renew: [], submit: [] };
   let nextTask = 0;
   const recentChoices = new Map<number, BenchTask>();
@@ -42,14 +42,14 @@ export async function paced({ url, pid, agents: count, rate, seconds }: LoadOpti
   };
   const beganMs = performance.now();
   const measuredFromMs = beganMs + WARM_UP_SECONDS * 1000;
-  const oneAgent = async (agent: BenchAgent, number: number): Promise<void> => {
+  const oneAgent = async (agent: BenchAgent, index: number): Promise<void> => {
     for (let turn = 0; ; turn += 1) {
-      const dueMs = beganMs + ((turn * count + number) * 1000) / rate;
+      const dueMs = beganMs + ((turn * count + index) * 1000) / rate;
       if (dueMs >= beganMs + totalSeconds * 1000) return;
       const earlyMs = dueMs - performance.now();
       if (earlyMs > 0) await sleep(Math.ceil(earlyMs));
       const operation = agent.next;
-      await (operation === 'claim' ? agent.claim(choose(number, turn)) : agent[operation]());
+      await (operation === 'claim' ? agent.claim(choose(index, turn)) : agent[operation]());
       if (dueMs >= measuredFromMs) tookMs[operation].push(performance.now() - dueMs);
     }
   };
@@ -72,5 +72,5 @@ export async function paced({ url, pid, agents: count, rate, seconds }: LoadOpti
       complete: summarizeLatencies(submit),
     },
   };
-  return { measured, told };
+  return { measured, replies };
 }

@@ -141,7 +141,7 @@ function takeMatchingRenewal(
   remaining: Set<EventEnvelope>,
   { answer }: RecordedCall,
 ): EventEnvelope | undefined {
-  const expiresAt = answer.kind === 'ok' ? answer.told.expires_at : null;
+  const expiresAt = answer.kind === 'ok' ? answer.reply_fields.expires_at : null;
   const [any] = remaining;
   const found = [...remaining].find(({ payload }) => payload.expires_at === expiresAt) ?? any;
   if (found !== undefined) remaining.delete(found);
@@ -158,15 +158,15 @@ const matchesRequest = (event: EventEnvelope, request: HistoryRequest): boolean 
 
 function difference({ request, answer }: RecordedCall, event: EventEnvelope): string | null {
   if (answer.kind !== 'ok') return null;
-  const { told } = answer;
+  const { reply_fields } = answer;
   if (event.session_id !== request.session_id) return `the reply went to session ${request.session_id}`;
   if (request.sha256 !== null && event.payload.result_sha256 !== request.sha256)
     return 'the request had another result';
-  if (told.generation !== undefined && told.generation !== event.generation) {
-    return `the reply names generation ${told.generation}`;
+  if (reply_fields.generation !== undefined && reply_fields.generation !== event.generation) {
+    return `the reply names generation ${reply_fields.generation}`;
   }
-  if (told.expires_at !== undefined && told.expires_at !== event.payload.expires_at) {
-    return `the reply says that the lease ends at ${told.expires_at}`;
+  if (reply_fields.expires_at !== undefined && reply_fields.expires_at !== event.payload.expires_at) {
+    return `the reply says that the lease ends at ${reply_fields.expires_at}`;
   }
   return null;
 }

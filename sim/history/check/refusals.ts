@@ -107,12 +107,12 @@ function wasFull(
 
 function matchesRefusal({ ok, code, details, head }: Decision, { answer }: RecordedCall): boolean {
   if (answer.kind !== 'refused' || ok || code !== answer.reason) return false;
-  const { generation, holder, expires_at, limit }: RecordedReplyFields = answer.told;
-  const ends = details.expires_at_ms == null ? null : isoTime(details.expires_at_ms);
+  const { generation, holder, expires_at, limit }: RecordedReplyFields = answer.reply_fields;
+  const expectedExpiresAt = details.expires_at_ms == null ? null : isoTime(details.expires_at_ms);
   return (
     (generation === undefined || generation === head.generation) &&
     (holder === undefined || holder === (code === 'DENIED_ACTIVE_CLAIM' ? head.claim?.agent_id : null)) &&
-    (expires_at === undefined || expires_at === ends) &&
+    (expires_at === undefined || expires_at === expectedExpiresAt) &&
     (limit === undefined || limit === details.limit)
   );
 }
@@ -166,7 +166,7 @@ function claimIdsFromGrants(calls: readonly RecordedCall[]): (subject: string) =
   const idByGrant = new Map<string, string>();
   for (const { request, answer } of calls) {
     if (request.operation !== 'claim' || answer.kind !== 'ok') continue;
-    idByGrant.set(`${request.subject} ${answer.told.generation}`, answer.told.claim_id ?? '');
+    idByGrant.set(`${request.subject} ${answer.reply_fields.generation}`, answer.reply_fields.claim_id ?? '');
   }
   return (subject) =>
     ({ generation }) =>

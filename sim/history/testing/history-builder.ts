@@ -36,7 +36,7 @@ export class HistoryBuilder {
 
   claim(agent_id: string, subject: string, timing: CallTiming): BuiltHandle {
     this.addCall(this.buildRequest('claim', agent_id, subject, null, timing), timing);
-    const { generation = 0 } = this.last.answer.kind === 'ok' ? this.last.answer.told : {};
+    const { generation = 0 } = this.last.answer.kind === 'ok' ? this.last.answer.reply_fields : {};
     return { subject, agent_id, generation };
   }
 
@@ -118,7 +118,7 @@ export class HistoryBuilder {
     const decision = this.decide(request, STORE_EPOCH_MS + decided);
     this.appendEvents(decision, request);
     const call = {
-      number: this.calls.length + 1,
+      call_number: this.calls.length + 1,
       request,
       coordinator: 'one',
       invoked_ms: at,
@@ -174,5 +174,5 @@ function outcomeOf(
     ...(operation === 'submit' && !ok ? { generation: head.generation } : {}),
     ...(details.limit === undefined ? {} : { limit: details.limit }),
   };
-  return ok ? { kind: 'ok', told: reply } : { kind: 'refused', reason: code, told: reply };
+  return ok ? { kind: 'ok', reply_fields: reply } : { kind: 'refused', reason: code, reply_fields: reply };
 }

@@ -26,7 +26,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/log-reader-v1.ts',
     find: 'if (missing !== undefined) throw',
     replace: 'if (missing === -1) throw',
-    why: 'A truncated log of format 1 is served as if it were complete.',
+    why: 'A truncated log in format 1 is served as if it were complete.',
     tests: ['src/stores/file/format-1.test.ts'],
   },
   {

@@ -79,7 +79,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     file: LOG_CHECK,
     find: "    if (line.prev !== this.v1Hash) return faultAt(location, 'it does not continue the line before it');\n",
     replace: '',
-    why: 'A line of format 1 that was replaced is accepted as history.',
+    why: 'A format-1 line that was replaced is accepted as history.',
     tests: FORMAT_1_TESTS,
   },
   {
@@ -87,7 +87,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/file/line-v1.ts',
     find: `if (digestOf(bytes.subarray(V1_HASHED_FROM, cut)) !== hash) return 'its hash does not match its text';`,
     replace: '',
-    why: 'A corrupted line of format 1 is accepted as history.',
+    why: 'A corrupted format-1 line is accepted as history.',
     tests: FORMAT_1_TESTS,
   },
   {
@@ -140,7 +140,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'torn-tail-left',
     file: RECOVERY,
-    find: '  await cutTornTail(ctx, path, replay, segment);\n',
+    find: '  await cutTornTail(context, path, replay, segment);\n',
     replace: '',
     why: 'The next line is appended to an incomplete one.',
   },

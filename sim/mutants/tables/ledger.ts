@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const LEDGER = 'src/stores/ledger.ts';
-const SLOTS = 'src/stores/permits.ts';
+const PERMITS = 'src/stores/permits.ts';
 
 /** Faults in the code that all stores share: transactions, permits, requests, time. */
 export const LEDGER_MUTANTS: readonly Mutant[] = [
@@ -91,21 +91,21 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one-place-too-many',
-    file: SLOTS,
+    file: PERMITS,
     find: 'if (added > 0 && live + added - freed > max) return scope;',
     replace: 'if (added > 0 && live + added - freed > max + 1) return scope;',
     why: 'A tenant exceeds its claim limit by one.',
   },
   {
     name: 'place-freed-early',
-    file: SLOTS,
+    file: PERMITS,
     find: 'if (held === undefined || held.until_ms > nowMs) return;',
     replace: 'if (held === undefined || held.until_ms > nowMs + 2000) return;',
     why: 'A permit is reused while its holder is still working.',
   },
   {
     name: 'place-not-prolonged',
-    file: SLOTS,
+    file: PERMITS,
     find: '      held.until_ms = permit.until_ms;\n',
     replace: '',
     why: 'A renewed claim loses its permit when its first lease ends.',

@@ -1,7 +1,7 @@
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import { fencingFields, HANDLE_OPTIONS, resolveHandle } from '../handle.js';
-import { parseSeconds } from '../option-parsers.js';
+import { parseSecondsOption } from '../option-parsers.js';
 import { untilText } from '../output/text.js';
 import { showDecision, unwrapReply } from '../replies.js';
 
@@ -11,7 +11,10 @@ export const addRenew = command('renew <id>', {
   description: 'renew the lease',
   options: {
     ...HANDLE_OPTIONS,
-    '--lease <seconds>': { about: 'new lease duration in seconds (or 90s, 5m, 2h)', parse: parseSeconds },
+    '--lease <seconds>': {
+      about: 'new lease duration in seconds (or 90s, 5m, 2h)',
+      parse: parseSecondsOption,
+    },
   },
   async run(context, taskId, options) {
     const handle = await resolveHandle(context, taskId, options);

@@ -6,7 +6,7 @@ import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
-import { parseSeconds } from '../option-parsers.js';
+import { parseSecondsOption } from '../option-parsers.js';
 import { clockTime } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
@@ -14,7 +14,10 @@ const create = command('create', {
   description: 'create a key; its token is shown only once',
   options: {
     '--role <role>': { about: 'role of the key', choices: ROLES, default: 'agent' },
-    '--expires <time>': { about: 'lifetime, such as 12h or 90d (default: unlimited)', parse: parseSeconds },
+    '--expires <time>': {
+      about: 'lifetime, such as 12h or 90d (default: unlimited)',
+      parse: parseSecondsOption,
+    },
     '--user <id>': 'user that the key belongs to',
     '--label <text>': 'label of the key',
     '--store <url>':

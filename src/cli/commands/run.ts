@@ -8,7 +8,7 @@ import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import type { StopSignal } from '../io.js';
 import { jsonOrText } from '../json-or-text.js';
-import { parseSeconds } from '../option-parsers.js';
+import { parseSecondsOption } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
 import { countText } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
@@ -26,7 +26,7 @@ const RUN_OPTIONS = {
   '--role <role>': 'role to work in',
   '--lease <seconds>': {
     about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier tasks)',
-    parse: parseSeconds,
+    parse: parseSecondsOption,
   },
   '--result <file>': 'file that the program writes its result to (default: $GENESIS_RESULT)',
 } as const;

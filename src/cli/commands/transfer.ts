@@ -23,16 +23,16 @@ const exportCommand = command('export', {
   help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
   async run(context, { store: url = defaultStore(context.io) }) {
     const { tenant: tenant_id, project: project_id } = await context.target();
-    const key = { tenant_id, project_id };
+    const projectKey = { tenant_id, project_id };
     const { exportProject } = await import('../../coordinator/transfer/export-project.js');
     await withStore(context, url, async ({ store, blobs }) => {
-      if ((await store.project(key)) === null) {
+      if ((await store.project(projectKey)) === null) {
         throw new CommandFailure(
           `This store has no project ${project_id} of tenant ${tenant_id}. Check --project and --tenant.`,
         );
       }
       const spinner = startProgress(context.io, 'reading');
-      for await (const line of exportProject(store, blobs, key)) {
+      for await (const line of exportProject(store, blobs, projectKey)) {
         // Canonical JSON: the export of a project is identical whatever store it comes from.
         await writeWithBackpressure(context, `${canonicalJson(line)}\n`);
         if ('event' in line && line.event.position % REPORT_EVERY_EVENTS === 0) {
@@ -84,11 +84,11 @@ export const addTransfer = commands(exportCommand, importCommand);
 
 async function* linesOf({ io }: CommandContext, file: string | undefined): AsyncGenerator<ArchiveLine> {
   const input = file === undefined || file === '-' ? io.stdin : createReadStream(resolve(io.cwd, file));
-  let number = 0;
+  let lineNumber = 0;
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      number += 1;
-      if (line !== '') yield parseLine(line, number);
+      lineNumber += 1;
+      if (line !== '') yield parseLine(line, lineNumber);
     }
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
@@ -96,10 +96,10 @@ async function* linesOf({ io }: CommandContext, file: string | undefined): Async
   }
 }
 
-function parseLine(line: string, number: number): ArchiveLine {
+function parseLine(line: string, lineNumber: number): ArchiveLine {
   const parsed = jsonOrText(line);
   if (typeof parsed === 'object' && parsed !== null) return parsed as ArchiveLine;
   throw new CommandFailure(
-    `Line ${number} is not a valid archive line. Nothing from this line on was imported. Pass the output of gen export.`,
+    `Line ${lineNumber} is not a valid archive line. Nothing from this line on was imported. Pass the output of gen export.`,
   );
 }

@@ -53,7 +53,7 @@ export async function startDemoServer(folder: string, port = 0): Promise<DemoSer
 export const logFolder = (folder: string): string => join(folder, 'log');
 
 const NAMES = ['ada', 'ben', 'cleo', 'dan', 'eve', 'finn'];
-export const agentName = (number: number): string => NAMES[number] ?? `agent-${number + 1}`;
+export const agentName = (index: number): string => NAMES[index] ?? `agent-${index + 1}`;
 
 /** Starts one agent, with its outbox in the folder. A directed one finishes a task after a line on its input. */
 export async function startDemoAgent(

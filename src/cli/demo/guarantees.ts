@@ -51,11 +51,11 @@ function takenOver({ events, faults: { killed } }: DemoEvidence): Verdict {
 
 function zombieRefused({ events, faults: { zombie } }: DemoEvidence): Verdict {
   if (zombie === null) return { holds: false, seen: 'no agent was frozen' };
-  const isZombies = (event: EventEnvelope) =>
+  const isResultOfZombie = (event: EventEnvelope) =>
     event.subject === zombie.task_id && event.agent_id === zombie.agent.name;
-  const refused = ofType(events, 'RESULT_REJECTED').find(isZombies);
+  const refused = ofType(events, 'RESULT_REJECTED').find(isResultOfZombie);
   const acceptedResult = ofType(events, 'RESULT_SUBMITTED').find(({ subject }) => subject === zombie.task_id);
-  const holds = refused !== undefined && acceptedResult !== undefined && !isZombies(acceptedResult);
+  const holds = refused !== undefined && acceptedResult !== undefined && !isResultOfZombie(acceptedResult);
   const seen = holds
     ? `${zombie.agent.name}: ${String(refused.payload.rejection_reason)}; ${acceptedResult.agent_id}’s result accepted`
     : `${zombie.agent.name}’s result on ${zombie.task_id} was not refused`;

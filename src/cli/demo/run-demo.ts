@@ -38,8 +38,8 @@ export interface DemoOutcome {
 export async function runDemo(options: DemoRunOptions): Promise<DemoOutcome> {
   const genesis = new Genesis({ url: options.url, tenant: 'default', project: DEMO_PROJECT });
   unwrapReply(await genesis.putPlan(DEMO_PLAN));
-  for (let number = 0; number < options.agents_count; number += 1) {
-    options.agents.push(await startDemoAgent(agentName(number), options.url, options.folder, true));
+  for (let index = 0; index < options.agents_count; index += 1) {
+    options.agents.push(await startDemoAgent(agentName(index), options.url, options.folder, true));
   }
   options.onNarration(`${options.agents.map(({ name }) => name).join(', ')} start, each in its own process`);
   const faultInjector = new FaultInjector(options.agents, options.onNarration);
@@ -62,7 +62,7 @@ async function followUntilDone(options: DemoRunOptions, genesis: Genesis, faultI
   const idleController = new AbortController();
   const idleTimer = setTimeout(() => idleController.abort(), IDLE_TIMEOUT_MS);
   const signal = AbortSignal.any([options.signal, idleController.signal]);
-  const isZombies = ({ event_type, agent_id }: EventEnvelope) =>
+  const isResultOfZombie = ({ event_type, agent_id }: EventEnvelope) =>
     event_type.startsWith('RESULT_') &&
     faultInjector.faults.isRevived &&
     agent_id === faultInjector.faults.zombie?.agent.name;
@@ -74,7 +74,7 @@ async function followUntilDone(options: DemoRunOptions, genesis: Genesis, faultI
       evolveWork(state, event);
       options.onEvent(event);
       faultInjector.onEvent(event);
-      isZombieAnswered ||= isZombies(event);
+      isZombieAnswered ||= isResultOfZombie(event);
       if (isZombieAnswered && isDone(state)) break;
     }
   } finally {

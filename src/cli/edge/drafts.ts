@@ -16,12 +16,12 @@ export async function collectDraftResult(context: CommandContext, genesis: Genes
   if (subjectKindOf(subject) !== 'edge')
     throw wrongUsage(`${subject} is not an edge; only edges have drafts. Pass --file RESULT or --data JSON.`);
   const workspace = context.requireWorkspace();
-  const key = await readProjectKey(workspace);
+  const projectKey = await readProjectKey(workspace);
   const putDraftBlob = async (_: string, sha256: string, bytes: Uint8Array) => {
     unwrapReply(await genesis.putBlob(sha256, bytes));
   };
   const grant = { agent_id, subject, generation };
-  const manifest = await collectDrafts(workspace, { blobs: { put: putDraftBlob }, key }, grant);
+  const manifest = await collectDrafts(workspace, { blobs: { put: putDraftBlob }, key: projectKey }, grant);
   if (isDraftRefusal(manifest)) {
     const { refused, says, next } = manifest;
     const message = singleLine(`${refused}: ${says} ${next} Nothing was submitted.`);

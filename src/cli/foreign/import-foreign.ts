@@ -11,7 +11,7 @@ import { parseMethodology } from '../../core/methodology/definition/read-methodo
 import type { OpenedStore } from '../../server/store-url.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { adoptForeignLog } from '../../workspace/foreign.js';
+import { moveForeignLogAside } from '../../workspace/foreign.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -33,18 +33,19 @@ export async function importForeignFile(
 ): Promise<void> {
   const { io } = context;
   const workspace = Workspace.find(io.cwd);
-  const key = await resolveProjectKey(context, workspace);
-  const files = await resolveLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
+  const projectKey = await resolveProjectKey(context, workspace);
+  const files = await prepareLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
   const known_edges = await readKnownEdges(workspace);
-  const importTo = (target: ForeignTarget | null) => importFiles(io, files, target, { ...key, known_edges });
+  const importTo = (target: ForeignTarget | null) =>
+    importFiles(io, files, target, { ...projectKey, known_edges });
   const importToStore = ({ store, blobs }: OpenedStore) =>
     importTo({
-      put: (events) => commitImported(store, key, events),
-      putBlob: (sha256, bytes) => blobs.put(key.tenant_id, sha256, bytes),
+      put: (events) => commitImported(store, projectKey, events),
+      putBlob: (sha256, bytes) => blobs.put(projectKey.tenant_id, sha256, bytes),
     });
   const storeUrl = url ?? (workspace === null ? defaultStore(io) : `workspace:${workspace.root}`);
   const isToServer = url === undefined && context.explicitUrl !== null;
-  const target = dryRun || !isToServer ? null : await serverTarget(context, key);
+  const target = dryRun || !isToServer ? null : await serverTarget(context, projectKey);
   const reports = await (dryRun || isToServer
     ? importTo(target)
     : withStore(context, storeUrl, importToStore));
@@ -90,15 +91,15 @@ async function importFiles(
   return reports;
 }
 
-/** The file to import. If it is at the path of the workspace's own log, it is moved away first. */
-async function resolveLogFiles(
+/** The files to import. A log at the path of the workspace's own log is moved away first. */
+async function prepareLogFiles(
   file: string,
   workspace: Workspace | null,
   dryRun: boolean,
 ): Promise<string[]> {
   const isOwnLog = workspace !== null && file === join(workspace.events, ACTIVE_FILE);
   if (isOwnLog && !dryRun) {
-    const moved = await adoptForeignLog(workspace);
+    const moved = await moveForeignLogAside(workspace);
     if (moved.length > 0) return moved;
     throw new CommandFailure(
       `${singleLine(file)} is this workspace’s own log. Pass the log of another tool to --foreign.`,

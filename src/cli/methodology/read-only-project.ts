@@ -67,8 +67,8 @@ async function openCoordinatorCopy(workspace: Workspace, user: string | null): P
   });
   const store = openMemoryStore();
   store.restore(events);
-  const key = await readProjectKey(workspace);
-  return openInProcess(await readWorkspaceFiles(workspace), { store, key, user });
+  const projectKey = await readProjectKey(workspace);
+  return openInProcess(await readWorkspaceFiles(workspace), { store, key: projectKey, user });
 }
 
 /** Answers status from the projection, and opens a coordinator only for other calls. */

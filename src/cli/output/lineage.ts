@@ -4,7 +4,7 @@ import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
 import { clockTime, section } from './text.js';
 
-/** The lineage table of seed 004 §9.2, followed by the refused results. */
+/** The lineage table of specification 004 §9.2, followed by the refused results. */
 export function lineageText(
   lineage: Lineage,
   { rows }: LineageTable,

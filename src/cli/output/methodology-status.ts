@@ -93,9 +93,9 @@ const paintMarks = (line: string, paint: CommandContext['paint']): string =>
 
 function rollupLines({ project, health }: MethodologyStatus, { paint }: CommandContext): string[] {
   const { edges_completed, edges_total, percent, features_by_status } = project;
-  const statuses = Object.entries(features_by_status).filter(([, number]) => number > 0);
+  const statuses = Object.entries(features_by_status).filter(([, count]) => count > 0);
   if (statuses.length === 0) return [];
-  const counts = statuses.map(([status, number]) => `${number} ${paintStatus(status, paint)}`);
+  const counts = statuses.map(([status, count]) => `${count} ${paintStatus(status, paint)}`);
   const { pending_reviews, stale_claims } = health;
   return [
     '',
@@ -129,13 +129,13 @@ function coverageLines(coverage: readonly StageCoverage[], { table }: CommandCon
     (stage) => stage.converged + stage.at_work + stage.pending + stage.blocked > 0,
   );
   if (usedStages.length === 0) return [];
-  const number = (value: number) => (value === 0 ? '' : String(value));
+  const countOrBlank = (value: number) => (value === 0 ? '' : String(value));
   const rows = table(usedStages, [
     { head: 'Stage', cell: ({ edge }) => edge, is_flexible: true },
-    { head: '✓', cell: ({ converged }) => number(converged) },
-    { head: '●', cell: ({ at_work }) => number(at_work) },
-    { head: '○', cell: ({ pending }) => number(pending) },
-    { head: '✗', cell: ({ blocked }) => number(blocked) },
+    { head: '✓', cell: ({ converged }) => countOrBlank(converged) },
+    { head: '●', cell: ({ at_work }) => countOrBlank(at_work) },
+    { head: '○', cell: ({ pending }) => countOrBlank(pending) },
+    { head: '✗', cell: ({ blocked }) => countOrBlank(blocked) },
   ]);
   return [rows];
 }

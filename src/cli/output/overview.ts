@@ -9,7 +9,7 @@ export function statusText(status: ProjectStatus, context: CommandContext): stri
   const { project_id, position, last_updated, tracks, total, counts, parked } = status;
   const at = last_updated === null ? '' : `, ${clockTime(last_updated)} UTC`;
   const progress = [...Object.entries(tracks), ['all', total] as const];
-  const states = Object.entries(counts).filter(([, number]) => number > 0);
+  const states = Object.entries(counts).filter(([, count]) => count > 0);
   return [
     `${paint.bold(project_id)}  position ${position}${at}`,
     '',
@@ -20,7 +20,7 @@ export function statusText(status: ProjectStatus, context: CommandContext): stri
       { head: 'Pending', cell: ([, { pending }]) => String(pending) },
     ]),
     '',
-    states.map(([state, number]) => `${number} ${paintState(paint, state)}`).join(', '),
+    states.map(([state, count]) => `${count} ${paintState(paint, state)}`).join(', '),
     ...section(paint.bold('Claims'), claimLines(status, context)),
     ...section(paint.bold('Waiting'), waitingLines(status, context)),
     ...section(

@@ -8,8 +8,8 @@ export function truncate(text: string, width: number | null): string {
   return width !== null && line.length > width ? `${line.slice(0, Math.max(width - 1, 0))}…` : line;
 }
 
-export const countText = (number: number, one: string, many = `${one}s`): string =>
-  `${number} ${number === 1 ? one : many}`;
+export const countText = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
 
 /** `2026-01-04T06:05:00.000Z` becomes `2026-01-04 06:05:00`. */
 export const clockTime = (iso: string | null): string =>
@@ -48,6 +48,6 @@ export function firstLines<T>(
   return items.length > max ? [...lines, moreText(items.length - max)] : lines;
 }
 
-/** The first names as one text, and how many more there are. */
+/** The first names as a string, and how many more there are. */
 export const joinFirst = (names: readonly string[], max: number): string =>
   names.slice(0, max).join(', ') + (names.length > max ? ` and ${names.length - max} more` : '');

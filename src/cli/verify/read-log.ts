@@ -77,7 +77,7 @@ class LogReader {
     onWhole: (last, block) => {
       this.wholeBytes = last.end;
       this.wholeLine = last.line;
-      // Every line that is whole by itself, and no seal, is foreign or of format 1.
+      // Every line that is whole by itself, and no seal, is foreign or in format 1.
       if (block === null && !this.end.isFormat1) this.foreignLines += 1;
     },
   });

@@ -52,7 +52,7 @@ const NO_FILES = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, un
 export class LogVerifier {
   readonly breaks: LogBreak[] = [];
   private readonly subjects = new Set<string>();
-  readonly judge = new PolicyAwareLogChecker();
+  readonly checker = new PolicyAwareLogChecker();
   private events = 0;
   private last: LocatedEvent | null = null;
 
@@ -72,7 +72,7 @@ export class LogVerifier {
     this.onEvent(this.events);
     this.last = located;
     if (event.subject !== undefined) this.subjects.add(event.subject);
-    for (const { invariant, subject, message: says } of this.judge.checkEvent(event)) {
+    for (const { invariant, subject, message: says } of this.checker.checkEvent(event)) {
       this.add({ file, line, rule: invariant, subject, says });
     }
   }

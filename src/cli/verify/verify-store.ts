@@ -8,34 +8,39 @@ const ROUNDS_MAX = 10;
 /** Replays a project's events from a store, and compares its heads with them. */
 export async function verifyStore(
   store: Store,
-  key: ProjectKey,
+  projectKey: ProjectKey,
   onEvent: (events: number) => void,
 ): Promise<LogReport> {
-  const path = `${key.tenant_id}/${key.project_id}`;
+  const path = `${projectKey.tenant_id}/${projectKey.project_id}`;
   const verifier = new LogVerifier(onEvent);
   let read = 0;
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    read = await replay(store, key, verifier, read);
-    const heads = await headsOf(store, key);
+    read = await replay(store, projectKey, verifier, read);
+    const heads = await headsOf(store, projectKey);
     // Heads and events are comparable only if nothing was committed in between.
-    if ((await positionOf(store, key)) !== read) continue;
-    for (const { invariant, subject, message: says } of verifier.judge.checkHeads(heads)) {
+    if ((await positionOf(store, projectKey)) !== read) continue;
+    for (const { invariant, subject, message: says } of verifier.checker.checkHeads(heads)) {
       verifier.add({ file: path, line: read, rule: invariant, subject, says });
     }
     break;
   }
-  return { ...verifier.report(path), ...key };
+  return { ...verifier.report(path), ...projectKey };
 }
 
-const positionOf = async (store: Store, key: ProjectKey): Promise<number> =>
-  (await store.project(key))?.position ?? 0;
+const positionOf = async (store: Store, projectKey: ProjectKey): Promise<number> =>
+  (await store.project(projectKey))?.position ?? 0;
 
 /** Replays events and returns the position reached: the last one, or the one before the first gap. */
-async function replay(store: Store, key: ProjectKey, verifier: LogVerifier, from: number): Promise<number> {
-  const file = `${key.tenant_id}/${key.project_id}`;
-  const position = await positionOf(store, key);
+async function replay(
+  store: Store,
+  projectKey: ProjectKey,
+  verifier: LogVerifier,
+  from: number,
+): Promise<number> {
+  const file = `${projectKey.tenant_id}/${projectKey.project_id}`;
+  const position = await positionOf(store, projectKey);
   for (let after = from; after < position; ) {
-    const events = await store.events(key, { after, until_position: position, limit: PAGE_SIZE });
+    const events = await store.events(projectKey, { after, until_position: position, limit: PAGE_SIZE });
     const [first] = events;
     if (first?.position !== after + 1) {
       const message = `event ${after + 1} of ${position} is missing`;
@@ -48,11 +53,11 @@ async function replay(store: Store, key: ProjectKey, verifier: LogVerifier, from
   return position;
 }
 
-async function headsOf(store: Store, key: ProjectKey): Promise<AnyHead[]> {
+async function headsOf(store: Store, projectKey: ProjectKey): Promise<AnyHead[]> {
   const heads: AnyHead[] = [];
   for (;;) {
     const after = heads.at(-1)?.subject ?? null;
-    const page = (await store.scanHeads(key, { after, limit: PAGE_SIZE })) as AnyHead[];
+    const page = (await store.scanHeads(projectKey, { after, limit: PAGE_SIZE })) as AnyHead[];
     if (page.length === 0) return heads;
     heads.push(...page);
   }

@@ -191,7 +191,7 @@ it('counts lines of other programs, and those that no seal covers yet', async ()
   ]);
 });
 
-it('verifies a log of format 1, and one that continues in format 2', async () => {
+it('verifies a log in format 1, and one that continues in format 2', async () => {
   const root = await copyOfFormat1();
   const before = await gen({ cwd: root }, 'verify', '--json', root);
   expect(JSON.parse(before.out)).toMatchObject({ ok: true, logs: [{ events: 13, lines: 14, files: 3 }] });

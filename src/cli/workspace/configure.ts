@@ -13,8 +13,8 @@ export async function configure(
   workspace: Workspace,
   coordinator: Coordinator,
 ): Promise<ConfigurationState> {
-  const key = await readProjectKey(workspace);
-  const reply = await loadWorkspace(workspace, coordinator, key);
+  const projectKey = await readProjectKey(workspace);
+  const reply = await loadWorkspace(workspace, coordinator, projectKey);
   const findings = isProblem(reply) ? (reply.faults ?? []) : reply.warnings;
   if (isProblem(reply)) warn(reply.detail);
   for (const found of findings) {
@@ -23,7 +23,7 @@ export async function configure(
     warn(`  ${position}  ${message}`);
   }
   if (!isProblem(reply)) return 'now';
-  const known = await coordinator.methodology.start(key, {});
+  const known = await coordinator.methodology.start(projectKey, {});
   if (isProblem(known) || known.state === 'UNINITIALISED') return 'never';
   warn('The previous configuration stays in effect until this is fixed.');
   return 'before';

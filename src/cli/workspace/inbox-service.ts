@@ -13,11 +13,11 @@ export async function startInboxService(
   workspace: Workspace,
   { url, ...runtime }: OpenedCoordinator & { readonly url: string },
 ) {
-  const key = await readProjectKey(workspace);
+  const projectKey = await readProjectKey(workspace);
   await writeAddress(workspace, { url, token: null });
   await configure(context.warn, workspace, runtime.coordinator);
   const stopController = new AbortController();
-  const inboxRuntime = workspaceContextOf(workspace, { ...runtime, key });
+  const inboxRuntime = workspaceContextOf(workspace, { ...runtime, key: projectKey });
   const has_inboxes = !(await isSingleAgent(workspace));
   const { signal } = stopController;
   const { warn } = context;

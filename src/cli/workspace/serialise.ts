@@ -52,16 +52,16 @@ async function serveInboxes(
   const { warn } = context;
   if (signal === null) {
     await promoteAccepted(workspace, inboxRuntime);
-    const tally = await serialiserOf({ workspace, context: inboxRuntime, warn }).pass();
-    context.show(tally, tallyText);
+    const totals = await serialiserOf({ workspace, context: inboxRuntime, warn }).pass();
+    context.show(totals, tallyText);
     return;
   }
   context.printNotice('Watching the inboxes. Stop with Ctrl-C.');
   const total = new PassCounts();
-  const onPass = (tally: PassCounts): void => {
-    if (tally.isEmpty) return;
-    total.add(tally);
-    if (!context.is_json) context.print(tallyText(tally));
+  const onPass = (totals: PassCounts): void => {
+    if (totals.isEmpty) return;
+    total.add(totals);
+    if (!context.is_json) context.print(tallyText(totals));
   };
   await serveWorkspace({ workspace, context: inboxRuntime, warn, signal, onPass, has_inboxes: true });
   if (context.is_json) context.printJson(total);

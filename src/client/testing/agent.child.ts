@@ -26,7 +26,7 @@ const summary = await genesis.work(
     if (busy !== '') beBusy();
     // A turn in which every due timer fires.
     await new Promise((resolve) => setTimeout(resolve, 1));
-    return { by: 'child', held: context.held(), told: context.signal.aborted };
+    return { by: 'child', held: context.held(), aborted: context.signal.aborted };
   },
 );
 console.log(JSON.stringify(summary));

@@ -29,7 +29,7 @@ export async function expectBusyAgentToKeepItsClaim(program: string): Promise<st
   expect(summary.outcomes).toMatchObject([{ accepted: true, late: false, generation: 1 }]);
   const { results } = expectNoProblem(await direct.results('A-001-part'));
   const result = expectNoProblem(await direct.result('A-001-part', results[0]?.id ?? ''));
-  expect(result.result_data).toEqual({ by: 'child', held: true, told: false });
+  expect(result.result_data).toEqual({ by: 'child', held: true, aborted: false });
   expect(expectNoProblem(await direct.events({ type: 'CLAIM_LOST' })).events).toEqual([]);
   return child.stderrText();
 }

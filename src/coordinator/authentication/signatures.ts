@@ -38,7 +38,9 @@ export const needsSignatureCheck = (project: Project, { body }: SessionCommand):
 export async function signatureProblem(project: Project, sessionCommand: SessionCommand) {
   const { signature, session_id, request_id } = sessionCommand.body as SignedBody;
   if (signature === undefined)
-    return signatureRequired('This tenant requires signed commands. Sign it with the key of the session.');
+    return signatureRequired(
+      "This tenant requires signed commands. Sign the command with the session's key.",
+    );
   const key = await publicKeyOf(project, session_id);
   if (key === null)
     return signatureRequired('The session has no public_key. Open a session with one and sign with its key.');

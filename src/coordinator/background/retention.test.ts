@@ -31,10 +31,10 @@ async function runThreeGenerations(harness: CoordinatorHarness): Promise<void> {
 const jsonOf = (events: readonly EventEnvelope[]) => JSON.stringify(events);
 
 async function violations(harness: CoordinatorHarness): Promise<unknown[]> {
-  const judge = new PolicyAwareLogChecker();
-  const found = (await harness.events()).flatMap((event) => judge.checkEvent(event));
+  const checker = new PolicyAwareLogChecker();
+  const found = (await harness.events()).flatMap((event) => checker.checkEvent(event));
   const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
-  return [...found, ...judge.checkHeads(heads)];
+  return [...found, ...checker.checkHeads(heads)];
 }
 
 forEachStore('retention', (open) => {

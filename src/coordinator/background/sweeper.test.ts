@@ -6,7 +6,7 @@ const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('the sweeper', (open) => {
   /** The same sequence with and without the sweeper: the agents' replies and the final log. */
-  async function story(sweeps: boolean) {
+  async function runSequence(sweeps: boolean) {
     const harness = await open({ limits: { max_concurrent_claims: 2, max_active_sessions: 3 } });
     await harness.plan(planOf(A, B, C));
     const agents = ['s1', 's2', 's3', 's4'].map(
@@ -38,7 +38,7 @@ forEachStore('the sweeper', (open) => {
   }
 
   test('changes no reply, event or state: it only writes expiries earlier', async () => {
-    const [swept, unswept] = [await story(true), await story(false)];
+    const [swept, unswept] = [await runSequence(true), await runSequence(false)];
     expect(swept.replies).toEqual(unswept.replies);
     expect(swept.states).toEqual(unswept.states);
     const sorted = (log: typeof swept.log) => log.map((event) => JSON.stringify(event)).sort();

@@ -73,8 +73,8 @@ const typesOf = async (harness: CoordinatorHarness) =>
 
 /** Replays the log and expects no rule violation. */
 async function expectSound(harness: CoordinatorHarness): Promise<void> {
-  const judge = new PolicyAwareLogChecker();
-  for (const event of await harness.events()) expect(judge.checkEvent(event)).toEqual([]);
+  const checker = new PolicyAwareLogChecker();
+  for (const event of await harness.events()) expect(checker.checkEvent(event)).toEqual([]);
 }
 
 forEachStore('a spawn', (open) => {

@@ -12,7 +12,7 @@ forEachStore('explain', (open) => {
     const rules = async (taskId: string) =>
       unwrap(await harness.coordinator.queries.explain(P, taskId)).why.map((one) => one.rule);
     return {
-      house: harness,
+      harness,
       coordinator: harness.coordinator,
       alpha: new HarnessAgent(harness, 'alpha', 's1'),
       rules,
@@ -61,7 +61,7 @@ forEachStore('explain', (open) => {
   });
 
   test('reports the backoff after an error, and its end', async () => {
-    const { coordinator, alpha, house: harness, rules } = await begin();
+    const { coordinator, alpha, harness, rules } = await begin();
     await alpha.claims(A);
     await alpha.releases(A, { reason: 'ERROR', message: 'disk full' });
     const { why } = unwrap(await coordinator.queries.explain(P, A));
@@ -71,7 +71,7 @@ forEachStore('explain', (open) => {
   });
 
   test('distinguishes exhausted generations, a human gate and a stale holder', async () => {
-    const { coordinator, alpha, house: harness, rules } = await begin({ max_generations_per_task: 1 });
+    const { coordinator, alpha, harness, rules } = await begin({ max_generations_per_task: 1 });
     await alpha.claims(A);
     await alpha.suspends(A);
     expect(unwrap(await coordinator.queries.explain(P, A)).why[0]?.says).toContain('waits for a human');

@@ -15,10 +15,10 @@ const LOW_DIGITS = 3;
 const LOW = 36 ** LOW_DIGITS;
 
 // Hot path, runs for every command: formatting a 32-bit number in two halves takes a fraction of the time.
-function base36(number: number): string {
-  const high = Math.floor(number / LOW);
-  if (high === 0) return number.toString(36);
-  return high.toString(36) + (number % LOW).toString(36).padStart(LOW_DIGITS, '0');
+function base36(value: number): string {
+  const high = Math.floor(value / LOW);
+  if (high === 0) return value.toString(36);
+  return high.toString(36) + (value % LOW).toString(36).padStart(LOW_DIGITS, '0');
 }
 
 /**

@@ -3,9 +3,9 @@ import type { ProjectKey, Transaction } from '../../stores/store.js';
 /** Observes replies and commits, for metrics, never for decisions. Commits are durable when it is called. */
 export interface Observer {
   /** A command was answered. `kind` is its name, such as `claim` or `renew`. */
-  answered(key: ProjectKey, kind: string, reply: unknown): void;
+  answered(projectKey: ProjectKey, kind: string, reply: unknown): void;
   /** A transaction was committed, with its heads and events. */
-  committed(key: ProjectKey, transaction: Transaction): void;
+  committed(projectKey: ProjectKey, transaction: Transaction): void;
   /** One store call took `tookMs` for `transactionCount` transactions. */
   flushed(transactionCount: number, tookMs: number): void;
 }

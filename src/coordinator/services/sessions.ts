@@ -66,8 +66,8 @@ export class SessionService {
       let closed: SessionResult | null = null;
       let forbidden: Problem | null = null;
       for (const project_id of await this.projects.projectIdsOf(tenant_id)) {
-        const key = { tenant_id, project_id };
-        const reply = await this.projects.withProject(key, (project) =>
+        const projectKey = { tenant_id, project_id };
+        const reply = await this.projects.withProject(projectKey, (project) =>
           closeInProject(project, sessionId, caller),
         );
         // If closing fails in one project, fail the whole call: repeating it closes the remaining ones.
@@ -105,16 +105,16 @@ export class SessionService {
       const session = emptySession(session_id);
       let progress = {};
       for (const project_id of await this.projects.projectIdsOf(tenant_id)) {
-        const key = { tenant_id, project_id };
+        const projectKey = { tenant_id, project_id };
         let hasEvents = false;
-        await this.history.forEach(key, { session_id }, (event) => {
+        await this.history.forEach(projectKey, { session_id }, (event) => {
           hasEvents = true;
           evolveSession(session, event);
           return true;
         });
         await this.environment.yieldToEventLoop();
         if (!hasEvents) continue;
-        const found = await this.projects.query(key, async (project) =>
+        const found = await this.projects.query(projectKey, async (project) =>
           runInSlices(progressSteps(project.state, project.view()), this.environment),
         );
         if (isProblem(found)) return found;

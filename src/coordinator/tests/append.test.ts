@@ -16,14 +16,14 @@ forEachStore('appending a methodology event', (open) => {
     const harness = await open();
     await harness.plan(planOf(A));
     return {
-      house: harness,
+      harness,
       coordinator: harness.coordinator,
       alpha: new HarnessAgent(harness, 'alpha', 's1'),
     };
   }
 
   test('is open to anyone while nobody holds the subject, and records the subject', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     const reply = await coordinator.appendEvent(P, { ...iteration(1), ...EDGE });
     expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
     expect((await harness.events()).at(-1)).toMatchObject({
@@ -38,9 +38,9 @@ forEachStore('appending a methodology event', (open) => {
   test('is restricted to the holder of a held subject, under its generation', async () => {
     const { coordinator, alpha } = await begin();
     const { claim } = await alpha.claims(A);
-    const told = { ...iteration(1), task_id: A };
+    const event = { ...iteration(1), task_id: A };
     const request = async (more: object) => {
-      const reply = await coordinator.appendEvent(P, { ...told, ...more });
+      const reply = await coordinator.appendEvent(P, { ...event, ...more });
       return 'reason' in reply ? reply.reason : reply.problem;
     };
     expect(await request({})).toBe('SESSION_MISMATCH');
@@ -51,12 +51,12 @@ forEachStore('appending a methodology event', (open) => {
     );
     expect(await request({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
     const closed = { ...OPEN_CALLER, claim_id_optional: false };
-    const bare = { ...told, session_id: 's1', generation: 1 };
+    const bare = { ...event, session_id: 's1', generation: 1 };
     expect(await coordinator.appendEvent(P, bare, closed)).toMatchObject({ reason: 'SESSION_MISMATCH' });
   });
 
   test('takes effect once when it is repeated with the same request id', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     const body = { ...iteration(1), request_id: 'r1' };
     const first = await coordinator.appendEvent(P, body);
     expect(await coordinator.appendEvent(P, body)).toEqual(first);
@@ -67,7 +67,7 @@ forEachStore('appending a methodology event', (open) => {
   });
 
   test('takes effect once per event id, whoever appends it', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
     const occurred_at = '2026-01-03T10:00:00.000Z';
     const body = { ...iteration(1), ...EDGE, event_id, occurred_at };
@@ -92,7 +92,7 @@ forEachStore('appending a methodology event', (open) => {
   });
 
   test('is refused for events that commands write, and for invalid events', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     const before = (await harness.events()).length;
     const request = async (body: object) => {
       const reply = await coordinator.appendEvent(P, body);

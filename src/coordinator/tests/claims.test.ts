@@ -10,7 +10,7 @@ forEachStore('claims', (open) => {
     await harness.plan(planOf(A, B, { id: C, depends_on: [A] }));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     return {
-      house: harness,
+      harness,
       coordinator: harness.coordinator,
       queries: harness.coordinator.queries,
       alpha,
@@ -52,7 +52,7 @@ forEachStore('claims', (open) => {
 
   // req: CLM-009
   test('metadata and role are stored with the claim', async () => {
-    const { alpha, house: harness } = await begin();
+    const { alpha, harness } = await begin();
     const { claim } = await alpha.claims(A, { metadata: { branch: 'x' }, agent_role: 'architect' });
     expect(claim?.metadata).toEqual({ branch: 'x' });
     const granted = (await harness.events()).find((event) => event.event_type === 'CLAIM_ACQUIRED');
@@ -61,7 +61,7 @@ forEachStore('claims', (open) => {
 
   // req: LSE-004, LSE-005, LSE-006, LSE-007
   test('renew returns NO_CLAIM, GENERATION_MISMATCH, SESSION_MISMATCH and ALREADY_EXPIRED', async () => {
-    const { alpha, house: harness, coordinator } = await begin();
+    const { alpha, harness, coordinator } = await begin();
     const bare = { task_id: A, session_id: 's1', expected_generation: 1 };
     const refusal = (reason: string) => ({
       success: false,
@@ -95,7 +95,7 @@ forEachStore('claims', (open) => {
 
   // req: CLM-005, CLM-006
   test('release frees the task at once, and a second release has no further effect', async () => {
-    const { alpha, beta, house: harness } = await begin();
+    const { alpha, beta, harness } = await begin();
     await alpha.claims(A);
     expect(await alpha.releases(A, { expected_generation: 2 })).toMatchObject({
       reason: 'GENERATION_MISMATCH',
@@ -142,7 +142,7 @@ forEachStore('claims', (open) => {
 
   // req: RCV-006, RES-005
   test('the accepted submission succeeds when repeated, and is recorded once', async () => {
-    const { alpha, house: harness } = await begin();
+    const { alpha, harness } = await begin();
     await alpha.claims(A);
     const first = await alpha.submits(A, { b: 1, a: [2] });
     const position = await harness.position();
@@ -151,7 +151,7 @@ forEachStore('claims', (open) => {
   });
 
   test('the last holder’s result after expiry is accepted as late unless late_submit is reject', async () => {
-    const { alpha, house: harness, coordinator } = await begin();
+    const { alpha, harness, coordinator } = await begin();
     await alpha.claims(A);
     await alpha.claims(B);
     harness.advance(301);
@@ -166,7 +166,7 @@ forEachStore('claims', (open) => {
   });
 
   test('a handle without its claim id is refused if keys are required', async () => {
-    const { alpha, coordinator, house: harness } = await begin();
+    const { alpha, coordinator, harness } = await begin();
     await alpha.claims(A);
     const position = await harness.position();
     const strict = { ...human('alice'), claim_id_optional: false };
@@ -193,7 +193,7 @@ forEachStore('claims', (open) => {
   });
 
   test('an all_or_nothing batch grants every claim', async () => {
-    const { alpha, house: harness } = await begin();
+    const { alpha, harness } = await begin();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
     expect(results.map((reply) => reply.claim?.generation)).toEqual([1, 1]);
     const { claims } = unwrap(await harness.coordinator.sessions.claimsOf('acme', 's1'));
@@ -202,7 +202,7 @@ forEachStore('claims', (open) => {
   });
 
   test('an all_or_nothing batch grants nothing when one claim is refused', async () => {
-    const { alpha, beta, house: harness, queries } = await begin();
+    const { alpha, beta, harness, queries } = await begin();
     await beta.claims(B);
     const position = await harness.position();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
@@ -247,7 +247,7 @@ forEachStore('claims', (open) => {
 
   // req: CLK-007, CLM-004
   test('exactly one of forty concurrent claims of one task is granted', async () => {
-    const { house: harness, queries } = await begin();
+    const { harness, queries } = await begin();
     const agents = Array.from(
       { length: 40 },
       (_, index) => new HarnessAgent(harness, `agent-${index}`, `s-${index}`),
@@ -259,7 +259,7 @@ forEachStore('claims', (open) => {
 
   // req: SES-008
   test('the claims of a session are listed across projects, without expired ones', async () => {
-    const { alpha, house: harness } = await begin();
+    const { alpha, harness } = await begin();
     const other = { tenant_id: 'acme', project_id: 'app' };
     await harness.plan(planOf(A), other);
     await alpha.claims(B);

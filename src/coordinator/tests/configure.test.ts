@@ -11,12 +11,12 @@ forEachStore('configuring a project', (open) => {
     const configure = async (files: Record<string, string> = FILES, more = {}) =>
       unwrap(await harness.coordinator.settings.configure(P, { files, ...more }));
     const types = async () => (await harness.events()).map(({ event_type }) => event_type);
-    return { house: harness, configure, types };
+    return { harness, configure, types };
   }
 
   // req: EVT-017
   test('writes the files into records once, and records that the project is initialised', async () => {
-    const { house: harness, configure, types } = await begin();
+    const { harness, configure, types } = await begin();
     expect(await configure()).toMatchObject({
       success: true,
       reason: 'CONFIGURED',
@@ -29,12 +29,12 @@ forEachStore('configuring a project', (open) => {
     const events = await harness.events();
     expect(events.at(-1)?.payload).toMatchObject({ asset_types: 10, transitions: 10, profile: 'standard' });
     for (const { position: _, ...event } of events) expect(checkNewEvent(event)).toEqual({ ok: true });
-    const judge = new PolicyAwareLogChecker();
-    expect(events.flatMap((event) => judge.checkEvent(event))).toEqual([]);
+    const checker = new PolicyAwareLogChecker();
+    expect(events.flatMap((event) => checker.checkEvent(event))).toEqual([]);
   });
 
   test('writes nothing when repeated, also by another coordinator and after a restart', async () => {
-    const { house: harness, configure, types } = await begin();
+    const { harness, configure, types } = await begin();
     await configure();
     const before = await types();
     expect(await configure()).toMatchObject({ reason: 'UNCHANGED', version: 1, features_changed: 0 });
@@ -44,7 +44,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('writes only the features that changed, and keeps features whose files are gone', async () => {
-    const { house: harness, configure, types } = await begin();
+    const { harness, configure, types } = await begin();
     await configure();
     const { 'features/active/REQ-F-D.yml': _, ...rest } = FILES;
     const changed = { ...rest, 'features/active/REQ-F-A.yml': `${vector('REQ-F-A')}priority: high\n` };
@@ -55,7 +55,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('accepts more features than fit in a transaction, and a repeated request has one effect', async () => {
-    const { house: harness, configure } = await begin();
+    const { harness, configure } = await begin();
     const many = Object.fromEntries(
       Array.from({ length: 75 }, (_, n) => [`features/active/REQ-F-M-${n}.yml`, vector(`REQ-F-M-${n}`)]),
     );
@@ -70,7 +70,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('changes nothing if files have faults, and reports the location of each fault', async () => {
-    const { house: harness } = await begin();
+    const { harness } = await begin();
     const files = {
       ...FILES,
       'profiles/broken.yml': 'profile: broken\ngraph:\n  include: [design_code, no_such_edge]\n',
@@ -85,7 +85,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('sets the claim policy, which an admin can override until the files change', async () => {
-    const { house: harness, configure } = await begin();
+    const { harness, configure } = await begin();
     const { coordinator } = harness;
     const policy = async () => unwrap(await coordinator.settings.getPolicy(P));
     const saying = (claims: object) => ({ ...FILES, 'coordination.yml': coordinationConfig({ claims }) });

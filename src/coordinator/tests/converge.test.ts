@@ -29,12 +29,12 @@ forEachStore('an edge of a configured project', (open) => {
     const last = async (type: string) =>
       (await harness.events()).filter(({ event_type }) => event_type === type).at(-1);
     const sound = async () => {
-      const judge = new PolicyAwareLogChecker();
-      const found = (await harness.events()).flatMap((event) => judge.checkEvent(event));
+      const checker = new PolicyAwareLogChecker();
+      const found = (await harness.events()).flatMap((event) => checker.checkEvent(event));
       const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
-      return [...found, ...judge.checkHeads(heads)];
+      return [...found, ...checker.checkHeads(heads)];
     };
-    return { house: harness, coordinator: harness.coordinator, alpha, review, last, sound };
+    return { harness, coordinator: harness.coordinator, alpha, review, last, sound };
   }
 
   // req: EVL-002, EVL-005
@@ -59,7 +59,7 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: EVL-002
   test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
-    const { house: harness, alpha } = await begin();
+    const { harness, alpha } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const before = await harness.position();
     const failing = async (more: object) => {
@@ -156,24 +156,28 @@ forEachStore('an edge of a configured project', (open) => {
       const { reason } = await alpha.submits(EDGE, 'v1', evaluatorReport());
       const reply = await last('convergence_escalated');
       expect(await sound()).toEqual([]);
-      return { reason, told: reply && { seq: reply.seq, role: reply.agent_role, ...reply.payload }, alpha };
+      return {
+        reason,
+        escalation: reply && { seq: reply.seq, role: reply.agent_role, ...reply.payload },
+        alpha,
+      };
     };
     expect(await outcome('escalate')).toMatchObject({
       reason: 'ESCALATED',
-      told: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
+      escalation: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
     });
     const rejected = await outcome('reject');
-    expect(rejected).toMatchObject({ reason: 'OUTSIDE_AUTHORITY', told: undefined });
+    expect(rejected).toMatchObject({ reason: 'OUTSIDE_AUTHORITY', escalation: undefined });
     expect(await rejected.alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
     expect(await outcome('warn')).toMatchObject({
       reason: 'ACCEPTED',
-      told: { seq: undefined, role: 'tester', action: 'warn', reason: 'outside_role_authority' },
+      escalation: { seq: undefined, role: 'tester', action: 'warn', reason: 'outside_role_authority' },
     });
   });
 
   // req: WSP-004, WSP-005
   test('needs a human if its files are in the specification, in the body or in a blob', async () => {
-    const { house: harness, coordinator, alpha, last } = await begin();
+    const { harness, coordinator, alpha, last } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const changes = manifest('src/a.ts', 'specification/INTENT.md');
     expect(await alpha.submits(EDGE, changes, evaluatorReport())).toMatchObject({ reason: 'ESCALATED' });

@@ -25,11 +25,11 @@ forEachStore('edges of a configured project', (open) => {
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     const explained = async (subject: string) =>
       unwrap(await harness.coordinator.queries.explain(P, subject));
-    return { house: harness, configure, alpha, beta, explained };
+    return { harness, configure, alpha, beta, explained };
   }
 
   test('need topology, vector and profile, and a refusal names the missing one', async () => {
-    const { house: harness, alpha, explained } = await begin();
+    const { harness, alpha, explained } = await begin();
     const request = async (subject: string) => {
       const { reason, next } = await alpha.claims(subject);
       return `${reason} ${next}`;
@@ -70,7 +70,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: EDG-002, ROL-005
   test('have one canonical name, however they are spelled, and a grant records the role', async () => {
-    const { house: harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await begin();
     await alpha.claims('REQ-F-A#Design → Code', { agent_role: 'architect' });
     for (const spelling of ['design_code', 'design->code', 'DESIGN→CODE', 'Design <-> Code']) {
       expect(await beta.claims(`REQ-F-A#${spelling}`)).toMatchObject({
@@ -91,7 +91,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: EDG-001, EDG-003, EDG-014, EDG-017
   test('claimed by many agents at once go to one, and the refusals name the holder', async () => {
-    const { house: harness } = await begin();
+    const { harness } = await begin();
     const agents = Array.from({ length: 40 }, (_, n) => new HarnessAgent(harness, `agent-${n}`, `s-${n}`));
     const replies = await Promise.all(agents.map((agent) => agent.claims(A, { agent_role: 'architect' })));
     const winner = replies.find(({ success }) => success)?.claim?.agent_id;
@@ -107,7 +107,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: EDG-007
   test('held by another agent cannot be renewed, released or converged', async () => {
-    const { house: harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await begin();
     await alpha.claims(A);
     const { session_id: _, ...handle } = alpha.handle(A);
     const { generation: expected_generation, ...rest } = { ...handle, session_id: 's2' };
@@ -122,7 +122,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: STL-001, STL-008, STL-009
   test('are reported stale once per episode, and neither report nor refusal counts as activity', async () => {
-    const { house: harness, alpha, beta } = await begin({ claims: { stale_threshold_seconds: 60 } });
+    const { harness, alpha, beta } = await begin({ claims: { stale_threshold_seconds: 60 } });
     await alpha.claims(A);
     await beta.claims(B);
     harness.advance(50);
@@ -161,7 +161,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('claimed in an undefined role are granted with a warning that lists the defined roles', async () => {
-    const { house: harness } = await begin();
+    const { harness } = await begin();
     const { coordinator } = harness;
     const request = { task_id: A, agent_id: 'alpha', session_id: 's1', agent_role: 'wizard' };
     expect(await coordinator.claimTask(P, request)).toHaveProperty(
@@ -185,7 +185,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('that share modules are refused if that is enforced; unknown modules give a warning', async () => {
-    const { house: harness, alpha, beta, explained } = await begin({ enforce: true });
+    const { harness, alpha, beta, explained } = await begin({ enforce: true });
     await alpha.claims(A);
     expect(await beta.claims(B)).toMatchObject({
       success: false,
@@ -209,7 +209,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('that share modules and are claimed at once go to one agent if that is enforced', async () => {
-    const { house: harness, alpha, beta } = await begin({ enforce: true });
+    const { harness, alpha, beta } = await begin({ enforce: true });
     const replies = await Promise.all([alpha.claims(A), beta.claims(B), beta.claims(C)]);
     expect(replies.map(({ reason }) => reason)).toEqual(['GRANTED', 'DENIED_PARALLEL', 'GRANTED']);
     const both = await alpha.claimsBatch([B, 'REQ-F-B#requirements_design'], {}, 'all_or_nothing');
@@ -221,12 +221,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: SGL-001, SGL-003, SGL-006
   test('can be claimed only by primary in single-agent mode, without a lease and never stale', async () => {
-    const {
-      house: harness,
-      configure,
-      alpha,
-      explained,
-    } = await begin({
+    const { harness, configure, alpha, explained } = await begin({
       mode: 'single',
       claims: { max_hold_seconds: 60 },
     });
@@ -257,7 +252,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('of a new feature can be claimed once it is configured, and not before', async () => {
-    const { house: harness, alpha } = await begin();
+    const { harness, alpha } = await begin();
     expect((await alpha.claims('REQ-F-N#design_code')).reason).toBe('UNKNOWN_TASK');
     const files = { ...FILES, 'features/active/REQ-F-N.yml': vector('REQ-F-N') };
     await harness.coordinator.settings.configure(P, { files });

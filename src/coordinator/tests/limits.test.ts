@@ -13,9 +13,9 @@ const A = 'A-001-core';
 const numbered = (count: number) =>
   Array.from({ length: count }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-work`);
 
-describe('the limits of seed 004 §7.2', () => {
+describe('the limits of specification 004 §7.2', () => {
   // req: LIM-001, LIM-002, LIM-003, LIM-004, LIM-005, LIM-006
-  test('have the default values of the seed', () => {
+  test('have the default values of the specification', () => {
     expect(DEFAULT_LIMITS).toEqual({
       max_concurrent_claims: 100,
       max_lease_duration_seconds: 3600,
@@ -30,7 +30,7 @@ describe('the limits of seed 004 §7.2', () => {
   });
 
   // req: LIM-001, LIM-002, LIM-003, LIM-004, LIM-005, LIM-006
-  test('have the enterprise values of the seed', () => {
+  test('have the enterprise values of the specification', () => {
     expect(ENTERPRISE_LIMITS).toEqual({
       max_concurrent_claims: 1000,
       max_lease_duration_seconds: 7200,

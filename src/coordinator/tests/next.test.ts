@@ -25,7 +25,7 @@ forEachStore('next', (open) => {
     const harness = await open({ limits });
     await harness.plan(plan);
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
-    return { house: harness, coordinator: harness.coordinator, alpha, beta };
+    return { harness, coordinator: harness.coordinator, alpha, beta };
   }
   const taken = async (agent: HarnessAgent, more = {}) => (await agent.next(more)).claim?.task_id;
 
@@ -48,11 +48,9 @@ forEachStore('next', (open) => {
 
   // req: RTE-001, RTE-002
   test('prefers tracks the agent has worked in, then tracks where nobody else works', async () => {
-    const {
-      house: harness,
-      alpha,
-      beta,
-    } = await begin(planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }));
+    const { harness, alpha, beta } = await begin(
+      planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }),
+    );
     await beta.claims('B-001-x');
     await beta.submits('B-001-x');
     expect(await taken(beta)).toBe('B-002-x');
@@ -103,7 +101,7 @@ forEachStore('next', (open) => {
 
   test('never grants one task to two concurrent callers', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
-    const { house: harness } = await begin(planOf(...ids));
+    const { harness } = await begin(planOf(...ids));
     const agents = Array.from(
       { length: 40 },
       (_, index) => new HarnessAgent(harness, `a-${index}`, `s-${index}`),
@@ -134,7 +132,7 @@ forEachStore('next', (open) => {
 
   test('never exceeds max_agents_per_track under concurrent calls', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
-    const { house: harness, coordinator } = await begin(planOf(...ids, 'B-001-x'));
+    const { harness, coordinator } = await begin(planOf(...ids, 'B-001-x'));
     unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
     const agents = ids.map((_, index) => new HarnessAgent(harness, `a-${index}`, `s-${index}`));
     const replies = await Promise.all(agents.map((agent) => agent.next()));
@@ -143,11 +141,9 @@ forEachStore('next', (open) => {
   });
 
   test('waits for a submission that makes a task ready', async () => {
-    const {
-      house: harness,
-      alpha,
-      beta,
-    } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    const { harness, alpha, beta } = await begin(
+      planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
+    );
     await alpha.claims('A-001-x');
     const waiting = beta.next({ wait_seconds: 30 });
     await settleOnDisk(harness);
@@ -156,11 +152,9 @@ forEachStore('next', (open) => {
   });
 
   test('does not miss a task that becomes ready in the batch that found none', async () => {
-    const {
-      house: harness,
-      alpha,
-      beta,
-    } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    const { harness, alpha, beta } = await begin(
+      planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
+    );
     await alpha.claims('A-001-x');
     for (let turns = 0; turns < 12; turns += 1) {
       const waiting = beta.next({ wait_seconds: 30 });
@@ -178,7 +172,7 @@ forEachStore('next', (open) => {
   });
 
   test('waits for a lease to expire, without the sweeper', async () => {
-    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
+    const { harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x', { lease_duration_seconds: 30 });
     const waiting = beta.next({ wait_seconds: 30 });
     await settleOnDisk(harness);
@@ -188,7 +182,7 @@ forEachStore('next', (open) => {
   });
 
   test('waits for the backoff after an error to end', async () => {
-    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
+    const { harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     await alpha.releases('A-001-x', { reason: 'ERROR', message: 'boom' });
     const waiting = beta.next({ wait_seconds: 30 });
@@ -199,7 +193,7 @@ forEachStore('next', (open) => {
   });
 
   test('returns NOTHING_READY when the wait time is over', async () => {
-    const { house: harness, alpha, beta } = await begin(planOf('A-001-x'));
+    const { harness, alpha, beta } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const waiting = beta.next({ wait_seconds: 2 });
     await settleOnDisk(harness);
@@ -218,9 +212,7 @@ forEachStore('next', (open) => {
   });
 
   test('grants a task that becomes ready to one waiter, and the others keep waiting', async () => {
-    const { house: harness, alpha } = await begin(
-      planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
-    );
+    const { harness, alpha } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
     await alpha.claims('A-001-x');
     const agents = Array.from(
       { length: 5 },
@@ -243,7 +235,7 @@ forEachStore('next', (open) => {
   });
 
   test('grants nothing to a caller that disconnected', async () => {
-    const { house: harness, coordinator, alpha } = await begin(planOf('A-001-x'));
+    const { harness, coordinator, alpha } = await begin(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const gone = new AbortController();
     const body = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };

@@ -21,7 +21,7 @@ forEachStore('the plan', (open) => {
   async function begin() {
     const harness = await open();
     return {
-      house: harness,
+      harness,
       coordinator: harness.coordinator,
       alpha: new HarnessAgent(harness, 'alpha', 's1'),
     };
@@ -29,7 +29,7 @@ forEachStore('the plan', (open) => {
 
   // req: PLN-007
   test('is read from YAML, can be read back, and creates its project', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     expect(await coordinator.plans.put(P, YAML)).toEqual({
       version: 1,
       added: 3,
@@ -55,7 +55,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('does not change when the same plan is put again, and a new plan reports what changed', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
     const position = await harness.position();
     expect(await coordinator.plans.put(P, YAML)).toMatchObject({
@@ -77,7 +77,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('with faults is refused with their lines, and nothing changes', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
     const position = await harness.position();
     const wrong = YAML.replace('[A-001-core]', '[A-009-nope]').replace('A-002-bus', 'A-001-core');
@@ -110,7 +110,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('is replaced only at the version in if_match, if it is given', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML, { if_match: 0 });
     const position = await harness.position();
     expect(await coordinator.plans.put(P, planOf('A-001-core'), { if_match: 0 })).toMatchObject({
@@ -133,7 +133,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('accepts added tasks and subtasks under the same rules, also concurrently', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     await coordinator.plans.put(P, YAML);
     const one = (id: string, more = {}) => ({ id, description: id, ...more });
     const replies = await Promise.all([

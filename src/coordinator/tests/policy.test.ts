@@ -10,7 +10,7 @@ forEachStore('the policy', (open) => {
     const harness = await open();
     await harness.plan(planOf(A));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
-    return { house: harness, coordinator: harness.coordinator, alpha, beta };
+    return { harness, coordinator: harness.coordinator, alpha, beta };
   }
 
   test('has the defaults of the contract', async () => {
@@ -30,7 +30,7 @@ forEachStore('the policy', (open) => {
   });
 
   test('accepts stale_policy for both kinds or per kind, and keeps omitted fields', async () => {
-    const { house: harness, coordinator } = await begin();
+    const { harness, coordinator } = await begin();
     const stale = async () => unwrap(await harness.coordinator.settings.getPolicy(P)).stale_policy;
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
     expect(await stale()).toEqual({ task: 'hold', edge: 'hold' });
@@ -44,7 +44,7 @@ forEachStore('the policy', (open) => {
   });
 
   test('decides per kind whether an expired claim can be taken over', async () => {
-    const { house: harness, coordinator, alpha, beta } = await begin();
+    const { harness, coordinator, alpha, beta } = await begin();
     await coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold', edge: 'takeover' } });
     await alpha.claims(A);
     await alpha.claims(EDGE, { lease_duration_seconds: 300 });
@@ -55,7 +55,7 @@ forEachStore('the policy', (open) => {
 
   // req: STL-007
   test('ends a claim after max_hold_seconds, however often it is renewed', async () => {
-    const { house: harness, coordinator, alpha, beta } = await begin();
+    const { harness, coordinator, alpha, beta } = await begin();
     await coordinator.settings.putPolicy(P, { max_hold_seconds: 400 });
     await alpha.claims(A);
     harness.advance(200);

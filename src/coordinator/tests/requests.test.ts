@@ -9,14 +9,14 @@ forEachStore('a request id', (open) => {
     const harness = await open();
     await harness.plan(planOf(A, B));
     return {
-      house: harness,
+      harness,
       coordinator: harness.coordinator,
       alpha: new HarnessAgent(harness, 'alpha', 's1'),
     };
   }
 
   test('makes a repeated claim return the same reply, also after a restart and later changes', async () => {
-    const { house: harness, alpha } = await begin();
+    const { harness, alpha } = await begin();
     const first = await alpha.claims(A, { request_id: 'r1' });
     const position = await harness.position();
     expect(await alpha.claims(A, { request_id: 'r1' })).toEqual(first);
@@ -28,7 +28,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('sent twice concurrently takes effect once, and both calls get the same reply', async () => {
-    const { house: harness, alpha } = await begin();
+    const { harness, alpha } = await begin();
     const replies = await Promise.all([1, 2, 3].map(() => alpha.claims(A, { request_id: 'r1' })));
     expect(replies[1]).toEqual(replies[0]);
     expect(replies[2]).toEqual(replies[0]);
@@ -36,7 +36,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('reused with another body or operation is a conflict and changes nothing', async () => {
-    const { house: harness, alpha, coordinator } = await begin();
+    const { harness, alpha, coordinator } = await begin();
     await alpha.claims(A, { request_id: 'r1' });
     const position = await harness.position();
     const conflict = { problem: 'IDEMPOTENCY_CONFLICT' };
@@ -63,7 +63,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('of a refused command is decided again', async () => {
-    const { house: harness, alpha } = await begin();
+    const { harness, alpha } = await begin();
     const beta = new HarnessAgent(harness, 'beta', 's2');
     await alpha.claims(A);
     expect((await beta.claims(A, { request_id: 'r9' })).reason).toBe('DENIED_ACTIVE_CLAIM');
@@ -72,7 +72,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated next return the same task', async () => {
-    const { alpha, house: harness } = await begin();
+    const { alpha, harness } = await begin();
     const first = await alpha.next({ request_id: 'n1' });
     expect(first.claim?.task_id).toBe(A);
     expect(await alpha.next({ request_id: 'n1' })).toEqual(first);
@@ -83,7 +83,7 @@ forEachStore('a request id', (open) => {
   test.each(['partial', 'all_or_nothing'] as const)(
     'makes a repeated %s batch return the same reply',
     async (mode) => {
-      const { coordinator, house: harness } = await begin();
+      const { coordinator, harness } = await begin();
       const claims = [A, B].map((task_id) => ({ task_id, agent_id: 'alpha', session_id: 's1' }));
       const batch = { claims, mode, request_id: 'b1' };
       const first = unwrap(await coordinator.batchClaim(P, batch));
@@ -104,7 +104,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated operator command take effect once', async () => {
-    const { coordinator, house: harness, alpha } = await begin();
+    const { coordinator, harness, alpha } = await begin();
     await alpha.claims(A);
     const reassign = {
       expected_generation: 1,
@@ -125,7 +125,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated note take effect once, and a different text a conflict', async () => {
-    const { coordinator, house: harness, alpha } = await begin();
+    const { coordinator, harness, alpha } = await begin();
     await alpha.claims(A);
     const note = { ...alpha.handle(A), text: 'half of it', request_id: 'n1' };
     const first = await coordinator.note(P, note);
@@ -153,7 +153,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated review take effect once, and is recorded in its event', async () => {
-    const { coordinator, house: harness, alpha } = await begin();
+    const { coordinator, harness, alpha } = await begin();
     await alpha.claims(A);
     const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
     await alpha.suspends(A, candidate);
@@ -169,7 +169,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated change of plan, policy or limits take effect once', async () => {
-    const { coordinator, house: harness } = await begin();
+    const { coordinator, harness } = await begin();
     const tasks = [{ id: 'C-001-api', description: 'api' }];
     const added = await coordinator.plans.add(P, tasks, { request_id: 'p1' });
     expect(added).toMatchObject({ version: 2, added: 1 });

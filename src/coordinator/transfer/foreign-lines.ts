@@ -15,22 +15,22 @@ export type StoreBlob = (sha256: string, bytes: Uint8Array) => Promise<void>;
 
 /** Splits a log into lines. Memory is bounded by the longest line that is kept, whatever the input. */
 export async function* foreignLines(input: AsyncIterable<Uint8Array>, storeBlob: StoreBlob) {
-  let number = 1;
+  let lineNumber = 1;
   let line = new LineBuffer();
   for await (const piece of input) {
     const chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       line.add(chunk.subarray(start, end));
-      yield await line.finish(number, storeBlob);
-      number += 1;
+      yield await line.finish(lineNumber, storeBlob);
+      lineNumber += 1;
       line = new LineBuffer();
       start = end + 1;
     }
     // Copied, because the reader may reuse its buffer.
     line.add(Buffer.from(chunk.subarray(start)));
   }
-  if (line.size > 0) yield await line.finish(number, storeBlob);
+  if (line.size > 0) yield await line.finish(lineNumber, storeBlob);
 }
 
 class LineBuffer {

@@ -103,8 +103,8 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
     await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
     const claim = { task_id: 'A-001-core', agent_id: 'ada', session_id: 's' };
     expect(unwrap(await harness.coordinator.claimTask(P, claim))).toMatchObject({ success: true });
-    const judge = new PolicyAwareLogChecker();
-    for (const event of await harness.events()) expect(judge.checkEvent(event)).toEqual([]);
+    const checker = new PolicyAwareLogChecker();
+    for (const event of await harness.events()) expect(checker.checkEvent(event)).toEqual([]);
   });
 
   test('moves with its project, including its blobs', async () => {

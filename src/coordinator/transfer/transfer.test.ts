@@ -20,7 +20,7 @@ const LARGE = 'x'.repeat(100_000);
 /** A project with one of everything: a blob result, refused work, a live claim, sessions, a policy. */
 async function exportedSampleProject(
   name: TestStoreName,
-): Promise<{ house: CoordinatorHarness; lines: ArchiveLine[] }> {
+): Promise<{ harness: CoordinatorHarness; lines: ArchiveLine[] }> {
   const harness = await CoordinatorHarness.open(name);
   const { coordinator } = harness;
   await harness.plan(planOf(A, B, C));
@@ -37,7 +37,7 @@ async function exportedSampleProject(
   unwrap(await coordinator.claimTask(P, { task_id: C, ...by('alpha') }));
   const lines: ArchiveLine[] = [];
   for await (const line of exportProject(harness.store, harness.blobs, P)) lines.push(line);
-  return { house: harness, lines };
+  return { harness, lines };
 }
 
 const submission = (task_id: string, agent: string, result_data: unknown) => ({
@@ -63,7 +63,7 @@ describe('a moved project', () => {
   ] as const) {
     // req: STO-018
     test(`has the same log and state, from ${from} to ${to}`, async () => {
-      const { house: harness, lines } = await exportedSampleProject(from);
+      const { harness, lines } = await exportedSampleProject(from);
       const target = await CoordinatorHarness.open(to);
       const position = await harness.position();
       const moved = await importProject(target.store, target.blobs, linesOf(lines));
@@ -97,7 +97,7 @@ describe('a moved project', () => {
 
 describe('an import', () => {
   test('that was interrupted continues where it stopped', async () => {
-    const { house: harness, lines } = await exportedSampleProject('memory');
+    const { harness, lines } = await exportedSampleProject('memory');
     const target = await CoordinatorHarness.open('memory');
     const half = lines.slice(0, 4);
     expect(await importProject(target.store, target.blobs, linesOf(half))).toMatchObject({

@@ -5,7 +5,7 @@ import { LogDamaged, StoreBroken, StoreUnavailable } from '../../stores/store.js
 /** An error as a value, not an exception: every operation returns its result or a problem. */
 export interface Problem {
   readonly problem: ProblemCode;
-  /** What happened and what to do next, for people. */
+  /** A human-readable text: what happened and what to do next. */
   readonly detail: string;
   readonly faults?: readonly FieldFault[];
 }

@@ -2,8 +2,8 @@ import type { EventDraft } from '../events/envelope.js';
 import { subjectKindOf } from '../subject.js';
 
 /**
- * Event types per kind of claim event: tasks use the names of seed 004, edges those of seeds 000 to 002. One table
- * keeps the two vocabularies equivalent.
+ * Event types per kind of claim event: tasks use the names of specification 004, edges those of specifications 000 to
+ * 002. One table keeps the two vocabularies equivalent.
  */
 export const EVENT_TYPES = {
   granted: { task: 'CLAIM_ACQUIRED', edge: 'edge_started' },
@@ -31,10 +31,10 @@ export type ClaimEventKind = keyof typeof EVENT_TYPES;
 export type ClaimEventType<Kind extends ClaimEventKind> = (typeof EVENT_TYPES)[Kind]['task' | 'edge'];
 
 const LOOSE_KINDS = ['claim_denied', 'result_denied', 'noted', 'warned'] as const;
-/** Kinds of the events that move no head. */
+/** Kinds of the events that change no head. */
 export type LooseEventKind = (typeof LOOSE_KINDS)[number];
 
-/** Whether an event records a refusal, a note or a warning: it moves no head and carries no seq. */
+/** Whether an event records a refusal, a note or a warning: it changes no head and carries no seq. */
 export function isLooseEvent({ event_type, payload }: Pick<EventDraft, 'event_type' | 'payload'>): boolean {
   const kind = claimEventKindOf(event_type);
   if (kind === 'escalated') return payload.action === 'warn';

@@ -157,7 +157,7 @@ export interface Decision {
   readonly next: Head;
   /** Events in order; empty for every refusal. */
   readonly events: readonly EventDraft[];
-  /** Events that move no head, such as a refusal worth recording. */
+  /** Events that change no head, such as a refusal worth recording. */
   readonly loose_events: readonly EventDraft[];
   /** Earliest store time at which the decision may commit (a takeover). */
   readonly not_before_ms: number | null;
@@ -205,4 +205,4 @@ export interface DecisionContext {
   readonly claimIdOf: ClaimIdOf;
 }
 
-export type Decider<Command> = (head: Head, command: Command, ctx: DecisionContext) => Decision;
+export type Decider<Command> = (head: Head, command: Command, context: DecisionContext) => Decision;

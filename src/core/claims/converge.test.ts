@@ -98,7 +98,7 @@ describe('an edge that converges', () => {
     expect(reasonOf(withConvergence({ needs_human: true }))).toBe('human_review_required');
   });
 
-  it('is accepted outside the role if the action is warn, with a note that moves no head', () => {
+  it('is accepted outside the role if the action is warn, with a note that changes no head', () => {
     const warned = {
       authority: 'warn',
       ...withConvergence({ authority_reason: 'outside_role_authority' }),

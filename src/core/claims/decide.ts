@@ -29,5 +29,5 @@ const DECIDERS: { readonly [Type in CommandType]: Decider<SubjectCommand<Type>> 
  * Decides what a command does to a head at a given time under the given rules. Refusals are values. Pure: the same
  * inputs give the same decision on every machine. No other code makes these decisions.
  */
-export const decide: Decider<SubjectCommand> = (head, command, ctx) =>
-  (DECIDERS[command.type] as Decider<SubjectCommand>)(head, command, ctx);
+export const decide: Decider<SubjectCommand> = (head, command, context) =>
+  (DECIDERS[command.type] as Decider<SubjectCommand>)(head, command, context);

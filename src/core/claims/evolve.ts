@@ -58,8 +58,8 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
 }
 
 /**
- * Reads stay open for unknown events: an event type of a later version increments the seq only. A kind that moves a head
- * and has no case does not compile.
+ * Reads stay open for unknown events: an event type of a later version increments the seq only. A kind that changes a
+ * head and has no case does not compile.
  */
 const unchanged = (_: LooseEventKind | undefined): HeadChanges => ({});
 const msOrNull = (iso: string | null | undefined): number | null => (iso == null ? null : msOf(iso));

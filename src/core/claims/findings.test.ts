@@ -32,11 +32,11 @@ import {
   suspended,
 } from './testing/given.js';
 
-/** One test per finding: the claim rules of the seeds, taken literally, let two agents win or lost accepted work. */
+/** One test per finding: claim rules of the specifications, taken literally, let two agents win or lost accepted work. */
 const takenOver = [granted(ada, 0), expired(300), granted(bob, 300)];
 const expire = { type: 'expire' } as const;
 
-describe('findings in the claim rules of the seeds', () => {
+describe('findings in the claim rules of the specifications', () => {
   // req: LSE-006, LSE-007
   it('F-01: a heartbeat does not revive a claim that has ended', () => {
     given().when(renew(ada, 1), 10).thenRefused('NO_CLAIM');
@@ -215,7 +215,7 @@ describe('findings in the claim rules of the seeds', () => {
   });
 });
 
-describe('findings in the human gates of the seeds', () => {
+describe('findings in the human gates of the specifications', () => {
   const approvedOf = (candidate_sha256: string) =>
     pastEvent('reviewed', 2, {
       decision: 'APPROVED',

@@ -7,7 +7,7 @@ export const HUMAN_ROLE = 'human';
 /**
  * Whether a human is responsible for an accepted result, according to the log: a human did the work, adopted it, or
  * approved exactly this candidate under this generation. `reviews`: the review events of the subject. A review that
- * moved no head (reported by an agent, or imported) has no seq and does not count.
+ * changed no head (reported by an agent, or imported) has no seq and does not count.
  */
 export function isApprovedByHuman(accepted: EventEnvelope, reviews: readonly EventEnvelope[]): boolean {
   if (claimEventKindOf(accepted.event_type) === 'adopted' || accepted.agent_role === HUMAN_ROLE) return true;

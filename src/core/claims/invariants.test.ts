@@ -50,7 +50,7 @@ const brokenInvariants = (violations: readonly InvariantViolation[]): string[] =
   ...new Set(violations.map((one) => one.invariant)),
 ];
 
-/** An event that moves no head carries no seq. */
+/** An event that changes no head carries no seq. */
 const withoutSeq = (happened: PastEventBuilder): PastEventBuilder => {
   return (head) => {
     const { seq: _, ...event } = happened(head);

@@ -81,7 +81,7 @@ export class LogChecker {
 
   private checkLooseEvent(event: EventEnvelope, checked: CheckedSubject, report: ReportViolation): void {
     if (claimEventKindOf(event.event_type) !== undefined && !isLooseEvent(event)) {
-      report('INV-09', `${event.event_type} moves a head but has no seq`);
+      report('INV-09', `${event.event_type} changes a head but has no seq`);
     }
     const claimEvent = asClaimEvent(event);
     if (claimEvent?.kind === 'noted') this.checkClaimEvent(event, checked, report);

@@ -68,7 +68,7 @@ const stageCoverage = z.object({
 });
 /** Health fields that tools of this family expect of every service. */
 const serviceHealth = z.object({
-  /** Always 0: views are folded from the log itself up to their position, without a stream. */
+  /** Always 0: views are computed directly from the log, so no stream can lag. */
   streams_lag_ms: z.literal(0),
   pending_reviews: count,
   stale_claims: count,

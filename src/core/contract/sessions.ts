@@ -75,7 +75,7 @@ const claimRef = z.object({
   generation: count,
   expires_at: time.nullable(),
 });
-/** Actions of one session and events that affected it (seed 004 §3.5 and §4.2.1). */
+/** Actions of one session and events that affected it (specification 004 §3.5 and §4.2.1). */
 const sessionMemory = namedObject('SessionMemory', {
   session_id: z.string(),
   tenant_id: z.string().nullable(),

@@ -9,7 +9,7 @@ const YEAR_SECONDS = 366 * 24 * 3600;
 const upTo = (max: number) => z.number().int().min(0).max(max);
 const seconds = (max: number) => z.number().int().min(1).max(max);
 
-/** Limits of a tenant, with the names and values of seed 004 §7.2. */
+/** Limits of a tenant, with the names and values of specification 004 §7.2. */
 const limits = namedObject('Limits', {
   max_concurrent_claims: count,
   max_lease_duration_seconds: count,

@@ -117,7 +117,7 @@ const generationFields = {
   session_id: z.string(),
   agent_id: z.string(),
 };
-/** A submitted result and its outcome (seed 004 §4.2.1). */
+/** A submitted result and its outcome (specification 004 §4.2.1). */
 const taskResult = namedObject('TaskResult', {
   ...generationFields,
   work_product_ref: z.string(),
@@ -131,7 +131,7 @@ const taskResult = namedObject('TaskResult', {
   current_generation: count.nullable(),
   parked: z.boolean(),
 });
-/** One generation of a subject, from grant to end (seed 004 §4.2.1). */
+/** One generation of a subject, from grant to end (specification 004 §4.2.1). */
 const claimHistory = namedObject('ClaimHistory', {
   /** `id` is that of the event that granted it. */
   ...generationFields,

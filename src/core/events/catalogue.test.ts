@@ -141,7 +141,7 @@ describe('a new event', () => {
     ['a time without milliseconds', { ...held, timestamp: '2026-01-04T06:00:00Z' }, ['timestamp']],
     ['an event_id that is not a UUID', { ...held, event_id: 'e1' }, ['event_id']],
     ['a position, which only the commit assigns', { ...held, position: 4 }, ['']],
-    ['no seq though it moves a head', withoutSeq(), ['seq']],
+    ['no seq though it changes a head', withoutSeq(), ['seq']],
     ['a task_id that is not the subject', { ...held, task_id: 'A-002-x' }, ['task_id']],
     ['a tenant with a slash', { ...held, tenant_id: 'a/b' }, ['tenant_id']],
     ['a value that is not an object', 'held', ['']],

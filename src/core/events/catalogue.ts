@@ -104,10 +104,10 @@ function subjectFaults(event: NewEvent): EventFault[] {
   const claimEventKind = claimEventKindOf(event_type);
   const isHeadEvent = expectedKind !== null && !isLooseEvent(event);
   if (isHeadEvent && event.seq === undefined) {
-    faults.push({ path: 'seq', message: `${event_type} moves the head of its subject and requires a seq` });
+    faults.push({ path: 'seq', message: `${event_type} changes the head of its subject and requires a seq` });
   }
   if (claimEventKind !== undefined && !isHeadEvent && event.seq !== undefined) {
-    faults.push({ path: 'seq', message: `${event_type} moves no head and must not have a seq` });
+    faults.push({ path: 'seq', message: `${event_type} changes no head and must not have a seq` });
   }
   if (subject !== undefined) faults.push(...keyFaults(event, subject));
   return faults;

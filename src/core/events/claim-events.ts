@@ -16,7 +16,7 @@ const schemasOf = <Vocabulary extends 'task' | 'edge'>(vocabulary: Vocabulary): 
       .map((kind) => [EVENT_TYPES[kind][vocabulary], claimPayloadSchemas[kind]]),
   ) as SchemasOf<Vocabulary>;
 
-/** Events about a task: the types of seed 004, and additional ones in the same style. */
+/** Events about a task: the types of specification 004, and additional ones in the same style. */
 export const taskEventSchemas = schemasOf('task');
 
 /**

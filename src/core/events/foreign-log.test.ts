@@ -227,7 +227,7 @@ describe('a foreign log', () => {
   });
 });
 
-/** A line that could not be converted is kept as one text. */
+/** A line that could not be converted is kept as a string. */
 function fieldsOfLine(line: string, eventType: string): unknown {
   if (eventType === 'foreign_line') return line;
   const value: unknown = JSON.parse(line);

@@ -10,7 +10,7 @@ export const IMPORTED_BYTES_MAX = 96 * 1024;
 
 /**
  * What is wrong with an imported event; null if it is valid. It has the usual envelope, but may have any type and
- * payload within the size limit. It has no subject, moves no head, and names its source.
+ * payload within the size limit. It has no subject, changes no head, and names its source.
  */
 export function importedEventFault(event: unknown): EventFault | null {
   const envelope = envelopeSchema.safeParse(event);

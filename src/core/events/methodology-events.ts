@@ -22,8 +22,8 @@ const zoomPayload = z.strictObject({
 });
 
 /**
- * Methodology events that are not part of a claim (seed 001). `edge_started`, `edge_converged` and `review_completed`
- * are edge events; `edge_claim` is a command and never in a log.
+ * Methodology events that are not part of a claim (specification 001). `edge_started`, `edge_converged` and
+ * `review_completed` are edge events; `edge_claim` is a command and never in a log.
  */
 export const methodologyEventSchemas = {
   project_initialized: z.strictObject({

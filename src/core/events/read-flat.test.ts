@@ -64,7 +64,7 @@ describe('a line of the flat dialect', () => {
     expect(readValid(line).payload).toEqual({ holding_agent: 'ada', reason: 'r', imported });
   });
 
-  it('of the audit log of seed 004 keeps its task and generation', () => {
+  it('of the audit log of specification 004 keeps its task and generation', () => {
     const line = {
       event_type: 'RESULT_REJECTED',
       timestamp: time,
@@ -89,7 +89,7 @@ describe('a line of the flat dialect', () => {
     });
   });
 
-  it('moves no head, even if it reports a claim', () => {
+  it('changes no head, even if it reports a claim', () => {
     const event = readValid({ event_type: 'edge_started', timestamp: time, feature: 'F', edge: 'E' });
     expect([event.subject, event.seq]).toEqual([undefined, undefined]);
   });

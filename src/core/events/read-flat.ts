@@ -10,7 +10,7 @@ export interface ForeignLogContext {
   readonly tenant_id: string;
   /** Every line is imported into this project, whatever project it names. */
   readonly project_id: string;
-  /** Name of the log, for people. */
+  /** Name of the log, for display. */
   readonly source: string;
   /** Latest possible time of an event: later times are replaced by this one. */
   readonly now_ms: number;
@@ -51,7 +51,7 @@ const ORIGIN_FIELDS: readonly ForeignField[] = [
 
 /**
  * Converts a line of the flat dialect, which has its fields at the top level or inside `data`. The event has neither
- * subject nor seq: claims reported by other tools move no head of ours. Original names and times are kept in
+ * subject nor seq: claims reported by other tools change no head of ours. Original names and times are kept in
  * `payload.imported`.
  */
 export function parseFlatLine(

@@ -85,12 +85,12 @@ export function snakeCase(type: string): string {
 
 /** Adds the fields of a source that are missing. Returns those that differ; undefined if there are none. */
 function addMissingFields(flat: JsonObject, source: JsonObject): JsonObject | undefined {
-  const differs: JsonObject = {};
+  const differingFields: JsonObject = {};
   for (const [field, value] of Object.entries(source)) {
     if (!Object.hasOwn(flat, field)) flat[field] = value;
-    else if (canonicalJson(flat[field]) !== canonicalJson(value)) differs[field] = value;
+    else if (canonicalJson(flat[field]) !== canonicalJson(value)) differingFields[field] = value;
   }
-  return Object.keys(differs).length === 0 ? undefined : differs;
+  return Object.keys(differingFields).length === 0 ? undefined : differingFields;
 }
 
 function addFacetFields(flat: JsonObject, facets: JsonObject): JsonObject {

@@ -16,8 +16,8 @@ import { change, groupByTrack, planOf, planOfTasks } from './testing.js';
 import { weightOf, weightSteps } from './weights.js';
 
 const dependants = (plan: Plan, id: string): string[] => [...new Set(dependantsOf(plan, id))];
-const number = (sequence: number): string => String(sequence).padStart(3, '0');
-const taskIdAt = (track: string, sequence: number): string => `${track}-${number(sequence)}-t`;
+const paddedSequence = (sequence: number): string => String(sequence).padStart(3, '0');
+const taskIdAt = (track: string, sequence: number): string => `${track}-${paddedSequence(sequence)}-t`;
 
 /**
  * Valid plans. Tasks are numbered so that every dependency, explicit or implicit, points to a smaller number in any

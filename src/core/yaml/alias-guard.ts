@@ -9,7 +9,7 @@ const DIRECTIVES_MAX = 10;
 const STRAY_MAX = 10;
 
 /**
- * Scans the tokens of a text before it is parsed, and stops at the first limit exceeded: a parser needs minutes for a
+ * Scans the tokens of YAML text before it is parsed, and stops at the first limit exceeded: a parser needs minutes for a
  * megabyte of brackets or a hundred thousand aliases. Null: the text may be parsed.
  */
 export function findAliasGuardFault(

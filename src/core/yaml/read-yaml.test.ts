@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readYamlText } from './read-yaml.js';
 
-describe('several documents in one text', () => {
+describe('several documents in one file', () => {
   const text = '# head\n---\na: 1\n---\nb:\n  c: 2\n---\n# nothing\n';
 
   it('are merged by their top-level keys, and every path keeps its source position', () => {
@@ -46,7 +46,7 @@ it('keeps arrows and numbers in names as they are written', () => {
   });
 });
 
-describe('a text with a problem in every line', () => {
+describe('a file with a problem in every line', () => {
   const lines = (line: (at: number) => string): string =>
     Array.from({ length: 1000 }, (_, index) => line(index)).join('\n');
 

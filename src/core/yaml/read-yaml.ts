@@ -29,7 +29,7 @@ export interface ParsedYaml {
 // Duplicate keys are found below: the library compares each key with all earlier ones, which is slow on hostile input.
 const PARSE_OPTIONS = { schema: 'core', uniqueKeys: false, prettyErrors: false } as const;
 
-/** Maximum number of problems reported; a text can have one in every line. */
+/** Maximum number of problems reported; a file can have one in every line. */
 const PROBLEMS_MAX = 100;
 
 /**
@@ -58,7 +58,7 @@ export function readYamlText(text: string, documents: 'one' | 'merged'): ParsedY
   }
   const nonMapOffset = nonMapDocumentOffset(parsed);
   if (nonMapOffset !== null) {
-    const message = 'Each of several documents in one text must be a map.';
+    const message = 'Each of several documents in one file must be a map.';
     problems.push({ path: [], message, source_position: sourcePositionAt(nonMapOffset) });
   }
   if (problems.length > 0) return { value: undefined, problems, locate };

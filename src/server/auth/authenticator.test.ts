@@ -11,7 +11,7 @@ async function begin(host = '127.0.0.1') {
   const harness = await CoordinatorHarness.open('memory');
   const keys = await harness.coordinator.keys.openKeyRing();
   const make = async (body: object) => unwrap(await harness.coordinator.keys.create(ACME, body));
-  return { house: harness, keys, make, door: await openAuthenticator({ keys, host }) };
+  return { harness, keys, make, door: await openAuthenticator({ keys, host }) };
 }
 
 describe('an open server', () => {
@@ -33,7 +33,7 @@ describe('an open server', () => {
   );
 
   test('requires a credential after the first key, even if that key is revoked', async () => {
-    const { house: harness, door, make } = await begin();
+    const { harness, door, make } = await begin();
     const { key_id } = await make({ role: 'admin' });
     expect(door.isOpen).toBe(false);
     expect(await door.authenticate(NOBODY)).toMatchObject({ problem: 'UNAUTHENTICATED' });
@@ -62,7 +62,7 @@ describe('a key', () => {
   });
 
   test('works on any address until it expires or is revoked', async () => {
-    const { house: harness, keys, make } = await begin();
+    const { harness, keys, make } = await begin();
     const short = await make({ role: 'agent', expires_in_seconds: 60 });
     const long = await make({ role: 'agent' });
     const door = await openAuthenticator({ keys, host: '0.0.0.0' });
@@ -75,7 +75,7 @@ describe('a key', () => {
   });
 
   test('that is invalid for any reason gets the same refusal', async () => {
-    const { house: harness, door, make } = await begin();
+    const { harness, door, make } = await begin();
     const { token, key_id } = await make({ role: 'agent' });
     const gone = await make({ role: 'agent' });
     await harness.coordinator.keys.revoke(ACME, gone.key_id);

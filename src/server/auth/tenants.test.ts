@@ -194,7 +194,7 @@ test.each(OF_TENANT.map((route) => [route.id, route] as const))(
     const theirs = await ask(route, { ...there, ...own }, keyOf.admin);
     const nothings = await ask(route, { ...ABSENT, ...own }, keyOf.admin);
     const named = (text: string, ids: Ids) =>
-      Object.values(ids).reduce((told, id) => told.replaceAll(id, '<id>'), text);
+      Object.values(ids).reduce((anonymized, id) => anonymized.replaceAll(id, '<id>'), text);
     expect(theirs.status).toBe(nothings.status);
     expect(named(theirs.text, there)).toBe(named(nothings.text, ABSENT));
   },

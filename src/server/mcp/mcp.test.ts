@@ -67,9 +67,9 @@ async function begin() {
     bodyMemory: new BodyMemory(),
   };
   const app = createApp({
-    context: context,
+    context,
     routes: ROUTES,
-    authenticator: authenticator,
+    authenticator,
     rateLimiter: new RateLimiter(),
     accessLog: () => {},
     errorLog: () => {},
@@ -86,7 +86,7 @@ async function begin() {
     });
     return mcpClient(transport, asking.revision ?? LATEST);
   };
-  return { house: harness, visit };
+  return { harness, visit };
 }
 
 test.each(REVISIONS)('supports revision %s, and lists eight tools in less than 6 KB', async (revision) => {
@@ -112,7 +112,7 @@ test.each(REVISIONS)('supports revision %s, and lists eight tools in less than 6
 test.each(REVISIONS)(
   'an agent that remembers only the last reply completes a plan over %s',
   async (revision) => {
-    const { house: harness, visit } = await begin();
+    const { harness, visit } = await begin();
     const heard = await forgetfulAgent(await visit({ revision }));
     expect(heard.map(({ reason }) => reason)).toEqual([
       ...Array(3).fill(['GRANTED', 'NOTED', 'ACCEPTED']).flat(),
@@ -167,7 +167,7 @@ const EDGE_FILES = {
 test.each(REVISIONS)(
   'claims an edge, reports its checks and escalates it to a human over %s',
   async (revision) => {
-    const { house: harness, visit } = await begin();
+    const { harness, visit } = await begin();
     await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
     const client = await visit({ revision });
     const by = { session_id: 's1', agent_role: 'architect' };
@@ -199,7 +199,7 @@ test.each(REVISIONS)(
 );
 
 test('claims an edge by its id or its fields, and refuses both or neither', async () => {
-  const { house: harness, visit } = await begin();
+  const { harness, visit } = await begin();
   await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
   const client = await visit();
   expect(await callTool(client, 'claim', { session_id: 's1' })).toMatchObject({ is_error: true });
@@ -216,7 +216,7 @@ test('claims an edge by its id or its fields, and refuses both or neither', asyn
 });
 
 test('a call with a handle renews the claim', async () => {
-  const { house: harness, visit } = await begin();
+  const { harness, visit } = await begin();
   const client = await visit();
   const granted = await callTool(client, 'next', { lease_duration_seconds: 60 });
   harness.advance(50);
@@ -228,7 +228,7 @@ test('a call with a handle renews the claim', async () => {
 });
 
 test('a refused submission renews the lease too', async () => {
-  const { house: harness, visit } = await begin();
+  const { harness, visit } = await begin();
   await harness.coordinator.settings.putLimits('acme', { max_result_size_bytes: 10 });
   const client = await visit();
   const { handle } = await callTool(client, 'next', { lease_duration_seconds: 60 });
@@ -240,7 +240,7 @@ test('a refused submission renews the lease too', async () => {
 });
 
 test('releases failed work with its error message', async () => {
-  const { house: harness, visit } = await begin();
+  const { harness, visit } = await begin();
   const client = await visit();
   const { handle } = await callTool(client, 'next');
   const released = await callTool(client, 'release', { handle, reason: 'ERROR', message: 'no compiler' });
@@ -252,7 +252,7 @@ test('releases failed work with its error message', async () => {
 });
 
 test('the project comes from the path or a header, or is the only one of the tenant', async () => {
-  const { house: harness, visit } = await begin();
+  const { harness, visit } = await begin();
   const tenant = { 'x-genesis-tenant': 'acme' };
   expect(await callTool(await visit({ path: '/mcp', headers: tenant }), 'status')).toMatchObject({
     project_id: 'shop',

@@ -31,7 +31,7 @@ async function begin() {
   await harness.plan(planOf(A, B));
   return {
     metrics,
-    house: harness,
+    harness,
     alpha: new HarnessAgent(harness, 'alpha', 's1'),
     beta: new HarnessAgent(harness, 'beta', 's2'),
   };
@@ -61,7 +61,7 @@ test('counts every reply, including the refusals that the log keeps only once', 
 
 // req: MET-006
 test('reports live claims, pending tasks and completed tasks', async () => {
-  const { metrics, house: harness, alpha } = await begin();
+  const { metrics, harness, alpha } = await begin();
   await alpha.claims(A, { lease_duration_seconds: 5 });
   let reply = await samples(metrics);
   expect(reply.get(`coditect_active_claims{${OWN}}`)).toBe('1');
@@ -79,7 +79,7 @@ test('reports live claims, pending tasks and completed tasks', async () => {
 
 // req: MET-004, MET-007, MET-008, MET-009
 test('measures claims, tasks from their first grant, and the generations per task', async () => {
-  const { metrics, house: harness, alpha, beta } = await begin();
+  const { metrics, harness, alpha, beta } = await begin();
   await alpha.claims(A, { lease_duration_seconds: 5 });
   harness.advance(20);
   await beta.claims(A, { lease_duration_seconds: 100 });
@@ -100,8 +100,8 @@ test('measures claims, tasks from their first grant, and the generations per tas
 
 test('labels a hundred projects individually, and all others together', async () => {
   const metrics = new Metrics('x_');
-  for (let number = 0; number < 150; number += 1) {
-    metrics.answered({ tenant_id: 't', project_id: `p${number}` }, 'claim', { reason: 'GRANTED' });
+  for (let index = 0; index < 150; index += 1) {
+    metrics.answered({ tenant_id: 't', project_id: `p${index}` }, 'claim', { reason: 'GRANTED' });
   }
   const counted = [...(await samples(metrics))].filter(([name]) => name.startsWith('x_claims_total'));
   expect(counted).toHaveLength(101);

@@ -37,7 +37,7 @@ export interface GaugeSources {
 }
 
 /**
- * The metrics of seed 004 §8.1, with its names, labels and buckets,
+ * The metrics of specification 004 §8.1, with its names, labels and buckets,
  * plus operational ones: commit time, batch size, stream lag.
  */
 export class Metrics implements Observer {
@@ -173,7 +173,7 @@ export class Metrics implements Observer {
     total('feed_lag_events', 'Events not yet sent to the slowest listener.', (gauges) => gauges.feedLag());
     total('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
     this.registerProjectGauge('log_damaged', 'Damaged logs found so far.', (gauges) =>
-      [...gauges.damage()].map((key) => [key, 1] as const),
+      [...gauges.damage()].map((projectKey) => [projectKey, 1] as const),
     );
     total('open_connections', 'Open connections.', (gauges) => gauges.connections());
   }
@@ -182,11 +182,13 @@ export class Metrics implements Observer {
   private registerProjectGauge(
     name: string,
     help: string,
-    of: (gauges: GaugeSources) => readonly (readonly [key: ProjectKey, value: number])[],
+    of: (gauges: GaugeSources) => readonly (readonly [projectKey: ProjectKey, value: number])[],
   ): void {
     const labels = new BoundedLabelSet(PROJECTS_LABELLED_MAX, (own) => own);
     this.register(Gauge, name, help, PROJECT_LABELS, () =>
-      this.readGauges((gauges) => of(gauges).map(([key, value]) => [labels.forProject(key), value])),
+      this.readGauges((gauges) =>
+        of(gauges).map(([projectKey, value]) => [labels.forProject(projectKey), value]),
+      ),
     );
   }
 

@@ -9,7 +9,7 @@ import type { ProjectLabels } from './labels.js';
 /** Maximum number of open tasks whose first grant is remembered, to measure the time to completion. */
 const FIRST_GRANTS_MAX = 100_000;
 
-/** Denial codes under their names in seed 004 §8.1; other codes are lower-cased. */
+/** Denial codes under their names in specification 004 §8.1; other codes are lower-cased. */
 const RESULT_NAMES: Readonly<Record<string, string>> = {
   DENIED_ACTIVE_CLAIM: 'denied_active',
   DENIED_COMPLETED: 'denied_completed',
@@ -86,7 +86,7 @@ export class ProjectCounters {
   }
 
   private observeClaimEnd(event: NewEvent, { claim, generation }: Head): void {
-    // If the same transaction moved the head to another generation, the start of this one is no longer known.
+    // If the same transaction advanced the head to another generation, the start of this one is no longer known.
     if (claim === null || event.generation !== generation) return;
     const claimMs = msOf(event.timestamp) - claim.claimed_at_ms;
     this.histograms.claimSeconds.observe(this.labels, claimMs / 1000);

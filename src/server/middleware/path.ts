@@ -1,6 +1,6 @@
 import { type HttpResponse, problemResponse } from '../response.js';
 
-/** Refuses malformed percent-encoding in the path, and the character that some stores cannot take in a text. */
+/** Refuses malformed percent-encoding in the path, and the character that some stores cannot take in a string. */
 export function checkPath(url: string): HttpResponse | null {
   if (!url.includes('%')) return null;
   if (url.includes('%00')) return invalidPath('expected no NUL character (%00) in the path or the query');

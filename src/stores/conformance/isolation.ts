@@ -17,8 +17,8 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
     it('are listed in the order of their names', async () => {
       for (const name of ['b', 'a', 'C', 'c', 'a-1', '_tenant']) {
-        const key = fixture().key(name);
-        await fixture().committed({ swaps: [swapOf(key, '~a', 0)] }, key);
+        const projectKey = fixture().key(name);
+        await fixture().committed({ swaps: [swapOf(projectKey, '~a', 0)] }, projectKey);
       }
       expect(await fixture().store.projects(fixture().tenant_id)).toEqual([
         'C',

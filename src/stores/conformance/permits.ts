@@ -16,7 +16,7 @@ export function describePermits(fixture: () => StoreFixture): void {
 }
 
 class PermitFixture {
-  constructor(private readonly scene: () => StoreFixture) {}
+  constructor(private readonly fixture: () => StoreFixture) {}
 
   permit(member: string, until_ms: number | null, scope = 'work'): Permit {
     return { scope, member, until_ms };
@@ -26,17 +26,17 @@ class PermitFixture {
   take(
     permits: readonly Permit[],
     max: number,
-    projectKey: ProjectKey = this.scene().project,
+    projectKey: ProjectKey = this.fixture().project,
   ): Promise<CommitOutcome> {
     const looseEvents = [eventOf(projectKey, {})];
-    return this.scene().commit(
+    return this.fixture().commit(
       { loose_events: looseEvents, permits, permit_limits: [{ scope: 'work', max }] },
       projectKey,
     );
   }
 
   async count(scope = 'work'): Promise<number> {
-    return this.scene().store.countPermits(this.scene().tenant_id, scope);
+    return this.fixture().store.countPermits(this.fixture().tenant_id, scope);
   }
 }
 

@@ -47,16 +47,20 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
 
   // req: EDG-016
   it('see each other’s claims, and write a log that folds to the heads', async () => {
-    const key = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
+    const projectKey = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
     const store = await open();
     const coordinator = await Coordinator.open({ store });
     const claims = async (agent_id: string): Promise<ClaimResult> => {
-      const reply = await coordinator.claimTask(key, { ...EDGE, agent_id, session_id: `s-${agent_id}` });
+      const reply = await coordinator.claimTask(projectKey, {
+        ...EDGE,
+        agent_id,
+        session_id: `s-${agent_id}`,
+      });
       if (isProblem(reply)) throw new Error(reply.detail);
       return reply;
     };
     try {
-      expect(await python(key, 'claim', '--agent', 'pipeline')).toMatchObject({
+      expect(await python(projectKey, 'claim', '--agent', 'pipeline')).toMatchObject({
         reason: 'GRANTED',
         generation: 1,
       });
@@ -64,36 +68,38 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
         reason: 'DENIED_ACTIVE_CLAIM',
         current_holder: 'pipeline',
       });
-      expect(await python(key, 'release', '--agent', 'zombie', '--generation', '1')).toMatchObject({
+      expect(await python(projectKey, 'release', '--agent', 'zombie', '--generation', '1')).toMatchObject({
         success: false,
       });
-      expect(await python(key, 'release', '--agent', 'pipeline', '--generation', '1')).toMatchObject({
+      expect(await python(projectKey, 'release', '--agent', 'pipeline', '--generation', '1')).toMatchObject({
         reason: 'RELEASED',
       });
       expect(await claims('alpha')).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
-      expect(await python(key, 'claim', '--agent', 'pipeline')).toMatchObject({
+      expect(await python(projectKey, 'claim', '--agent', 'pipeline')).toMatchObject({
         reason: 'DENIED_ACTIVE_CLAIM',
         current_holder: 'alpha',
         generation: 2,
       });
-      expect(await store.countPermits(key.tenant_id, 'claims')).toBe(1);
-      await expectFolds(store, key);
+      expect(await store.countPermits(projectKey.tenant_id, 'claims')).toBe(1);
+      await expectFolds(store, projectKey);
     } finally {
       coordinator.close();
     }
   });
 
   it('leave one holder of an edge after concurrent claims', async () => {
-    const key = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
-    const replies = await Promise.all(['a', 'b', 'c'].map((agent) => python(key, 'claim', '--agent', agent)));
+    const projectKey = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
+    const replies = await Promise.all(
+      ['a', 'b', 'c'].map((agent) => python(projectKey, 'claim', '--agent', agent)),
+    );
     const won = replies.filter(({ success }) => success === true);
     expect(won).toHaveLength(1);
     const store = await open();
-    const [head] = (await store.heads(key, [SUBJECT])) as unknown as [{ claim: { agent_id: string } }];
+    const [head] = (await store.heads(projectKey, [SUBJECT])) as unknown as [{ claim: { agent_id: string } }];
     for (const reply of replies) {
       if (reply.success === false) expect(reply.current_holder).toBe(head.claim.agent_id);
     }
-    await expectFolds(store, key);
+    await expectFolds(store, projectKey);
   });
 }
 

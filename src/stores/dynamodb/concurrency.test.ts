@@ -19,7 +19,7 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
   const take = (projectKey: ProjectKey, permits: readonly Permit[], max: number) =>
     transactionOf(projectKey, {
       loose_events: [eventOf(projectKey, {})],
-      permits: permits,
+      permits,
       permit_limits: [{ scope: 'claims', max }],
     });
   const place = (member: string, until_ms: number | null = FOREVER): Permit => ({
@@ -29,12 +29,12 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
   });
 
   it('lose and duplicate no swap, and show a reader of the feed every event once', async () => {
-    const key = keyOf();
+    const projectKey = keyOf();
     const stores = await Promise.all([open(), open(), open()]);
     const moves = 12;
     let ended = false;
-    const reader = follow(await open(), key, () => ended);
-    const won = await Promise.all(stores.map((store) => moveContested(store, key, moves)));
+    const reader = follow(await open(), projectKey, () => ended);
+    const won = await Promise.all(stores.map((store) => moveContested(store, projectKey, moves)));
     ended = true;
     expect(won).toEqual([moves, moves, moves]);
     const seen = await reader;
@@ -91,17 +91,21 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
   });
 
   it('keep the time of a project at least at that of the fastest clock', async () => {
-    const key = keyOf();
+    const projectKey = keyOf();
     const [store, fast] = await Promise.all([open(), open(undefined, ahead(5_000))]);
-    const [first] = await fast.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
-    const [second] = await store.commit([transactionOf(key, { swaps: [swapOf(key, '~b', 0)] })]);
+    const [first] = await fast.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })]);
+    const [second] = await store.commit([
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~b', 0)] }),
+    ]);
     expect(second!.now_ms).toBeGreaterThanOrEqual(first!.now_ms);
   });
 
   it('expire a request by the clock, even before DynamoDB deletes it', async () => {
-    const key = keyOf();
+    const projectKey = keyOf();
     const requests = [{ key: 'k', digest: 'd', keep: true }];
-    await (await open()).commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
+    await (await open()).commit([
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], requests }),
+    ]);
     const tries: [number, string][] = [
       [REQUEST_WINDOW_MS - HOUR_MS, 'replay'],
       [REQUEST_WINDOW_MS + HOUR_MS, 'committed'],
@@ -109,7 +113,9 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
     for (const [byMs, kind] of tries) {
       const store = await open(undefined, ahead(byMs));
       expect(
-        kindsOf(await store.commit([transactionOf(key, { swaps: [swapOf(key, '~b', 0)], requests })])),
+        kindsOf(
+          await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~b', 0)], requests })]),
+        ),
       ).toEqual([kind]);
     }
   });

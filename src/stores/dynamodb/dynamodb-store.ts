@@ -193,8 +193,8 @@ export class DynamodbStore implements Store {
     if (this.committers.size >= COMMITTERS_MAX) this.evictIdle();
     const { tenant_id, project_id } = projectKey;
     const { dynamo, blobs, permitShares, clock, contentionLimit } = this;
-    const key = { tenant_id, project_id };
-    const created = new ProjectCommitter(key, dynamo, blobs, permitShares, clock, contentionLimit);
+    const ownKey = { tenant_id, project_id };
+    const created = new ProjectCommitter(ownKey, dynamo, blobs, permitShares, clock, contentionLimit);
     this.committers.set(name, created);
     return created;
   }

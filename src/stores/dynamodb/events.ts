@@ -88,11 +88,14 @@ export class DynamodbEvents {
     const { tenant_id } = this.projectKey;
     const page = await eventsFromItem(item, this.blobs, tenant_id);
     if (!page.some(({ position }) => eventByPosition.has(position))) return;
-    const kept = page.map((event) => {
+    const redactedPage = page.map((event) => {
       const { position: _, ...redacted } = eventByPosition.get(event.position) ?? event;
       return redacted;
     });
-    const { attributes, external } = toStoredText('event', page.length === 1 ? kept[0] : kept);
+    const { attributes, external } = toStoredText(
+      'event',
+      page.length === 1 ? redactedPage[0] : redactedPage,
+    );
     if (external !== null) await this.blobs.put(tenant_id, external.sha256, external.bytes);
     const { event: _, event_sha256, ...rest } = item;
     await this.dynamo.putAll(this.dynamo.tables.events, [{ ...rest, ...attributes }]);

@@ -55,34 +55,34 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
   it.each(FATES)('commits once when a transaction %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const key = project();
-    await store.commit([claim(key, '~first')]);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
     proxy.fate = firstCalls(3, 'TransactWriteItems', fate);
-    const outcomes = await store.commit([claim(key, '~a'), claim(key, '~b')]);
+    const outcomes = await store.commit([claim(projectKey, '~a'), claim(projectKey, '~b')]);
     expect(outcomes).toMatchObject([
       { kind: 'committed', positions: [2] },
       { kind: 'committed', positions: [3] },
     ]);
-    await expectSound(store, key, 3);
+    await expectSound(store, projectKey, 3);
   });
 
   it.each(FATES)('reads when a read request %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const key = project();
-    await store.commit([claim(key, '~a')]);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~a')]);
     for (const operation of ['Query', 'BatchGetItem', 'GetItem']) {
       if (typeof fate === 'object' && 'reasons' in fate) continue;
       proxy.fate = firstCalls(2, operation, fate);
-      expect(await store.events(key, { after: 0, limit: 9, subject: '~a' })).toHaveLength(1);
-      expect(await store.heads(key, ['~a'])).toMatchObject([{ seq: 1 }]);
+      expect(await store.events(projectKey, { after: 0, limit: 9, subject: '~a' })).toHaveLength(1);
+      expect(await store.heads(projectKey, ['~a'])).toMatchObject([{ seq: 1 }]);
     }
   });
 
   it('recognizes its own transaction after the client token has expired', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const key = project();
+    const projectKey = project();
     let sent = 0;
     proxy.fate = ({ operation, body }) => {
       if (operation !== 'TransactWriteItems') return 'pass';
@@ -90,18 +90,20 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
       sent += 1;
       return sent === 1 ? 'lose_reply' : 'pass';
     };
-    const [outcome] = await store.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
+    const [outcome] = await store.commit([
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] }),
+    ]);
     expect(outcome).toMatchObject({ kind: 'committed', positions: [1] });
     expect(sent).toBe(2);
-    await expectSound(store, key, 1);
+    await expectSound(store, projectKey, 1);
   });
 
   it('voids a transaction that is unconfirmed at not_after_ms, and reports it as late', async () => {
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
-    const key = project();
-    await store.commit([claim(key, '~first')]);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
     const cut = firstCalls(1, 'TransactWriteItems', 'cut');
     proxy.fate = (call) => {
       const fate = cut(call);
@@ -110,18 +112,18 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     };
     const not_after_ms = (await store.now()) + 1000;
     const outcomes = await store.commit([
-      transactionOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms }),
-      transactionOf(key, { swaps: [swapOf(key, '~b', 0)] }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~b', 0)] }),
     ]);
     expect(outcomes).toMatchObject([{ kind: 'late' }, { kind: 'committed', positions: [2] }]);
-    await expectSound(store, key, 2);
+    await expectSound(store, projectKey, 2);
   });
 
   it('does not void a transaction that took effect before not_after_ms', async () => {
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
-    const key = project();
+    const projectKey = project();
     const not_after_ms = (await store.now()) + 1000;
     const lose = firstCalls(1, 'TransactWriteItems', 'lose_reply');
     proxy.fate = (call) => {
@@ -129,19 +131,19 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
       return lose(call);
     };
     const [outcome] = await store.commit([
-      transactionOf(key, { swaps: [swapOf(key, '~a', 0)], not_after_ms }),
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms }),
     ]);
     expect(outcome).toMatchObject({ kind: 'committed', positions: [1] });
-    await expectSound(store, key, 1);
+    await expectSound(store, projectKey, 1);
   });
 
   it('stops reading at an event that is not visible yet, and returns it once it is', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const key = project();
-    await store.commit(range(1, 5).map((n) => claim(key, `~${n}`)));
+    const projectKey = project();
+    await store.commit(range(1, 5).map((n) => claim(projectKey, `~${n}`)));
     const read = async () =>
-      (await store.events(key, { after: 0, limit: 9 })).map(({ position }) => position);
+      (await store.events(projectKey, { after: 0, limit: 9 })).map(({ position }) => position);
     proxy.fate = firstCalls(1, 'Query', {
       edit: ({ Items = [] }) => ({ Items: Items.filter(({ position }) => position?.N !== '3') }),
     });
@@ -152,14 +154,14 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
   it('is uncertain if the outcome of a transaction is unknown, and unavailable if it was never sent', async () => {
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, patience_ms: 500 });
-    const key = project();
-    await store.commit([claim(key, '~a')]);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~a')]);
     proxy.fate = ({ operation }) => (operation === 'TransactWriteItems' ? 'lose_reply' : 'pass');
-    await expect(store.commit([claim(key, '~b')])).rejects.toBeInstanceOf(StoreUncertain);
+    await expect(store.commit([claim(projectKey, '~b')])).rejects.toBeInstanceOf(StoreUncertain);
     await proxy.close();
-    await expect(store.commit([claim(key, '~c')])).rejects.toBeInstanceOf(StoreUnavailable);
-    await expect(store.heads(key, ['~a'])).rejects.toBeInstanceOf(StoreUnavailable);
-    await expectSound(await open(), key, 2);
+    await expect(store.commit([claim(projectKey, '~c')])).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(store.heads(projectKey, ['~a'])).rejects.toBeInstanceOf(StoreUnavailable);
+    await expectSound(await open(), projectKey, 2);
   });
 
   it('times out on a call without a reply', async () => {
@@ -181,12 +183,12 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
-    const key = project();
+    const projectKey = project();
     proxy.fate = (call) => {
       if (isTransaction(call)) clock.advance(10_000);
       return 'pass';
     };
-    const swap = (n: number) => transactionOf(key, { swaps: [swapOf(key, `~${n}`, 0)] });
+    const swap = (n: number) => transactionOf(projectKey, { swaps: [swapOf(projectKey, `~${n}`, 0)] });
     const outcomes = await store.commit(range(1, 200).map(swap));
     expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
     expect(proxy.calls.filter(isTransaction).length).toBeGreaterThan(3);
@@ -196,31 +198,31 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
-    const key = project();
-    await store.commit([claim(key, '~first')]);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
     proxy.fate = (call) => {
       if (!isTransaction(call)) return 'pass';
       clock.advance(10_000);
       return { error: 'TransactionCanceledException', reasons: ['ConditionalCheckFailed'] };
     };
-    const attempt = store.commit([claim(key, '~a')]);
+    const attempt = store.commit([claim(projectKey, '~a')]);
     await expect(attempt).rejects.toThrow(StoreUnavailable);
     await expect(attempt).rejects.toThrow(/Too many concurrent changes/);
     proxy.fate = () => 'pass';
-    await expectSound(store, key, 1);
+    await expectSound(store, projectKey, 1);
   });
 }
 
 function describeDeath({ store: open }: DynamodbHarness, engine: Required<TestEngine>): void {
   it('keeps every acknowledged commit exactly once under load', async () => {
-    const key = project();
+    const projectKey = project();
     const stores = await Promise.all([open(), open()]);
     const reply = new Map<string, number>();
     let stopped = false;
     const worker = async (store: Store, name: number) => {
       for (let n = 0; !stopped; n += 1) {
         const subject = `~${name}-${n}`;
-        const [outcome] = await again(() => store.commit([claim(key, subject)]));
+        const [outcome] = await again(() => store.commit([claim(projectKey, subject)]));
         expect(['committed', 'replay']).toContain(outcome?.kind);
         reply.set(subject, positionOf(outcome as CommitOutcome));
       }
@@ -233,9 +235,9 @@ function describeDeath({ store: open }: DynamodbHarness, engine: Required<TestEn
     stopped = true;
     await Promise.all(workers);
     const store = stores[0] as Store;
-    const events = await store.events(key, { after: 0, limit: 10_000 });
+    const events = await store.events(projectKey, { after: 0, limit: 10_000 });
     for (const [subject, position] of reply) expect(events[position - 1]?.subject).toBe(subject);
-    await expectSound(store, key, reply.size);
+    await expectSound(store, projectKey, reply.size);
   });
 }
 

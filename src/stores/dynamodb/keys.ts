@@ -7,7 +7,7 @@ export type DynamoItem = Record<string, AttributeValue>;
 export type DynamoKey = DynamoItem;
 
 export const S = (text: string): AttributeValue => ({ S: text });
-export const N = (number: number): AttributeValue => ({ N: String(number) });
+export const N = (value: number): AttributeValue => ({ N: String(value) });
 
 export const textOf = (value: AttributeValue | undefined): string => value?.S ?? '';
 export const numberOf = (value: AttributeValue | undefined): number => Number(value?.N ?? 0);

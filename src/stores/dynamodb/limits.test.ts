@@ -12,23 +12,25 @@ const HOUR_MS = 3_600_000;
 await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, proxy: openProxy }) => {
   it('do not apply to a head or an event of a megabyte: both are returned unchanged', async () => {
     const store = await open();
-    const key = keyOf();
+    const projectKey = keyOf();
     const record = { text: 'ü'.repeat(600_000) };
-    const swap = swapWith('~a', 0, [eventOf(key, { subject: '~a', seq: 1, payload: { record } })]);
-    await store.commit([transactionOf(key, { swaps: [swap] })]);
-    expect(await store.heads(key, ['~a'])).toEqual([swap.head]);
-    expect((await store.events(key, { after: 0, limit: 1 }))[0]?.payload).toEqual({ record });
-    const [conflict] = await store.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })]);
+    const swap = swapWith('~a', 0, [eventOf(projectKey, { subject: '~a', seq: 1, payload: { record } })]);
+    await store.commit([transactionOf(projectKey, { swaps: [swap] })]);
+    expect(await store.heads(projectKey, ['~a'])).toEqual([swap.head]);
+    expect((await store.events(projectKey, { after: 0, limit: 1 }))[0]?.payload).toEqual({ record });
+    const [conflict] = await store.commit([
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] }),
+    ]);
     expect(conflict).toMatchObject({ kind: 'conflict', heads: [{ head: swap.head }] });
   });
 
   it('do not apply to a commit: one with too many bytes is split into several DynamoDB transactions', async () => {
     const store = await open();
-    const key = keyOf();
+    const projectKey = keyOf();
     const payload = { record: { text: 'x'.repeat(60_000) } };
     const transactions = range(1, 50).map((n) => {
-      const event = eventOf(key, { subject: `~s${n}`, seq: 1, payload });
-      return transactionOf(key, { swaps: [swapWith(`~s${n}`, 0, [event])] });
+      const event = eventOf(projectKey, { subject: `~s${n}`, seq: 1, payload });
+      return transactionOf(projectKey, { swaps: [swapWith(`~s${n}`, 0, [event])] });
     });
     const outcomes = await store.commit(transactions);
     expect(outcomes.map((outcome) => outcome.kind === 'committed' && outcome.positions[0])).toEqual(
@@ -38,35 +40,35 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
 
   it('allow a transaction of ninety swaps with two events each, which filters find', async () => {
     const store = await open();
-    const key = keyOf();
-    await store.commit([transactionOf(key, { swaps: [swapOf(key, '~first', 0)] })]);
-    const swaps = range(1, 90).map((n) => swapOf(key, `~s${n}`, 0, 2));
-    const [outcome] = await store.commit([transactionOf(key, { swaps })]);
+    const projectKey = keyOf();
+    await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~first', 0)] })]);
+    const swaps = range(1, 90).map((n) => swapOf(projectKey, `~s${n}`, 0, 2));
+    const [outcome] = await store.commit([transactionOf(projectKey, { swaps })]);
     expect(outcome).toMatchObject({ kind: 'committed', positions: range(2, 181) });
-    const events = await store.events(key, { after: 0, limit: 1000 });
+    const events = await store.events(projectKey, { after: 0, limit: 1000 });
     expect(events.map(({ position }) => position)).toEqual(range(1, 181));
-    const found = await store.events(key, { after: 100, limit: 10, subject: '~s70' });
+    const found = await store.events(projectKey, { after: 100, limit: 10, subject: '~s70' });
     expect(found.map(({ position, seq }) => [position, seq])).toEqual([
       [140, 1],
       [141, 2],
     ]);
-    expect(await store.events(key, { after: 50, limit: 1000, agent_id: 'agent-1' })).toHaveLength(131);
+    expect(await store.events(projectKey, { after: 50, limit: 1000, agent_id: 'agent-1' })).toHaveLength(131);
   });
 
   it('refuse a transaction with too many heads as a whole', async () => {
     const store = await open();
-    const key = keyOf();
-    const swaps = range(1, 120).map((n) => swapOf(key, `~s${n}`, 0));
-    await expect(store.commit([transactionOf(key, { swaps })])).rejects.toBeInstanceOf(StoreRefused);
-    expect(await store.project(key)).toBeNull();
+    const projectKey = keyOf();
+    const swaps = range(1, 120).map((n) => swapOf(projectKey, `~s${n}`, 0));
+    await expect(store.commit([transactionOf(projectKey, { swaps })])).rejects.toBeInstanceOf(StoreRefused);
+    expect(await store.project(projectKey)).toBeNull();
   });
 
   it('apply a time to live to requests only', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const key = keyOf();
+    const projectKey = keyOf();
     const requests = [{ key: 'k', digest: 'd', keep: true }];
-    await store.commit([transactionOf(key, { swaps: [swapOf(key, '~a', 0)], requests })]);
+    await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], requests })]);
     const sent = proxy.calls.filter(({ operation }) => operation === 'TransactWriteItems');
     const puts = sent.flatMap(({ body }) =>
       (body.TransactItems as { Put?: { TableName: string; Item: object } }[]).flatMap(({ Put }) => Put ?? []),
@@ -123,16 +125,16 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
   }
 
   it('read little more than they find', async () => {
-    const key = keyOf();
+    const projectKey = keyOf();
     const clock = new ManualClock(Date.now());
-    await fill(key, clock);
+    await fill(projectKey, clock);
     // By then the indexes are complete, and the table need not be searched.
     clock.advance(HOUR_MS);
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
     for (const [name, query, count] of FILTERS) {
       proxy.calls.length = 0;
-      const found = await store.events(key, { after: 0, limit: 100, ...query });
+      const found = await store.events(projectKey, { after: 0, limit: 100, ...query });
       expect([name, found.length]).toEqual([name, count]);
       const buckets = proxy.calls.filter(
         ({ operation, body }) => operation === 'Query' && body.IndexName === undefined,
@@ -143,15 +145,15 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
   });
 
   it('find events that an index does not contain yet', async () => {
-    const key = keyOf();
+    const projectKey = keyOf();
     const clock = new ManualClock(Date.now());
-    await fill(key, clock);
+    await fill(projectKey, clock);
     const proxy = await openProxy();
     proxy.fate = ({ operation, body }) =>
       operation === 'Query' && body.IndexName !== undefined ? { answer: { Items: [], Count: 0 } } : 'pass';
     const store = await open(proxy.options, clock);
     for (const [name, query, count] of FILTERS) {
-      const found = await store.events(key, { after: 0, limit: 100, ...query });
+      const found = await store.events(projectKey, { after: 0, limit: 100, ...query });
       expect([name, found.length]).toEqual([name, count]);
     }
   });

@@ -20,7 +20,7 @@ export class BlockIndex {
     return this.bounds.length / 2;
   }
 
-  /** `sealBefore` is the seal of the block before, or the hash of the last line of format 1. */
+  /** `sealBefore` is the seal of the block before, or the hash of the last format-1 line. */
   add(start: number, end: number, sealBefore: string): void {
     if (this.bounds.length === 0) this.sealBefore = sealBefore;
     this.bounds.add(start);
@@ -28,14 +28,14 @@ export class BlockIndex {
   }
 
   /** Numbered from 0. */
-  range(number: number): BlockRange {
-    const start = this.bounds.at(number * 2);
-    const end = this.bounds.at(number * 2 + 1);
-    if (start === undefined || end === undefined) throw new Error(`The log has no block ${number}.`);
+  range(index: number): BlockRange {
+    const start = this.bounds.at(index * 2);
+    const end = this.bounds.at(index * 2 + 1);
+    if (start === undefined || end === undefined) throw new Error(`The log has no block ${index}.`);
     return { start, end };
   }
 
-  /** The block that contains the line at an offset; null for a line of format 1, which comes before all blocks. */
+  /** The block that contains the line at an offset; null for a format-1 line, which comes before all blocks. */
   blockAt(offset: number): number | null {
     let low = 0;
     let high = this.count;

@@ -11,7 +11,7 @@ export const READ_BYTES_MAX = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 interface SealedBlock {
-  readonly number: number;
+  readonly index: number;
   readonly bytes: Buffer;
 }
 
@@ -21,62 +21,62 @@ export class BlockReader {
 
   constructor(private readonly log: RecoveredLog) {}
 
-  /** The blocks with these ascending numbers. Rejects with `LogDamaged`. Reads that are far apart run concurrently. */
-  async read(numbers: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
-    const known = this.last?.number === numbers[0] ? this.last : null;
-    const spans = this.spansOf(known === null ? numbers : numbers.slice(1));
+  /** The blocks with these ascending indexes. Rejects with `LogDamaged`. Reads that are far apart run concurrently. */
+  async read(indexes: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
+    const known = this.last?.index === indexes[0] ? this.last : null;
+    const spans = this.spansOf(known === null ? indexes : indexes.slice(1));
     const read = (await Promise.all(spans.map((span) => this.readSpan(span)))).flat();
     const blocks = known === null ? read : [known, ...read];
     this.last = blocks.at(-1) ?? null;
-    return new Map(blocks.map(({ number, bytes }) => [number, bytes]));
+    return new Map(blocks.map(({ index, bytes }) => [index, bytes]));
   }
 
-  private spansOf(numbers: readonly number[]): number[][] {
+  private spansOf(indexes: readonly number[]): number[][] {
     const { blocks } = this.log.state;
     const spans: number[][] = [];
     let from: BlockRange = { start: 0, end: Number.NEGATIVE_INFINITY };
-    for (const number of numbers) {
-      const { start, end } = blocks.range(number);
+    for (const index of indexes) {
+      const { start, end } = blocks.range(index);
       const isNear =
         start - from.end <= GAP_BYTES_MAX &&
         end - from.start <= READ_BYTES_MAX &&
         this.log.files.segmentAt(start) === this.log.files.segmentAt(from.start);
-      if (isNear) spans.at(-1)?.push(number);
-      else spans.push([number]);
+      if (isNear) spans.at(-1)?.push(index);
+      else spans.push([index]);
       from = { start: isNear ? from.start : start, end };
     }
     return spans;
   }
 
-  private async readSpan(numbers: readonly number[]): Promise<SealedBlock[]> {
+  private async readSpan(indexes: readonly number[]): Promise<SealedBlock[]> {
     const { files, state } = this.log;
-    const { start } = state.blocks.range(numbers[0] as number);
-    const { end } = state.blocks.range(numbers.at(-1) as number);
+    const { start } = state.blocks.range(indexes[0] as number);
+    const { end } = state.blocks.range(indexes.at(-1) as number);
     const [bytes, sealBefore] = await Promise.all([
       files.read(start, end - start),
-      this.sealBefore(numbers[0] as number),
+      this.sealBefore(indexes[0] as number),
     ]);
     const found = bytes ?? Buffer.alloc(0);
     const read: SealedBlock[] = [];
-    for (const number of numbers) {
-      const range = state.blocks.range(number);
+    for (const index of indexes) {
+      const range = state.blocks.range(index);
       const block = found.subarray(range.start - start, range.end - start);
       const before =
-        number === numbers[0]
+        index === indexes[0]
           ? sealBefore
-          : sealAtEnd(found.subarray(0, state.blocks.range(number - 1).end - start));
+          : sealAtEnd(found.subarray(0, state.blocks.range(index - 1).end - start));
       const why = blockError(block, before);
       if (why !== null) throw await files.damageAt(state.ledger.key, range.start, why, range.end);
-      read.push({ number, bytes: block });
+      read.push({ index, bytes: block });
     }
     return read;
   }
 
   /** The seal that a block continues. */
-  private async sealBefore(number: number): Promise<string> {
+  private async sealBefore(index: number): Promise<string> {
     const { blocks } = this.log.state;
-    if (number === 0) return blocks.sealBefore;
-    const { start, end } = blocks.range(number - 1);
+    if (index === 0) return blocks.sealBefore;
+    const { start, end } = blocks.range(index - 1);
     const from = Math.max(start, end - SEAL_BYTES_MAX);
     return sealAtEnd((await this.log.files.read(from, end - from)) ?? Buffer.alloc(0));
   }

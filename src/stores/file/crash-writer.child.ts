@@ -6,11 +6,17 @@ import { openFileStore } from './file-store.js';
 
 /** A process to be killed: it commits in an endless loop and prints each confirmed commit before the next one. */
 const [root = '', name = ''] = process.argv.slice(2);
-const key = { tenant_id: 't', project_id: 'p' };
+const projectKey = { tenant_id: 't', project_id: 'p' };
 const store = await openFileStore({ root, segment_bytes_max: 200_000 });
 
 function eventOf(fields: Partial<NewEvent>): NewEvent {
-  const base = { event_type: 'thing_happened', timestamp: isoTime(0), ...key, agent_id: 'a', payload: {} };
+  const base = {
+    event_type: 'thing_happened',
+    timestamp: isoTime(0),
+    ...projectKey,
+    agent_id: 'a',
+    payload: {},
+  };
   return { event_id: `${fields.subject}/${fields.seq}`, ...base, ...fields };
 }
 
@@ -18,7 +24,7 @@ function transactionOf(subject: string, count: number, hasLooseEvent: boolean): 
   const events = Array.from({ length: count }, (_, index) => eventOf({ subject, seq: index + 1 }));
   const head = events.reduce<AnyHead | null>((before, event) => fold(before, event), null) as AnyHead;
   return {
-    ...key,
+    ...projectKey,
     swaps: [{ subject, expected_seq: 0, head, events }],
     checks: [],
     rules_seq: null,

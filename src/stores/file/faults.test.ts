@@ -75,10 +75,10 @@ it('reports a full disk, keeps confirmed commits, and continues when there is sp
 it('releases the permits of a transaction that could not be written', async () => {
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root: await temporaryFolder(), disk: faultyDisk(faults) });
-  const slot = (member: string) => ({ scope: 's', member, until_ms: Number.POSITIVE_INFINITY });
-  await commitOne(store, newSubjectTransaction('a', 1, { permits: [slot('a')] }));
+  const permit = (member: string) => ({ scope: 's', member, until_ms: Number.POSITIVE_INFINITY });
+  await commitOne(store, newSubjectTransaction('a', 1, { permits: [permit('a')] }));
   faults.write = () => Promise.reject(diskError('EIO'));
-  await expect(commitOne(store, newSubjectTransaction('b', 1, { permits: [slot('b')] }))).rejects.toThrow(
+  await expect(commitOne(store, newSubjectTransaction('b', 1, { permits: [permit('b')] }))).rejects.toThrow(
     /Nothing was written/,
   );
   delete faults.write;

@@ -229,7 +229,7 @@ it('after torn lines of ours are kept, and the torn lines are cut', async () => 
     root: '',
     folder: 'p',
     key: KEY,
-    slots: new TenantPermits(),
+    permits: new TenantPermits(),
     open_files: new OpenFiles(),
     now_ms: 0,
     warn: () => {},

@@ -98,7 +98,7 @@ it.each([64 * 1024 * 1024, 1])(
   },
 );
 
-it('is damaged by a line of format 1 after one of format 2', async () => {
+it('is damaged by a format-1 line after a format-2 line', async () => {
   const root = await migrated();
   const path = join(root, 'acme/shop/events.jsonl');
   const before = await readFile(path, 'utf8');

@@ -80,9 +80,9 @@ export class StoreLayout {
     return tenantFolder(this.tenantsFolder, tenantId);
   }
 
-  projectFolder(key: ProjectKey): string {
-    if (this.rootProjectOf(key.tenant_id) === key.project_id) return this.root;
-    return `${this.tenantFolder(key.tenant_id)}/${folderName(key.project_id)}`;
+  projectFolder(projectKey: ProjectKey): string {
+    if (this.rootProjectOf(projectKey.tenant_id) === projectKey.project_id) return this.root;
+    return `${this.tenantFolder(projectKey.tenant_id)}/${folderName(projectKey.project_id)}`;
   }
 
   /** The project of this tenant whose log is in the root; null: none. */

@@ -43,9 +43,9 @@ export function visitWholeLines(
 
 /** The number, from 1, of the line that begins at `offset`. */
 export async function lineNumberAt(file: DiskFile, offset: number): Promise<number> {
-  let number = 1;
+  let lineNumber = 1;
   await visitLines(file, 0, (_, at) => {
-    if (at < offset) number += 1;
+    if (at < offset) lineNumber += 1;
   });
-  return number;
+  return lineNumber;
 }

@@ -12,7 +12,7 @@ import {
 } from './line.js';
 
 /**
- * Lines of format 1, which are read and no longer written:
+ * Format-1 lines, which are read and no longer written:
  *
  *   {"hash":"…","event_id":…, … ,"log":{"prev":"…","unit":"1/2","payload_sha256":"…", …},"payload":{…}}
  *

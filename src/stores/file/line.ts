@@ -15,7 +15,7 @@ import type { Permit } from '../store.js';
  * envelope's values are strings and numbers, quotes within strings are escaped, and nested values from a caller (a
  * request's reply) are stored as a string.
  *
- * Lines of other programs may stand between blocks (foreign-lines.ts). A log may begin with lines of format 1
+ * Lines of other programs may stand between blocks (foreign-lines.ts). A log may begin with format-1 lines
  * (line-v1.ts).
  */
 export const DIGEST_LENGTH = 43;
@@ -81,7 +81,7 @@ export const NOT_OURS = 'it is not a line of this log';
 /** A line as JSON: the envelope, and copies of two of its fields for other tools of the family. */
 export type ParsedLine = EventEnvelope & { log: LineLog; project?: unknown; feature?: unknown };
 
-/** The transaction line that a text is, given what it contains as JSON. A string is the reason why it is none. */
+/** Reads a transaction line from its text and the JSON in it. A string is the reason why it is none. */
 export function transactionLineOf(bytes: Buffer, parsed: ParsedLine): DecodedLine | string {
   const { log, project: _, feature: __, ...event } = parsed;
   if (!isObject(log)) return NOT_OURS;

@@ -52,7 +52,7 @@ const decoded = (line: string | undefined): DecodedLine => {
   return found.line;
 };
 
-/** The events of a text that is read from the start of a log, or why it is not valid. */
+/** The events in text that is read from the start of a log, or why it is not valid. */
 function checked(text: string): EventEnvelope[] | string {
   const events: EventEnvelope[] = [];
   const start = { key: null, seal: NO_HASH, position: 0, foreign: [], isFormat1: true };

@@ -31,7 +31,7 @@ export interface LogVisitor<Place> {
 export interface LogEnd {
   /** Null: the first event determines the project. */
   key: ProjectKey | null;
-  /** The last seal, or the hash of the last line of format 1. */
+  /** The last seal, or the hash of the last format-1 line. */
   seal: string;
   position: number;
   /** The foreign lines that no seal covers yet. */
@@ -57,9 +57,9 @@ const isNextPart = (before: TransactionPart, { part, parts }: TransactionPart): 
   before.part < before.parts ? part === before.part + 1 && parts === before.parts : part === 1 && parts >= 1;
 
 /** Why an event is not the one expected at a position of a project's log; null if it is. */
-export function placeError(event: EventEnvelope, key: ProjectKey, position: number): string | null {
-  if (event.tenant_id !== key.tenant_id || event.project_id !== key.project_id) {
-    return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${key.tenant_id}/${key.project_id}`;
+export function placeError(event: EventEnvelope, projectKey: ProjectKey, position: number): string | null {
+  if (event.tenant_id !== projectKey.tenant_id || event.project_id !== projectKey.project_id) {
+    return `it belongs to ${event.tenant_id}/${event.project_id}, not to ${projectKey.tenant_id}/${projectKey.project_id}`;
   }
   return event.position === position ? null : `it has position ${event.position} instead of ${position}`;
 }
@@ -69,14 +69,14 @@ export function placeError(event: EventEnvelope, key: ProjectKey, position: numb
  * retention events. Recovery and `gen verify` both use it, so that neither accepts what the other refuses.
  */
 export class LogCheck<Place> {
-  /** The lines since the last seal; of format 1, those of an incomplete transaction. */
+  /** The lines since the last seal; in format 1, the lines of an incomplete transaction. */
   private pending: CheckedLine<Place>[] = [];
   private pendingEvents = 0;
   /** The first line since the last seal, which may be foreign. */
   private firstSinceSeal: Place | null = null;
   /** Of the last line. */
   private part: TransactionPart = SINGLE_PART;
-  /** Of the last line of format 1, which may be within a transaction. */
+  /** Of the last format-1 line, which may be within a transaction. */
   private v1Hash: string;
   private readonly sealInput = new SealInput();
   private readonly redacted = new RedactedLines<Place>();
@@ -88,7 +88,7 @@ export class LogCheck<Place> {
     this.v1Hash = end.seal;
   }
 
-  /** Whether the last block has no seal yet, or the last transaction of format 1 is incomplete. */
+  /** Whether the last block has no seal yet, or the last transaction in format 1 is incomplete. */
   get isWithinBlock(): boolean {
     return this.pending.length > 0;
   }

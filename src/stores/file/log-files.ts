@@ -84,11 +84,11 @@ export class LogFiles implements ClosableFile {
    * Removes what a failed write of ours may have left after the durable end. What another program appended meanwhile
    * stays; a copy is kept, because a crash may come before it is there again.
    */
-  async truncateToDurable(written: Buffer, position: number): Promise<void> {
+  async truncateToDurable(failedWrite: Buffer, position: number): Promise<void> {
     if (!this.isNamed) return;
     await this.useActive(async (file) => {
       const tail = await readTail(file, this.last.bytes);
-      const isOurs = tail.equals(written.subarray(0, tail.length));
+      const isOurs = tail.equals(failedWrite.subarray(0, tail.length));
       if (!isOurs) await saveTornTail(this.disk, this.folder, position, tail);
       await cutKeepingForeign(file, this.last.bytes, tail);
     });

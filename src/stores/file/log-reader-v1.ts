@@ -14,7 +14,7 @@ const GAP_BYTES_MAX = 32 * 1024;
 
 export type EventLine = DecodedLine & { readonly event: EventEnvelope };
 
-/** Reads the lines of format 1 at ascending positions. Each is checked by itself. Rejects with `LogDamaged`. */
+/** Reads the format-1 lines at ascending positions. Each is checked by itself. Rejects with `LogDamaged`. */
 export async function readV1Lines(log: RecoveredLog, positions: readonly number[]): Promise<EventLine[]> {
   const { files, state } = log;
   const spans = readSpansOf(files, state, positions);

@@ -57,12 +57,12 @@ function firstWithinBytes({ files, state }: RecoveredLog, positions: readonly nu
   let bytes = 0;
   let lastBlock = -1;
   const end = positions.findIndex((position) => {
-    const number = state.blocks.blockAt(state.offsets.at(position));
-    if (number === null) bytes += v1LineEnd(files, state, position) - state.offsets.at(position);
-    else if (number !== lastBlock) {
-      const block = state.blocks.range(number);
+    const blockIndex = state.blocks.blockAt(state.offsets.at(position));
+    if (blockIndex === null) bytes += v1LineEnd(files, state, position) - state.offsets.at(position);
+    else if (blockIndex !== lastBlock) {
+      const block = state.blocks.range(blockIndex);
       bytes += block.end - block.start;
-      lastBlock = number;
+      lastBlock = blockIndex;
     }
     return bytes > READ_BYTES_MAX;
   });
@@ -101,15 +101,15 @@ async function readRedactions(log: RecoveredLog, positions: readonly number[]): 
   return lines.map(({ event }) => event);
 }
 
-/** The lines of format 1 come before all blocks. */
+/** Format-1 lines come before all blocks. */
 async function readLines(
   log: RecoveredLog,
   reader: BlockReader,
   positions: readonly number[],
 ): Promise<EventLine[]> {
   const { blocks, offsets } = log.state;
-  const numbers = positions.map((position) => blocks.blockAt(offsets.at(position)));
-  const v1Count = numbers.filter((number) => number === null).length;
+  const blockIndexes = positions.map((position) => blocks.blockAt(offsets.at(position)));
+  const v1Count = blockIndexes.filter((blockIndex) => blockIndex === null).length;
   const v1Lines = v1Count === 0 ? [] : await readV1Lines(log, positions.slice(0, v1Count));
   const sealed =
     v1Count === positions.length ? [] : await readSealedLines(log, reader, positions.slice(v1Count));
@@ -122,13 +122,13 @@ async function readSealedLines(
   positions: readonly number[],
 ): Promise<EventLine[]> {
   const { blocks, offsets } = log.state;
-  const numbers = positions.map((position) => blocks.blockAt(offsets.at(position)) as number);
-  const bytesByBlock = await reader.read([...new Set(numbers)]);
+  const blockIndexes = positions.map((position) => blocks.blockAt(offsets.at(position)) as number);
+  const bytesByBlock = await reader.read([...new Set(blockIndexes)]);
   const lines: EventLine[] = [];
   for (const [at, position] of positions.entries()) {
-    const number = numbers[at] as number;
-    const bytes = bytesByBlock.get(number) as Buffer;
-    const start = offsets.at(position) - blocks.range(number).start;
+    const blockIndex = blockIndexes[at] as number;
+    const bytes = bytesByBlock.get(blockIndex) as Buffer;
+    const start = offsets.at(position) - blocks.range(blockIndex).start;
     const decoded = decodeLine(bytes.subarray(start, bytes.indexOf(NEWLINE, start)));
     const line = typeof decoded !== 'string' && decoded.kind === 'transaction' ? decoded.line : null;
     const why = line === null ? NOT_OURS : locationError(line, log.state, position);

@@ -24,8 +24,8 @@ it('keeps few logs open, and reads and writes all of them', async () => {
   const store = await openFileStore({ root, disk, open_files_max: 3 });
   const projects = Array.from({ length: 20 }, (_, at) => `p-${at}`);
   const write = async (project_id: string, subject: string): Promise<void> => {
-    const key = { tenant_id: 't', project_id };
-    await commitOne(store, transactionOf(key, { swaps: [swapOf(key, `~${subject}`, 0)] }));
+    const projectKey = { tenant_id: 't', project_id };
+    await commitOne(store, transactionOf(projectKey, { swaps: [swapOf(projectKey, `~${subject}`, 0)] }));
   };
   for (const round of ['a', 'b']) {
     await Promise.all(projects.map((project) => write(project, `${round}1`)));

@@ -40,7 +40,7 @@ async function recover(folder: string, disk: Disk = nodeDisk): Promise<Reopened>
     root: dirname(folder),
     folder,
     key: KEY,
-    slots: permits,
+    permits,
     open_files: new OpenFiles(),
     now_ms: Date.UTC(2026, 0, 1),
     warn: (sentence) => warnings.push(sentence),
@@ -206,7 +206,7 @@ describe('a log in segments', () => {
         await commitOne(
           store,
           newSubjectTransaction(`s${round}`, 1, {
-            permits: permits,
+            permits,
             requests,
             changes_rules: round % 5 === 0,
           }),

@@ -20,7 +20,7 @@ export interface RecoveryContext {
   readonly root: string;
   readonly folder: string;
   readonly key: ProjectKey;
-  readonly slots: TenantPermits;
+  readonly permits: TenantPermits;
   readonly now_ms: number;
   readonly open_files: OpenFiles;
   readonly warn: (sentence: string) => void;
@@ -37,45 +37,45 @@ export interface RecoveredLog {
 }
 
 /** Recovers a project's log from the newest whole snapshot and every line after it. A project without a log is empty. */
-export async function recoverLog(ctx: RecoveryContext): Promise<RecoveredLog> {
-  ctx.slots.drop(ctx.key.project_id);
-  const { state, point } = await loadStartingPoint(ctx);
-  const sealed = await sealedPositions(ctx.disk, ctx.folder);
+export async function recoverLog(context: RecoveryContext): Promise<RecoveredLog> {
+  context.permits.drop(context.key.project_id);
+  const { state, point } = await loadStartingPoint(context);
+  const sealed = await sealedPositions(context.disk, context.folder);
   // A crash may have come between a segment's move and the sync of its new name. The new name must be durable before
   // anything makes the removal of the old one durable.
-  if (sealed.length > 0) await ctx.disk.syncFolder(`${ctx.folder}/${SEGMENTS_FOLDER}`);
-  const segments = await snapshotSegments(ctx, point, sealed);
+  if (sealed.length > 0) await context.disk.syncFolder(`${context.folder}/${SEGMENTS_FOLDER}`);
+  const segments = await snapshotSegments(context, point, sealed);
   const from = segments[segments.length - 1];
-  const replay = new LogReplay(state, ctx.now_ms, from === undefined ? 0 : from.start + from.bytes);
+  const replay = new LogReplay(state, context.now_ms, from === undefined ? 0 : from.start + from.bytes);
   for (const firstPosition of sealed) {
     if (from !== undefined && firstPosition < from.first_position) continue;
-    await readSealed(ctx, replay, segments, firstPosition);
+    await readSealed(context, replay, segments, firstPosition);
   }
-  await readActive(ctx, replay, segments, sealed, point);
-  const files = new LogFiles(ctx.disk, ctx.root, ctx.folder, ctx.open_files, segments);
+  await readActive(context, replay, segments, sealed, point);
+  const files = new LogFiles(context.disk, context.root, context.folder, context.open_files, segments);
   const [unexplained] = replay.check.unexplainedRedactions();
-  if (unexplained !== undefined) throw await files.damageAt(ctx.key, unexplained.offset, UNEXPLAINED);
+  if (unexplained !== undefined) throw await files.damageAt(context.key, unexplained.offset, UNEXPLAINED);
   if (files.last.bytes > 0) await files.useActive((file) => file.sync());
   return { state, files, redactions: new RedactionIndex(), snapshot_position: point?.position ?? 0 };
 }
 
 async function loadStartingPoint(
-  ctx: RecoveryContext,
+  context: RecoveryContext,
 ): Promise<{ state: LogState; point: SnapshotPoint | null }> {
-  for (const name of await snapshotNames(ctx.disk, ctx.folder)) {
-    const folder = `${ctx.folder}/${SNAPSHOTS_FOLDER}/${name}`;
+  for (const name of await snapshotNames(context.disk, context.folder)) {
+    const folder = `${context.folder}/${SNAPSHOTS_FOLDER}/${name}`;
     try {
-      return await loadSnapshot(ctx.disk, folder, ctx.key, ctx.slots);
+      return await loadSnapshot(context.disk, folder, context.key, context.permits);
     } catch (error) {
-      ctx.warn(`The snapshot ${folder} is left aside (${messageOf(error)}); the log is read instead.`);
+      context.warn(`The snapshot ${folder} is left aside (${messageOf(error)}); the log is read instead.`);
     }
   }
-  return { state: emptyState(ctx.key, ctx.slots), point: null };
+  return { state: emptyState(context.key, context.permits), point: null };
 }
 
 /** The files up to the snapshot's position. Those before the last must exist with an unchanged length. */
 async function snapshotSegments(
-  ctx: RecoveryContext,
+  context: RecoveryContext,
   point: SnapshotPoint | null,
   sealed: readonly number[],
 ): Promise<Segment[]> {
@@ -86,34 +86,34 @@ async function snapshotSegments(
     start += bytes;
   }
   for (const { first_position, bytes } of segments.slice(0, -1)) {
-    const path = segmentPath(ctx.folder, first_position);
-    if (!sealed.includes(first_position)) throw damageIn(ctx, path, 1, MISSING);
-    const size = await readExisting(ctx, path, (file) => file.size());
-    if (size !== bytes) throw damageIn(ctx, path, 1, `the segment has ${size} bytes instead of ${bytes}`);
+    const path = segmentPath(context.folder, first_position);
+    if (!sealed.includes(first_position)) throw damageIn(context, path, 1, MISSING);
+    const size = await readExisting(context, path, (file) => file.size());
+    if (size !== bytes) throw damageIn(context, path, 1, `the segment has ${size} bytes instead of ${bytes}`);
   }
   return segments;
 }
 
 /** Reads a sealed segment. It was durable as a whole before it was sealed, so any defect in it is damage. */
 async function readSealed(
-  ctx: RecoveryContext,
+  context: RecoveryContext,
   replay: LogReplay,
   segments: Segment[],
   firstPosition: number,
 ): Promise<void> {
-  const path = segmentPath(ctx.folder, firstPosition);
+  const path = segmentPath(context.folder, firstPosition);
   const segment = nextSegment(replay, segments, firstPosition);
   if (segment === null) {
     const expected = replay.state.ledger.position + 1;
-    throw damageIn(ctx, path, 1, `position ${expected} is not in any file: a sealed segment is missing`);
+    throw damageIn(context, path, 1, `position ${expected} is not in any file: a sealed segment is missing`);
   }
-  await readExisting(ctx, path, async (file) => {
+  await readExisting(context, path, async (file) => {
     const { end, damage } = await replayFile(replay, segment, file);
-    if (damage !== null) throw await damageAt(ctx, path, file, damage);
+    if (damage !== null) throw await damageAt(context, path, file, damage);
     const size = await file.size();
     if (end !== size || replay.check.isWithinBlock) {
       const whole = replay.committedEnd - segment.start;
-      throw await damageAt(ctx, path, file, {
+      throw await damageAt(context, path, file, {
         first: whole,
         last: whole,
         why: 'the segment ends within a block',
@@ -134,7 +134,7 @@ function nextSegment(replay: LogReplay, segments: Segment[], first_position: num
 }
 
 async function readActive(
-  ctx: RecoveryContext,
+  context: RecoveryContext,
   replay: LogReplay,
   segments: Segment[],
   sealed: readonly number[],
@@ -144,22 +144,22 @@ async function readActive(
   const isUnsealed = last !== undefined && !sealed.includes(last.first_position);
   const segment = isUnsealed ? last : nextSegment(replay, segments, replay.state.ledger.position + 1);
   if (segment === null) throw new Error('A log always has an active segment.');
-  const path = `${ctx.folder}/${ACTIVE_FILE}`;
-  const mark = await readDurableMark(ctx.disk, ctx.folder);
+  const path = `${context.folder}/${ACTIVE_FILE}`;
+  const mark = await readDurableMark(context.disk, context.folder);
   const durable: DurableProgress = {
     position: Math.max(mark?.position ?? 0, point?.position ?? 0),
     bytes: Math.max(segment.bytes, mark?.first_position === segment.first_position ? mark.bytes : 0),
   };
-  const isRead = await withFile(ctx.disk, path, async (file) => {
-    await readActiveFile(ctx, replay, segment, { file, path }, durable);
+  const isRead = await withFile(context.disk, path, async (file) => {
+    await readActiveFile(context, replay, segment, { file, path }, durable);
     return true;
   });
   if (isRead === null && (durable.position > replay.state.ledger.position || durable.bytes > 0))
-    throw damageIn(ctx, path, 1, MISSING);
+    throw damageIn(context, path, 1, MISSING);
 }
 
 async function readActiveFile(
-  ctx: RecoveryContext,
+  context: RecoveryContext,
   replay: LogReplay,
   segment: Segment,
   { file, path }: { file: DiskFile; path: string },
@@ -171,29 +171,34 @@ async function readActiveFile(
   if (damage !== null) await addProvenDurable(durable, file, wholeBytes);
   if (wholeBytes < durable.bytes || replay.state.ledger.position < durable.position) {
     const earlyEnd = end < size ? 'the line is cut off' : 'the log ends here, and later lines are missing';
-    throw await damageAt(ctx, path, file, damage ?? { first: wholeBytes, last: wholeBytes, why: earlyEnd });
+    throw await damageAt(
+      context,
+      path,
+      file,
+      damage ?? { first: wholeBytes, last: wholeBytes, why: earlyEnd },
+    );
   }
   segment.bytes = wholeBytes;
-  if (wholeBytes === size || ctx.has_cut_tail) return;
-  await cutTornTail(ctx, path, replay, segment);
+  if (wholeBytes === size || context.has_cut_tail) return;
+  await cutTornTail(context, path, replay, segment);
 }
 
 /** Cuts off what a crash left half written. It was never confirmed to anybody, but a copy is kept. */
 async function cutTornTail(
-  ctx: RecoveryContext,
+  context: RecoveryContext,
   path: string,
   replay: LogReplay,
   segment: Segment,
 ): Promise<void> {
   const { position } = replay.state.ledger;
-  const log = await ctx.disk.openAppend(path);
+  const log = await context.disk.openAppend(path);
   try {
     const tail = await readTail(log, segment.bytes);
-    const tornPath = await saveTornTail(ctx.disk, ctx.folder, position, tail);
+    const tornPath = await saveTornTail(context.disk, context.folder, position, tail);
     const foreign = await cutKeepingForeign(log, segment.bytes, tail);
     replay.addLeftOver(foreign);
     segment.bytes = replay.committedEnd - segment.start;
-    ctx.warn(
+    context.warn(
       `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
         `They were never acknowledged. A copy is in ${tornPath}; the log continues after that position.` +
         (foreign.length === 0 ? '' : ` It keeps ${foreign.length} lines of other programs among them.`),
@@ -206,13 +211,13 @@ async function cutTornTail(
 const MISSING = 'the file is missing';
 
 async function damageAt(
-  ctx: RecoveryContext,
+  context: RecoveryContext,
   path: string,
   file: DiskFile,
   { first, last, why }: FileDamage,
 ): Promise<LogDamaged> {
   const line = await lineNumberAt(file, first);
-  return damageIn(ctx, path, line, why, first === last ? line : await lineNumberAt(file, last));
+  return damageIn(context, path, line, why, first === last ? line : await lineNumberAt(file, last));
 }
 
 const damageIn = (
@@ -224,11 +229,11 @@ const damageIn = (
 ): LogDamaged => new LogDamaged({ ...key, file: displayPath(root, path), line, last_line, why });
 
 async function readExisting<T>(
-  ctx: RecoveryContext,
+  context: RecoveryContext,
   path: string,
   action: (file: DiskFile) => Promise<T>,
 ): Promise<T> {
-  const result = await withFile(ctx.disk, path, action);
-  if (result === null) throw damageIn(ctx, path, 1, MISSING);
+  const result = await withFile(context.disk, path, action);
+  if (result === null) throw damageIn(context, path, 1, MISSING);
   return result;
 }

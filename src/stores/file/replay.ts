@@ -17,14 +17,14 @@ export interface LogState {
   readonly blocks: BlockIndex;
   /** The foreign lines that no seal covers yet. */
   readonly foreign: Buffer[];
-  /** The last seal, or the hash of the last line of format 1. */
+  /** The last seal, or the hash of the last format-1 line. */
   seal: string;
   /** The latest time of any event or batch. */
   newest_ms: number;
 }
 
-export const emptyState = (key: ProjectKey, permits: TenantPermits): LogState => ({
-  ledger: new ProjectLedger(key, permits),
+export const emptyState = (projectKey: ProjectKey, permits: TenantPermits): LogState => ({
+  ledger: new ProjectLedger(projectKey, permits),
   index: new EventIndex(),
   offsets: new LineOffsets(),
   blocks: new BlockIndex(),

@@ -67,7 +67,7 @@ function skimV1(line: string): SkimmedLine | null {
   };
 }
 
-/** Few lines are neither events nor of format 1. */
+/** Few lines are neither events nor in format 1. */
 function skimOther(line: string): SkimmedLine | null {
   const decoded = decodeLine(Buffer.from(line));
   if (typeof decoded === 'string' || decoded.kind === 'v1') return null;

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store.js';
 import { idOfFolder, type StoreLayout } from './layout.js';
 import { type LogOptions, ProjectLog } from './project-log.js';
 
-export type TenantOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'slots' | 'reloads'> & {
+export type TenantOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'permits' | 'reloads'> & {
   readonly layout: StoreLayout;
 };
 
@@ -65,14 +65,14 @@ export class TenantLogs {
   }
 
   private async readLog(project_id: string): Promise<ProjectLog> {
-    const key = { tenant_id: this.tenantId, project_id };
-    const folder = this.options.layout.projectFolder(key);
+    const projectKey = { tenant_id: this.tenantId, project_id };
+    const folder = this.options.layout.projectFolder(projectKey);
     const log = await ProjectLog.open({
       ...this.options,
-      key,
+      key: projectKey,
       root: this.options.layout.root,
       folder,
-      slots: this.permits,
+      permits: this.permits,
       reloads: this.reloads,
     });
     this.logs.set(project_id, log);

@@ -37,8 +37,8 @@ export async function commitOne(store: Store, transaction: Transaction): Promise
   return outcome as CommitOutcome;
 }
 
-export const allEvents = (store: Store, key = KEY): Promise<EventEnvelope[]> =>
-  store.events(key, { after: 0, limit: 1_000_000 });
+export const allEvents = (store: Store, projectKey = KEY): Promise<EventEnvelope[]> =>
+  store.events(projectKey, { after: 0, limit: 1_000_000 });
 
 /** Faults that a test injects between the store and the real disk; operations without one pass through. */
 export interface InjectedDiskFaults {

@@ -38,9 +38,9 @@ export async function saveTornTail(
   tail: Buffer,
 ): Promise<string> {
   const names = new Set(await disk.list(folder));
-  let number = 1;
-  while (names.has(`torn-${position}-${number}.bin`)) number += 1;
-  const path = `${folder}/torn-${position}-${number}.bin`;
+  let attempt = 1;
+  while (names.has(`torn-${position}-${attempt}.bin`)) attempt += 1;
+  const path = `${folder}/torn-${position}-${attempt}.bin`;
   await appendSynced(disk, path, [tail]);
   await disk.syncFolder(folder);
   return path;

@@ -17,11 +17,11 @@ import { readLogUnverified } from './unverified-reader.js';
 async function written(segment_bytes_max = 64 * 1024 * 1024) {
   const root = await temporaryFolder();
   const store = await openFileStore({ root, segment_bytes_max });
-  for (let number = 0; number < 20; number += 1) {
-    await commitOne(store, newSubjectTransaction(`subject-${number}`, 1 + (number % 3)));
+  for (let index = 0; index < 20; index += 1) {
+    await commitOne(store, newSubjectTransaction(`subject-${index}`, 1 + (index % 3)));
     await commitOne(
       store,
-      looseEventTransaction(`remark-${number}`, { says: `,"log":{"prev":" ,"payload": \n → ${number}` }),
+      looseEventTransaction(`remark-${index}`, { says: `,"log":{"prev":" ,"payload": \n → ${index}` }),
     );
   }
   const events = await allEvents(store);

@@ -102,7 +102,8 @@ class RunLists {
     private readonly headTexts: TextBuffer,
     private readonly eventTexts: TextBuffer,
   ) {
-    for (const [number, transaction] of transactions.entries()) this.add(number, transaction);
+    for (const [transactionIndex, transaction] of transactions.entries())
+      this.add(transactionIndex, transaction);
     const usages = [...this.usageByScope].sort(byName);
     this.lists.scopes = usages.map(([scope, { takes, room }]) => [scope, takes, room]);
     this.run = {
@@ -116,46 +117,59 @@ class RunLists {
     };
   }
 
-  private add(number: number, transaction: Transaction): void {
+  private add(transactionIndex: number, transaction: Transaction): void {
     const { units, touched, heads, events: eventRows, requests } = this.lists;
     const first = eventRows.length + 1;
-    units.push([number, transaction.rules_seq, transaction.not_before_ms, transaction.not_after_ms]);
+    units.push([
+      transactionIndex,
+      transaction.rules_seq,
+      transaction.not_before_ms,
+      transaction.not_after_ms,
+    ]);
     for (const { subject, expected_seq, head, events } of transaction.swaps) {
       const name = checkedName(subject);
-      touched.push([number, name, expected_seq]);
-      heads.push([number, name, head.seq, ...this.headTexts.add(head)]);
-      for (const event of events) this.addEvent(number, event, null);
+      touched.push([transactionIndex, name, expected_seq]);
+      heads.push([transactionIndex, name, head.seq, ...this.headTexts.add(head)]);
+      for (const event of events) this.addEvent(transactionIndex, event, null);
     }
     for (const { subject, expected_seq } of transaction.checks) {
-      touched.push([number, checkedName(subject), expected_seq]);
+      touched.push([transactionIndex, checkedName(subject), expected_seq]);
     }
     for (const looseEvent of distinctLooseEvents(transaction)) {
       this.hasLooseEvents = 1;
-      this.addEvent(number, looseEvent, checkedName(looseEvent.event_id));
+      this.addEvent(transactionIndex, looseEvent, checkedName(looseEvent.event_id));
     }
     const count = eventRows.length + 1 - first;
     for (const { key, digest, keep, reply } of transaction.requests) {
       const requestNumber = keep ? ++this.keptRequests : null;
       const replyText = reply === undefined ? null : JSON.stringify(reply);
-      requests.push([number, requestNumber, checkedName(key), checkedName(digest), replyText, first, count]);
+      requests.push([
+        transactionIndex,
+        requestNumber,
+        checkedName(key),
+        checkedName(digest),
+        replyText,
+        first,
+        count,
+      ]);
     }
-    if (transaction.permits.length > 0) this.addPermits(number, transaction);
+    if (transaction.permits.length > 0) this.addPermits(transactionIndex, transaction);
   }
 
-  private addEvent(transactionNumber: number, event: NewEvent, looseEventId: string | null): void {
-    const number = this.lists.events.length + 1;
+  private addEvent(transactionIndex: number, event: NewEvent, looseEventId: string | null): void {
+    const eventNumber = this.lists.events.length + 1;
     const atMs = msOf(event.timestamp);
     const names = FILTER_FIELDS.map((field) => event[field]);
-    this.lists.numbers.push([transactionNumber, number, looseEventId]);
+    this.lists.numbers.push([transactionIndex, eventNumber, looseEventId]);
     this.lists.events.push([
-      number,
+      eventNumber,
       ...this.eventTexts.add(event),
       Number.isNaN(atMs) ? null : atMs,
       ...[event.event_type, ...names].map((name) => (name === undefined ? null : checkedName(name))),
     ]);
   }
 
-  private addPermits(transactionNumber: number, { permits, permit_limits }: Transaction): void {
+  private addPermits(transactionIndex: number, { permits, permit_limits }: Transaction): void {
     const permitRows = lastPerMember(permits).map(({ scope, member, until_ms }) => {
       const untilMs = Math.max(0, Math.min(until_ms ?? 0, FOREVER_MS));
       return [checkedName(scope), checkedName(member), untilMs] as const;
@@ -173,7 +187,7 @@ class RunLists {
       const usage = this.usageByScope.get(scope);
       if (usage !== undefined) usage.room = Math.min(usage.room ?? max, max);
     }
-    this.lists.slots.push([transactionNumber, permitRows]);
+    this.lists.slots.push([transactionIndex, permitRows]);
     this.lists.rooms.push(limitRows);
   }
 }
@@ -260,12 +274,12 @@ export function decodeRun(
     heads: new Map(heads.map((head) => [head.subject, head])),
     requests: new Map(requests.map((request) => [request.key, request])),
   };
-  let number = 0;
+  let eventsBefore = 0;
   return transactions.map((transaction, at) => {
     const swapped = transaction.swaps.reduce((sum, swap) => sum + swap.events.length, 0);
-    const from = number;
+    const from = eventsBefore;
     const sent = distinctLooseEvents(transaction);
-    number += swapped + sent.length;
+    eventsBefore += swapped + sent.length;
     const kind = refused[at];
     if (kind !== undefined) return decodeRefusal(transaction, kind, row, shown);
     const swapPositions = Array.from({ length: swapped }, (_, index) => positionOf(from + 1 + index));
@@ -279,10 +293,12 @@ export function decodeRun(
   });
 }
 
-function positionsOf({ position, kept }: RunRow): (number: number) => number | null {
-  if (kept === null) return (number) => position + number;
-  const of = new Map(kept.split(',').map((number, index) => [Number(number), position + 1 + index]));
-  return (number) => of.get(number) ?? null;
+function positionsOf({ position, kept }: RunRow): (eventNumber: number) => number | null {
+  if (kept === null) return (eventNumber) => position + eventNumber;
+  const of = new Map(
+    kept.split(',').map((eventNumber, index) => [Number(eventNumber), position + 1 + index]),
+  );
+  return (eventNumber) => of.get(eventNumber) ?? null;
 }
 
 /** The heads and requests that caused the refusals of a run, by name. */

@@ -11,7 +11,7 @@ import { optionsWithoutTimeouts } from './testing.js';
 /** Few names, so that transactions interact in every way. */
 const few = (name: string) => fc.nat(3).map((n) => `${name}${n}`);
 const lists = <T>(of: fc.Arbitrary<T>, maxLength: number) => fc.array(of, { maxLength });
-const slot = fc.record({
+const permit = fc.record({
   scope: few('scope').map((scope) => scope.replace(/[23]/, '0')),
   member: few('m'),
   until_ms: fc.constantFrom(null, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 1),
@@ -32,8 +32,8 @@ const plan = fc.record({
   changes_rules: fc.nat(20).map((n) => n === 0),
   requests: fc.uniqueArray(request, { selector: ({ key }) => key, maxLength: 2 }),
   notes: lists(few('n'), 2),
-  slots: lists(slot, 3),
-  rooms: lists(fc.record({ scope: few('scope'), max: fc.nat(4) }), 2),
+  permits: lists(permit, 3),
+  limits: lists(fc.record({ scope: few('scope'), max: fc.nat(4) }), 2),
   not_after_ms: fc.constantFrom(null, null, null, 1),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
@@ -41,7 +41,7 @@ type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 await onSharedEngine('mysql', ({ url }) => {
   it('the mysql store reaches the same outcomes and state as the memory store for any transactions', async () => {
     const mysql = await openMysqlStore(optionsWithoutTimeouts(url));
-    const story = fc.asyncProperty(
+    const property = fc.asyncProperty(
       fc.array(fc.array(plan, { maxLength: 8 }), { maxLength: 6 }),
       async (batches) => {
         const tenantId = `t-${randomUUID()}`;
@@ -55,7 +55,7 @@ await onSharedEngine('mysql', ({ url }) => {
         expect(await everything(mysql, tenantId)).toEqual(await everything(memory, tenantId));
       },
     );
-    await fc.assert(story, { numRuns: 60 });
+    await fc.assert(property, { numRuns: 60 });
     await mysql.close();
   });
 });
@@ -65,27 +65,29 @@ async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store):
   const seqs = new Map<string, number>();
   const transactions: Transaction[] = [];
   for (const planned of batch) {
-    const key: ProjectKey = { tenant_id, project_id: planned.project };
+    const projectKey: ProjectKey = { tenant_id, project_id: planned.project };
     const seqOf = async (subject: string): Promise<number> =>
-      seqs.get(`${key.project_id}${subject}`) ?? (await store.heads(key, [subject]))[0]?.seq ?? 0;
+      seqs.get(`${projectKey.project_id}${subject}`) ??
+      (await store.heads(projectKey, [subject]))[0]?.seq ??
+      0;
     const swaps = [];
     for (const { subject, off } of planned.swaps) {
       const seq = (await seqOf(subject)) + off;
-      swaps.push(swapOf(key, subject, seq));
-      seqs.set(`${key.project_id}${subject}`, seq + 1);
+      swaps.push(swapOf(projectKey, subject, seq));
+      seqs.set(`${projectKey.project_id}${subject}`, seq + 1);
     }
     const checks = [];
     for (const subject of planned.checks) checks.push({ subject, expected_seq: await seqOf(subject) });
     transactions.push(
-      transactionOf(key, {
+      transactionOf(projectKey, {
         swaps,
         checks,
         rules_seq: planned.rules,
         changes_rules: planned.changes_rules,
         requests: planned.requests.map((asked) => ({ ...asked, digest: 'd' })),
-        loose_events: planned.notes.map((event_id) => eventOf(key, { event_id })),
-        permits: planned.slots,
-        permit_limits: planned.rooms,
+        loose_events: planned.notes.map((event_id) => eventOf(projectKey, { event_id })),
+        permits: planned.permits,
+        permit_limits: planned.limits,
         not_after_ms: planned.not_after_ms,
       }),
     );

@@ -137,13 +137,14 @@ export class CommitBatch {
 
   /** `kept` is the request of this batch that was kept under the key; -1: the engine knew it before. */
   private replayed(
-    number: number,
+    requestNumber: number,
     kept: number,
     earlier: EarlierRows,
     before: readonly CommitOutcome[],
   ): CompletedRequest {
-    const [, key] = this.requestKeys.row(number);
-    if (kept === -1) return { key, ...(earlier.requests.get(number) as Omit<CompletedRequest, 'key'>) };
+    const [, key] = this.requestKeys.row(requestNumber);
+    if (kept === -1)
+      return { key, ...(earlier.requests.get(requestNumber) as Omit<CompletedRequest, 'key'>) };
     const { request, index } = this.requestRecords[kept - 1] as (typeof this.requestRecords)[number];
     const { positions } = before[index] as CommitOutcome & { kind: 'committed' };
     const { digest, reply } = request;
@@ -199,14 +200,17 @@ export class CommitBatch {
     permits: readonly Permit[],
   ): void {
     for (const { scope, member, until_ms } of permits) {
-      const number = this.scopes.numberOf(tenant_id, scope);
-      this.encodedOperations.push(this.permits.numberOf(project, number, member), wholeMs(until_ms ?? 0));
-      this.scopeTakes[number - 1] = (this.scopeTakes[number - 1] ?? 0) + 1;
+      const scopeNumber = this.scopes.numberOf(tenant_id, scope);
+      this.encodedOperations.push(
+        this.permits.numberOf(project, scopeNumber, member),
+        wholeMs(until_ms ?? 0),
+      );
+      this.scopeTakes[scopeNumber - 1] = (this.scopeTakes[scopeNumber - 1] ?? 0) + 1;
     }
     for (const { scope, max } of permit_limits) {
-      const number = this.scopes.numberOf(tenant_id, scope);
-      this.encodedOperations.push(number, wholeMs(max));
-      this.scopeMax[number - 1] = Math.min(this.scopeMax[number - 1] ?? max, max);
+      const scopeNumber = this.scopes.numberOf(tenant_id, scope);
+      this.encodedOperations.push(scopeNumber, wholeMs(max));
+      this.scopeMax[scopeNumber - 1] = Math.min(this.scopeMax[scopeNumber - 1] ?? max, max);
     }
   }
 
@@ -230,11 +234,11 @@ function rowsBefore(rows: readonly string[]): EarlierRows {
   const requests = new Map<number, Omit<CompletedRequest, 'key'>>();
   for (const row of rows) {
     const body = JSON.parse(row.slice(row.indexOf('{')));
-    const [kind, number, first, events] = row.split(' ', 4);
-    if (kind === 'h') heads.set(Number(number), body);
+    const [kind, rowNumber, first, events] = row.split(' ', 4);
+    if (kind === 'h') heads.set(Number(rowNumber), body);
     else {
       const positions = Array.from({ length: Number(events) }, (_, index) => Number(first) + index);
-      requests.set(Number(number), { digest: body.digest, reply: body.reply, positions });
+      requests.set(Number(rowNumber), { digest: body.digest, reply: body.reply, positions });
     }
   }
   return { heads, requests };

@@ -41,9 +41,9 @@ function describeRaces(url: string): void {
   it('never exceed a permit limit across projects', async () => {
     const { tenant_id } = newProject();
     const stores = await open(3);
-    const take = (store: Store, number: number): Promise<CommitOutcome[]> => {
-      const project = { tenant_id, project_id: `p${number % 4}` };
-      const permits = [{ scope: 'work', member: `m${number}`, until_ms: Number.POSITIVE_INFINITY }];
+    const take = (store: Store, index: number): Promise<CommitOutcome[]> => {
+      const project = { tenant_id, project_id: `p${index % 4}` };
+      const permits = [{ scope: 'work', member: `m${index}`, until_ms: Number.POSITIVE_INFINITY }];
       const looseEvents = [eventOf(project, {})];
       return store.commit([
         transactionOf(project, {
@@ -53,9 +53,7 @@ function describeRaces(url: string): void {
         }),
       ]);
     };
-    const outcomes = await Promise.all(
-      range(1, 60).map((number) => take(stores[number % 3] as Store, number)),
-    );
+    const outcomes = await Promise.all(range(1, 60).map((index) => take(stores[index % 3] as Store, index)));
     expect(kindsOf(outcomes.flat()).filter((kind) => kind === 'committed')).toHaveLength(7);
     expect(await stores[0]?.countPermits(tenant_id, 'work')).toBe(7);
   });

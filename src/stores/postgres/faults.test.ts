@@ -30,7 +30,7 @@ function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Requ
   it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
     const project = newProject();
     const store = await openHere(options);
-    const writers = range(1, 6).map((number) => new PostgresWriterLoad(store, project, `~s${number}`));
+    const writers = range(1, 6).map((index) => new PostgresWriterLoad(store, project, `~s${index}`));
     const working = writers.map((writer) => writer.work());
     for (const _ of range(1, 2)) {
       await Promise.all(writers.map((writer) => writer.acknowledges(5)));

@@ -20,9 +20,9 @@ class NameTable extends NumberedRows<[name: string]> {
 }
 
 /** A project of the batch, and the names in it. */
-const newProject = (key: string, number: number) => ({
+const newProject = (key: string, projectNumber: number) => ({
   key,
-  number,
+  projectNumber,
   subjects: new NameTable(),
   requests: new NameTable(),
   looseEvents: new NameTable(),
@@ -30,7 +30,7 @@ const newProject = (key: string, number: number) => ({
 });
 type ProjectNames = ReturnType<typeof newProject>;
 
-const newScope = (key: string, number: number) => ({ key, number, members: new NameTable() });
+const newScope = (key: string, scopeNumber: number) => ({ key, scopeNumber, members: new NameTable() });
 type ScopeNames = ReturnType<typeof newScope>;
 
 /** Encodes transactions of one tenant for the commit script. */
@@ -48,7 +48,7 @@ class BatchEncoder {
     const { numbers } = this;
     const start = numbers.length;
     numbers.push(
-      project.number,
+      project.projectNumber,
       transaction.rules_seq ?? -1,
       transaction.changes_rules ? 1 : 0,
       transaction.not_before_ms ?? 0,
@@ -108,10 +108,10 @@ class BatchEncoder {
     for (const { scope: name, member, until_ms } of transaction.permits) {
       const scope = this.scopeOf(transaction, name);
       const memberNumber = scope.members.numberOf(`${transaction.project_id}\u0000${member}`);
-      numbers.push(scope.number, memberNumber, Math.min(until_ms ?? 0, FOREVER_MS));
+      numbers.push(scope.scopeNumber, memberNumber, Math.min(until_ms ?? 0, FOREVER_MS));
     }
     for (const { scope, max } of transaction.permit_limits)
-      numbers.push(this.scopeOf(transaction, scope).number, max);
+      numbers.push(this.scopeOf(transaction, scope).scopeNumber, max);
   }
 
   /** The event's text, its time, and its index lists. */
@@ -150,9 +150,9 @@ function packDoubles(numbers: readonly number[]): Buffer {
   bytes.writeUInt8(ARRAY_32);
   bytes.writeUInt32BE(numbers.length, 1);
   let at = 5;
-  for (const number of numbers) {
+  for (const value of numbers) {
     bytes.writeUInt8(FLOAT_64, at);
-    bytes.writeDoubleBE(number, at + 1);
+    bytes.writeDoubleBE(value, at + 1);
     at += 9;
   }
   return bytes;

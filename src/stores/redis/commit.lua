@@ -19,9 +19,9 @@ local known = redis.call('GET', batch)
 if known then return cmsgpack.unpack(known) end
 
 local now = clock_of(tenant)
--- Numbers are spelled here, each once: Redis and Lua would do so each time, and through floating point.
-local function spelled(number) return string.format('%d', number) end
-local now_text = spelled(now)
+-- Each number is converted to text once, here. Redis and Lua would convert it at every use, through floating point.
+local function decimal_text(number) return string.format('%d', number) end
+local now_text = decimal_text(now)
 
 ---------------------------------------------------------------- what the units look at
 
@@ -167,7 +167,7 @@ end
 -- Gives the event its position, and says where in the tape the next one is.
 local function place(event, outcome)
   local position = project.position + 1
-  local text, events, positions_by = spelled(position), project.new_events, project.positions_by
+  local text, events, positions_by = decimal_text(position), project.new_events, project.positions_by
   project.position = position
   events[#events + 1] = text
   events[#events + 1] = ARGV[texts + tape[event]]
@@ -271,7 +271,7 @@ end
 local function write_project(project)
   local key = project.key
   if not project.exists then redis.call('SADD', tenant .. ':projects', project.name) end
-  redis.call('HSET', key, 'position', spelled(project.position), 'rules_seq', spelled(project.rules_seq))
+  redis.call('HSET', key, 'position', decimal_text(project.position), 'rules_seq', decimal_text(project.rules_seq))
   local heads, zones = {}, {}
   for subject in pairs(project.moved) do
     heads[#heads + 1] = ARGV[project.subjects + subject]
@@ -281,7 +281,7 @@ local function write_project(project)
     for block, zone in pairs(blocks) do
       if zone[1] <= zone[2] then
         zones[#zones + 1] = level .. ':' .. block
-        zones[#zones + 1] = spelled(zone[1]) .. ' ' .. spelled(zone[2])
+        zones[#zones + 1] = decimal_text(zone[1]) .. ' ' .. decimal_text(zone[2])
       end
     end
   end
@@ -299,12 +299,12 @@ local function write_project(project)
 end
 
 local function write_scope(scope)
-  local live, gone, spelled_until = {}, {}, {}
+  local live, gone, until_texts = {}, {}, {}
   for member in pairs(scope.moved) do
     local until_ms, name = scope.until_ms[member], ARGV[scope.members + member]
     if until_ms > now then
-      spelled_until[until_ms] = spelled_until[until_ms] or string.format('%.17g', until_ms)
-      live[#live + 1] = spelled_until[until_ms]
+      until_texts[until_ms] = until_texts[until_ms] or string.format('%.17g', until_ms)
+      live[#live + 1] = until_texts[until_ms]
       live[#live + 1] = name
     else
       gone[#gone + 1] = name

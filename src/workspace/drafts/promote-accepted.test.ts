@@ -25,7 +25,7 @@ async function begin() {
       await workspace.writeDraft(path, text, { ...ALPHA, subject });
     expect(await submits(by, subject)).toMatchObject({ reason: 'ACCEPTED' });
   };
-  return { house: harness, yard: workspace, log, agent, submits, converges };
+  return { harness, yard: workspace, log, agent, submits, converges };
 }
 
 const OTHER = 'REQ-F-PAY-2#code_unit_tests';
@@ -86,7 +86,7 @@ describe('promoting accepted results', () => {
   });
 
   test('skips results without files, and writes a watermark at intervals', async () => {
-    const { yard: workspace, log, house: harness, agent } = await begin();
+    const { yard: workspace, log, harness, agent } = await begin();
     const alpha = agent('alpha');
     await alpha.claims(EDGE);
     await alpha.submits(EDGE, { done: true });
@@ -101,7 +101,7 @@ describe('promoting accepted results', () => {
   });
 
   test('reads a manifest from a blob when it is too large for an event', async () => {
-    const { yard: workspace, log, converges, house: harness } = await begin();
+    const { yard: workspace, log, converges, harness } = await begin();
     const long = 'x'.repeat(240);
     const files = Object.fromEntries(
       Array.from({ length: 220 }, (_, index) => [`many/${index}${long}`, `${index}`]),
@@ -112,18 +112,18 @@ describe('promoting accepted results', () => {
   });
 
   test('skips results of tasks, of other tools, without files or with an invalid manifest', async () => {
-    const { yard: workspace, log, house: harness, converges } = await begin();
+    const { yard: workspace, log, harness, converges } = await begin();
     await converges(EDGE, { a: 'a' });
-    const [told] = (await harness.events()).slice(-1) as [EventEnvelope];
-    const resultData = told.payload.result_data as { files: { path: string }[] };
+    const [event] = (await harness.events()).slice(-1) as [EventEnvelope];
+    const resultData = event.payload.result_data as { files: { path: string }[] };
     const evil = structuredClone(resultData);
     evil.files[0]!.path = '../evil';
-    const { seq: _, ...foreign } = told;
+    const { seq: _, ...foreign } = event;
     const events: EventEnvelope[] = [
       foreign,
-      { ...told, subject: 'A-001-x' },
-      { ...told, payload: { ...told.payload, result_data: { done: true } } },
-      { ...told, payload: { ...told.payload, result_data: evil } },
+      { ...event, subject: 'A-001-x' },
+      { ...event, payload: { ...event.payload, result_data: { done: true } } },
+      { ...event, payload: { ...event.payload, result_data: evil } },
     ];
     const store = {
       project: async () => ({ position: events.length, rules_seq: 0 }),
@@ -193,7 +193,7 @@ describe('an interrupted promotion', () => {
 
 describe('a zombie', () => {
   test('cannot promote, but its drafts and manifest are kept and promoted after adoption', async () => {
-    const { house: harness, yard: workspace, log, agent, submits } = await begin();
+    const { harness, yard: workspace, log, agent, submits } = await begin();
     await workspace.writeShared('src/a', 'old');
     const [alpha, beta] = [agent('alpha'), agent('beta')];
     await alpha.claims(EDGE);
@@ -221,7 +221,7 @@ describe('a zombie', () => {
   });
 
   test('is refused until it rebases on the promoted files of its successor', async () => {
-    const { house: harness, yard: workspace, log, agent, submits } = await begin();
+    const { harness, yard: workspace, log, agent, submits } = await begin();
     await workspace.writeShared('src/a', 'old');
     const [alpha, beta] = [agent('alpha'), agent('beta')];
     await alpha.claims(EDGE);

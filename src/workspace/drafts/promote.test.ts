@@ -120,7 +120,7 @@ describe('promotion does not overwrite', () => {
 });
 
 describe('a file that configures other programs', () => {
-  test('is not promoted without human approval, and is left alone where a person copied it', async () => {
+  test('is not promoted without human approval, and is no conflict once a person has copied it', async () => {
     const workspace = await DraftsHarness.open();
     await workspace.writeDraft('CLAUDE.md', 'new');
     await workspace.writeDraft('src/a.ts', 'new');

@@ -19,7 +19,7 @@ const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 
 it('keeps the newest outcomes of an agent and removes the oldest', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const folder = workspace.path('events', 'outcome', 'a-01');
   await mkdir(folder, { recursive: true });
   const old = Array.from(
@@ -28,7 +28,7 @@ it('keeps the newest outcomes of an agent and removes the oldest', async () => {
   );
   for (const name of old) writeFileSync(`${folder}/${name}`, '{}');
   await dropCommand(workspace, 'a-01', 'new.json', claim);
-  await site.serialiser.pass();
+  await harness.serialiser.pass();
   const names = await namesIn(workspace, 'outcome', 'a-01');
   expect(names).toHaveLength(OUTCOMES_MAX);
   expect(names).toContain('new.json');
@@ -57,10 +57,10 @@ it('loses no command when an agent removes its outcomes or replaces one by a lin
       return held;
     },
   };
-  const site = await WorkspaceHarness.open(workspace, { files: taking });
+  const harness = await WorkspaceHarness.open(workspace, { files: taking });
   await dropCommand(workspace, 'a-01', 'new.json', claim);
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
-  expect(site.warnings).toEqual([]);
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  expect(harness.warnings).toEqual([]);
   expect(listed).toBeGreaterThan(1);
   expect((await namesIn(workspace, 'outcome', 'a-01')).length).toBeLessThanOrEqual(OUTCOMES_MAX);
 });
@@ -70,9 +70,9 @@ it('serves every agent in turn while many agents never stop sending', async () =
   const agents = Array.from({ length: 502 }, (_, index) => `a-${String(index).padStart(3, '0')}`);
   const served = new Map(agents.map((agentId) => [agentId, 0]));
   const stop = new AbortController();
-  const site = await WorkspaceHarness.open(workspace, {
+  const harness = await WorkspaceHarness.open(workspace, {
     onStep: (step, { agent_id }) => {
-      if (step !== 'told') return;
+      if (step !== 'replied') return;
       const times = (served.get(agent_id) as number) + 1;
       served.set(agent_id, times);
       writeFileSync(workspace.path('events', 'inbox', agent_id, `${times}.json`), JSON.stringify(claim));
@@ -81,7 +81,7 @@ it('serves every agent in turn while many agents never stop sending', async () =
     },
   });
   for (const agentId of agents) await dropCommand(workspace, agentId, '0.json', claim);
-  await site.serialiser.pass(stop.signal);
+  await harness.serialiser.pass(stop.signal);
   expect(Math.min(...served.values())).toBe(1);
 });
 
@@ -92,22 +92,22 @@ it.each([
   'blocks an agent with too many broken files until a person empties the folder: %i %s',
   async (count, ending) => {
     const workspace = await bareWorkspace();
-    const site = await WorkspaceHarness.open(workspace);
+    const harness = await WorkspaceHarness.open(workspace);
     const folder = workspace.path('events', 'broken', 'eve');
     await mkdir(folder, { recursive: true });
     for (let at = 0; at < count; at += 1) writeFileSync(`${folder}/${at}${ending}`, '');
     await dropCommand(workspace, 'eve', '1.json', 'no command');
     await dropCommand(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
     await dropCommand(workspace, 'good', '1.json', claim);
-    expect((await site.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
+    expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
     expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
-    expect(site.warnings).toEqual([expect.stringContaining('is full')]);
+    expect(harness.warnings).toEqual([expect.stringContaining('is full')]);
   },
 );
 
 it('submits the drafts of an agent as its result, and promotes them into the project', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
   await dropCommand(workspace, 'a-01', '2.json', {
     event_type: 'edge_converged',
@@ -115,7 +115,7 @@ it('submits the drafts of an agent as its result, and promotes them into the pro
     edge: EDGE,
     generation: 1,
   });
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, NO_DRAFTS: 1 });
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, NO_DRAFTS: 1 });
   expect((await readOutcome(workspace, 'a-01', '2.json')).reply.next).toContain('drafts folder');
   const drafts = workspace.path(
     'agents',
@@ -133,6 +133,6 @@ it('submits the drafts of an agent as its result, and promotes them into the pro
     edge: EDGE,
     generation: 1,
   });
-  expect((await site.serialiser.pass()).outcomes).toEqual({ ACCEPTED: 1 });
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ ACCEPTED: 1 });
   expect(await namesIn(workspace, '..', '..', 'src')).toEqual(['auth.ts']);
 });

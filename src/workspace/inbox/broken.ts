@@ -31,8 +31,8 @@ export async function quarantineFile(
 function freeName(taken: readonly string[], name: Buffer): string {
   const text = name.toString('utf8');
   const base = isCommandFile(text) ? text : `unnamed-${sha256Hex(name).slice(0, 16)}`;
-  for (let number = 0; ; number += 1) {
-    const candidate = number === 0 ? base : `${base}~${number}`;
+  for (let attempt = 0; ; attempt += 1) {
+    const candidate = attempt === 0 ? base : `${base}~${attempt}`;
     if (!taken.includes(candidate)) return candidate;
   }
 }

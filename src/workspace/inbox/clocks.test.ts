@@ -24,11 +24,11 @@ afterEach(() => void vi.useRealTimers());
 async function serveAt(workspace: Workspace, atMs: number): Promise<string[]> {
   vi.useFakeTimers({ toFake: ['Date'] });
   vi.setSystemTime(atMs);
-  const site = await WorkspaceHarness.open(workspace);
-  await site.serialiser.pass();
-  const story = (await site.events()).map(({ event_type, agent_id }) => `${event_type} ${agent_id}`);
-  await site.close();
-  return story;
+  const harness = await WorkspaceHarness.open(workspace);
+  await harness.serialiser.pass();
+  const events = (await harness.events()).map(({ event_type, agent_id }) => `${event_type} ${agent_id}`);
+  await harness.close();
+  return events;
 }
 
 // req: INB-007
@@ -49,9 +49,9 @@ it('executes a command only once when its file returns and only the log has a re
   const before = await outcomes();
   // An event days later makes the coordinator drop the earlier request ids.
   await dropCommand(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
-  const story = await serveAt(workspace, BEGAN_MS + 3 * DAY_MS);
+  const events = await serveAt(workspace, BEGAN_MS + 3 * DAY_MS);
   await dropAll();
-  expect(await serveAt(workspace, BEGAN_MS + 3 * DAY_MS)).toEqual(story);
+  expect(await serveAt(workspace, BEGAN_MS + 3 * DAY_MS)).toEqual(events);
   expect(await outcomes()).toEqual(before);
 });
 
@@ -83,7 +83,7 @@ it.each([
 ])('ignores the timestamp that an agent sends: %j', async (at) => {
   vi.useFakeTimers({ toFake: ['Date'], now: BEGAN_MS });
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const commands = [
     { ...claim, timestamp: at },
     { ...claim, occurred_at: at },
@@ -91,10 +91,10 @@ it.each([
     { ...reply, occurred_at: at },
     { ...reply, data: { occurred_at: at } },
   ];
-  for (const [number, command] of commands.entries())
-    await dropCommand(workspace, 'a-01', `${number}.json`, command);
-  const { outcomes } = await site.serialiser.pass();
+  for (const [index, command] of commands.entries())
+    await dropCommand(workspace, 'a-01', `${index}.json`, command);
+  const { outcomes } = await harness.serialiser.pass();
   expect(outcomes).toEqual({ GRANTED: 1, INVALID_REQUEST: 1, APPENDED: 1, INVALID_EVENT: 2 });
-  const days = (await site.events()).map(({ timestamp }) => timestamp.slice(0, 10));
+  const days = (await harness.events()).map(({ timestamp }) => timestamp.slice(0, 10));
   expect(new Set(days)).toEqual(new Set(['2026-01-01']));
 });

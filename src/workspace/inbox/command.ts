@@ -94,10 +94,10 @@ const BODY_BUILDERS: Readonly<Record<InboxCommand['kind'], BodyBuilder>> = {
     ...withoutUndefined({ result_data }),
   }),
   append: ({ event_type, agent_id, session_id, request_id }, rest, { feature_id, edge, data }) => {
-    const { agent_role, generation, claim_id, payload = data, ...told } = rest;
+    const { agent_role, generation, claim_id, payload = data, ...otherFields } = rest;
     const about = withoutUndefined({ feature_id, edge, agent_role, generation, claim_id });
     const by = { event_type, agent_id, session_id, request_id };
-    return { ...about, ...by, payload: { ...objectOf(payload), ...told } };
+    return { ...about, ...by, payload: { ...objectOf(payload), ...otherFields } };
   },
 };
 

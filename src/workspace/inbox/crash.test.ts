@@ -18,7 +18,7 @@ import { SERIALISER_STEPS, type SerialiserStep } from './serialiser.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 const about = { feature: FEATURE, edge: EDGE, generation: 1 };
-const told = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
+const iteration = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
 
 class Crash extends Error {}
 
@@ -30,7 +30,7 @@ interface Case {
   readonly command: object;
   readonly rival?: object;
   readonly reply: object;
-  readonly story: readonly string[];
+  readonly edgeHistory: readonly string[];
 }
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -39,59 +39,59 @@ const CASES: Readonly<Record<string, Case>> = {
     command: claim,
     rival: claim,
     reply: { reason: 'GRANTED', claim: { generation: 1 } },
-    story: ['edge_started a-01 1', 'claim_rejected b-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'claim_rejected b-01 1'],
   },
   'a heartbeat': {
     before: [claim],
     command: { event_type: 'heartbeat', ...about },
     reply: { success: true, reason: 'RENEWED', new_expiry: expect.any(String) },
-    story: ['edge_started a-01 1', 'heartbeat a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'heartbeat a-01 1'],
   },
   'a release, after which another is granted the edge in the same round': {
     before: [claim],
     command: { event_type: 'edge_released', ...about, reason: 'lunch' },
     rival: claim,
     reply: { success: true, reason: 'RELEASED' },
-    story: ['edge_started a-01 1', 'edge_released a-01 1', 'edge_started b-01 2'],
+    edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1', 'edge_started b-01 2'],
   },
   'a release with an error': {
     before: [claim],
     command: { event_type: 'edge_released', ...about, reason: 'ERROR', message: 'out of ideas' },
     reply: { success: true, reason: 'RELEASED' },
-    story: ['edge_started a-01 1', 'edge_released a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1'],
   },
   'a convergence': {
     before: [claim],
     command: { event_type: 'edge_converged', ...about, iteration: 2, result: { asset: 'code' } },
     rival: claim,
     reply: { accepted: true, reason: 'ACCEPTED', current_generation: 1, late: false, work_lost: false },
-    story: ['edge_started a-01 1', 'claim_rejected b-01 1', 'edge_converged a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'claim_rejected b-01 1', 'edge_converged a-01 1'],
   },
   'a reported event': {
     before: [claim],
-    command: told,
+    command: iteration,
     reply: { success: true, reason: 'APPENDED', event_id: expect.any(String) },
-    story: ['edge_started a-01 1', 'iteration_completed a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'iteration_completed a-01 1'],
   },
   'a convergence that is refused and parked': {
     before: [claim, { event_type: 'edge_released', ...about }],
     command: { event_type: 'edge_converged', ...about, result: 1 },
     reply: { accepted: false, reason: 'NO_CLAIM', work_lost: true, parked: expect.any(String) },
-    story: ['edge_started a-01 1', 'edge_released a-01 1', 'result_rejected a-01 1'],
+    edgeHistory: ['edge_started a-01 1', 'edge_released a-01 1', 'result_rejected a-01 1'],
   },
 };
 
 async function crashingAt(workspace: Workspace, at: SerialiserStep): Promise<void> {
-  const site = await WorkspaceHarness.open(workspace, {
+  const harness = await WorkspaceHarness.open(workspace, {
     onStep: (step, command: InboxCommand) => {
       if (step === at && command.agent_id === 'a-01') throw new Crash();
     },
   });
-  await expect(site.serialiser.pass()).rejects.toThrow(Crash);
-  await site.close();
+  await expect(harness.serialiser.pass()).rejects.toThrow(Crash);
+  await harness.close();
 }
 
-for (const [name, { before, command, rival, reply, story }] of Object.entries(CASES)) {
+for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entries(CASES)) {
   it.each(SERIALISER_STEPS)(
     `executes ${name} once and writes its outcome when the serialiser crashes after step %s`,
     async (step) => {
@@ -106,14 +106,14 @@ for (const [name, { before, command, rival, reply, story }] of Object.entries(CA
       // Crash twice at the same point: repeated crashes must not repeat the work.
       await crashingAt(workspace, step);
       if (step !== 'removed') await crashingAt(workspace, step);
-      const site = await WorkspaceHarness.open(workspace);
-      await site.serialiser.pass();
+      const harness = await WorkspaceHarness.open(workspace);
+      await harness.serialiser.pass();
 
-      expect(await site.edgeHistory()).toEqual(story);
+      expect(await harness.edgeHistory()).toEqual(edgeHistory);
       expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject(reply);
       expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
       if (rival !== undefined) expect(await namesIn(workspace, 'outcome', 'b-01')).toEqual(['1.json']);
-      const ids = (await site.events()).map(({ event_id }) => event_id);
+      const ids = (await harness.events()).map(({ event_id }) => event_id);
       expect(new Set(ids).size).toBe(ids.length);
     },
   );
@@ -132,9 +132,9 @@ it('keeps a convergence accepted with a warning when the serialiser crashes befo
   const done = { event_type: 'edge_converged', ...edge, generation: 1, result: 1, ...evaluatorReport() };
   await dropCommand(workspace, 'a-01', '1.json', done);
   await crashingAt(workspace, 'decided');
-  const site = await WorkspaceHarness.open(workspace);
-  await site.serialiser.pass();
-  expect((await site.edgeHistory()).slice(1)).toEqual([
+  const harness = await WorkspaceHarness.open(workspace);
+  await harness.serialiser.pass();
+  expect((await harness.edgeHistory()).slice(1)).toEqual([
     'edge_converged a-01 1',
     'convergence_escalated a-01 1',
   ]);
@@ -143,15 +143,15 @@ it('keeps a convergence accepted with a warning when the serialiser crashes befo
 
 it('keeps a command in the inbox while the store is unreachable, and decides it afterwards', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
-  const real = site.coordinator.claimTask.bind(site.coordinator);
-  site.coordinator.claimTask = async () => ({ problem: 'UNAVAILABLE', detail: 'The disk is full.' });
-  await expect(site.serialiser.pass()).rejects.toThrow('The disk is full.');
+  const real = harness.coordinator.claimTask.bind(harness.coordinator);
+  harness.coordinator.claimTask = async () => ({ problem: 'UNAVAILABLE', detail: 'The disk is full.' });
+  await expect(harness.serialiser.pass()).rejects.toThrow('The disk is full.');
   expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual(['1.json']);
   expect(await namesIn(workspace, 'outcome', 'a-01')).toEqual([]);
-  site.coordinator.claimTask = real;
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  harness.coordinator.claimTask = real;
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
 });
 
 describe('a refusal without an event in the log', () => {
@@ -164,16 +164,16 @@ describe('a refusal without an event in the log', () => {
   async function refusedAndCrashed(): Promise<Workspace> {
     const workspace = await bareWorkspace();
     await dropCommand(workspace, 'a-01', '1.json', heartbeat);
-    await crashingAt(workspace, 'told');
+    await crashingAt(workspace, 'replied');
     expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'NO_CLAIM' });
     await dropCommand(workspace, 'a-01', '0.json', claim);
     return workspace;
   }
 
   async function served(workspace: Workspace): Promise<string[]> {
-    const site = await WorkspaceHarness.open(workspace);
-    await site.serialiser.pass();
-    return site.edgeHistory();
+    const harness = await WorkspaceHarness.open(workspace);
+    await harness.serialiser.pass();
+    return harness.edgeHistory();
   }
 
   it('is not decided again after its outcome was written', async () => {

@@ -69,9 +69,9 @@ export async function executeCommand(context: WorkspaceContext, command: InboxCo
     case 'renew':
       return coordinator.renewLease(key, body, caller);
     case 'release':
-      return withCleanup(context, command, await coordinator.releaseClaim(key, body, caller));
+      return cleanUpEndedGrant(context, command, await coordinator.releaseClaim(key, body, caller));
     case 'submit':
-      return withCleanup(context, command, await submit(context, command, caller));
+      return cleanUpEndedGrant(context, command, await submit(context, command, caller));
     case 'append':
       return coordinator.appendEvent(key, body, caller);
   }
@@ -93,7 +93,7 @@ export const replayGrant = async (context: WorkspaceContext, granted: EventEnvel
   withGrantFolders(context, await context.coordinator.replayGrant(context.key, granted));
 
 /** Removes the worktree of a grant that has ended. */
-async function withCleanup(
+async function cleanUpEndedGrant(
   context: WorkspaceContext,
   { agent_id, body }: InboxCommand,
   reply: InboxReply,

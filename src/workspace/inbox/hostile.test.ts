@@ -28,12 +28,16 @@ import type { Workspace } from '../workspace.js';
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 const CLAIM = JSON.stringify(claim);
 
-async function scene(): Promise<{ workspace: Workspace; site: WorkspaceHarness; inbox: string }> {
+async function openWorkspaceWithInbox(): Promise<{
+  workspace: Workspace;
+  harness: WorkspaceHarness;
+  inbox: string;
+}> {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const inbox = workspace.path('events', 'inbox', 'eve');
   await mkdir(inbox);
-  return { workspace, site, inbox };
+  return { workspace, harness, inbox };
 }
 
 /** The reason why a file was quarantined; asserts that the file was kept and left the inbox. */
@@ -57,10 +61,10 @@ it.each([
   [`${'n'.repeat(240)}.json`],
   ['line\nbreak.json'],
 ])('quarantines a file with the name %j, and never opens that name', async (name) => {
-  const { workspace, site, inbox } = await scene();
+  const { workspace, harness, inbox } = await openWorkspaceWithInbox();
   await writeFile(join(inbox, name), CLAIM);
   await dropCommand(workspace, 'good', '1.json', claim);
-  expect((await site.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
+  expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
   const [kept = ''] = await namesIn(workspace, 'broken', 'eve');
   expect(kept).toMatch(/^unnamed-[0-9a-f]{16}$/);
   expect(await keptFor(workspace, kept)).toContain('name of a command');
@@ -68,19 +72,19 @@ it.each([
 });
 
 it('quarantines a file whose name is not valid UTF-8', async () => {
-  const { workspace, site, inbox } = await scene();
+  const { workspace, harness, inbox } = await openWorkspaceWithInbox();
   await writeFile(
     Buffer.concat([Buffer.from(`${inbox}/`), Buffer.from([0xff, 0xfe]), Buffer.from('.json')]),
     CLAIM,
   );
-  expect((await site.serialiser.pass()).broken).toBe(1);
+  expect((await harness.serialiser.pass()).broken).toBe(1);
   expect(await namesIn(workspace, 'inbox', 'eve')).toEqual([]);
 });
 
 it('ignores temporary and hidden files', async () => {
-  const { workspace, site, inbox } = await scene();
+  const { workspace, harness, inbox } = await openWorkspaceWithInbox();
   for (const name of ['.1.json', '1.json.tmp', '..json']) await writeFile(join(inbox, name), CLAIM);
-  expect((await site.serialiser.pass()).toJSON()).toEqual({
+  expect((await harness.serialiser.pass()).toJSON()).toEqual({
     commands: 0,
     outcomes: {},
     broken: 0,
@@ -138,10 +142,10 @@ async function planted(path: string): Promise<string> {
 it.each(PARTS)(
   'quarantines %s with the reason, writes an outcome, and serves the others',
   async (_, plant, says) => {
-    const { workspace, site, inbox } = await scene();
+    const { workspace, harness, inbox } = await openWorkspaceWithInbox();
     await plant(join(inbox, 'x.json'), workspace);
     await dropCommand(workspace, 'good', '1.json', claim);
-    expect((await site.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
+    expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
     expect(await keptFor(workspace, 'x.json')).toMatch(says);
     expect(await readOutcome(workspace, 'eve', 'x.json')).toMatchObject({
       ok: false,
@@ -151,26 +155,26 @@ it.each(PARTS)(
 );
 
 it('keeps both of two broken files with the same name', async () => {
-  const { workspace, site } = await scene();
+  const { workspace, harness } = await openWorkspaceWithInbox();
   await dropCommand(workspace, 'eve', 'x.json', 'one');
-  await site.serialiser.pass();
+  await harness.serialiser.pass();
   await dropCommand(workspace, 'eve', 'x.json', 'two');
-  await site.serialiser.pass();
+  await harness.serialiser.pass();
   const kept = await namesIn(workspace, 'broken', 'eve');
   expect(kept).toEqual(['x.json', 'x.json.reason.json', 'x.json~1', 'x.json~1.reason.json']);
   expect(await readFile(workspace.path('events', 'broken', 'eve', 'x.json'), 'utf8')).toBe('one');
 });
 
 it('does not follow an inbox folder that is a link or becomes one while it is served', async () => {
-  const { workspace, site } = await scene();
+  const { workspace, harness } = await openWorkspaceWithInbox();
   await dropCommand(workspace, 'bob', '1.json', claim);
   await symlink(workspace.path('events', 'inbox', 'bob'), workspace.path('events', 'inbox', 'mallory'));
   await mkdir(workspace.path('events', 'inbox', '.hidden'));
   await mkdir(workspace.path('events', 'inbox', 'no agent'));
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
   expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
   expect(await namesIn(workspace, 'outcome')).toEqual(['bob']);
-  expect(site.warnings).toEqual([
+  expect(harness.warnings).toEqual([
     expect.stringContaining('"no agent" is not a valid agent id'),
     expect.stringMatching(/mallory is not a folder/),
   ]);
@@ -178,7 +182,7 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
   await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-2' });
   await dropCommand(workspace, 'bob', '2.json', { ...claim, feature: 'F-3' });
   const swapping = await (async () => {
-    await site.close();
+    await harness.close();
     return WorkspaceHarness.open(workspace, {
       onStep: (step, command) => {
         if (step !== 'decided' || command.agent_id !== 'eve') return;
@@ -197,30 +201,32 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
 });
 
 it('blocks only the agent whose outcome cannot be written', async () => {
-  const { workspace, site } = await scene();
+  const { workspace, harness } = await openWorkspaceWithInbox();
   await mkdir(workspace.path('events', 'outcome', 'eve', '1.json', 'in-the-way'), { recursive: true });
   await dropCommand(workspace, 'eve', '1.json', { ...claim, feature: 'F-1' });
   await dropCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
   await dropCommand(workspace, 'good', '2.json', { ...claim, feature: 'F-3' });
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 2 });
-  expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: /)]);
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 2 });
+  expect(harness.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: /)]);
   await rename(workspace.path('events', 'outcome', 'eve', '1.json'), workspace.path('events', 'away'));
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
-  expect((await site.edgeHistory()).filter((line) => line.includes('eve'))).toEqual(['edge_started eve 1']);
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+  expect((await harness.edgeHistory()).filter((line) => line.includes('eve'))).toEqual([
+    'edge_started eve 1',
+  ]);
 });
 
 it.each(['outcome', 'broken'])(
   'blocks the agent whose folder under %s is a link, and no other agent',
   async (folder) => {
-    const { workspace, site, inbox } = await scene();
+    const { workspace, harness, inbox } = await openWorkspaceWithInbox();
     await mkdir(workspace.path('events', folder));
     await symlink(workspace.path('features'), workspace.path('events', folder, 'eve'));
     await mkdir(workspace.path('features'));
     await writeFile(join(inbox, '1.json'), folder === 'broken' ? 'no command' : CLAIM);
     await dropCommand(workspace, 'good', '1.json', { ...claim, feature: 'F-2' });
-    expect((await site.serialiser.pass()).outcomes).toMatchObject({ GRANTED: expect.any(Number) });
+    expect((await harness.serialiser.pass()).outcomes).toMatchObject({ GRANTED: expect.any(Number) });
     expect((await readOutcome(workspace, 'good', '1.json')).ok).toBe(true);
-    expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: .*not a folder/)]);
+    expect(harness.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: .*not a folder/)]);
     expect(await readdir(workspace.path('features'))).toEqual([]);
   },
 );
@@ -231,13 +237,13 @@ else {
     ['inbox', ['events', 'inbox', 'eve']],
     ['drafts', ['agents', 'eve', 'drafts']],
   ])('blocks only the agent whose %s folder is inaccessible', async (_, folder) => {
-    const { workspace, site } = await scene();
+    const { workspace, harness } = await openWorkspaceWithInbox();
     await dropCommand(workspace, 'eve', '1.json', { ...claim, event_type: 'edge_converged', generation: 1 });
     await dropCommand(workspace, 'good', '1.json', claim);
     await mkdir(workspace.path(...folder), { recursive: true });
     await chmod(workspace.path(...folder), 0);
-    expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
-    expect(site.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: EACCES/)]);
+    expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
+    expect(harness.warnings).toEqual([expect.stringMatching(/^The inbox of eve is blocked: EACCES/)]);
     await chmod(workspace.path(...folder), 0o700);
   });
 }
@@ -252,22 +258,22 @@ it('sweeps expired claims and stops on the signal while an agent never stops sen
     writeFileSync(join(folder, `${String(sent).padStart(6, '0')}.json`), CLAIM);
   };
   const stop = new AbortController();
-  const site = await WorkspaceHarness.open(workspace, { onStep: (step) => step === 'told' && send() });
+  const harness = await WorkspaceHarness.open(workspace, { onStep: (step) => step === 'replied' && send() });
   let swept = 0;
-  const sweep = site.coordinator.sweep.bind(site.coordinator);
-  site.coordinator.sweep = async () => {
+  const sweep = harness.coordinator.sweep.bind(harness.coordinator);
+  harness.coordinator.sweep = async () => {
     swept += 1;
     if (swept === 3) stop.abort();
     return sweep();
   };
   send();
-  await site.serialiser.pass(stop.signal);
+  await harness.serialiser.pass(stop.signal);
   expect(swept).toBe(3);
   expect(await namesIn(workspace, 'outcome', 'eve')).toEqual(['000001.json', '000002.json']);
 });
 
 it('refuses unknown fields of a command by name', async () => {
-  const { workspace, site } = await scene();
+  const { workspace, harness } = await openWorkspaceWithInbox();
   await dropCommand(workspace, 'eve', '1.json', { ...claim, generation: 7 });
   await dropCommand(workspace, 'eve', '2.json', { ...claim, lease_duration_seconds: -1 });
   await dropCommand(
@@ -277,6 +283,6 @@ it('refuses unknown fields of a command by name', async () => {
     `{"event_type":"edge_claim","feature":"F","edge":"e","__proto__":{"a":1}}`,
   );
   await dropCommand(workspace, 'eve', '4.json', { event_type: 'iteration_completed', iteration: 'one' });
-  expect((await site.serialiser.pass()).outcomes).toEqual({ INVALID_REQUEST: 3, INVALID_EVENT: 1 });
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ INVALID_REQUEST: 3, INVALID_EVENT: 1 });
   expect((await readOutcome(workspace, 'eve', '1.json')).reply.detail).toContain('generation');
 });

@@ -34,19 +34,24 @@ async function serveAndDie({ root }: Workspace, steps: number): Promise<void> {
 
 /** One agent's commands in a round: its own edge from claim to end, and one edge that all agents want. */
 function commandsOf(agentId: string, round: number): Record<string, object> {
-  const number = String(round).padStart(4, '0');
-  const own = { feature: `F-${agentId}-${number}`, edge: EDGE };
+  const paddedRound = String(round).padStart(4, '0');
+  const own = { feature: `F-${agentId}-${paddedRound}`, edge: EDGE };
   const held = { ...own, generation: 1 };
   const end =
     round % 2 === 0
       ? { event_type: 'edge_converged', ...held, result: { round } }
       : { event_type: 'edge_released', ...held };
   return {
-    [`${number}-0.json`]: { event_type: 'edge_claim', feature: `F-all-${number}`, edge: EDGE },
-    [`${number}-1.json`]: { event_type: 'edge_claim', ...own },
-    [`${number}-2.json`]: { event_type: 'heartbeat', ...held },
-    [`${number}-3.json`]: { event_type: 'iteration_completed', ...held, iteration: 1, status: 'iterating' },
-    [`${number}-4.json`]: end,
+    [`${paddedRound}-0.json`]: { event_type: 'edge_claim', feature: `F-all-${paddedRound}`, edge: EDGE },
+    [`${paddedRound}-1.json`]: { event_type: 'edge_claim', ...own },
+    [`${paddedRound}-2.json`]: { event_type: 'heartbeat', ...held },
+    [`${paddedRound}-3.json`]: {
+      event_type: 'iteration_completed',
+      ...held,
+      iteration: 1,
+      status: 'iterating',
+    },
+    [`${paddedRound}-4.json`]: end,
   };
 }
 
@@ -64,20 +69,20 @@ const TYPES = ['edge_started', 'heartbeat', 'iteration_completed'];
 const CODES = ['GRANTED', 'RENEWED', 'APPENDED'];
 
 async function inspect(workspace: Workspace, rounds: readonly number[]): Promise<void> {
-  const site = await WorkspaceHarness.open(workspace);
-  await site.serialiser.pass();
-  const events = await site.events();
-  await site.close();
+  const harness = await WorkspaceHarness.open(workspace);
+  await harness.serialiser.pass();
+  const events = await harness.events();
+  await harness.close();
   const typesOf = (feature: string): string[] =>
     events.filter(({ feature_id }) => feature_id === feature).map(({ event_type }) => event_type);
   expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
   for (const round of rounds) {
-    const number = String(round).padStart(4, '0');
-    const shared = typesOf(`F-all-${number}`);
+    const paddedRound = String(round).padStart(4, '0');
+    const shared = typesOf(`F-all-${paddedRound}`);
     expect(shared.toSorted()).toEqual([...Array(AGENTS.length - 1).fill('claim_rejected'), 'edge_started']);
     for (const agentId of AGENTS) {
       const end = round % 2 === 0 ? 'edge_converged' : 'edge_released';
-      expect(typesOf(`F-${agentId}-${number}`)).toEqual([...TYPES, end]);
+      expect(typesOf(`F-${agentId}-${paddedRound}`)).toEqual([...TYPES, end]);
       const names = Object.keys(commandsOf(agentId, round)).slice(1);
       const appended = await Promise.all(names.map((name) => readOutcome(workspace, agentId, name)));
       const last = round % 2 === 0 ? 'ACCEPTED' : 'RELEASED';

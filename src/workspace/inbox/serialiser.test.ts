@@ -13,16 +13,16 @@ const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE, agent_ro
 const about = { feature: FEATURE, edge: EDGE, generation: 1 };
 
 // req: EVT-018, INB-001, INB-002, INB-003, INB-005, INB-012
-it('takes an edge from claim to convergence as the seed document 002 describes', async () => {
+it('takes an edge from claim to convergence as specification 002 describes', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
   await dropCommand(workspace, 'b-01', '1.json', {
     ...claim,
     timestamp: '2026-02-21T00:00:00Z',
     agent_id: 'b-01',
   });
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 1 });
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 1 });
   expect(await readOutcome(workspace, 'a-01', '1.json')).toMatchObject({
     event_type: 'edge_claim',
     ok: true,
@@ -51,13 +51,13 @@ it('takes an edge from claim to convergence as the seed document 002 describes',
     result: { asset: 'code' },
   });
   await dropCommand(workspace, 'b-01', '2.json', claim);
-  expect((await site.serialiser.pass()).outcomes).toEqual({
+  expect((await harness.serialiser.pass()).outcomes).toEqual({
     RENEWED: 1,
     APPENDED: 1,
     ACCEPTED: 1,
     DENIED_ACTIVE_CLAIM: 1,
   });
-  expect(await site.edgeHistory()).toEqual([
+  expect(await harness.edgeHistory()).toEqual([
     'edge_started a-01 1',
     'claim_rejected b-01 1',
     'heartbeat a-01 1',
@@ -65,7 +65,7 @@ it('takes an edge from claim to convergence as the seed document 002 describes',
     'edge_converged a-01 1',
   ]);
   expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
-  const { agents } = (await site.coordinator.queries.agents({
+  const { agents } = (await harness.coordinator.queries.agents({
     tenant_id: 'default',
     project_id: 'shop',
   })) as never;
@@ -78,9 +78,9 @@ it('takes an edge from claim to convergence as the seed document 002 describes',
 // req: EDG-007
 it('lets only the holder renew, release or converge, whatever session a command names', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
-  await site.serialiser.pass();
+  await harness.serialiser.pass();
   const commands = [
     { event_type: 'heartbeat', ...about },
     { event_type: 'edge_released', ...about, reason: 'I want it' },
@@ -91,34 +91,34 @@ it('lets only the holder renew, release or converge, whatever session a command 
     await dropCommand(workspace, 'b-01', `${at}-theirs.json`, { ...command, session_id: 'inbox.a-01' });
     await dropCommand(workspace, 'b-01', `${at}-other.json`, { ...command, session_id: 'sess-1' });
   }
-  expect((await site.serialiser.pass()).outcomes).toEqual({
+  expect((await harness.serialiser.pass()).outcomes).toEqual({
     SESSION_MISMATCH: 3,
     FORBIDDEN: 3,
     CLAIM_ID_REQUIRED: 3,
   });
-  expect(await site.edgeHistory()).toEqual(['edge_started a-01 1']);
+  expect(await harness.edgeHistory()).toEqual(['edge_started a-01 1']);
 });
 
 it('grants an edge to one of many agents, and names the holder to the others', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const agents = Array.from({ length: 20 }, (_, index) => `agent-${index + 10}`);
   for (const agentId of agents) await dropCommand(workspace, agentId, 'claim.json', claim);
-  expect((await site.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 19 });
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, DENIED_ACTIVE_CLAIM: 19 });
   const replies = await Promise.all(agents.map((agentId) => readOutcome(workspace, agentId, 'claim.json')));
   const holder = replies.find(({ ok }) => ok)?.reply.claim.agent_id;
   expect(replies.filter(({ ok }) => !ok).map(({ reply }) => reply.current_holder)).toEqual(
     Array(19).fill(holder),
   );
-  const story = await site.edgeHistory();
-  expect(story.filter((line) => line.startsWith('edge_started'))).toEqual([`edge_started ${holder} 1`]);
-  expect(story.filter((line) => line.startsWith('claim_rejected'))).toHaveLength(19);
+  const edgeHistory = await harness.edgeHistory();
+  expect(edgeHistory.filter((line) => line.startsWith('edge_started'))).toEqual([`edge_started ${holder} 1`]);
+  expect(edgeHistory.filter((line) => line.startsWith('claim_rejected'))).toHaveLength(19);
 });
 
 // req: INB-004
 it('starts each round with another agent, so that no name has an advantage', async () => {
   const workspace = await bareWorkspace();
-  const site = await WorkspaceHarness.open(workspace);
+  const harness = await WorkspaceHarness.open(workspace);
   const agents = ['a', 'b', 'c'];
   for (const agentId of agents) {
     for (const feature of ['F-1', 'F-2', 'F-3']) {
@@ -129,7 +129,7 @@ it('starts each round with another agent, so that no name has an advantage', asy
       });
     }
   }
-  await site.serialiser.pass();
-  const started = (await site.edgeHistory()).filter((line) => line.startsWith('edge_started'));
+  await harness.serialiser.pass();
+  const started = (await harness.edgeHistory()).filter((line) => line.startsWith('edge_started'));
   expect(started).toEqual(['edge_started a 1', 'edge_started b 1', 'edge_started c 1']);
 });

@@ -15,7 +15,7 @@ const AGENTS_AT_ONCE_MAX = 500;
 /** Maximum distinct warnings, so that a thousand invalid folders do not flood the output. */
 const WARNINGS_MAX = 100;
 
-export const SERIALISER_STEPS = ['read', 'decided', 'told', 'removed'] as const;
+export const SERIALISER_STEPS = ['read', 'decided', 'replied', 'removed'] as const;
 export type SerialiserStep = (typeof SERIALISER_STEPS)[number];
 
 export interface SerialiserOptions {
@@ -214,7 +214,7 @@ export class Serialiser {
     await this.decidedCommands.add(command);
     const { name, event_type, request_id } = command;
     await inbox.putOutcome(name, { file: name, event_type, request_id, ok: isSuccess(reply), reply });
-    onStep?.('told', command);
+    onStep?.('replied', command);
     await inbox.remove(name);
     counts.count(isProblem(reply) ? reply.problem : reply.reason);
     onStep?.('removed', command);

@@ -13,7 +13,7 @@ export interface WatchOptions {
   /** On abort, the current round is answered and no other starts. */
   readonly signal: AbortSignal;
   readonly warn: (sentence: string) => void;
-  readonly onPass?: (tally: PassCounts) => void;
+  readonly onPass?: (totals: PassCounts) => void;
 }
 
 export async function watchInboxes(options: WatchOptions): Promise<void> {

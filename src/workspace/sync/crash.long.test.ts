@@ -77,8 +77,10 @@ test('reaches the same result when a sync is killed at any step and run again', 
     await syncOnce(folder, office);
     const log = await officeLog(office);
     expect(await readLog(place), step).toEqual(log);
-    const story = log.filter(({ subject }) => subject?.startsWith('REQ')).map(({ event_type }) => event_type);
-    expect(story, step).toEqual(['edge_started', 'edge_started', 'claim_rejected', 'edge_converged']);
+    const eventTypes = log
+      .filter(({ subject }) => subject?.startsWith('REQ'))
+      .map(({ event_type }) => event_type);
+    expect(eventTypes, step).toEqual(['edge_started', 'edge_started', 'claim_rejected', 'edge_converged']);
     expect(await readdir(join(place.events, 'offline')), step).toHaveLength(1);
     expect(
       (await readdir(place.events)).filter((name) => name.startsWith('.')),

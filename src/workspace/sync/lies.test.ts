@@ -24,11 +24,11 @@ const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 const place = async () => syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
 
-async function office(): Promise<{ house: CoordinatorHarness; remote: SyncRemote }> {
+async function office(): Promise<{ harness: CoordinatorHarness; remote: SyncRemote }> {
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator, store, blobs } = harness;
   return {
-    house: harness,
+    harness,
     remote: coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY }),
   };
 }
@@ -111,7 +111,7 @@ async function busy(harness: CoordinatorHarness): Promise<void> {
 
 describe('a remote that', () => {
   test.each(LIES)('%s is refused, and a later correct pull succeeds', async (_, tell) => {
-    const { house: harness, remote } = await office();
+    const { harness, remote } = await office();
     await busy(harness);
     const at = await place();
     expect(await pulling(at, telling(remote, tell))).toMatchObject({ refused: 'REMOTE_BROKEN' });
@@ -120,7 +120,7 @@ describe('a remote that', () => {
   });
 
   test.each(LIES)('%s after offline work destroys no local event', async (_, tell) => {
-    const { house: harness, remote } = await office();
+    const { harness, remote } = await office();
     await busy(harness);
     const at = await place();
     await pulling(at, remote);
@@ -134,7 +134,7 @@ describe('a remote that', () => {
   });
 
   test('changes its log during a pull does not replace the shared part', async () => {
-    const { house: harness, remote } = await office();
+    const { harness, remote } = await office();
     await busy(harness);
     const at = await place();
     await pulling(at, remote);
@@ -143,7 +143,7 @@ describe('a remote that', () => {
     );
     const shared = (await readLog(at)).slice(0, await remote.position());
     const other = await office();
-    unwrap(await other.house.coordinator.claimTask(KEY, { ...EDGE, ...by('mallory') }));
+    unwrap(await other.harness.coordinator.claimTask(KEY, { ...EDGE, ...by('mallory') }));
     let request = 0;
     const turning: SyncRemote = {
       ...remote,
@@ -158,7 +158,7 @@ describe('a remote that', () => {
   });
 
   test('reports an impossible position is refused or unavailable', async () => {
-    const { house: harness, remote } = await office();
+    const { harness, remote } = await office();
     await busy(harness);
     const endless = (position: number): SyncRemote => ({ ...remote, position: async () => position });
     const at = await place();
@@ -171,7 +171,7 @@ describe('a remote that', () => {
   });
 
   test('returns other bytes for a blob is refused', async () => {
-    const { house: harness, remote } = await office();
+    const { harness, remote } = await office();
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     const result_data = 'y'.repeat(100_000);
     unwrap(
@@ -216,7 +216,7 @@ test.each(['before', 'after'] as const)(
   'reaches the same result when the connection fails %s any request and the sync is repeated',
   async (when) => {
     for (let diesAt = 1; ; diesAt += 1) {
-      const { house: harness, remote } = await office();
+      const { harness, remote } = await office();
       unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
       const at = await place();
       await workOffline(at, async (here) => {
@@ -245,10 +245,10 @@ test.each(['before', 'after'] as const)(
       await both(remote);
       const log = await harness.events(KEY);
       expect(await readLog(at), `request ${diesAt}`).toEqual(log);
-      const story = log
+      const eventTypes = log
         .filter(({ subject }) => subject?.startsWith('REQ'))
         .map(({ event_type }) => event_type);
-      expect(story, `request ${diesAt}`).toEqual([
+      expect(eventTypes, `request ${diesAt}`).toEqual([
         'edge_started',
         'edge_started',
         'claim_rejected',
@@ -260,7 +260,7 @@ test.each(['before', 'after'] as const)(
 );
 
 test('grants an edge to one of two workspaces that push at once, and records each event once', async () => {
-  const { house: harness, remote } = await office();
+  const { harness, remote } = await office();
   const places = await Promise.all(
     ['ada', 'bob'].map(async (agent) => {
       const at = await place();
@@ -286,8 +286,8 @@ test('grants an edge to one of two workspaces that push at once, and records eac
   const log = await harness.events(KEY);
   expect(log.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
   expect(log.filter(({ event_type }) => event_type === 'edge_converged')).toHaveLength(1);
-  const judge = new PolicyAwareLogChecker();
-  expect(log.flatMap((event) => judge.checkEvent(event))).toEqual([]);
+  const checker = new PolicyAwareLogChecker();
+  expect(log.flatMap((event) => checker.checkEvent(event))).toEqual([]);
   for (const at of places) {
     await pulling(at, remote);
     expect(await readLog(at)).toEqual(log);
@@ -295,7 +295,7 @@ test('grants an edge to one of two workspaces that push at once, and records eac
 });
 
 test('refuses and keeps work under a claim that another agent holds by now', async () => {
-  const { house: harness, remote } = await office();
+  const { harness, remote } = await office();
   const at = await place();
   unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
   await pulling(at, remote);
@@ -316,7 +316,7 @@ test('refuses and keeps work under a claim that another agent holds by now', asy
 });
 
 test('ignores an incomplete line at the end of the local log', async () => {
-  const { house: harness, remote } = await office();
+  const { harness, remote } = await office();
   await busy(harness);
   const at = await place();
   await pulling(at, remote);

@@ -34,7 +34,7 @@ export interface UnsentEvent {
   readonly event_id: string;
   readonly event_type: string;
   readonly subject: string | null;
-  /** The remote's code, or a text that says why it was not sent. */
+  /** The remote's code, or a sentence that says why it was not sent. */
   readonly reason: string;
   /** The current holder of the refused claim's subject. */
   readonly holder?: string;
@@ -143,7 +143,7 @@ class PushRun {
     if (configured == null) return;
     await this.onStep('configure');
     const fault = await this.remote.configure(await withSpawnedFeatures(files, store, key));
-    if (fault !== null) this.addRefused(CONFIGURATION, assertAnswered(fault));
+    if (fault !== null) this.addRefused(CONFIGURATION, assertDecided(fault));
   }
 
   async sendTail(after: number, until_position: number): Promise<void> {
@@ -173,7 +173,7 @@ class PushRun {
       const fault = await this.sendBlobs(event);
       if (fault !== null) return this.addRefused(event, fault);
     }
-    const reply = assertAnswered(await this.remote[action.verb](action.body));
+    const reply = assertDecided(await this.remote[action.verb](action.body));
     if (action.verb === 'claim') this.recordClaim(event, reply as ClaimResult | Problem);
     if (isDone(action.verb, reply)) this.report.sent += 1;
     else this.addRefused(event, reply);
@@ -185,7 +185,7 @@ class PushRun {
     const localBlob = (sha256: string) => this.local.blobs.get(tenant_id, sha256);
     for await (const { blob_sha256, bytes } of blobsOf(event, localBlob)) {
       const fault = await this.remote.putBlob(blob_sha256, bytes);
-      if (fault !== null) return assertAnswered(fault);
+      if (fault !== null) return assertDecided(fault);
     }
     return null;
   }
@@ -218,7 +218,7 @@ class PushRun {
     this.importingChars = 0;
     if (events.length === 0) return;
     await this.onStep('import');
-    const reply = assertAnswered(await this.remote.importEvents(events));
+    const reply = assertDecided(await this.remote.importEvents(events));
     if (!isProblem(reply)) this.report.sent += events.length;
     else for (const event of events) this.addRefused({ ...event, position: 0 }, reply);
   }
@@ -252,7 +252,7 @@ const eventRef = ({ position, event_id, event_type, subject }: EventRef) => {
 };
 
 /** Throws on an undecided reply, which is not a refusal: the push stops here and can be repeated. */
-function assertAnswered<T extends object>(reply: T): T {
+function assertDecided<T extends object>(reply: T): T {
   if (isUndecided(reply)) {
     throw new RemoteUnavailable(`${reply.detail} Run gen sync push again: it continues where it stopped.`);
   }

@@ -33,16 +33,16 @@ const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 interface SyncScenario {
-  readonly house: CoordinatorHarness;
+  readonly harness: CoordinatorHarness;
   readonly remote: SyncRemote;
   readonly place: SyncWorkspace;
 }
 
-async function scene(name: TestStoreName): Promise<SyncScenario> {
+async function openSyncScenario(name: TestStoreName): Promise<SyncScenario> {
   const harness = await CoordinatorHarness.open(name);
   const { coordinator, store, blobs } = harness;
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-  return { house: harness, remote, place: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };
+  return { harness, remote, place: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };
 }
 
 const pushed = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushReport> =>
@@ -71,11 +71,11 @@ const iterated = (generation: number, agent: string) => ({
 });
 
 /** Asserts that both logs are equal and valid. */
-async function inStep({ house: harness, place }: SyncScenario): Promise<void> {
+async function inStep({ harness, place }: SyncScenario): Promise<void> {
   const log = await readLog(place);
   expect(log).toEqual(await harness.events(KEY));
-  const judge = new PolicyAwareLogChecker();
-  for (const event of log) expect(judge.checkEvent(event)).toEqual([]);
+  const checker = new PolicyAwareLogChecker();
+  for (const event of log) expect(checker.checkEvent(event)).toEqual([]);
   await withLocalLog(place, async ({ store }) => {
     const page = { after: null, limit: 1000 };
     expect(await store.scanHeads(KEY, page)).toEqual(await harness.store.scanHeads(KEY, page));
@@ -85,8 +85,8 @@ async function inStep({ house: harness, place }: SyncScenario): Promise<void> {
 describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-001
   test('pulls remote events incrementally, at the same positions', async () => {
-    const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const all = await openSyncScenario(name);
+    const { harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     expect(await pulled(place, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
     await inStep(all);
@@ -96,7 +96,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     await inStep(all);
     expect(await pulled(place, remote)).toMatchObject({ received: 0 });
     await withLocalLog(place, async ({ blobs }) => {
-      const sha256 = (await logOfHouse(harness, 'edge_converged'))?.payload.blob_sha256 as string;
+      const sha256 = (await eventOfType(harness, 'edge_converged'))?.payload.blob_sha256 as string;
       expect((await blobs.get(KEY.tenant_id, sha256))?.byteLength).toBe(100_002);
     });
     await withLocalLog(place, async ({ store }) => {
@@ -107,7 +107,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   });
 
   test('transfers the files of a result in both directions', async () => {
-    const { house: harness, remote, place } = await scene(name);
+    const { harness, remote, place } = await openSyncScenario(name);
     const text = Buffer.from('what the file is to become');
     const sha256 = sha256Hex(text);
     const file = { path: 'src/a.ts', sha256, size_bytes: text.length, executable: false, base_sha256: null };
@@ -131,8 +131,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
 
   // req: SYN-002, SYN-004
   test('pushes offline work, after which both logs are equal', async () => {
-    const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const all = await openSyncScenario(name);
+    const { harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
     await pulled(place, remote);
     await workOffline(place, async (here) => {
@@ -153,7 +153,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       aside: expect.stringContaining('offline'),
     });
     await inStep(all);
-    const shared = await logOfHouse(harness, 'iteration_completed');
+    const shared = await eventOfType(harness, 'iteration_completed');
     const local = tail.find(({ event_type }) => event_type === 'iteration_completed');
     expect(shared).toMatchObject({
       event_id: local?.event_id,
@@ -167,8 +167,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
 
   // req: SYN-005
   test('sends nothing that depends on a refused offline claim, and keeps all of it', async () => {
-    const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const all = await openSyncScenario(name);
+    const { harness, remote, place } = all;
     await workOffline(place, async (here) => {
       unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
@@ -195,8 +195,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
 
   // req: SYN-003
   test('applies events once when they are pushed twice, with and without the cursor', async () => {
-    const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const all = await openSyncScenario(name);
+    const { harness, remote, place } = all;
     await workOffline(place, async (here) => {
       unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
@@ -215,8 +215,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
 
   // req: SYN-006
   test('rebuilds a deleted log, however it was deleted', async () => {
-    const all = await scene(name);
-    const { house: harness, remote, place } = all;
+    const all = await openSyncScenario(name);
+    const { harness, remote, place } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(place, remote);
     await rm(join(place.events, 'events.jsonl'));
@@ -228,7 +228,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   });
 
   test('pushes events of other tools unchanged', async () => {
-    const all = await scene(name);
+    const all = await openSyncScenario(name);
     const { remote, place } = all;
     const line = JSON.stringify({
       event_type: 'moon_phase',
@@ -257,7 +257,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
 
 describe('a pull', () => {
   test('requires that offline work is pushed first or kept aside', async () => {
-    const all = await scene('memory');
+    const all = await openSyncScenario('memory');
     const { remote, place } = all;
     await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
     expect(await pull(place, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
@@ -268,7 +268,7 @@ describe('a pull', () => {
   });
 
   test('is refused while work after the last push is not pushed', async () => {
-    const all = await scene('memory');
+    const all = await openSyncScenario('memory');
     const { remote, place } = all;
     await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
     await pushed(place, remote);
@@ -282,11 +282,11 @@ describe('a pull', () => {
   });
 
   test('from another log than before is refused and changes nothing', async () => {
-    const { house: harness, remote, place } = await scene('memory');
+    const { harness, remote, place } = await openSyncScenario('memory');
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(place, remote);
     const before = await readLog(place);
-    const { house: restored } = await scene('memory');
+    const { harness: restored } = await openSyncScenario('memory');
     const { coordinator, store, blobs } = restored;
     const other = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
     expect(await pull(place, other, { ...quietOptions, keep_aside: true })).toMatchObject({
@@ -301,7 +301,7 @@ describe('a pull', () => {
 });
 
 test('reports in the status how far the logs differ, and warns about an old pull', async () => {
-  const { house: harness, remote, place } = await scene('memory');
+  const { harness, remote, place } = await openSyncScenario('memory');
   const status = (nowMs = quietOptions.now_ms) =>
     withLocalLog(place, (local) => syncStatus(place, local, remote, nowMs)).then(fine);
   expect(await status()).toMatchObject({ tail: 0, behind: 0, warning: expect.stringContaining('never') });
@@ -322,5 +322,5 @@ test('reports in the status how far the logs differ, and warns about an old pull
   expect(await status()).toMatchObject({ tail: 2, behind: 2 });
 });
 
-const logOfHouse = async (harness: CoordinatorHarness, eventType: string) =>
+const eventOfType = async (harness: CoordinatorHarness, eventType: string) =>
   (await harness.events(KEY)).findLast((event) => event.event_type === eventType);

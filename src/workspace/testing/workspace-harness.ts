@@ -44,9 +44,9 @@ export class WorkspaceHarness {
       warn: (sentence) => warnings.push(sentence),
       ...parts,
     });
-    const site = new WorkspaceHarness(workspace, store, coordinator, serialiser, warnings);
-    onTestFinished(() => site.close());
-    return site;
+    const harness = new WorkspaceHarness(workspace, store, coordinator, serialiser, warnings);
+    onTestFinished(() => harness.close());
+    return harness;
   }
 
   async events(): Promise<EventEnvelope[]> {

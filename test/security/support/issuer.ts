@@ -12,7 +12,7 @@ export interface Issuer {
   readonly jwt: JwtOptions;
   /** Signs a token with these claims. `undefined` removes a default claim. */
   sign(claims: JWTPayload): Promise<string>;
-  /** Signs a text as it is. */
+  /** Signs a string as it is. */
   signText(payload: string): Promise<string>;
   remove(): Promise<void>;
 }

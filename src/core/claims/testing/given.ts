@@ -165,8 +165,8 @@ export class DecisionScenario {
   }
 
   when(command: SubjectCommand, atSeconds: number): DecisionExpectation {
-    const ctx: DecisionContext = { now_ms: msAt(atSeconds), rules: this.rules, claimIdOf };
-    return new DecisionExpectation(decide(headAfter(this.subject, this.past), command, ctx));
+    const context: DecisionContext = { now_ms: msAt(atSeconds), rules: this.rules, claimIdOf };
+    return new DecisionExpectation(decide(headAfter(this.subject, this.past), command, context));
   }
 }
 

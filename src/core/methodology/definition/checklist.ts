@@ -36,7 +36,7 @@ export function effectiveChecklist(
   return effective.sort((a, b) => CHECK_TYPES.indexOf(a.type) - CHECK_TYPES.indexOf(b.type));
 }
 
-/** The project's, with the feature's thresholds, which must apply before variables in a text are resolved. */
+/** The project's, with the feature's thresholds, which must apply before variables in text are resolved. */
 function constraintsOf({ constraints }: Methodology, vector: FeatureVector): ProjectConstraints {
   const entries = Object.entries(vector.threshold_overrides);
   const overrides = entries.map(([name, value]) => [name.replace(/^\$?thresholds\./, ''), value]);

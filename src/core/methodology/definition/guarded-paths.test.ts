@@ -163,7 +163,7 @@ test.each([
   expect(isSpecification(path)).toBe(needsHuman);
 });
 
-it('folds two spellings of one name to one text, like case-insensitive file systems', () => {
+it('folds two spellings of one name to the same string, like case-insensitive file systems', () => {
   for (const [one, other] of [
     ['Straße', 'STRASSE'],
     ['ﬁle', 'FILE'],

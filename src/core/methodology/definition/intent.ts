@@ -1,7 +1,7 @@
 const LINES_MAX = 2000;
 const LINE_LENGTH_MAX = 500;
 
-/** Whether a text states an intent: something other than headings and template text. */
+/** Whether text states an intent: something other than headings and template text. */
 export function hasIntent(text: string): boolean {
   const lines = text.replace(/<!--[\s\S]*?(-->|$)/g, '').split('\n', LINES_MAX);
   return lines.some((line) => !isHeading(line) && hasContent(line.slice(0, LINE_LENGTH_MAX)));

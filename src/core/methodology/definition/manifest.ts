@@ -11,9 +11,9 @@ export const TOTAL_BYTES_MAX = 500 * 1024 * 1024;
 export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const assetPath = z.string().superRefine((path, ctx) => {
+const assetPath = z.string().superRefine((path, context) => {
   const message = pathFault(path);
-  if (message !== null) ctx.addIssue({ code: 'custom', message });
+  if (message !== null) context.addIssue({ code: 'custom', message });
 });
 
 const manifestFile = z.strictObject({
@@ -32,11 +32,15 @@ const manifestSchema = z
     files: z.array(manifestFile).min(1).max(MANIFEST_FILES_MAX),
     total_bytes: z.number().int().min(0).max(TOTAL_BYTES_MAX),
   })
-  .superRefine(({ files, total_bytes }, ctx) => {
+  .superRefine(({ files, total_bytes }, context) => {
     const message = pathCollision(files.map((file) => file.path));
-    if (message !== null) ctx.addIssue({ code: 'custom', path: ['files'], message });
+    if (message !== null) context.addIssue({ code: 'custom', path: ['files'], message });
     if (files.reduce((sum, file) => sum + file.size_bytes, 0) !== total_bytes) {
-      ctx.addIssue({ code: 'custom', path: ['total_bytes'], message: 'expected the sum of the file sizes' });
+      context.addIssue({
+        code: 'custom',
+        path: ['total_bytes'],
+        message: 'expected the sum of the file sizes',
+      });
     }
   });
 

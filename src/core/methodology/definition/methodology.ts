@@ -24,7 +24,7 @@ const positiveInt = z.int().positive();
 const transition = z.strictObject({
   /** Canonical id, `source_target`. */
   edge: text,
-  /** Name in the topology, for people. */
+  /** Name in the topology, for display. */
   name: text,
   source: text,
   target: text,
@@ -200,7 +200,7 @@ export type ParsedMethodology =
       readonly ok: true;
       readonly methodology: Methodology;
       readonly features: readonly FeatureVector[];
-      /** Values that were reinterpreted or ignored, for people. */
+      /** Values that were reinterpreted or ignored, for display. */
       readonly warnings: readonly ConfigFault[];
     }
   | { readonly ok: false; readonly faults: readonly ConfigFault[] };

@@ -9,13 +9,13 @@ import { type EdgeState, emptyMethodologyState, type MethodologyState } from './
 const F = 'REQ-F-AUTH-001';
 const edgeOf = (state: MethodologyState, edge: string, feature = F): EdgeState | undefined =>
   state.features.get(feature)?.edges.get(edge);
-const reply = (tell: (story: EventLogBuilder) => EventLogBuilder): MethodologyState =>
-  tell(new EventLogBuilder()).fold();
+const stateAfter = (append: (log: EventLogBuilder) => EventLogBuilder): MethodologyState =>
+  append(new EventLogBuilder()).fold();
 
 describe('an edge', () => {
   it('is iterating once started, whatever the spelling of its name', () => {
-    const state = reply((story) =>
-      story.append('edge_started', F, 'Design → Code').append('heartbeat', F, 'design->code'),
+    const state = stateAfter((log) =>
+      log.append('edge_started', F, 'Design → Code').append('heartbeat', F, 'design->code'),
     );
     expect([...(state.features.get(F)?.edges.keys() ?? [])]).toEqual(['design_code']);
     expect(edgeOf(state, 'design_code')).toMatchObject({
@@ -36,8 +36,8 @@ describe('an edge', () => {
         { name: 'lint', result: 'pass' },
       ],
     };
-    const state = reply((story) =>
-      story
+    const state = stateAfter((log) =>
+      log
         .append('edge_started', F, 'design_code')
         .append('iteration_completed', F, 'design_code', { iteration: 1, delta: 2, evaluators })
         .append('iteration_completed', F, 'design_code', {
@@ -58,44 +58,44 @@ describe('an edge', () => {
   });
 
   it('counts an iteration without a number as the one after the last', () => {
-    const state = reply((story) =>
-      story.iterate(F, 'design_code', 3, 2).append('iteration_completed', F, 'design_code'),
+    const state = stateAfter((log) =>
+      log.iterate(F, 'design_code', 3, 2).append('iteration_completed', F, 'design_code'),
     );
     expect(edgeOf(state, 'design_code')?.iteration).toBe(3);
   });
 
   it('counts the failures of the first two hundred checks of an iteration', () => {
     const details = Array.from({ length: 201 }, (_, index) => ({ name: `check-${index}`, result: 'fail' }));
-    const state = reply((story) =>
-      story.append('iteration_completed', F, 'design_code', { evaluators: { details } }),
+    const state = stateAfter((log) =>
+      log.append('iteration_completed', F, 'design_code', { evaluators: { details } }),
     );
     expect([...(edgeOf(state, 'design_code')?.failing.keys() ?? [])].at(-1)).toBe('check-199');
   });
 
   it.each([[-1], [undefined], ['0'], [0.5], [null]])('does not read a delta of %j as 0', (delta) => {
-    const state = reply((story) =>
-      story.append('iteration_completed', F, 'design_code', { iteration: 1, delta }),
+    const state = stateAfter((log) =>
+      log.append('iteration_completed', F, 'design_code', { iteration: 1, delta }),
     );
     expect(edgeOf(state, 'design_code')).toMatchObject({ delta: null, deltas: [null] });
   });
 
   it('converges only by edge_converged, not by an iteration that reports convergence', () => {
-    const story = new EventLogBuilder().append('iteration_completed', F, 'tdd', {
+    const log = new EventLogBuilder().append('iteration_completed', F, 'tdd', {
       status: 'converged',
       delta: 0,
     });
-    const name = [...(story.fold().features.get(F)?.edges.keys() ?? [])][0] ?? '';
-    expect(edgeOf(story.fold(), name)).toMatchObject({
+    const name = [...(log.fold().features.get(F)?.edges.keys() ?? [])][0] ?? '';
+    expect(edgeOf(log.fold(), name)).toMatchObject({
       status: 'iterating',
       unproven: true,
       converged_at: null,
     });
-    story.append('edge_converged', F, 'tdd', {
+    log.append('edge_converged', F, 'tdd', {
       iteration: 1,
       evaluators: '9/9',
       convergence_type: 'standard',
     });
-    expect(edgeOf(story.fold(), name)).toMatchObject({
+    expect(edgeOf(log.fold(), name)).toMatchObject({
       status: 'converged',
       unproven: false,
       started_unseen: true,
@@ -105,47 +105,47 @@ describe('an edge', () => {
   });
 
   it('clears its deltas on every start and keeps at most sixteen', () => {
-    const story = new EventLogBuilder().iterate(
+    const log = new EventLogBuilder().iterate(
       F,
       'design_code',
       ...Array.from({ length: 20 }, (_, index) => 30 - index),
     );
-    expect(edgeOf(story.fold(), 'design_code')?.deltas).toEqual(
+    expect(edgeOf(log.fold(), 'design_code')?.deltas).toEqual(
       Array.from({ length: 16 }, (_, index) => 26 - index),
     );
-    expect(edgeOf(story.append('edge_started', F, 'design_code').fold(), 'design_code')).toMatchObject({
+    expect(edgeOf(log.append('edge_started', F, 'design_code').fold(), 'design_code')).toMatchObject({
       deltas: [],
       delta: null,
     });
   });
 
   it('waits for a human after a suspension or an escalation, until the review', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('edge_started', F, 'design_code')
       .append('claim_suspended', F, 'design_code');
-    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
-    story.append('review_completed', F, 'design_code', { decision: 'CHANGES_REQUESTED' });
-    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('iterating');
-    story.append('convergence_escalated', F, 'design_code', { reason: 'outside_role_authority' });
-    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
-    expect([...story.fold().signals.values()]).toMatchObject([{ kind: 'escalation', edge: 'design_code' }]);
-    story.append('review_completed', F, 'design_code', { decision: 'escalated' });
-    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('pending_review');
-    story.append('review_completed', F, 'design_code', { decision: 'approved' });
-    expect(story.fold().signals.size).toBe(0);
-    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('iterating');
+    expect(edgeOf(log.fold(), 'design_code')?.status).toBe('pending_review');
+    log.append('review_completed', F, 'design_code', { decision: 'CHANGES_REQUESTED' });
+    expect(edgeOf(log.fold(), 'design_code')?.status).toBe('iterating');
+    log.append('convergence_escalated', F, 'design_code', { reason: 'outside_role_authority' });
+    expect(edgeOf(log.fold(), 'design_code')?.status).toBe('pending_review');
+    expect([...log.fold().signals.values()]).toMatchObject([{ kind: 'escalation', edge: 'design_code' }]);
+    log.append('review_completed', F, 'design_code', { decision: 'escalated' });
+    expect(edgeOf(log.fold(), 'design_code')?.status).toBe('pending_review');
+    log.append('review_completed', F, 'design_code', { decision: 'approved' });
+    expect(log.fold().signals.size).toBe(0);
+    expect(edgeOf(log.fold(), 'design_code')?.status).toBe('iterating');
   });
 
   it.each(['review_approved', 'review_rejected', 'claim_resumed'])('continues after %s', (eventType) => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('edge_started', F, 'design_code')
       .append('claim_suspended', F, 'design_code');
-    expect(edgeOf(story.append(eventType, F, 'design_code').fold(), 'design_code')?.status).toBe('iterating');
+    expect(edgeOf(log.append(eventType, F, 'design_code').fold(), 'design_code')?.status).toBe('iterating');
   });
 
   it('continues if the authority action is warn', () => {
-    const state = reply((story) =>
-      story
+    const state = stateAfter((log) =>
+      log
         .append('edge_started', F, 'design_code')
         .append('convergence_escalated', F, 'design_code', { action: 'warn' }),
     );
@@ -154,16 +154,14 @@ describe('an edge', () => {
   });
 
   it('has no holder after its release, and is reopened by a reset', () => {
-    const story = new EventLogBuilder()
-      .iterate(F, 'design_code', 2)
-      .append('edge_released', F, 'design_code');
-    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
+    const log = new EventLogBuilder().iterate(F, 'design_code', 2).append('edge_released', F, 'design_code');
+    expect(edgeOf(log.fold(), 'design_code')).toMatchObject({
       status: 'iterating',
       agent_id: null,
       delta: 2,
     });
-    story.append('edge_converged', F, 'design_code').append('edge_reset', F, 'design_code');
-    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
+    log.append('edge_converged', F, 'design_code').append('edge_reset', F, 'design_code');
+    expect(edgeOf(log.fold(), 'design_code')).toMatchObject({
       status: 'iterating',
       converged_at: null,
       iteration: 0,
@@ -172,16 +170,16 @@ describe('an edge', () => {
   });
 
   it('is blocked while an operator holds it, and pending again if it was never started', () => {
-    const story = new EventLogBuilder().append('edge_held', F, 'design_code', {
+    const log = new EventLogBuilder().append('edge_held', F, 'design_code', {
       reason: 'wait for legal',
       by: 'alice',
     });
-    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({
+    expect(edgeOf(log.fold(), 'design_code')).toMatchObject({
       status: 'blocked',
       hold: 'wait for legal',
     });
-    story.append('edge_unheld', F, 'design_code');
-    expect(edgeOf(story.fold(), 'design_code')).toBeUndefined();
+    log.append('edge_unheld', F, 'design_code');
+    expect(edgeOf(log.fold(), 'design_code')).toBeUndefined();
   });
 });
 
@@ -197,25 +195,25 @@ describe('a spawn', () => {
 
   // req: PRJ-001
   it('blocks the edge it was triggered at until every child of it has folded back', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('edge_started', F, 'requirements_design')
       .append('spawn_created', null, null, child('SPIKE-1'))
       .append('spawn_created', null, null, child('SPIKE-2'));
-    expect(edgeOf(story.fold(), 'requirements_design')).toMatchObject({
+    expect(edgeOf(log.fold(), 'requirements_design')).toMatchObject({
       status: 'blocked',
       blocked_by: 'SPIKE-2',
     });
-    story.append('spawn_folded_back', null, null, {
+    log.append('spawn_folded_back', null, null, {
       parent: F,
       child: 'SPIKE-2',
       fold_back_status: 'converged',
     });
-    expect(edgeOf(story.fold(), 'requirements_design')).toMatchObject({
+    expect(edgeOf(log.fold(), 'requirements_design')).toMatchObject({
       status: 'blocked',
       blocked_by: 'SPIKE-1',
     });
-    story.append('spawn_folded_back', null, null, { child: 'SPIKE-1', fold_back_status: 'time_box_expired' });
-    const state = story.fold();
+    log.append('spawn_folded_back', null, null, { child: 'SPIKE-1', fold_back_status: 'time_box_expired' });
+    const state = log.fold();
     expect(edgeOf(state, 'requirements_design')).toMatchObject({ status: 'iterating', blocked_by: null });
     expect(state.features.get('SPIKE-1')).toMatchObject({
       folded_back: 'time_box_expired',
@@ -225,19 +223,19 @@ describe('a spawn', () => {
   });
 
   it('does not block a converged edge, and leaves no trace on an edge that was never started', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .converge(F, 'requirements_design')
       .append('spawn_created', null, null, child('SPIKE-1'));
-    expect(edgeOf(story.fold(), 'requirements_design')?.status).toBe('converged');
-    story.append('spawn_created', null, null, child('SPIKE-2', 'design_code'));
-    expect(edgeOf(story.fold(), 'design_code')?.status).toBe('blocked');
-    story.append('spawn_folded_back', null, null, { parent: F, child: 'SPIKE-2' });
-    expect(edgeOf(story.fold(), 'design_code')).toBeUndefined();
+    expect(edgeOf(log.fold(), 'requirements_design')?.status).toBe('converged');
+    log.append('spawn_created', null, null, child('SPIKE-2', 'design_code'));
+    expect(edgeOf(log.fold(), 'design_code')?.status).toBe('blocked');
+    log.append('spawn_folded_back', null, null, { parent: F, child: 'SPIKE-2' });
+    expect(edgeOf(log.fold(), 'design_code')).toBeUndefined();
   });
 
   it('without an edge blocks nothing, and no feature is its own parent', () => {
-    const state = reply((story) =>
-      story
+    const state = stateAfter((log) =>
+      log
         .append('spawn_created', null, null, child('SPIKE-1', null))
         .append('spawn_created', null, null, { parent: 'X', child: 'X', triggered_at_edge: 'design_code' }),
     );
@@ -248,16 +246,16 @@ describe('a spawn', () => {
 
 describe('a signal for a human', () => {
   it('is an intent until a spawn or a specification change names it', () => {
-    const story = new EventLogBuilder();
+    const log = new EventLogBuilder();
     for (const intent_id of ['INT-1', 'INT-2', 'INT-3', 'INT-4', 'INT-12']) {
-      story.append('intent_raised', F, null, { intent_id, trigger: 'latency rose', severity: 'low' });
+      log.append('intent_raised', F, null, { intent_id, trigger: 'latency rose', severity: 'low' });
     }
-    expect([...story.fold().signals.values()][0]).toMatchObject({
+    expect([...log.fold().signals.values()][0]).toMatchObject({
       id: 'INT-1',
       severity: 'low',
       says: 'latency rose',
     });
-    story
+    log
       .append('spec_modified', null, null, { trigger_intent: 'INT-2' })
       .append('spawn_created', null, null, {
         parent: F,
@@ -267,33 +265,33 @@ describe('a signal for a human', () => {
       })
       .append('escalation_resolved', null, null, { intent_id: 'INT-3', action: 'dismiss' })
       .append('intent_resolved', null, null, { intent_id: 'INT-4', resolution: 'closed_stale' });
-    expect([...story.fold().signals.values()].map(({ id }) => id)).toEqual(['INT-12']);
+    expect([...log.fold().signals.values()].map(({ id }) => id)).toEqual(['INT-12']);
   });
 
   it('is a stale claim, once per episode, however often a tool repeats it (7.1.1)', () => {
-    const story = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
-    story.append('claim_expired', F, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
-    story.append('claim_expired', F, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
-    const state = story.fold();
+    const log = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
+    log.append('claim_expired', F, 'design_code', { seconds_idle: 3700 }, { agent_id: 'ada' });
+    log.append('claim_expired', F, 'design→code', { seconds_idle: 7300 }, { agent_id: 'ada' });
+    const state = log.fold();
     expect([...state.signals.values()]).toMatchObject([{ kind: 'stale_claim', position: 2 }]);
     expect(edgeOf(state, 'design_code')).toMatchObject({ agent_id: 'ada', status: 'iterating' });
-    expect(story.append('heartbeat', F, 'design_code').fold().signals.size).toBe(0);
-    expect(story.append('claim_expired', F, 'design_code').fold().signals.size).toBe(1);
+    expect(log.append('heartbeat', F, 'design_code').fold().signals.size).toBe(0);
+    expect(log.append('claim_expired', F, 'design_code').fold().signals.size).toBe(1);
   });
 
   it('is not raised for a claim that has ended', () => {
-    const story = new EventLogBuilder().append('edge_started', F, 'design_code');
-    story.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'held' });
-    story.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'eligible' });
-    expect(story.fold().signals.size).toBe(0);
-    expect(edgeOf(story.fold(), 'design_code')).toMatchObject({ agent_id: null, status: 'iterating' });
+    const log = new EventLogBuilder().append('edge_started', F, 'design_code');
+    log.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'held' });
+    log.append('claim_expired', F, 'design_code', { cause: 'EXPIRED', disposition: 'eligible' });
+    expect(log.fold().signals.size).toBe(0);
+    expect(edgeOf(log.fold(), 'design_code')).toMatchObject({ agent_id: null, status: 'iterating' });
   });
 });
 
 describe('defects of the reference that a fold must not have', () => {
   it('7.1.1 neither an expiry nor a refusal is work on the feature', () => {
-    const state = reply((story) =>
-      story
+    const state = stateAfter((log) =>
+      log
         .append('edge_started', F, 'design_code')
         .append('claim_expired', F, 'design_code')
         .append('claim_rejected', F, 'design_code', { holding_agent: 'primary' }, { agent_id: 'bob' }),
@@ -304,30 +302,30 @@ describe('defects of the reference that a fold must not have', () => {
   });
 
   it('7.1.2 an edge_released by a non-holder does not free the claim', () => {
-    const story = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
-    story.append('edge_released', F, 'design_code', {}, { agent_id: 'bob' });
-    expect(edgeOf(story.fold(), 'design_code')?.agent_id).toBe('ada');
-    story.append(
+    const log = new EventLogBuilder().append('edge_started', F, 'design_code', {}, { agent_id: 'ada' });
+    log.append('edge_released', F, 'design_code', {}, { agent_id: 'bob' });
+    expect(edgeOf(log.fold(), 'design_code')?.agent_id).toBe('ada');
+    log.append(
       'edge_released',
       F,
       'design_code',
       { reason: 'FORCED' },
       { agent_id: 'bob', subject: `${F}#design_code`, seq: 2 },
     );
-    expect(edgeOf(story.fold(), 'design_code')?.agent_id).toBeNull();
+    expect(edgeOf(log.fold(), 'design_code')?.agent_id).toBeNull();
   });
 
   it('7.1.3 one edge has one state, however it is spelled', () => {
-    const state = reply((story) =>
-      story.append('edge_started', F, 'design→code').append('edge_converged', F, 'design_code'),
+    const state = stateAfter((log) =>
+      log.append('edge_started', F, 'design→code').append('edge_converged', F, 'design_code'),
     );
     expect(state.features.get(F)?.edges.size).toBe(1);
     expect(edgeOf(state, 'design_code')?.status).toBe('converged');
   });
 
   it('7.1.4 the role of the agent that started an edge is kept', () => {
-    const state = reply((story) =>
-      story.append('edge_started', F, 'design_code', {}, { agent_role: 'architect' }),
+    const state = stateAfter((log) =>
+      log.append('edge_started', F, 'design_code', {}, { agent_role: 'architect' }),
     );
     expect(edgeOf(state, 'design_code')?.agent_role).toBe('architect');
   });
@@ -335,9 +333,9 @@ describe('defects of the reference that a fold must not have', () => {
 
 describe('a foreign line', () => {
   const now_ms = Date.parse('2026-04-01T00:00:00Z');
-  const log = { tenant_id: 'acme', project_id: 'shop', source: 'old.jsonl', now_ms };
+  const origin = { tenant_id: 'acme', project_id: 'shop', source: 'old.jsonl', now_ms };
   const read = (line: unknown, position: number): EventEnvelope => {
-    const event = parseForeignLine(line, log, position);
+    const event = parseForeignLine(line, origin, position);
     if (typeof event === 'string') throw new Error(event);
     return { position, event_id: 'id', ...event };
   };
@@ -357,8 +355,8 @@ describe('a foreign line', () => {
   });
 
   it('of an unknown type is counted by its name, and one of a known type is not', () => {
-    const state = reply((story) =>
-      story
+    const state = stateAfter((log) =>
+      log
         .append('moon_phase')
         .append('moon_phase')
         .append('edge_claim', F, 'design_code')
@@ -375,8 +373,8 @@ describe('a foreign line', () => {
 
 describe('the state of the project', () => {
   it('keeps its releases and the last gaps', () => {
-    const state = reply((story) =>
-      story
+    const state = stateAfter((log) =>
+      log
         .append('project_initialized')
         .append('project_initialized')
         .append('checkpoint_created', null, null, { context_hash: 'sha256:ab', message: 'before' })
@@ -402,9 +400,9 @@ const events = (payload: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<Ev
       maxLength: 40,
     })
     .map((overrides) => {
-      const story = new EventLogBuilder();
-      for (const [type, feature, edge, fields] of overrides) story.append(type, feature, edge, fields);
-      return story.events;
+      const log = new EventLogBuilder();
+      for (const [type, feature, edge, fields] of overrides) log.append(type, feature, edge, fields);
+      return log.events;
     });
 const sensible = fc.record(
   {
@@ -440,22 +438,22 @@ describe('the fold', () => {
 
   it('never throws, whatever a payload contains', () => {
     fc.assert(
-      fc.property(events(wild), (reply) => {
-        expect(foldAll(reply).position).toBe(reply.length);
+      fc.property(events(wild), (stateAfter) => {
+        expect(foldAll(stateAfter).position).toBe(stateAfter.length);
       }),
       { numRuns: 500 },
     );
   });
 
   it('folds 10,000 events and prints the time', () => {
-    const story = new EventLogBuilder();
-    for (let n = 0; story.events.length < 10_000; n += 1) {
-      story.iterate(`REQ-F-X-${n % 100}`, ['design→code', 'code_unit_tests'][n % 2] ?? '', 3, 2, 1, 0);
-      story.append('edge_converged', `REQ-F-X-${n % 100}`, 'design_code', { iteration: 4 });
+    const log = new EventLogBuilder();
+    for (let n = 0; log.events.length < 10_000; n += 1) {
+      log.iterate(`REQ-F-X-${n % 100}`, ['design→code', 'code_unit_tests'][n % 2] ?? '', 3, 2, 1, 0);
+      log.append('edge_converged', `REQ-F-X-${n % 100}`, 'design_code', { iteration: 4 });
     }
     const state = emptyMethodologyState();
     const began = performance.now();
-    for (const event of story.events) evolveMethodology(state, event);
+    for (const event of log.events) evolveMethodology(state, event);
     console.log(`fold of 10,000 events: ${(performance.now() - began).toFixed(1)} ms`);
     expect(state.features.size).toBe(100);
   });

@@ -45,13 +45,13 @@ describe('the edge that a fold-back unblocks', () => {
   });
 
   it('is the edge that waits for this child and for no other', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('spawn_created', null, null, spawn('OTHER', 'requirements_design'))
       .append('spawn_created', null, null, spawn('FIRST', 'design_code'))
       .append('spawn_created', null, null, spawn('SECOND', 'design_code'));
-    const unblockedBy = (child: string) => edgeUnblockedBy(child, story.fold().features.get(PARENT));
+    const unblockedBy = (child: string) => edgeUnblockedBy(child, log.fold().features.get(PARENT));
     expect(['OTHER', 'FIRST', 'SECOND'].map(unblockedBy)).toEqual(['requirements_design', null, null]);
-    story.append('spawn_folded_back', null, null, { parent: PARENT, child: 'FIRST' });
+    log.append('spawn_folded_back', null, null, { parent: PARENT, child: 'FIRST' });
     expect(['OTHER', 'FIRST', 'SECOND'].map(unblockedBy)).toEqual([
       'requirements_design',
       null,

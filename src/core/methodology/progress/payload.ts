@@ -16,7 +16,7 @@ export function payloadField(payload: PayloadFields, name: string): unknown {
   return isFields(data) && Object.hasOwn(data, name) ? data[name] : undefined;
 }
 
-/** The first of these fields that is a text of an accepted length. */
+/** The first of these fields that is a string of an accepted length. */
 function textIn(payload: PayloadFields, names: readonly string[], lengthMax: number): string | null {
   for (const name of names) {
     const value = payloadField(payload, name);
@@ -29,7 +29,7 @@ function textIn(payload: PayloadFields, names: readonly string[], lengthMax: num
 export const shortTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
   textIn(payload, names, NAME_LENGTH_MAX);
 
-/** Text written for people, truncated so that it does not grow the state. */
+/** Human-readable text, truncated so that it does not grow the state. */
 export const longTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
   textIn(payload, names, Number.POSITIVE_INFINITY)?.slice(0, SENTENCE_LENGTH_MAX) ?? null;
 

@@ -11,7 +11,7 @@ import type { RouteInput } from './feature-state.js';
 
 /** What prevents everybody from working on an edge. A claim is none: its holder may work. */
 export interface Obstacle {
-  readonly kind: 'review' | 'spawn' | 'hold' | 'told' | 'source' | 'dependency' | 'time_box';
+  readonly kind: 'review' | 'spawn' | 'hold' | 'reported' | 'source' | 'dependency' | 'time_box';
   readonly message: string;
 }
 
@@ -103,7 +103,7 @@ export function stepObstacle(
     return { kind: 'spawn', message: `it waits for ${state.blocked_by} to fold back` };
   }
   if (state?.hold != null) return { kind: 'hold', message: `an operator holds it: ${state.hold}` };
-  if (status === 'blocked') return { kind: 'told', message: 'its last iteration reported it as blocked' };
+  if (status === 'blocked') return { kind: 'reported', message: 'its last iteration reported it as blocked' };
   const open = needs.find((edge) => steps.some((step) => step.edge === edge && step.status !== 'converged'));
   if (open === undefined) return null;
   return { kind: 'source', message: `${open} of ${row.vector.feature_id} has not converged yet` };

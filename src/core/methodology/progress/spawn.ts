@@ -174,14 +174,14 @@ export function nextFreeId(
   known: Iterable<string>,
   isTaken: (id: string) => boolean,
 ): string {
-  let number = 0;
+  let sequence = 0;
   for (const id of known) {
     const digits = id.startsWith(prefix) ? id.slice(prefix.length) : '';
-    if (/^\d{1,9}$/.test(digits)) number = Math.max(number, Number(digits));
+    if (/^\d{1,9}$/.test(digits)) sequence = Math.max(sequence, Number(digits));
   }
   for (;;) {
-    number += 1;
-    const id = prefix + String(number).padStart(NUMBER_DIGITS, '0');
+    sequence += 1;
+    const id = prefix + String(sequence).padStart(NUMBER_DIGITS, '0');
     if (!isTaken(id)) return id;
   }
 }

@@ -148,10 +148,10 @@ describe('the status', () => {
   });
 
   it('counts a pending review and shows the feature as waiting', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('edge_started', 'F', 'intent_requirements')
       .append('claim_suspended', 'F', 'intent_requirements');
-    const { features, health } = statusView(routeInputOf({ features: [testFeature('F')], events: story }));
+    const { features, health } = statusView(routeInputOf({ features: [testFeature('F')], events: log }));
     expect(features[0]).toMatchObject({
       status: 'pending_review',
       you_are_here: [{ mark: '●' }, {}, {}, {}, {}, {}, {}],
@@ -221,9 +221,9 @@ describe('the trace of a requirement', () => {
       testFeature('A', { requirements: ['A', 'REQ-1'] }),
       testFeature('B', { requirements: ['REQ-1'], intent: null }),
     ];
-    const story = new EventLogBuilder().converge('A', ...ALL);
-    story.append('iteration_completed', 'B', 'intent_requirements', { status: 'converged' });
-    const trace = traceView(routeInputOf({ features, events: story }), 'REQ-1');
+    const log = new EventLogBuilder().converge('A', ...ALL);
+    log.append('iteration_completed', 'B', 'intent_requirements', { status: 'converged' });
+    const trace = traceView(routeInputOf({ features, events: log }), 'REQ-1');
     expect(trace.features.map(({ feature_id }) => feature_id)).toEqual(['A', 'B']);
     expect(trace.gaps).toEqual([
       'B names no intent',
@@ -232,7 +232,7 @@ describe('the trace of a requirement', () => {
       'B has no code yet',
       'B has no unit_tests yet',
     ]);
-    expect(traceView(routeInputOf({ features, events: story }), 'REQ-2')).toMatchObject({
+    expect(traceView(routeInputOf({ features, events: log }), 'REQ-2')).toMatchObject({
       features: [],
       gaps: ['no feature delivers REQ-2'],
     });
@@ -255,14 +255,14 @@ describe('health', () => {
   });
 
   it('finds stuck edges and repeatedly failing checks', () => {
-    const story = new EventLogBuilder();
+    const log = new EventLogBuilder();
     for (let iteration = 1; iteration <= 4; iteration += 1) {
       const evaluators = { details: [{ name: 'tests_pass', result: 'fail' }] };
-      story.append('iteration_completed', 'F', 'intent_requirements', { iteration, delta: 1, evaluators });
+      log.append('iteration_completed', 'F', 'intent_requirements', { iteration, delta: 1, evaluators });
     }
-    finds({ features, events: story }, 'stuck', 'intent_requirements of F is stuck');
-    finds({ features, events: story }, 'failing_check', 'tests_pass has failed 4 times in a row');
-    expect(healthView(routeInputOf({ features, events: story })).healthy).toBe(false);
+    finds({ features, events: log }, 'stuck', 'intent_requirements of F is stuck');
+    finds({ features, events: log }, 'failing_check', 'tests_pass has failed 4 times in a row');
+    expect(healthView(routeInputOf({ features, events: log })).healthy).toBe(false);
   });
 
   it('finds spawns with an unknown parent, and finished children that are not folded back', () => {
@@ -272,29 +272,29 @@ describe('health', () => {
       vector_type: 'spike',
     });
     finds({ features, events: orphan }, 'orphaned_spawn', 'S was spawned from GONE');
-    const story = new EventLogBuilder().append('spawn_created', null, null, {
+    const log = new EventLogBuilder().append('spawn_created', null, null, {
       parent: 'F',
       child: 'S',
       vector_type: 'spike',
     });
-    story.converge('S', ...SPECIFIED, 'design_code');
-    finds({ features, events: story }, 'not_folded_back', 'S is finished and has not folded back to F');
-    story.append('spawn_folded_back', null, null, { parent: 'F', child: 'S' });
-    expect(kinds({ features, events: story })).toEqual(['missing_vector']);
+    log.converge('S', ...SPECIFIED, 'design_code');
+    finds({ features, events: log }, 'not_folded_back', 'S is finished and has not folded back to F');
+    log.append('spawn_folded_back', null, null, { parent: 'F', child: 'S' });
+    expect(kinds({ features, events: log })).toEqual(['missing_vector']);
   });
 
   it('finds features that are only in the log, and unknown event types', () => {
-    const story = new EventLogBuilder().append('edge_started', 'PROP-7', 'design_code').append('moon_phase');
-    finds({ features, events: story }, 'missing_vector', 'the log mentions PROP-7 (last at position 1)');
-    finds({ features, events: story }, 'unknown_type', '1 events of the unknown type moon_phase');
+    const log = new EventLogBuilder().append('edge_started', 'PROP-7', 'design_code').append('moon_phase');
+    finds({ features, events: log }, 'missing_vector', 'the log mentions PROP-7 (last at position 1)');
+    finds({ features, events: log }, 'unknown_type', '1 events of the unknown type moon_phase');
   });
 
   it('finds convergence without evidence, and without a start', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('iteration_completed', 'F', 'intent_requirements', { status: 'converged', delta: 0 })
       .append('edge_converged', 'F', 'requirements_design');
-    finds({ features, events: story }, 'unproven_convergence', 'intent_requirements of F');
-    finds({ features, events: story }, 'unstarted_convergence', 'requirements_design of F');
+    finds({ features, events: log }, 'unproven_convergence', 'intent_requirements of F');
+    finds({ features, events: log }, 'unstarted_convergence', 'requirements_design of F');
   });
 
   it('finds cyclic and unknown dependencies, and unknown profiles', () => {
@@ -322,11 +322,11 @@ describe('health', () => {
       'time_box',
       'has expired: fold back the current result',
     );
-    const story = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
+    const log = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
     const held = (state: 'stale' | 'lease_expired') => ({ 'F#intent_requirements': testClaim('ada', state) });
-    finds({ features, events: story, claims: held('stale') }, 'stale_claim', 'ada holds');
+    finds({ features, events: log, claims: held('stale') }, 'stale_claim', 'ada holds');
     finds(
-      { features, events: story, claims: held('lease_expired') },
+      { features, events: log, claims: held('lease_expired') },
       'lease_expired',
       'any agent can claim it',
     );
@@ -335,9 +335,9 @@ describe('health', () => {
   it('finds undecided dimensions and invalid files', () => {
     const constraints = { ...testMethodology().constraints, constraint_dimensions: {} };
     finds({ features, methodology: testMethodology({ constraints }) }, 'constraint', 'security_model');
-    const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a text', line: 3 };
+    const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a string', line: 3 };
     expect(healthView(routeInputOf({ features }), [fault]).findings).toMatchObject([
-      { kind: 'configuration', says: 'features/active/F.yml:3: expected a text' },
+      { kind: 'configuration', says: 'features/active/F.yml:3: expected a string' },
     ]);
   });
 
@@ -361,11 +361,11 @@ describe('health', () => {
 
 describe('the schedule', () => {
   it('is a Mermaid chart with a section for each feature', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .converge('F', 'intent_requirements')
       .append('edge_converged', 'F', 'requirements_design')
       .append('edge_started', 'F', 'design_code');
-    expect(ganttText(routeInputOf({ features: [testFeature('F')], events: story })).split('\n')).toEqual([
+    expect(ganttText(routeInputOf({ features: [testFeature('F')], events: log })).split('\n')).toEqual([
       'gantt',
       '  title shop',
       '  dateFormat YYYY-MM-DDTHH:mm:ss',
@@ -381,10 +381,10 @@ describe('the schedule', () => {
 
   it('is not broken by a hostile title or by an end before the start', () => {
     const title = 'x\n  click F call alert():done; %%{init}%% #lt;script> "q"\u001b[2J -->';
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('edge_started', 'F', 'intent_requirements')
       .append('edge_converged', 'F', 'intent_requirements', {}, { timestamp: '2026-02-01T00:00:00.000Z' });
-    const lines = ganttText(routeInputOf({ features: [testFeature('F', { title })], events: story })).split(
+    const lines = ganttText(routeInputOf({ features: [testFeature('F', { title })], events: log })).split(
       '\n',
     );
     expect(lines[4]).toBe('  section F x click F call alert() done init lt script q 2J -');

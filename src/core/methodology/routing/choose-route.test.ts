@@ -44,13 +44,13 @@ describe('the state of a workspace', () => {
     const features = [testFeature('F')];
     const young = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
     expect(go({ methodology: undecided, features, events: young }).state).toBe('IN_PROGRESS');
-    const story = new EventLogBuilder().converge('F', 'intent_requirements');
-    const route = go({ methodology: { ...undecided, has_intent: false }, features, events: story });
+    const log = new EventLogBuilder().converge('F', 'intent_requirements');
+    const route = go({ methodology: { ...undecided, has_intent: false }, features, events: log });
     expect(route).toMatchObject({ state: 'NEEDS_CONSTRAINTS', feature: null });
     expect(route.reasons.join()).toContain('security_model');
-    expect(go({ features, events: story }).state).toBe('IN_PROGRESS');
+    expect(go({ features, events: log }).state).toBe('IN_PROGRESS');
     const hotfix = [testFeature('F', { profile: 'hotfix' })];
-    expect(go({ methodology: undecided, features: hotfix, events: story }).state).toBe('NEEDS_CONSTRAINTS');
+    expect(go({ methodology: undecided, features: hotfix, events: log }).state).toBe('NEEDS_CONSTRAINTS');
   });
 
   it('is NEEDS_CONSTRAINTS if an edge at or after design has converged, not if it is only claimed', () => {
@@ -71,7 +71,7 @@ describe('the state of a workspace', () => {
   });
 
   it('is STUCK in preference to ALL_BLOCKED', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .converge('X', ...SPECIFIED)
       .iterate('X', 'design_code', 3, 3, 3)
       .converge('Y', 'intent_requirements')
@@ -81,29 +81,29 @@ describe('the state of a workspace', () => {
       .append('claim_suspended', 'Z', 'intent_requirements')
       .append('claim_suspended', 'SPIKE-1', 'intent_requirements');
     const features = [testFeature('X'), testFeature('Y'), testFeature('Z')];
-    const stuck = go({ features, events: story });
+    const stuck = go({ features, events: log });
     expect(stuck).toMatchObject({ state: 'STUCK', feature: null });
     expect(stuck.escalations[0]).toMatchObject({ kind: 'stuck', severity: 'critical', feature_id: 'X' });
     expect(stuck.next).toContain('--type discovery');
-    expect(go({ features: features.slice(1), events: story }).state).toBe('ALL_BLOCKED');
+    expect(go({ features: features.slice(1), events: log }).state).toBe('ALL_BLOCKED');
   });
 
   it('is ALL_CONVERGED when every feature has converged, including started optional edges', () => {
     const features = [testFeature('F')];
-    const story = new EventLogBuilder().converge('F', ...ALL);
-    expect(go({ features, events: story })).toMatchObject({
+    const log = new EventLogBuilder().converge('F', ...ALL);
+    expect(go({ features, events: log })).toMatchObject({
       state: 'ALL_CONVERGED',
       feature: null,
       next: 'gen gaps',
     });
-    story.append('edge_started', 'F', 'design_uat_tests');
-    expect(go({ features, events: story })).toMatchObject({ state: 'IN_PROGRESS', edge: 'design_uat_tests' });
+    log.append('edge_started', 'F', 'design_uat_tests');
+    expect(go({ features, events: log })).toMatchObject({ state: 'IN_PROGRESS', edge: 'design_uat_tests' });
   });
 
   it('is not ALL_CONVERGED by iterations that report convergence without an edge_converged', () => {
-    const story = new EventLogBuilder();
-    for (const edge of ALL) story.append('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
-    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
+    const log = new EventLogBuilder();
+    for (const edge of ALL) log.append('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
+    expect(go({ features: [testFeature('F')], events: log })).toMatchObject({
       state: 'IN_PROGRESS',
       edge: 'intent_requirements',
     });
@@ -129,8 +129,8 @@ describe('a stuck edge', () => {
   });
 
   it('is determined by the threshold of its edge, or else of its profile', () => {
-    const story = new EventLogBuilder().converge('F', 'intent_requirements').iterate('F', 'design_code', 2);
-    expect(go({ features: [testFeature('F', { profile: 'hotfix' })], events: story }).state).toBe('STUCK');
+    const log = new EventLogBuilder().converge('F', 'intent_requirements').iterate('F', 'design_code', 2);
+    expect(go({ features: [testFeature('F', { profile: 'hotfix' })], events: log }).state).toBe('STUCK');
     const patient = {
       edge: 'design_code',
       description: '',
@@ -175,8 +175,8 @@ describe('the choice among several features', () => {
       testFeature('SOONER', { time_box: box(3700) }),
       testFeature('OVER', { time_box: box(3600) }),
     ];
-    const story = new EventLogBuilder().converge('CALM', ...SPECIFIED);
-    const route = go({ features, events: story });
+    const log = new EventLogBuilder().converge('CALM', ...SPECIFIED);
+    const route = go({ features, events: log });
     expect(route.feature).toBe('SOONER');
     expect(route.reasons.join()).toContain('3 % of its time box is left');
     expect(route.skipped).toMatchObject([{ feature: 'OVER', says: 'its time box has expired' }]);
@@ -190,18 +190,18 @@ describe('the choice among several features', () => {
       on_expiry: 'fold_back' as const,
       started: new Date(START_MS).toISOString(),
     };
-    const story = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
+    const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
     expect(
-      go({ features: [testFeature('BOXED', { time_box }), testFeature('NEAR')], events: story }).feature,
+      go({ features: [testFeature('BOXED', { time_box }), testFeature('NEAR')], events: log }).feature,
     ).toBe('NEAR');
   });
 
   // req: RTE-009
   it('2: prefers the fewest open edges, including those that are not in the log (7.3)', () => {
-    const story = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
+    const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
     const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
-    expect(go({ features, events: story })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
-    expect(reply({ features, events: story })).toContain(
+    expect(go({ features, events: log })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
+    expect(reply({ features, events: log })).toContain(
       'NEAR goes before EMPTY: it has the fewest open edges: 2',
     );
   });
@@ -216,13 +216,13 @@ describe('the choice among several features', () => {
   });
 
   it('4: prefers the feature worked on most recently; an expiry is not work', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('edge_started', 'A', 'intent_requirements')
       .append('edge_started', 'B', 'intent_requirements')
       .append('claim_expired', 'A', 'intent_requirements');
     const features = [testFeature('A'), testFeature('B')];
-    expect(go({ features, events: story }).feature).toBe('B');
-    expect(reply({ features, events: story })).toContain('it was worked on most recently');
+    expect(go({ features, events: log }).feature).toBe('B');
+    expect(reply({ features, events: log })).toContain('it was worked on most recently');
   });
 
   it('falls back to the name if all else is equal', () => {
@@ -232,8 +232,8 @@ describe('the choice among several features', () => {
 
 describe('the edge of a feature', () => {
   it('is the first of its profile that has not converged, under its canonical name (7.3)', () => {
-    const story = new EventLogBuilder().converge('F', 'Intent → Requirements', 'requirements->design');
-    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
+    const log = new EventLogBuilder().converge('F', 'Intent → Requirements', 'requirements->design');
+    expect(go({ features: [testFeature('F')], events: log })).toMatchObject({
       feature: 'F',
       edge: 'design_code',
       iteration: 1,
@@ -250,41 +250,41 @@ describe('the edge of a feature', () => {
   });
 
   it('is a co-evolution as one unit, in either arrow notation', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .converge('F', ...SPECIFIED, 'design_code')
       .append('edge_started', 'F', 'code↔unit_tests');
-    expect(go({ features: [testFeature('F')], events: story }).edge).toBe('code_unit_tests');
-    story.append('edge_converged', 'F', 'code→unit_tests');
-    expect(go({ features: [testFeature('F')], events: story }).state).toBe('ALL_CONVERGED');
+    expect(go({ features: [testFeature('F')], events: log }).edge).toBe('code_unit_tests');
+    log.append('edge_converged', 'F', 'code→unit_tests');
+    expect(go({ features: [testFeature('F')], events: log }).state).toBe('ALL_CONVERGED');
   });
 
   it('is an optional one only if it was started or requested', () => {
-    const story = new EventLogBuilder().converge('F', ...SPECIFIED);
+    const log = new EventLogBuilder().converge('F', ...SPECIFIED);
     const features = [testFeature('F')];
-    expect(go({ features, events: story }).edge).toBe('design_code');
-    expect(reply({ features, events: story })).toContain('optional and not started: design_test_cases');
-    expect(go({ features, events: story, request: { edge: 'design→test_cases' } }).edge).toBe(
+    expect(go({ features, events: log }).edge).toBe('design_code');
+    expect(reply({ features, events: log })).toContain('optional and not started: design_test_cases');
+    expect(go({ features, events: log, request: { edge: 'design→test_cases' } }).edge).toBe(
       'design_test_cases',
     );
   });
 
   it('is skipped until its spawn folds back, together with the edges that need it', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .converge('F', 'intent_requirements')
       .append('spawn_created', null, null, spawn('SPIKE-1', 'F', 'requirements_design'));
-    const route = go({ features: [testFeature('F')], events: story });
+    const route = go({ features: [testFeature('F')], events: log });
     expect(route).toMatchObject({ state: 'IN_PROGRESS', feature: 'SPIKE-1', edge: 'intent_requirements' });
     expect(route.skipped[0]).toEqual({
       feature: 'F',
       edge: 'requirements_design',
       says: 'it waits for SPIKE-1 to fold back',
     });
-    story.append('spawn_folded_back', null, null, {
+    log.append('spawn_folded_back', null, null, {
       parent: 'F',
       child: 'SPIKE-1',
       fold_back_status: 'converged',
     });
-    expect(go({ features: [testFeature('F')], events: story })).toMatchObject({
+    expect(go({ features: [testFeature('F')], events: log })).toMatchObject({
       feature: 'F',
       edge: 'requirements_design',
     });
@@ -292,12 +292,12 @@ describe('the edge of a feature', () => {
 
   it('waits for all edges of a dependency, not only for one (7.3)', () => {
     const features = [testFeature('B', { dependencies: [{ feature: 'A', asset: null }] }), testFeature('A')];
-    const story = new EventLogBuilder().converge('A', 'intent_requirements');
-    expect(go({ features, events: story }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
-    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toContain(
+    const log = new EventLogBuilder().converge('A', 'intent_requirements');
+    expect(go({ features, events: log }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
+    expect(go({ features, events: log, request: { feature: 'B' } }).refused).toContain(
       'requirements_design has not converged',
     );
-    expect(go({ features, events: story.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
+    expect(go({ features, events: log.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
   });
 
   it('waits for a dependency only up to the required asset', () => {
@@ -305,15 +305,15 @@ describe('the edge of a feature', () => {
       testFeature('B', { dependencies: [{ feature: 'A', asset: 'design' }] }),
       testFeature('A'),
     ];
-    const story = new EventLogBuilder().converge('A', 'intent_requirements');
-    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toContain('the design of A');
-    story.converge('A', 'requirements_design');
-    expect(go({ features, events: story, request: { feature: 'B' } }).refused).toBeNull();
+    const log = new EventLogBuilder().converge('A', 'intent_requirements');
+    expect(go({ features, events: log, request: { feature: 'B' } }).refused).toContain('the design of A');
+    log.converge('A', 'requirements_design');
+    expect(go({ features, events: log, request: { feature: 'B' } }).refused).toBeNull();
   });
 
   // req: RTE-010, RTE-012
   it('is not one that another agent holds, and the holder is named', () => {
-    const story = new EventLogBuilder().append(
+    const log = new EventLogBuilder().append(
       'edge_started',
       'A',
       'intent_requirements',
@@ -322,7 +322,7 @@ describe('the edge of a feature', () => {
     );
     const project = {
       features: [testFeature('A'), testFeature('B')],
-      events: story,
+      events: log,
       claims: { 'A#intent_requirements': testClaim('ada') },
     };
     const route = go({ ...project, request: { agent_id: 'bob' } });
@@ -341,11 +341,11 @@ describe('the edge of a feature', () => {
     ['awaiting_human', 'B', 'waits for a human'],
     ['lease_expired', 'A', ''],
   ] as const)('whose claim is %s routes to feature %s', (state, expected, says) => {
-    const story = new EventLogBuilder().append('edge_started', 'A', 'intent_requirements');
+    const log = new EventLogBuilder().append('edge_started', 'A', 'intent_requirements');
     const claims = { 'A#intent_requirements': testClaim('ada', state) };
     const route = go({
       features: [testFeature('A'), testFeature('B')],
-      events: story,
+      events: log,
       claims,
       request: { agent_id: 'bob' },
     });
@@ -356,15 +356,15 @@ describe('the edge of a feature', () => {
 
 describe('an explicit request', () => {
   const features = [testFeature('F'), testFeature('G')];
-  const story = new EventLogBuilder().converge('F', 'intent_requirements');
+  const log = new EventLogBuilder().converge('F', 'intent_requirements');
 
   it('is followed: a feature, an edge in any spelling, a profile', () => {
-    expect(go({ features, events: story, request: { feature: 'G' } })).toMatchObject({ feature: 'G' });
-    expect(go({ features, events: story, request: { edge: 'Intent → Requirements' } })).toMatchObject({
+    expect(go({ features, events: log, request: { feature: 'G' } })).toMatchObject({ feature: 'G' });
+    expect(go({ features, events: log, request: { edge: 'Intent → Requirements' } })).toMatchObject({
       feature: 'G',
       edge: 'intent_requirements',
     });
-    expect(go({ features, events: story, request: { feature: 'F', profile: 'hotfix' } }).edge).toBe(
+    expect(go({ features, events: log, request: { feature: 'F', profile: 'hotfix' } }).edge).toBe(
       'design_code',
     );
   });
@@ -382,7 +382,7 @@ describe('an explicit request', () => {
     ],
     [{ feature: 'F', edge: 'telemetry_intent' }, 'does not include telemetry_intent'],
   ])('is refused with a message: %j', (request, says) => {
-    const route = go({ features, events: story, request });
+    const route = go({ features, events: log, request });
     expect(route).toMatchObject({ feature: null, edge: null });
     expect(route.refused).toContain(says);
     expect(route.next).not.toBe('');
@@ -399,7 +399,7 @@ describe('work on shared modules', () => {
     feature_module_map: { A: ['auth'], B: ['auth', 'web'], C: ['charts'] },
     dependency_dag: { auth: ['users'] },
   };
-  const story = new EventLogBuilder().append(
+  const log = new EventLogBuilder().append(
     'edge_started',
     'A',
     'intent_requirements',
@@ -413,7 +413,7 @@ describe('work on shared modules', () => {
     testFeature('C'),
     testFeature('U'),
   ];
-  const project = { features, events: story, claims, modules, request: { agent_id: 'bob' } };
+  const project = { features, events: log, claims, modules, request: { agent_id: 'bob' } };
 
   // req: RTE-007, RTE-008
   it('gives a warning across agents, with the shared modules and an order (7.2)', () => {
@@ -459,17 +459,17 @@ describe('work on shared modules', () => {
     });
     const refused = go({ ...project, enforce: true, request: { agent_id: 'bob', feature: 'B' } });
     expect(refused).toMatchObject({ feature: null, parallel: [{ inner_product: 2 }] });
-    expect(refused.refused).toMatch(/^parallelism is enforced: B and A/);
+    expect(refused.refused).toMatch(/^other agents hold claims on the same modules, .*: B and A/);
   });
 });
 
 describe('an escalation', () => {
   it('is the first reason, ordered by severity', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('intent_raised', null, null, { intent_id: 'INT-7', trigger: 'slow', severity: 'low' })
       .append('edge_started', 'F', 'intent_requirements')
       .append('convergence_escalated', 'F', 'intent_requirements', { reason: 'outside_role_authority' });
-    const route = go({ features: [testFeature('F'), testFeature('G')], events: story });
+    const route = go({ features: [testFeature('F'), testFeature('G')], events: log });
     expect(route.escalations.map(({ kind }) => kind)).toEqual(['escalation', 'intent']);
     expect(route.escalations[0]?.next).toBe('gen review --feature F --edge intent_requirements');
     expect(route.reasons[0]).toMatch(/^2 escalations wait for a human; the first: primary cannot converge/);
@@ -477,21 +477,21 @@ describe('an escalation', () => {
   });
 
   it('is listed once, whether it is in the log, in a claim or in both', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('edge_started', 'F', 'intent_requirements')
       .append('claim_expired', 'F', 'intent_requirements', { disposition: 'held' });
     const claims = { 'F#intent_requirements': testClaim('ada', 'stale') };
-    const route = go({ features: [testFeature('F')], events: story, claims });
+    const route = go({ features: [testFeature('F')], events: log, claims });
     expect(route.escalations.map(({ kind }) => kind)).toEqual(['stale_claim']);
     expect(route.escalations[0]?.next).toContain('gen task force-release F#intent_requirements');
   });
 
   it('is raised for a held edge, and lifting the hold comes before new work', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' })
       .append('edge_started', 'F', 'intent_requirements')
       .append('edge_held', 'F', 'intent_requirements', { reason: 'not what we meant' });
-    const route = go({ features: [testFeature('F')], events: story });
+    const route = go({ features: [testFeature('F')], events: log });
     expect(route.escalations).toMatchObject([
       {
         kind: 'hold',
@@ -506,25 +506,23 @@ describe('an escalation', () => {
       'ALL_BLOCKED',
       'gen task unhold F#intent_requirements --reason settled',
     ]);
-    story.append('edge_unheld', 'F', 'intent_requirements');
-    expect(go({ features: [testFeature('F')], events: story }).escalations).toMatchObject([
-      { kind: 'intent' },
-    ]);
+    log.append('edge_unheld', 'F', 'intent_requirements');
+    expect(go({ features: [testFeature('F')], events: log }).escalations).toMatchObject([{ kind: 'intent' }]);
   });
 
   // req: ITR-014
   it('is raised for an edge that has used all its iterations', () => {
-    const story = new EventLogBuilder().iterate('F', 'intent_requirements', 9, 8, 7, 6, 5);
-    expect(go({ features: [testFeature('F')], events: story }).escalations).toMatchObject([
+    const log = new EventLogBuilder().iterate('F', 'intent_requirements', 9, 8, 7, 6, 5);
+    expect(go({ features: [testFeature('F')], events: log }).escalations).toMatchObject([
       { kind: 'max_iterations' },
     ]);
   });
 
   it('quotes hostile names in the suggested command', () => {
-    const story = new EventLogBuilder()
+    const log = new EventLogBuilder()
       .append('edge_started', "F'; rm -rf ~; '", 'x')
       .append('convergence_escalated', "F'; rm -rf ~; '", 'x y\u001b[2J');
-    const next = go({ features: [testFeature('G')], events: story }).escalations[0]?.next ?? '';
+    const next = go({ features: [testFeature('G')], events: log }).escalations[0]?.next ?? '';
     expect(next).toBe(`gen review --feature 'F'\\''; rm -rf ~; '\\''' --edge 'x_y�[2j'`);
   });
 });

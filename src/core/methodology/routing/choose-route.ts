@@ -207,7 +207,10 @@ function parallelReasons(parallel: readonly OverlappingWork[], claims: number): 
 function routeWithoutCandidate(base: RouteAdvice, { feature, edge }: RouteInput['request']): RouteAdvice {
   if (base.parallel.length > 0) {
     const overlaps = base.parallel.map(({ says }) => says).join('; ');
-    return refusedRoute(base, `parallelism is enforced: ${overlaps}`);
+    return refusedRoute(
+      base,
+      `other agents hold claims on the same modules, and this project refuses such overlaps: ${overlaps}`,
+    );
   }
   if (feature !== undefined || edge !== undefined) {
     const what = [feature, edge].filter((one) => one !== undefined).join(' on ');

@@ -96,15 +96,15 @@ export function parseTimeBoxRule(
   path: DocumentPath,
 ): TimeBoxRule | null {
   if (!parsed || parsed.enabled === false || !parsed.duration) return null;
-  const duration_seconds = parseSeconds(parsed.duration, file, [...path, 'duration']);
+  const duration_seconds = readDuration(parsed.duration, file, [...path, 'duration']);
   if (duration_seconds === null) return null;
   const { check_in, on_expiry } = parsed;
   const check_in_seconds =
-    check_in && check_in !== 'none' ? parseSeconds(check_in, file, [...path, 'check_in']) : null;
+    check_in && check_in !== 'none' ? readDuration(check_in, file, [...path, 'check_in']) : null;
   return { duration_seconds, check_in_seconds, on_expiry };
 }
 
-function parseSeconds(text: string, file: YamlFile, path: DocumentPath): number | null {
+function readDuration(text: string, file: YamlFile, path: DocumentPath): number | null {
   const seconds = parseDuration(text);
   if (seconds === null) {
     const message = `${JSON.stringify(text)} is not a valid duration; use a form like "90 minutes", "4 hours", "1h30m" or "3 weeks".`;
