@@ -60,8 +60,9 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'note-named-at-random',
     file: UNIT,
-    find: '    ]);\n    this.looseEvents.push(this.stampEvent(draft, eventId));',
-    replace: '    ]);\n    this.looseEvents.push(this.stampEvent(draft, eventId.slice(0, 0) || undefined));',
+    find: '    ]);\n    this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, eventId));',
+    replace:
+      '    ]);\n    this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, eventId.slice(0, 0) || undefined));',
     why: 'The same refusal is recorded again with every retry.',
   },
   {
@@ -141,14 +142,14 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'merge-before-its-subtasks',
     file: FACTS,
-    find: `(id) => view.head(id).phase !== 'COMPLETED')`,
+    find: '(id) => !view.isCompleted(id))',
     replace: `(id) => !id.includes('::') && view.head(id).phase !== 'COMPLETED')`,
     why: 'A merge is granted while one of its inputs is missing.',
   },
   {
     name: 'dependencies-not-looked-up',
     file: FACTS,
-    find: `(id) => view.head(id).phase !== 'COMPLETED')`,
+    find: '(id) => !view.isCompleted(id))',
     replace: "(id) => id === '')",
     why: 'Work is handed out in any order.',
   },

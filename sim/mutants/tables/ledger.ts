@@ -50,8 +50,8 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'head-deleted-on-completion',
     file: LEDGER,
-    find: '    this.headBySubject.set(head.subject, head);\n',
-    replace: `    if ((head as { phase?: string }).phase === 'COMPLETED') this.headBySubject.delete(head.subject);\n    else this.headBySubject.set(head.subject, head);\n`,
+    find: '    this.heads.set(head as AnyHead);\n',
+    replace: `    if ((head as { phase?: string }).phase !== 'COMPLETED') this.heads.set(head as AnyHead);\n`,
     why: 'Completed tasks are lost and start again from the first generation.',
   },
   {
@@ -106,7 +106,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'place-not-prolonged',
     file: PERMITS,
-    find: '      held.until_ms = permit.until_ms;\n',
+    find: '      held.until_ms = until_ms;\n',
     replace: '',
     why: 'A renewed claim loses its permit when its first lease ends.',
   },
