@@ -44,9 +44,3 @@ it.each([
 ])('refuses a retired name that no record has as a field in %s', (text) => {
   expect(messages(text)).toEqual(['house is a retired name: use harness']);
 });
-
-it('allows a retired name in the folders that are still to be rewritten', () => {
-  const text = 'const ctx = 1;';
-  expect(nameFaults([{ file: 'src/core/views/a.ts', text }])).toEqual([]);
-  expect(nameFaults([{ file: 'src/core/plan/a.ts', text }])).toHaveLength(1);
-});

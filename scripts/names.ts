@@ -43,12 +43,6 @@ const NO_FIELDS: ReadonlySet<string> = new Set(['ctx', 'house', 'judge', 'scene'
 /** It lists the words. */
 const THIS_FILE = 'scripts/names.ts';
 
-/** Folders where a retired word is still in use, until their files are rewritten. */
-const STILL_IN_USE: Readonly<Record<string, readonly string[]>> = {
-  ctx: ['src/core/claims/decide/', 'src/core/views/'],
-  house: ['src/coordinator/operations/', 'src/coordinator/queue/'],
-};
-
 /** What is wrong with the names in these files: two exported types of one name, snake_case, retired words. */
 export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
   const types = new Map<string, string>();
@@ -90,8 +84,7 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
 function plainWordFor(word: string, file: string): string | undefined {
   if (!Object.hasOwn(RETIRED_WORDS, word)) return undefined;
   const path = file.replaceAll('\\', '/');
-  const isStillInUse = STILL_IN_USE[word]?.some((folder) => path.startsWith(folder)) ?? false;
-  return isStillInUse || path === THIS_FILE ? undefined : RETIRED_WORDS[word];
+  return path === THIS_FILE ? undefined : RETIRED_WORDS[word];
 }
 
 /** The field that an object literal sets, or that a destructuring renames. */

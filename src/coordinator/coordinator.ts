@@ -346,7 +346,7 @@ export class Coordinator {
     });
   }
 
-  /** Imports events that other tools have written. They move no head, so nothing has to be decided. */
+  /** Imports events that other tools have written. They change no head, so nothing has to be decided. */
   async importEvents(projectKey: ProjectKey, body: unknown): AsyncReply<ImportedCount> {
     const fields = parseBody(importBody, body);
     if (isProblem(fields)) return fields;

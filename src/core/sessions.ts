@@ -20,6 +20,10 @@ export function controlsSession(owner: SessionOwner, caller: SessionCaller): boo
   return caller.user_id !== null && owner.user_id === caller.user_id;
 }
 
+/** Whether a claim that was granted to this user is work of somebody else. */
+export const isClaimOfAnother = (userId: string | null, caller: SessionCaller): boolean =>
+  !caller.may_administer && (userId === null || userId !== caller.user_id);
+
 /** Begins the session id of an agent's inbox, which is the principal of its commands too. */
 export const INBOX_SESSION_PREFIX = 'inbox.';
 

@@ -11,6 +11,12 @@ export const systemClock: ProcessClock = {
   monotonicMs: () => performance.now(),
 };
 
+/**
+ * An event may be ahead of this machine's clock by this much, as after the clock was set back. An event from beyond it
+ * would date what follows it, and end leases and keys.
+ */
+export const FUTURE_MS_MAX = 24 * 3600 * 1000;
+
 /** Largest deviation from real speed while a wall-clock jump is corrected: half speed. */
 const SLEW = 0.5;
 

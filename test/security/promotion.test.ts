@@ -140,7 +140,7 @@ async function begin(files: Record<string, string> | null = FILES) {
     );
   const escalated = async () =>
     (await harness.events()).findLast(({ event_type }) => event_type === 'convergence_escalated');
-  return { harness, yard: workspace, log, alpha, submits, approves, escalated };
+  return { harness, workspace, log, alpha, submits, approves, escalated };
 }
 
 describe('a closed folder', () => {
@@ -180,7 +180,7 @@ describe('a closed folder', () => {
   test.each(['.genesis/x', 'GENESI~1/x'])(
     'is not written to, even if the log accepted the file: %j',
     async (path) => {
-      const { harness, yard: workspace, log, submits } = await begin();
+      const { harness, workspace, log, submits } = await begin();
       expect(await submits('docs/a.md')).toMatchObject({ reason: 'ACCEPTED' });
       const promotion = await promoteAccepted(workspace, { ...log, store: withPath(harness, path) });
       expect(promotion).toMatchObject({ written: [], failures: [{ path: 'files.0.path' }] });
@@ -210,7 +210,7 @@ function withManifest(harness: CoordinatorHarness, result_data: ReturnType<typeo
 
 describe('a file that controls other programs', () => {
   test.each(CONTROL_FILES)('requires a human, and the escalation names its path: %j', async (path) => {
-    const { yard: workspace, log, submits, escalated } = await begin();
+    const { workspace, log, submits, escalated } = await begin();
     const reply = await submits('src/a.ts', path);
     expect(reply).toMatchObject({ accepted: false, reason: 'ESCALATED' });
     expect(reply.next).toContain(path);
@@ -220,7 +220,7 @@ describe('a file that controls other programs', () => {
   });
 
   test('is promoted once a human has approved exactly this candidate', async () => {
-    const { yard: workspace, log, submits, approves } = await begin();
+    const { workspace, log, submits, approves } = await begin();
     await submits('CLAUDE.md', '.claude/settings.json');
     expect(await approves('CLAUDE.md')).toMatchObject({ reason: 'STALE_REVIEW' });
     expect(await approves('CLAUDE.md', '.claude/settings.json')).toMatchObject({ reason: 'APPROVED' });
@@ -232,7 +232,7 @@ describe('a file that controls other programs', () => {
   });
 
   test('is promoted if a human did the work', async () => {
-    const { harness, yard: workspace, log } = await begin();
+    const { harness, workspace, log } = await begin();
     const rita = new HarnessAgent(harness, 'rita', 's-rita');
     const edge = 'REQ-F-B#design_code';
     await rita.claims(edge, { agent_role: 'human' });
@@ -248,7 +248,7 @@ describe('a file that controls other programs', () => {
     ],
     ['a project that was never configured', null],
   ])('also requires a human in %s', async (_, files) => {
-    const { submits, approves, yard: workspace, log } = await begin(files);
+    const { submits, approves, workspace, log } = await begin(files);
     expect(await submits('.mcp.json')).toMatchObject({ reason: 'ESCALATED' });
     expect(await approves('.mcp.json')).toMatchObject({ reason: 'APPROVED' });
     expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['.mcp.json'] });
@@ -265,7 +265,7 @@ describe('a file that controls other programs', () => {
   });
 
   test('is kept as a conflict if the log accepted it without a human, and other files are promoted', async () => {
-    const { harness, yard: workspace, log, submits } = await begin();
+    const { harness, workspace, log, submits } = await begin();
     await submits('docs/a.md');
     const promotion = await promoteAccepted(workspace, {
       ...log,
@@ -282,7 +282,7 @@ describe('a file that controls other programs', () => {
   });
 
   test('is not approved by a review event that an agent appended or that was imported', async () => {
-    const { harness, yard: workspace, log, submits } = await begin();
+    const { harness, workspace, log, submits } = await begin();
     await submits('docs/a.md');
     const forged = withPath(harness, '.mcp.json');
     const store = {
@@ -347,7 +347,7 @@ describe('a bare git repository in a result', () => {
     ['the configuration alone, if the project has the repository', [CONFIG], [CONFIG]],
     ['the configuration of a worktree', [`${CONFIG}.worktree`], [`${CONFIG}.worktree`]],
   ])('requires a human if the result has %s', async (_, files, paths) => {
-    const { yard: workspace, log, submits, escalated } = await begin();
+    const { workspace, log, submits, escalated } = await begin();
     expect(await submits('src/a.ts', ...files)).toMatchObject({ accepted: false, reason: 'ESCALATED' });
     expect((await escalated())?.payload).toMatchObject({ reason: 'commands_programs', paths });
     expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [] });
@@ -355,7 +355,7 @@ describe('a bare git repository in a result', () => {
   });
 
   test('runs no command in git if a log accepted it without a human', async () => {
-    const { harness, yard: workspace, log, submits } = await begin();
+    const { harness, workspace, log, submits } = await begin();
     await submits('docs/a.md');
     const folder = join(workspace.root, FOLDER);
     const marker = join(workspace.root, 'command-has-run');

@@ -79,7 +79,7 @@ export const FOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'expiry-not-told',
     file: TELL,
-    find: '    this.emitExpiry(ctx);\n',
+    find: '    this.emitExpiry(context);\n',
     replace: '',
     why: 'The log shows two holders at once, and the history depends on the sweeper.',
   },

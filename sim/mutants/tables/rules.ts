@@ -27,17 +27,17 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'renew-under-any-generation',
     file: HOLDER_COMMANDS,
-    find: "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, command.handle, ctx);",
+    find: "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, command.handle, context);",
     replace:
-      "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, ctx);",
+      "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, context);",
     why: 'A zombie renews the lease of its successor.',
   },
   {
     name: 'release-under-any-generation',
     file: HOLDER_COMMANDS,
-    find: "replay(head, 'RELEASED');\n  const fault = handleFault(head, command.handle, ctx);",
+    find: "replay(head, 'RELEASED');\n  const fault = handleFault(head, command.handle, context);",
     replace:
-      "replay(head, 'RELEASED');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, ctx);",
+      "replay(head, 'RELEASED');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, context);",
     why: 'A zombie releases the claim of its successor.',
   },
   {
@@ -113,7 +113,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'late-result-accepted-where-refused',
     file: SUBMIT,
-    find: 'return isLapsed(head, ctx.now_ms, ctx.rules);\n}',
+    find: 'return isLapsed(head, context.now_ms, context.rules);\n}',
     replace: 'return false;\n}',
     why: 'A project that refuses late results gets them anyway.',
   },
@@ -141,15 +141,15 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'renew-after-expiry',
     file: HOLDER_COMMANDS,
-    find: `  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);\n  // The lease`,
+    find: `  if (isLapsed(head, context.now_ms, context.rules))\n    return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), context);\n  // The lease`,
     replace: '  // The lease',
     why: 'A claim that others can already take over becomes active again.',
   },
   {
     name: 'renewal-not-written',
     file: HOLDER_COMMANDS,
-    find: 'const builder = new DecisionBuilder(head, ctx);\n  const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;',
-    replace: `if (claim.leaseSeconds !== null) return replay(head, 'RENEWED', { expires_at_ms: ctx.now_ms + claim.leaseSeconds * 1000 });\n  const builder = new DecisionBuilder(head, ctx);\n  const leaseSeconds = command.leaseSeconds ?? claim.leaseSeconds;`,
+    find: 'const builder = new DecisionBuilder(head, context);\n  const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;',
+    replace: `if (claim.leaseSeconds !== null) return replay(head, 'RENEWED', { expires_at_ms: context.now_ms + claim.leaseSeconds * 1000 });\n  const builder = new DecisionBuilder(head, context);\n  const leaseSeconds = command.leaseSeconds ?? claim.leaseSeconds;`,
     why: 'The holder gets a lease that is not in the log.',
   },
   {

@@ -21,7 +21,7 @@ import { unknownReason } from './facts.js';
 import { requestKeyOf } from './shared.js';
 
 /**
- * Appends a methodology step, reported by the agent that took it. It moves no head. If it concerns claimed work, only
+ * Appends a methodology step, reported by the agent that took it. It changes no head. If it concerns claimed work, only
  * the holder may append it.
  */
 export function appendOperation(

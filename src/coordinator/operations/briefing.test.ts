@@ -10,7 +10,7 @@ forEachStore('the briefing', (open) => {
     await harness.plan(planOf(A, { id: B, depends_on: [A], description: 'the data', ...task }));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     const { work_product_ref } = await alpha.claims(A).then(() => alpha.submits(A));
-    return { house: harness, alpha, beta, work_product_ref };
+    return { harness, alpha, beta, work_product_ref };
   }
 
   test('contains the description, the dependencies and the handle', async () => {
@@ -28,7 +28,7 @@ forEachStore('the briefing', (open) => {
   });
 
   test('lists earlier attempts with their outcomes, parked results and notes', async () => {
-    const { house: harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await begin();
     await alpha.claims(B);
     expect(await alpha.notes(B, 'the schema is in v2')).toEqual({ success: true, reason: 'NOTED' });
     harness.advance(301);
@@ -75,7 +75,7 @@ forEachStore('the briefing', (open) => {
   });
 
   test('accepts notes from the current holder only', async () => {
-    const { house: harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await begin();
     await alpha.claims(B);
     const zombie = { ...alpha.handle(B) };
     harness.advance(301);

@@ -82,7 +82,7 @@ const OWN_CLAIM_ADVICE =
 function claimRefusal({ code, details, head }: Decision, agentId: string): ClaimResult {
   const reason = code as ClaimRefusal;
   const next = details.says ?? adviceFor(reason, head.subject);
-  // The code comes second in every reply, for people who read it.
+  // The code comes second in every reply, where a reader looks first.
   const denied = { success: false, reason, claim: null, current_holder: null, next } as const;
   switch (reason) {
     case 'DENIED_ACTIVE_CLAIM': {

@@ -13,12 +13,12 @@ forEachStore('results', (open) => {
     await harness.plan(planOf(A));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
-    return { house: harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, alpha };
+    return { harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, alpha };
   }
   const textOf = (bytes: number) => 'x'.repeat(bytes - 2);
 
   test('of up to 64 KiB are stored inside the event', async () => {
-    const { house: harness, alpha, queries } = await begin();
+    const { harness, alpha, queries } = await begin();
     expect((await alpha.submits(A, textOf(KIB_64))).accepted).toBe(true);
     const payload = (await harness.events()).at(-1)?.payload;
     expect(payload).toMatchObject({ result_data: textOf(KIB_64), result_size_bytes: KIB_64 });
@@ -29,7 +29,7 @@ forEachStore('results', (open) => {
 
   // req: ITR-016
   test('of more than 64 KiB are stored as a blob, and read back whole', async () => {
-    const { house: harness, alpha } = await begin();
+    const { harness, alpha } = await begin();
     const data = { text: textOf(KIB_64) };
     expect((await alpha.submits(A, data)).accepted).toBe(true);
     const payload = (await harness.events()).at(-1)?.payload;
@@ -58,7 +58,7 @@ forEachStore('results', (open) => {
   });
 
   test('that name a missing blob, or one of another tenant, are refused and the claim stays', async () => {
-    const { house: harness, coordinator, alpha } = await begin();
+    const { harness, coordinator, alpha } = await begin();
     const bytes = Buffer.from('theirs');
     unwrap(await coordinator.putBlob('other', sha256('theirs'), bytes));
     const position = await harness.position();
@@ -83,7 +83,7 @@ forEachStore('results', (open) => {
   });
 
   test('that are refused are kept with their data and can be read', async () => {
-    const { house: harness, queries, alpha } = await begin();
+    const { harness, queries, alpha } = await begin();
     harness.advance(301);
     await new HarnessAgent(harness, 'beta', 's2').claims(A);
     const { parked } = await alpha.submits(A, { draft: 1 });

@@ -1,7 +1,12 @@
 import { adviceFor } from '../../core/contract/codes.js';
 import type { SessionRecord, SessionResult } from '../../core/contract/sessions.js';
 import { isoTime } from '../../core/events/envelope.js';
-import { controlsSession, isInboxOfAnother, type SessionOwner } from '../../core/sessions.js';
+import {
+  controlsSession,
+  isClaimOfAnother,
+  isInboxOfAnother,
+  type SessionOwner,
+} from '../../core/sessions.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -75,11 +80,10 @@ export function otherOwnerProblem(view: DecisionView, sessionId: string, caller:
  * that work.
  */
 function hasClaimsOfAnother(view: DecisionView, sessionId: string, caller: Caller): boolean {
-  if (caller.may_administer) return false;
   const subjects = [...(view.state.bySession.get(sessionId) ?? [])];
   return subjects.some((subject) => {
     const userId = view.peekHead(subject).claim?.user_id ?? null;
-    return view.isLive(subject) && (userId === null || userId !== caller.user_id);
+    return view.isLive(subject) && isClaimOfAnother(userId, caller);
   });
 }
 

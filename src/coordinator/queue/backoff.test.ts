@@ -36,19 +36,19 @@ async function withOutage() {
   const setOutage = (gone: boolean): void => {
     isGone = gone;
   };
-  return { house: harness, asked: calls, pass: passSeconds, go: setOutage };
+  return { harness, calls, passSeconds, setOutage };
 }
 
 describe('background work while the store is unavailable', () => {
   // req: RCV-005
   it('retries less and less often, once for all projects, and at least every ten seconds', async () => {
-    const { asked: request, pass, go } = await withOutage();
-    await pass(1);
-    go(true);
-    await pass(60);
-    const inFirstMinute = request.count;
-    await pass(60);
-    const inSecondMinute = request.count - inFirstMinute;
+    const { calls, passSeconds, setOutage } = await withOutage();
+    await passSeconds(1);
+    setOutage(true);
+    await passSeconds(60);
+    const inFirstMinute = calls.count;
+    await passSeconds(60);
+    const inSecondMinute = calls.count - inFirstMinute;
     // Four polls a second of four logs would be 960 attempts a minute.
     expect(inFirstMinute).toBeLessThan(25);
     expect(inSecondMinute).toBeLessThanOrEqual(12);
@@ -56,33 +56,33 @@ describe('background work while the store is unavailable', () => {
   });
 
   it('reads the commits of other coordinators once the store answers again', async () => {
-    const { house: harness, pass, go } = await withOutage();
+    const { harness, passSeconds, setOutage } = await withOutage();
     const second = await harness.openAnother();
     await second.plans.get(P);
-    await pass(1);
-    go(true);
-    await pass(30);
-    go(false);
+    await passSeconds(1);
+    setOutage(true);
+    await passSeconds(30);
+    setOutage(false);
     const { moved } = await listening(harness);
     await second.claimTask(P, { task_id: A, agent_id: 'beta', session_id: 's2' });
-    await pass(11);
+    await passSeconds(11);
     expect(moved()).toContain('CLAIM_ACQUIRED');
   });
 
   // req: RCV-005
   it('does not delay commands: they are refused at once, and one that succeeds ends the pause', async () => {
-    const { house: harness, asked: request, pass, go } = await withOutage();
-    await pass(1);
-    go(true);
-    await pass(60);
+    const { harness, calls, passSeconds, setOutage } = await withOutage();
+    await passSeconds(1);
+    setOutage(true);
+    await passSeconds(60);
     const claim = { task_id: A, agent_id: 'alpha', session_id: 's1' };
     expect(await harness.coordinator.claimTask(P, claim)).toMatchObject({ problem: 'UNAVAILABLE' });
-    go(false);
+    setOutage(false);
     expect(await harness.coordinator.claimTask(P, claim)).toMatchObject({ success: true });
-    go(true);
-    const before = request.count;
-    await pass(STEP_SECONDS);
-    expect(request.count).toBeGreaterThan(before);
+    setOutage(true);
+    const before = calls.count;
+    await passSeconds(STEP_SECONDS);
+    expect(calls.count).toBeGreaterThan(before);
   });
 });
 

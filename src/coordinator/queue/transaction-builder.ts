@@ -109,7 +109,7 @@ export class TransactionBuilder {
     return this;
   }
 
-  /** Adds an event that moves no head but takes effect. */
+  /** Adds an event that changes no head but takes effect. */
   addLooseEvent(draft: EventDraft, eventId?: string): this {
     this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, eventId));
     return this.markEffective();

@@ -15,6 +15,7 @@ import { type AnyHead, fold } from '../../core/fold.js';
 import { HISTORY_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
 import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
+import { FUTURE_MS_MAX } from '../../stores/clock.js';
 import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
 import { policyFromRecord } from '../queue/decision-view.js';
@@ -78,9 +79,6 @@ async function importLine(projectImport: ProjectImport, blobs: Blobs, line: Arch
   await blobs.put(projectImport.header.tenant_id, line.blob_sha256, bytes);
   return null;
 }
-
-/** Clocks differ. An event from beyond that would date what follows it, and end leases and keys. */
-const FUTURE_MS_MAX = 24 * 3600 * 1000;
 
 class ProjectImport {
   /** Position of the last imported event. */

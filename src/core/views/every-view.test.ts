@@ -206,8 +206,8 @@ describe('every view', () => {
         for (const subject of SUBJECTS) {
           const { readiness, waiting_for } = taskStateIn(state, subject, at);
           const head = state.heads.get(subject) ?? emptyHead(subject);
-          const ctx = { now_ms: at.now_ms, rules: rulesOf(subject), claimIdOf: () => '' };
-          expect(codes[readiness]).toBe(decide(head, claimBy(WORKERS[0], waiting_for), ctx).code);
+          const context = { now_ms: at.now_ms, rules: rulesOf(subject), claimIdOf: () => '' };
+          expect(codes[readiness]).toBe(decide(head, claimBy(WORKERS[0], waiting_for), context).code);
         }
       }),
       { numRuns: 100 },

@@ -67,7 +67,7 @@ function endOf({ kind, event, payload }: ClaimEvent): Partial<ClaimHistory> | nu
   }
 }
 
-/** The table of seed 004 §9.2 as data: one row per generation, followed by the refused results. */
+/** The table of specification 004, §9.2, as data: one row per generation, followed by the refused results. */
 export function lineageTable({ generations, rejected }: Lineage) {
   return {
     rows: generations.map((entry) => ({

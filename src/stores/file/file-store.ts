@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
+import { FUTURE_MS_MAX, type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import {
   type CommitOutcome,
   type EventQuery,
@@ -47,8 +47,6 @@ export interface FileStoreOptions {
   readonly onWarning?: (sentence: string) => void;
 }
 
-/** A log may be ahead of this machine's clock by this much, as after the clock was set back. */
-const FUTURE_MS_MAX = 24 * 3600 * 1000;
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open, or if the disk fails. */

@@ -19,14 +19,14 @@ import { ALPHA, DraftsHarness, digest, EDGE, write } from './testing/drafts-harn
 
 const SECRET = 'the secret';
 
-async function yardWithSecret(): Promise<{ yard: DraftsHarness; secret: string }> {
+async function workspaceWithSecret(): Promise<{ workspace: DraftsHarness; secret: string }> {
   const workspace = await DraftsHarness.open();
   const secret = `${workspace.root}-secret`;
   await mkdir(secret);
   onTestFinished(() => rm(secret, { recursive: true, force: true }));
   await writeFile(join(secret, 'a.ts'), SECRET);
   await workspace.writeDraft('src/z.ts', 'z');
-  return { yard: workspace, secret };
+  return { workspace, secret };
 }
 
 describe('the manifest of drafts', () => {
@@ -124,7 +124,7 @@ describe('collecting drafts refuses, with a code and the path,', () => {
   });
 
   test('a symbolic link to a file outside or inside the drafts', async () => {
-    const { yard: workspace, secret } = await yardWithSecret();
+    const { workspace, secret } = await workspaceWithSecret();
     await symlink(join(secret, 'a.ts'), workspace.draftPath('src/a.ts'));
     expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/a.ts' });
     await rm(workspace.draftPath('src/a.ts'));
@@ -133,7 +133,7 @@ describe('collecting drafts refuses, with a code and the path,', () => {
   });
 
   test('a symbolic link to a folder, below or above the drafts', async () => {
-    const { yard: workspace, secret } = await yardWithSecret();
+    const { workspace, secret } = await workspaceWithSecret();
     await symlink(secret, workspace.draftPath('lib'));
     expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib' });
     await rm(workspace.path('agents/alpha/drafts'), { recursive: true });
@@ -146,7 +146,7 @@ describe('collecting drafts refuses, with a code and the path,', () => {
   });
 
   test('a path into the specification through a link or through names that differ only in case', async () => {
-    const { yard: workspace } = await yardWithSecret();
+    const { workspace } = await workspaceWithSecret();
     await workspace.writeShared('specification/INTENT.md', 'what we want');
     await mkdir(join(workspace.root, 'docs'));
     await symlink('../specification', join(workspace.root, 'docs/s'));
@@ -162,14 +162,14 @@ describe('collecting drafts refuses, with a code and the path,', () => {
   });
 
   test('a hard link', async () => {
-    const { yard: workspace, secret } = await yardWithSecret();
+    const { workspace, secret } = await workspaceWithSecret();
     await link(join(secret, 'a.ts'), workspace.draftPath('src/a.ts'));
     expect(await workspace.collect()).toMatchObject({ refused: 'HARD_LINK', path: 'src/a.ts' });
     expect(await workspace.blobs.size('local', digest(SECRET))).toBeNull();
   });
 
   test('a pipe and a socket', async () => {
-    const { yard: workspace } = await yardWithSecret();
+    const { workspace } = await workspaceWithSecret();
     execFileSync('mkfifo', [workspace.draftPath('src/a.pipe')]);
     expect(await workspace.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/a.pipe' });
     await rm(workspace.draftPath('src/a.pipe'));
@@ -185,14 +185,14 @@ describe('collecting drafts refuses, with a code and the path,', () => {
   test.each(['.git/hooks/post-checkout', '.ai-workspace/agent_roles.yml', 'a\nb', 'a\\b', 'dot.', 'space '])(
     'the invalid name %j',
     async (name) => {
-      const { yard: workspace } = await yardWithSecret();
+      const { workspace } = await workspaceWithSecret();
       await workspace.writeDraft(name, 'x');
       expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
     },
   );
 
   test('a name that is not valid UTF-8', async () => {
-    const { yard: workspace } = await yardWithSecret();
+    const { workspace } = await workspaceWithSecret();
     await writeFile(
       Buffer.concat([Buffer.from(`${workspace.draftPath('')}/`), Buffer.from([0x61, 0xff])]),
       'x',
@@ -201,7 +201,7 @@ describe('collecting drafts refuses, with a code and the path,', () => {
   });
 
   test('a file that is too large, without reading it', async () => {
-    const { yard: workspace } = await yardWithSecret();
+    const { workspace } = await workspaceWithSecret();
     await writeFile(workspace.draftPath('huge'), '');
     await truncate(workspace.draftPath('huge'), FILE_BYTES_MAX + 1);
     expect(await workspace.collect()).toMatchObject({ refused: 'TOO_LARGE', path: 'huge' });
@@ -210,7 +210,7 @@ describe('collecting drafts refuses, with a code and the path,', () => {
   if (process.getuid?.() === 0) skipGroup('an unreadable draft', 'root can read every file');
   else {
     test('a file without read permission', async () => {
-      const { yard: workspace } = await yardWithSecret();
+      const { workspace } = await workspaceWithSecret();
       await chmod(workspace.draftPath('src/z.ts'), 0);
       expect(await workspace.collect()).toMatchObject({ refused: 'UNREADABLE', path: 'src/z.ts' });
     });
@@ -243,7 +243,7 @@ describe('a draft that is replaced while it is read', () => {
   ];
 
   test.each(swaps)('is refused after step %s: %s', async (step, _what, swap) => {
-    const { yard: workspace, secret } = await yardWithSecret();
+    const { workspace, secret } = await workspaceWithSecret();
     const refused = await workspace.collect(ALPHA, async (now) => {
       if (now === step) await swap(workspace.draftPath('src/z.ts'), secret);
     });
@@ -253,7 +253,7 @@ describe('a draft that is replaced while it is read', () => {
 
   for (const by_handle of [true, false]) {
     const swapFolder = async (steps: 'looked' | 'before', turnedBack: boolean) => {
-      const { yard: workspace, secret } = await yardWithSecret();
+      const { workspace, secret } = await workspaceWithSecret();
       await workspace.writeDraft('lib/a.ts', 'mine');
       const path = relative(workspace.root, workspace.draftPath('lib'));
       const folder = await OpenFolder.openBelow(workspace.root, path, { by_handle });
@@ -330,7 +330,7 @@ describe('the base of a draft', () => {
   });
 
   test('is never copied from outside the project', async () => {
-    const { yard: workspace, secret } = await yardWithSecret();
+    const { workspace, secret } = await workspaceWithSecret();
     await symlink(secret, join(workspace.root, 'lib'));
     expect(await beginDrafts(workspace, ALPHA, ['lib/a.ts'])).toMatchObject({ refused: 'SYMLINK' });
     expect(await beginDrafts(workspace, ALPHA, ['../x'])).toMatchObject({ refused: 'BAD_NAME' });

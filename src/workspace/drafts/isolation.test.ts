@@ -79,12 +79,12 @@ describe('a git worktree for a grant', () => {
     git('commit', '--quiet', '-m', 'start');
     await writeFile(workspace.path('coordination.yml'), 'isolation: worktree\n');
     const at = (path: string) => join(workspace.root, WORK, path);
-    return { yard: workspace, git, at };
+    return { workspace, git, at };
   }
   const collect = (workspace: DraftsHarness) => collectDrafts(workspace, workspace, GRANT);
 
   test('gives its changed and new files, each with its base', async () => {
-    const { yard: workspace, git, at } = await repository();
+    const { workspace, git, at } = await repository();
     expect(await createGrantFolders(workspace, GRANT)).toMatchObject({
       kind: 'worktree',
       work: WORK,
@@ -118,7 +118,7 @@ describe('a git worktree for a grant', () => {
   });
 
   test('is created again with its commits after its folder was lost', async () => {
-    const { yard: workspace, at } = await repository();
+    const { workspace, at } = await repository();
     await createGrantFolders(workspace, GRANT);
     await write(at('src/a.ts'), 'new');
     execFileSync('git', ['-C', at(''), '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qam', 'x']);
@@ -129,7 +129,7 @@ describe('a git worktree for a grant', () => {
   });
 
   test('compares files as they are on disk when git stores them with other line endings', async () => {
-    const { yard: workspace, git, at } = await repository();
+    const { workspace, git, at } = await repository();
     await workspace.writeShared('.gitattributes', '*.txt eol=crlf\n');
     await workspace.writeShared('a b.txt', 'one\r\n');
     git('add', '.');
@@ -143,7 +143,7 @@ describe('a git worktree for a grant', () => {
   });
 
   test('refuses what drafts refuse, and also deleted files', async () => {
-    const { yard: workspace, at } = await repository();
+    const { workspace, at } = await repository();
     await createGrantFolders(workspace, GRANT);
     expect(await collect(workspace)).toMatchObject({ refused: 'NO_DRAFTS' });
     await symlink('/etc/passwd', at('src/link.ts'));
@@ -157,7 +157,7 @@ describe('a git worktree for a grant', () => {
   });
 
   test('runs no program of the agent: no hook, no fsmonitor, no configuration of another repository', async () => {
-    const { yard: workspace, git, at } = await repository();
+    const { workspace, git, at } = await repository();
     const ran = join(workspace.root, 'ran');
     const script = `#!/bin/sh\ntouch ${ran}\n`;
     await write(join(workspace.root, '.git/hooks/post-checkout'), script, 0o755);
@@ -185,7 +185,7 @@ describe('a git worktree for a grant', () => {
   });
 
   test('refuses files in a submodule or in a nested repository, which its removal would lose', async () => {
-    const { yard: workspace, git, at } = await repository();
+    const { workspace, git, at } = await repository();
     git('init', '--quiet', 'lib');
     git('-C', 'lib', 'commit', '--quiet', '--allow-empty', '-m', 'lib');
     git('add', 'lib');
@@ -213,7 +213,7 @@ describe('a git worktree for a grant', () => {
   ])(
     'of agent %s for feature %s has its own folder and branch, and is removed completely',
     async (agent_id, feature) => {
-      const { yard: workspace, git } = await repository();
+      const { workspace, git } = await repository();
       const grant = { agent_id, subject: `${feature}#code_unit_tests`, generation: 1 };
       const made = await createGrantFolders(workspace, grant);
       if (isDraftRefusal(made)) throw new Error(made.says);
@@ -229,7 +229,7 @@ describe('a git worktree for a grant', () => {
   );
 
   test('starts from a commit, also from a detached one, and is refused without a commit', async () => {
-    const { yard: workspace, git } = await repository();
+    const { workspace, git } = await repository();
     git('checkout', '--quiet', '--detach');
     expect(await createGrantFolders(workspace, GRANT)).toMatchObject({ kind: 'worktree' });
     await rm(join(workspace.root, '.git'), { recursive: true });
@@ -241,7 +241,7 @@ describe('a git worktree for a grant', () => {
   });
 
   test('kills a git process that exceeds its time limit', async () => {
-    const { yard: workspace, git: set } = await repository();
+    const { workspace, git: set } = await repository();
     // Runs for as long as git itself does.
     set('config', 'alias.hang', '!while kill -0 $PPID; do sleep 0.1; done');
     expect(await runGit(workspace.root, ['hang'], { time_max_ms: 50 })).toEqual({
@@ -251,7 +251,7 @@ describe('a git worktree for a grant', () => {
   });
 
   test('is not used for a project that is not the top folder of a repository', async () => {
-    const { yard: workspace } = await repository();
+    const { workspace } = await repository();
     const part = new DraftsHarness(join(workspace.root, 'src'));
     await mkdir(part.path(), { recursive: true });
     await writeFile(part.path('coordination.yml'), 'isolation: worktree\n');

@@ -25,7 +25,7 @@ async function begin() {
       await workspace.writeDraft(path, text, { ...ALPHA, subject });
     expect(await submits(by, subject)).toMatchObject({ reason: 'ACCEPTED' });
   };
-  return { harness, yard: workspace, log, agent, submits, converges };
+  return { harness, workspace, log, agent, submits, converges };
 }
 
 const OTHER = 'REQ-F-PAY-2#code_unit_tests';
@@ -33,7 +33,7 @@ const watermark = (workspace: DraftsHarness) => workspace.path('events', 'promot
 
 describe('promoting accepted results', () => {
   test('follows the order of the log, and examines each result once', async () => {
-    const { yard: workspace, log, converges } = await begin();
+    const { workspace, log, converges } = await begin();
     await converges(EDGE, { 'src/a': 'one', 'src/b': 'b' });
     expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a', 'src/b'] });
     await converges(OTHER, { 'src/a': 'two' });
@@ -50,7 +50,7 @@ describe('promoting accepted results', () => {
   });
 
   test('starts from the beginning when the watermark is missing, invalid or from another log', async () => {
-    const { yard: workspace, log, converges } = await begin();
+    const { workspace, log, converges } = await begin();
     await converges(EDGE, { 'src/a': 'one' });
     await promoteAccepted(workspace, log);
     await converges(OTHER, { 'src/a': 'two' });
@@ -72,7 +72,7 @@ describe('promoting accepted results', () => {
   });
 
   test('runs concurrent calls one after the other', async () => {
-    const { yard: workspace, log, converges } = await begin();
+    const { workspace, log, converges } = await begin();
     await converges(EDGE, { a: 'one', b: 'b', c: 'c' });
     let inside = 0;
     let most = 0;
@@ -86,7 +86,7 @@ describe('promoting accepted results', () => {
   });
 
   test('skips results without files, and writes a watermark at intervals', async () => {
-    const { yard: workspace, log, harness, agent } = await begin();
+    const { workspace, log, harness, agent } = await begin();
     const alpha = agent('alpha');
     await alpha.claims(EDGE);
     await alpha.submits(EDGE, { done: true });
@@ -101,7 +101,7 @@ describe('promoting accepted results', () => {
   });
 
   test('reads a manifest from a blob when it is too large for an event', async () => {
-    const { yard: workspace, log, converges, harness } = await begin();
+    const { workspace, log, converges, harness } = await begin();
     const long = 'x'.repeat(240);
     const files = Object.fromEntries(
       Array.from({ length: 220 }, (_, index) => [`many/${index}${long}`, `${index}`]),
@@ -112,7 +112,7 @@ describe('promoting accepted results', () => {
   });
 
   test('skips results of tasks, of other tools, without files or with an invalid manifest', async () => {
-    const { yard: workspace, log, harness, converges } = await begin();
+    const { workspace, log, harness, converges } = await begin();
     await converges(EDGE, { a: 'a' });
     const [event] = (await harness.events()).slice(-1) as [EventEnvelope];
     const resultData = event.payload.result_data as { files: { path: string }[] };
@@ -139,7 +139,7 @@ describe('promoting accepted results', () => {
   });
 
   test('retries a result whose blobs were missing', async () => {
-    const { yard: workspace, log, converges } = await begin();
+    const { workspace, log, converges } = await begin();
     await converges(EDGE, { a: 'a', b: 'b' });
     const without = {
       put: log.blobs.put.bind(log.blobs),
@@ -160,7 +160,7 @@ describe('promoting accepted results', () => {
 describe('an interrupted promotion', () => {
   const stepsOf = async (): Promise<string[]> => {
     const seen: string[] = [];
-    const { yard: workspace, log, converges } = await begin();
+    const { workspace, log, converges } = await begin();
     await workspace.writeShared('c', 'old');
     await converges(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
     await workspace.writeShared('c', 'by hand');
@@ -171,7 +171,7 @@ describe('an interrupted promotion', () => {
   test('is completed on the next start, when it is interrupted twice at any step', async () => {
     const steps = await stepsOf();
     expect(steps.length).toBeGreaterThan(9);
-    const { yard: workspace, log, converges } = await begin();
+    const { workspace, log, converges } = await begin();
     await workspace.writeShared('c', 'old');
     await converges(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
     await workspace.writeShared('c', 'by hand');
@@ -193,7 +193,7 @@ describe('an interrupted promotion', () => {
 
 describe('a zombie', () => {
   test('cannot promote, but its drafts and manifest are kept and promoted after adoption', async () => {
-    const { harness, yard: workspace, log, agent, submits } = await begin();
+    const { harness, workspace, log, agent, submits } = await begin();
     await workspace.writeShared('src/a', 'old');
     const [alpha, beta] = [agent('alpha'), agent('beta')];
     await alpha.claims(EDGE);
@@ -221,7 +221,7 @@ describe('a zombie', () => {
   });
 
   test('is refused until it rebases on the promoted files of its successor', async () => {
-    const { harness, yard: workspace, log, agent, submits } = await begin();
+    const { harness, workspace, log, agent, submits } = await begin();
     await workspace.writeShared('src/a', 'old');
     const [alpha, beta] = [agent('alpha'), agent('beta')];
     await alpha.claims(EDGE);

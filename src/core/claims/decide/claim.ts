@@ -17,11 +17,11 @@ import { DecisionBuilder, draftEvent, type EventActor, refuse } from './decision
 type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
 
 /** Decides a claim. The first matching denial wins, in the order of `CLAIM_REFUSALS`. */
-export function decideClaim(head: Head, command: ClaimCommand, ctx: DecisionContext): Decision {
-  const denial = claimDenialOf(head, command, ctx);
-  if (denial !== null) return deny(head, command, ctx, denial);
-  const builder = new DecisionBuilder(head, ctx);
-  emitGrant(builder, command, ctx);
+export function decideClaim(head: Head, command: ClaimCommand, context: DecisionContext): Decision {
+  const denial = claimDenialOf(head, command, context);
+  if (denial !== null) return deny(head, command, context, denial);
+  const builder = new DecisionBuilder(head, context);
+  emitGrant(builder, command, context);
   const expires_at_ms = builder.head.claim?.expires_at_ms ?? null;
   // `not_after_ms`: if the lease would be over at the commit, the deciding clock was far behind the store's.
   const warnings = command.facts.edge?.warnings ?? [];
@@ -29,8 +29,8 @@ export function decideClaim(head: Head, command: ClaimCommand, ctx: DecisionCont
   return builder.build('GRANTED', details, { not_after_ms: expires_at_ms });
 }
 
-function claimDenialOf(head: Head, command: ClaimCommand, ctx: DecisionContext): ClaimDenial | null {
-  const { now_ms, rules } = ctx;
+function claimDenialOf(head: Head, command: ClaimCommand, context: DecisionContext): ClaimDenial | null {
+  const { now_ms, rules } = context;
   const denial = grantDenial(head, command, rules);
   if (denial !== null) return denial;
   const hold_reason = holdReason(head, now_ms, rules);
@@ -39,7 +39,7 @@ function claimDenialOf(head: Head, command: ClaimCommand, ctx: DecisionContext):
     const details = { stale: isStale(head, now_ms, rules), expires_at_ms: head.claim?.expires_at_ms ?? null };
     return { code: 'DENIED_ACTIVE_CLAIM', details };
   }
-  return readinessDenial(head, command, ctx);
+  return readinessDenial(head, command, context);
 }
 
 /** Reasons to deny a grant, whoever holds the subject. */
@@ -57,7 +57,11 @@ export function grantDenial(
 }
 
 /** Reasons to deny a claim on a subject that nobody holds. */
-export function readinessDenial(head: Head, command: GrantRequest, ctx: DecisionContext): ClaimDenial | null {
+export function readinessDenial(
+  head: Head,
+  command: GrantRequest,
+  context: DecisionContext,
+): ClaimDenial | null {
   const { facts } = command;
   if (facts.waiting_for.length > 0) {
     return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
@@ -66,10 +70,10 @@ export function readinessDenial(head: Head, command: GrantRequest, ctx: Decision
   if (edge?.enforced && edge.overlapping_claims.length > 0) {
     return { code: 'DENIED_PARALLEL', details: { shared: edge.overlapping_claims } };
   }
-  if (head.retry_at_ms !== null && ctx.now_ms < head.retry_at_ms) {
+  if (head.retry_at_ms !== null && context.now_ms < head.retry_at_ms) {
     return { code: 'DENIED_BACKOFF', details: { retry_at_ms: head.retry_at_ms } };
   }
-  if (head.generation >= ctx.rules.max_generations_per_task) {
+  if (head.generation >= context.rules.max_generations_per_task) {
     return { code: 'DENIED_LIMIT', details: { limit: 'max_generations_per_task' } };
   }
   if (facts.reached_limit !== null) return { code: 'DENIED_LIMIT', details: { limit: facts.reached_limit } };
@@ -89,11 +93,11 @@ export function isLeaseAllowed(leaseSeconds: number | null, rules: Rules): boole
 /** Denials caused by the request itself are not recorded; all others are, once per agent and generation. */
 const UNRECORDED_CODES = new Set<DecisionCode>(['INVALID_LEASE', 'UNKNOWN_TASK', 'SESSION_CLOSED']);
 
-function deny(head: Head, command: ClaimCommand, ctx: DecisionContext, denial: ClaimDenial): Decision {
+function deny(head: Head, command: ClaimCommand, context: DecisionContext, denial: ClaimDenial): Decision {
   const details = denial.details ?? {};
   if (UNRECORDED_CODES.has(denial.code)) return refuse(head, denial.code, details);
   const [sharedClaim] = details.shared ?? [];
-  const holdingClaim = isLive(head, ctx.now_ms, ctx.rules) ? head.claim : (sharedClaim ?? null);
+  const holdingClaim = isLive(head, context.now_ms, context.rules) ? head.claim : (sharedClaim ?? null);
   const denialEvent = draftEvent(
     head,
     'claim_denied',
@@ -106,9 +110,9 @@ function deny(head: Head, command: ClaimCommand, ctx: DecisionContext, denial: C
       ...(details.limit === undefined ? {} : { limit: details.limit }),
       ...(sharedClaim === undefined ? {} : { shared_modules: sharedClaim.shared_modules.slice(0, 20) }),
     },
-    ctx.now_ms,
+    context.now_ms,
   );
-  const not_after_ms = denialEndsAtMs(head, denial, ctx.rules);
+  const not_after_ms = denialEndsAtMs(head, denial, context.rules);
   return { ...refuse(head, denial.code, details, [denialEvent]), not_after_ms };
 }
 
@@ -120,11 +124,11 @@ function denialEndsAtMs(head: Head, { code, details }: ClaimDenial, rules: Rules
 }
 
 /** Emits a grant. No other code increments a generation. */
-export function emitGrant(builder: DecisionBuilder, command: GrantRequest, ctx: DecisionContext): void {
+export function emitGrant(builder: DecisionBuilder, command: GrantRequest, context: DecisionContext): void {
   const { head, at_ms } = builder;
   const actor = actorOf(command, head.generation + 1);
   // A claim without a lease has no time limit: it is held until it is released.
-  const { max_hold_seconds } = ctx.rules;
+  const { max_hold_seconds } = context.rules;
   const capMs =
     max_hold_seconds === null || command.lease_seconds === null ? null : at_ms + max_hold_seconds * 1000;
   const expiresAtMs = leaseEndMs(at_ms, command.lease_seconds, capMs);

@@ -20,34 +20,35 @@ export class DecisionBuilder {
 
   constructor(
     private readonly initialHead: Head,
-    ctx: DecisionContext,
+    context: DecisionContext,
   ) {
     this.head = initialHead;
-    this.at_ms = Math.max(ctx.now_ms, initialHead.last_at_ms);
-    this.emitExpiry(ctx);
+    this.at_ms = Math.max(context.now_ms, initialHead.last_at_ms);
+    this.emitExpiry(context);
   }
 
   /**
    * Records an expiry before any event that follows it. Every command then leaves the same history and the same head,
    * whether or not the sweeper ran first.
    */
-  private emitExpiry(ctx: DecisionContext): void {
+  private emitExpiry(context: DecisionContext): void {
     const { claim } = this.head;
-    if (claim === null || claim.state === 'EXPIRED' || !canTakeOver(this.head, ctx.now_ms, ctx.rules)) return;
-    const lapsesMs = lapsesAtMs(claim, ctx.rules);
-    this.expiredFromMs = lapsesMs + ctx.rules.skew_margin_ms;
+    if (claim === null || claim.state === 'EXPIRED' || !canTakeOver(this.head, context.now_ms, context.rules))
+      return;
+    const lapsesMs = lapsesAtMs(claim, context.rules);
+    this.expiredFromMs = lapsesMs + context.rules.skew_margin_ms;
     this.emit('lost', holderActor(this.head), {
       cause: 'EXPIRED',
       disposition: 'eligible',
       expired_at: isoTime(lapsesMs),
     });
-    this.emitPoisonHold(ctx);
+    this.emitPoisonHold(context);
   }
 
   /** Holds the subject for a human once its failures reach `max_attempts`. */
-  emitPoisonHold(ctx: DecisionContext): void {
+  emitPoisonHold(context: DecisionContext): void {
     const { head } = this;
-    if (head.hold !== null || head.failures < ctx.rules.max_attempts) return;
+    if (head.hold !== null || head.failures < context.rules.max_attempts) return;
     this.emit('held', operatorActor(head, 'genesis'), {
       reason: poisonReason(head.failures, head.last_error),
       by: 'genesis',
@@ -102,10 +103,10 @@ export function refuse(
  * Bounds a refusal for lateness: it holds only if the store's clock has also passed the end of the lease; if not, the
  * command is decided again.
  */
-export function withExpiryBound(refusal: Decision, ctx: DecisionContext): Decision {
+export function withExpiryBound(refusal: Decision, context: DecisionContext): Decision {
   const { claim } = refusal.head;
   if (claim === null || claim.state === 'EXPIRED') return refusal;
-  return { ...refusal, not_before_ms: lapsesAtMs(claim, ctx.rules) };
+  return { ...refusal, not_before_ms: lapsesAtMs(claim, context.rules) };
 }
 
 /** A positive reply without events: the command took effect earlier. */
@@ -113,7 +114,7 @@ export function replay(head: Head, code: DecisionCode, details: DecisionDetails 
   return { ...refuse(head, code, { ...details, replayed: true }), ok: true };
 }
 
-/** Drafts an event without a seq: as it is, it moves no head, such as a refusal. */
+/** Drafts an event without a seq: as it is, it changes no head, such as a refusal. */
 export function draftEvent<F extends ClaimEventKind>(
   head: Head,
   kind: F,

@@ -5,17 +5,18 @@ import { canTakeOver, isStale, staleFromMs } from '../lease.js';
 import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
 
 /** Decides the sweeper's command: records an expiry that has taken effect. No other decision depends on it. */
-export function decideExpire(head: Head, _: SubjectCommand<'expire'>, ctx: DecisionContext): Decision {
+export function decideExpire(head: Head, _: SubjectCommand<'expire'>, context: DecisionContext): Decision {
   const claim = head.claim;
   if (claim === null || claim.state === 'EXPIRED') return refuse(head, 'NOT_EXPIRED');
-  if (canTakeOver(head, ctx.now_ms, ctx.rules)) return new DecisionBuilder(head, ctx).build('EXPIRED');
-  if (isStale(head, ctx.now_ms, ctx.rules) && !claim.stale) return reportStale(head, claim, ctx);
+  if (canTakeOver(head, context.now_ms, context.rules))
+    return new DecisionBuilder(head, context).build('EXPIRED');
+  if (isStale(head, context.now_ms, context.rules) && !claim.stale) return reportStale(head, claim, context);
   return refuse(head, 'NOT_EXPIRED');
 }
 
-function reportStale(head: Head, claim: LastClaim, ctx: DecisionContext): Decision {
-  const sinceMs = staleFromMs(claim, ctx.rules);
-  return new DecisionBuilder(head, ctx)
+function reportStale(head: Head, claim: LastClaim, context: DecisionContext): Decision {
+  const sinceMs = staleFromMs(claim, context.rules);
+  return new DecisionBuilder(head, context)
     .emit('lost', holderActor(head), {
       cause: 'EXPIRED',
       disposition: 'held',

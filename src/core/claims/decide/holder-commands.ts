@@ -13,18 +13,23 @@ import {
 } from './decision-builder.js';
 import { handleFault, isHolderHandle } from './handle.js';
 
-export function decideRenew(head: Head, command: SubjectCommand<'renew'>, ctx: DecisionContext): Decision {
-  if (!isLeaseAllowed(command.lease_seconds, ctx.rules)) return refuse(head, 'INVALID_LEASE');
-  const fault = handleFault(head, command.handle, ctx);
+export function decideRenew(
+  head: Head,
+  command: SubjectCommand<'renew'>,
+  context: DecisionContext,
+): Decision {
+  if (!isLeaseAllowed(command.lease_seconds, context.rules)) return refuse(head, 'INVALID_LEASE');
+  const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
   const claim = head.claim as LastClaim;
-  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
+  if (isLapsed(head, context.now_ms, context.rules))
+    return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), context);
   // The lease of a suspended claim does not run: there is nothing to renew, and the request is valid.
   if (claim.state === 'SUSPENDED') {
     return replay(head, 'RENEWED', { expires_at_ms: claim.suspended_until_ms });
   }
   if (claim.expires_at_ms === null) return replay(head, 'RENEWED', { expires_at_ms: null });
-  const builder = new DecisionBuilder(head, ctx);
+  const builder = new DecisionBuilder(head, context);
   const leaseSeconds = command.lease_seconds ?? claim.lease_seconds;
   const untilMs = leaseEndMs(builder.at_ms, leaseSeconds, claim.max_hold_until_ms);
   // A renewal never shortens the lease.
@@ -36,7 +41,7 @@ export function decideRenew(head: Head, command: SubjectCommand<'renew'>, ctx: D
   return builder.build(
     'RENEWED',
     { expires_at_ms },
-    { not_after_ms: finiteOrNull(lapsesAtMs(claim, ctx.rules)) },
+    { not_after_ms: finiteOrNull(lapsesAtMs(claim, context.rules)) },
   );
 }
 
@@ -44,35 +49,41 @@ export function decideRenew(head: Head, command: SubjectCommand<'renew'>, ctx: D
 export function decideSuspend(
   head: Head,
   command: SubjectCommand<'suspend'>,
-  ctx: DecisionContext,
+  context: DecisionContext,
 ): Decision {
-  const fault = handleFault(head, command.handle, ctx);
+  const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
   const claim = head.claim as LastClaim;
-  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
+  if (isLapsed(head, context.now_ms, context.rules))
+    return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), context);
   if (claim.state === 'SUSPENDED')
     return replay(head, 'SUSPENDED', { expires_at_ms: claim.suspended_until_ms });
-  const builder = new DecisionBuilder(head, ctx);
-  const untilMs = builder.at_ms + ctx.rules.suspend_max_seconds * 1000;
+  const builder = new DecisionBuilder(head, context);
+  const untilMs = builder.at_ms + context.rules.suspend_max_seconds * 1000;
   builder.emit('suspended', holderActor(head), {
     until: isoTime(untilMs),
     ...(command.gate === null ? {} : { gate: command.gate }),
   });
-  const not_after_ms = finiteOrNull(lapsesAtMs(claim, ctx.rules));
+  const not_after_ms = finiteOrNull(lapsesAtMs(claim, context.rules));
   return builder.build('SUSPENDED', { expires_at_ms: untilMs }, { not_after_ms });
 }
 
 /** Resumes a claim under the same generation, with a fresh lease. */
-export function decideResume(head: Head, command: SubjectCommand<'resume'>, ctx: DecisionContext): Decision {
-  const fault = handleFault(head, command.handle, ctx);
+export function decideResume(
+  head: Head,
+  command: SubjectCommand<'resume'>,
+  context: DecisionContext,
+): Decision {
+  const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
   const claim = head.claim as LastClaim;
-  if (isLapsed(head, ctx.now_ms, ctx.rules)) return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), ctx);
+  if (isLapsed(head, context.now_ms, context.rules))
+    return withExpiryBound(refuse(head, 'ALREADY_EXPIRED'), context);
   if (claim.state === 'ACTIVE') return replay(head, 'RESUMED', { expires_at_ms: claim.expires_at_ms });
-  const builder = new DecisionBuilder(head, ctx);
+  const builder = new DecisionBuilder(head, context);
   const lease = freshLease(claim, builder.at_ms);
   builder.emit('resumed', holderActor(head), lease);
-  const not_after_ms = finiteOrNull(lapsesAtMs(claim, ctx.rules));
+  const not_after_ms = finiteOrNull(lapsesAtMs(claim, context.rules));
   return builder.build(
     'RESUMED',
     { expires_at_ms: builder.head.claim?.expires_at_ms ?? null },
@@ -100,12 +111,12 @@ export function backoffMs(failures: number): number {
 export function decideRelease(
   head: Head,
   command: SubjectCommand<'release'>,
-  ctx: DecisionContext,
+  context: DecisionContext,
 ): Decision {
-  if (isAlreadyReleased(head, command, ctx)) return replay(head, 'RELEASED');
-  const fault = handleFault(head, command.handle, ctx);
+  if (isAlreadyReleased(head, command, context)) return replay(head, 'RELEASED');
+  const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
-  const builder = new DecisionBuilder(head, ctx);
+  const builder = new DecisionBuilder(head, context);
   const isError = command.reason === 'ERROR';
   // Each generation counts as one failure at most: a recorded expiry has already counted this one.
   const failures = builder.head.failures + (builder.head.claim?.state === 'EXPIRED' ? 0 : 1);
@@ -114,21 +125,25 @@ export function decideRelease(
     ...(command.message === null ? {} : { message: command.message }),
     ...(isError ? { retry_at: isoTime(builder.at_ms + backoffMs(failures)) } : {}),
   });
-  builder.emitPoisonHold(ctx);
+  builder.emitPoisonHold(context);
   return builder.build('RELEASED');
 }
 
 /** A repeated release replays the first one, as long as the subject was not granted again. */
-function isAlreadyReleased(head: Head, command: SubjectCommand<'release'>, ctx: DecisionContext): boolean {
+function isAlreadyReleased(
+  head: Head,
+  command: SubjectCommand<'release'>,
+  context: DecisionContext,
+): boolean {
   const { claim } = head;
   if (claim === null || claim.state !== 'RELEASED' || claim.release_reason === 'COMPLETED') return false;
-  return command.handle.generation === head.generation && isHolderHandle(head, command.handle, ctx);
+  return command.handle.generation === head.generation && isHolderHandle(head, command.handle, context);
 }
 
-/** Decides a note: holder only. It moves no head, but the handle is checked like for every other command. */
-export function decideNote(head: Head, command: SubjectCommand<'note'>, ctx: DecisionContext): Decision {
-  const fault = handleFault(head, command.handle, ctx);
+/** Decides a note: holder only. It changes no head, but the handle is checked as for every other command. */
+export function decideNote(head: Head, command: SubjectCommand<'note'>, context: DecisionContext): Decision {
+  const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
-  const noteEvent = draftEvent(head, 'noted', holderActor(head), { text: command.text }, ctx.now_ms);
+  const noteEvent = draftEvent(head, 'noted', holderActor(head), { text: command.text }, context.now_ms);
   return { ...refuse(head, 'NOTED', {}, [noteEvent]), ok: true };
 }

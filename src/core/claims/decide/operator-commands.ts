@@ -8,25 +8,25 @@ import { resultFields } from './submit.js';
 
 const hasOpenClaim = ({ claim }: Head): boolean => claim !== null && isOpenClaim(claim);
 
-function decideForceRelease(head: Head, command: OperatorFields, ctx: DecisionContext): Decision {
+function decideForceRelease(head: Head, command: OperatorFields, context: DecisionContext): Decision {
   if (!hasOpenClaim(head) && head.claim?.state !== 'EXPIRED') return refuse(head, 'NO_CLAIM');
-  return new DecisionBuilder(head, ctx)
+  return new DecisionBuilder(head, context)
     .emit('released', holderActor(head), { reason: 'FORCED', by: command.by, message: command.reason })
     .build('FORCED');
 }
 
 /** Supersedes a live claim and grants its successor in one commit. */
-function decideReassign(head: Head, command: SubjectCommand<'reassign'>, ctx: DecisionContext): Decision {
+function decideReassign(head: Head, command: SubjectCommand<'reassign'>, context: DecisionContext): Decision {
   const denial =
-    grantDenial(head, command.to, ctx.rules) ??
-    readinessDenial({ ...head, retry_at_ms: null }, command.to, ctx);
+    grantDenial(head, command.to, context.rules) ??
+    readinessDenial({ ...head, retry_at_ms: null }, command.to, context);
   if (denial !== null) return refuse(head, denial.code, denial.details);
-  const builder = new DecisionBuilder(head, ctx);
+  const builder = new DecisionBuilder(head, context);
   emitSupersede(builder, command);
-  if (holdReason(builder.head, ctx.now_ms, ctx.rules) !== null) {
+  if (holdReason(builder.head, context.now_ms, context.rules) !== null) {
     builder.emit('unheld', operatorActor(head, command.by), { reason: command.reason, by: command.by });
   }
-  emitGrant(builder, command.to, ctx);
+  emitGrant(builder, command.to, context);
   const expires_at_ms = builder.head.claim?.expires_at_ms ?? null;
   return builder.build('REASSIGNED', { expires_at_ms }, { not_after_ms: expires_at_ms });
 }
@@ -42,9 +42,9 @@ function emitSupersede(builder: DecisionBuilder, command: OperatorFields): void 
 }
 
 /** Reopens a completed subject. The generation is kept, so that old handles stay invalid. */
-function decideReset(head: Head, command: OperatorFields, ctx: DecisionContext): Decision {
+function decideReset(head: Head, command: OperatorFields, context: DecisionContext): Decision {
   if (head.phase !== 'COMPLETED') return refuse(head, 'NOT_COMPLETED');
-  return new DecisionBuilder(head, ctx)
+  return new DecisionBuilder(head, context)
     .emit('reset', operatorActor(head, command.by), {
       reason: command.reason,
       by: command.by,
@@ -53,16 +53,16 @@ function decideReset(head: Head, command: OperatorFields, ctx: DecisionContext):
     .build('RESET');
 }
 
-function decideHold(head: Head, command: OperatorFields, ctx: DecisionContext): Decision {
+function decideHold(head: Head, command: OperatorFields, context: DecisionContext): Decision {
   if (head.hold?.reason === command.reason) return replay(head, 'HELD');
-  return new DecisionBuilder(head, ctx)
+  return new DecisionBuilder(head, context)
     .emit('held', operatorActor(head, command.by), { reason: command.reason, by: command.by })
     .build('HELD');
 }
 
-function decideUnhold(head: Head, command: OperatorFields, ctx: DecisionContext): Decision {
-  if (holdReason(head, ctx.now_ms, ctx.rules) === null) return replay(head, 'UNHELD');
-  return new DecisionBuilder(head, ctx)
+function decideUnhold(head: Head, command: OperatorFields, context: DecisionContext): Decision {
+  if (holdReason(head, context.now_ms, context.rules) === null) return replay(head, 'UNHELD');
+  return new DecisionBuilder(head, context)
     .emit('unheld', operatorActor(head, command.by), { reason: command.reason, by: command.by })
     .build('UNHELD');
 }
@@ -74,13 +74,13 @@ function refuseFailingChecks(head: Head, failing: readonly FailingCheck[]): Deci
 }
 
 /** Makes a parked result the accepted one. The adoption gets its own generation, granted and accepted in one commit. */
-function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, ctx: DecisionContext): Decision {
+function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, context: DecisionContext): Decision {
   const { parked } = command;
   if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
   if (parked === null) return refuse(head, 'UNKNOWN_RESULT');
   if (command.failing !== undefined && command.failing.length > 0)
     return refuseFailingChecks(head, command.failing);
-  const builder = new DecisionBuilder(head, ctx);
+  const builder = new DecisionBuilder(head, context);
   emitSupersede(builder, command);
   const grantee = { agent_id: command.by, session_id: command.session_id, agent_role: null };
   emitGrant(
@@ -93,7 +93,7 @@ function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, ctx: Decision
       metadata: null,
       facts: { known: true, session_closed: false, waiting_for: [], inputs: null, reached_limit: null },
     },
-    ctx,
+    context,
   );
   builder.emit('adopted', holderActor(builder.head), {
     reason: command.reason,
@@ -112,9 +112,9 @@ function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, ctx: Decision
 /** Operators must name the generation they saw too: otherwise they could undo a change they did not know about. */
 const ofGeneration =
   <Command extends OperatorFields>(decide: Decider<Command>): Decider<Command> =>
-  (head, command, ctx) => {
+  (head, command, context) => {
     if (head.generation !== command.expected_generation) return refuse(head, 'GENERATION_MISMATCH');
-    return decide(head, command, ctx);
+    return decide(head, command, context);
   };
 
 export const OPERATOR_DECIDERS = {

@@ -8,7 +8,7 @@ import { resultFields } from './submit.js';
 type ReviewCommand = SubjectCommand<'record_review'>;
 
 /** Decides a review. Each gate accepts one decision, and only for the candidate that was reviewed. */
-export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionContext): Decision {
+export function decideReview(head: Head, command: ReviewCommand, context: DecisionContext): Decision {
   const { gate } = head;
   if (gate === null || !isGateOf(gate, command) || gate.generation !== head.generation) {
     return refuse(head, 'STALE_REVIEW');
@@ -17,13 +17,13 @@ export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionCo
     const isRepeat = gate.decision === command.decision && gate.reviewer === command.reviewer;
     return isRepeat ? replay(head, command.decision) : refuse(head, 'ALREADY_DECIDED');
   }
-  if (head.claim?.state !== 'SUSPENDED' || canTakeOver(head, ctx.now_ms, ctx.rules)) {
+  if (head.claim?.state !== 'SUSPENDED' || canTakeOver(head, context.now_ms, context.rules)) {
     return refuse(head, 'STALE_REVIEW');
   }
   // Approval accepts the candidate as the result, so its inputs must be current, as for every submission.
   const accepted = command.decision === 'APPROVED' ? gate.candidate : null;
   if (accepted !== null && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
-  const builder = new DecisionBuilder(head, ctx);
+  const builder = new DecisionBuilder(head, context);
   const reviewer = operatorActor(head, command.reviewer);
   const isContinued = accepted === null && command.decision !== 'REJECTED';
   builder.emit('reviewed', reviewer, {
@@ -42,7 +42,7 @@ export function decideReview(head: Head, command: ReviewCommand, ctx: DecisionCo
     builder.emit('released', holderActor(head), { reason: 'FORCED', by: command.reviewer });
     builder.emit('held', reviewer, { reason: rejectionReason(command), by: command.reviewer });
   }
-  const not_after_ms = finiteOrNull(lapsesAtMs(head.claim, ctx.rules) + ctx.rules.skew_margin_ms);
+  const not_after_ms = finiteOrNull(lapsesAtMs(head.claim, context.rules) + context.rules.skew_margin_ms);
   return builder.build(command.decision, {}, { not_after_ms });
 }
 

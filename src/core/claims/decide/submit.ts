@@ -18,17 +18,17 @@ import { isHolderHandle } from './handle.js';
 type SubmitCommand = SubjectCommand<'submit'>;
 
 /** Decides a submission. The first match wins: generation before phase, phase before holder. */
-export function decideSubmit(head: Head, command: SubmitCommand, ctx: DecisionContext): Decision {
-  if (isAlreadyAccepted(head, command, ctx)) {
+export function decideSubmit(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
+  if (isAlreadyAccepted(head, command, context)) {
     return replay(head, 'ACCEPTED', { result: command.result, work_lost: false });
   }
-  const code = refusalCodeOf(head, command, ctx);
-  if (code !== null) return refuseSubmission(head, command, ctx, code);
-  if (needsHumanReview(head, command)) return escalate(head, command, ctx);
-  const late = isLapsed(head, ctx.now_ms, ctx.rules);
-  const accepted = new DecisionBuilder(head, ctx)
+  const code = refusalCodeOf(head, command, context);
+  if (code !== null) return refuseSubmission(head, command, context, code);
+  if (needsHumanReview(head, command)) return escalate(head, command, context);
+  const late = isLapsed(head, context.now_ms, context.rules);
+  const accepted = new DecisionBuilder(head, context)
     .emit('accepted', holderActor(head), { outcome: 'ACCEPTED', late, ...resultFields(command.result) })
-    .build('ACCEPTED', { late, result: command.result, work_lost: false }, leaseCommitBound(head, ctx));
+    .build('ACCEPTED', { late, result: command.result, work_lost: false }, leaseCommitBound(head, context));
   if (command.facts.authority !== 'warn') return accepted;
   const warning = {
     action: 'warn' as const,
@@ -36,7 +36,7 @@ export function decideSubmit(head: Head, command: SubmitCommand, ctx: DecisionCo
     iteration: command.facts.iteration,
     result_sha256: command.result.sha256,
   };
-  const looseEvent = draftEvent(head, 'warned', holderActor(head), warning, ctx.now_ms);
+  const looseEvent = draftEvent(head, 'warned', holderActor(head), warning, context.now_ms);
   return { ...accepted, loose_events: [looseEvent] };
 }
 
@@ -44,24 +44,24 @@ const authorityReason = ({ facts }: SubmitCommand): string =>
   facts.convergence?.authority_reason ?? 'outside_role_authority';
 
 /** Commit bound of a submission: if late results are refused, the commit must not be late either. */
-function leaseCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: number | null } {
-  const isStrict = ctx.rules.late_submit === 'reject' && ctx.rules.stale_policy === 'takeover';
-  return { not_after_ms: isStrict ? finiteOrNull(lapsesAtMs(head.claim as LastClaim, ctx.rules)) : null };
+function leaseCommitBound(head: Head, context: DecisionContext): { not_after_ms: number | null } {
+  const isStrict = context.rules.late_submit === 'reject' && context.rules.stale_policy === 'takeover';
+  return { not_after_ms: isStrict ? finiteOrNull(lapsesAtMs(head.claim as LastClaim, context.rules)) : null };
 }
 
 /** Whether this repeats the accepted submission, for example after a lost reply: it succeeds without a new event. */
-function isAlreadyAccepted(head: Head, command: SubmitCommand, ctx: DecisionContext): boolean {
+function isAlreadyAccepted(head: Head, command: SubmitCommand, context: DecisionContext): boolean {
   return (
     head.phase === 'COMPLETED' &&
     head.result !== null &&
     command.handle.generation === head.generation &&
     head.result.generation === head.generation &&
     head.result.sha256 === command.result.sha256 &&
-    isHolderHandle(head, command.handle, ctx)
+    isHolderHandle(head, command.handle, context)
   );
 }
 
-function refusalCodeOf(head: Head, command: SubmitCommand, ctx: DecisionContext): DecisionCode | null {
+function refusalCodeOf(head: Head, command: SubmitCommand, context: DecisionContext): DecisionCode | null {
   const { handle, result, facts } = command;
   const { claim } = head;
   if (head.generation === 0 || claim === null) return 'NO_CLAIM';
@@ -69,9 +69,9 @@ function refusalCodeOf(head: Head, command: SubmitCommand, ctx: DecisionContext)
   if (handle.generation < head.generation) return 'STALE_GENERATION';
   if (head.phase === 'COMPLETED') return 'TASK_ALREADY_COMPLETED';
   if (claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return 'NO_CLAIM';
-  if (!isHolderHandle(head, handle, ctx)) return 'SESSION_MISMATCH';
-  if (result.size_bytes > ctx.rules.max_result_size_bytes) return 'RESULT_TOO_LARGE';
-  if (isTooLate(head, ctx)) return 'LEASE_EXPIRED';
+  if (!isHolderHandle(head, handle, context)) return 'SESSION_MISMATCH';
+  if (result.size_bytes > context.rules.max_result_size_bytes) return 'RESULT_TOO_LARGE';
+  if (isTooLate(head, context)) return 'LEASE_EXPIRED';
   if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';
   if (facts.authority === 'reject' && !isApproved(head, command)) return 'OUTSIDE_AUTHORITY';
   // Checks precede human review: a result that fails a check is not put before a human.
@@ -80,9 +80,9 @@ function refusalCodeOf(head: Head, command: SubmitCommand, ctx: DecisionContext)
 }
 
 /** Under `hold` nobody else can have taken over, so the holder's result is never too late. */
-function isTooLate(head: Head, ctx: DecisionContext): boolean {
-  if (ctx.rules.late_submit === 'accept' || ctx.rules.stale_policy === 'hold') return false;
-  return isLapsed(head, ctx.now_ms, ctx.rules);
+function isTooLate(head: Head, context: DecisionContext): boolean {
+  if (context.rules.late_submit === 'accept' || context.rules.stale_policy === 'hold') return false;
+  return isLapsed(head, context.now_ms, context.rules);
 }
 
 /**
@@ -122,46 +122,46 @@ function escalationPaths(command: SubmitCommand): EscalationPaths {
   return { paths: listedPaths, path_count: paths.length };
 }
 
-function escalate(head: Head, command: SubmitCommand, ctx: DecisionContext): Decision {
+function escalate(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
   const listed = escalationPaths(command);
   const explanation =
     listed.paths === undefined
       ? {}
       : { says: `Human review is required: ${toolConfigMessage(listed.paths, listed.path_count)}.` };
   const details = { result: command.result, work_lost: false, ...explanation };
-  if (isAwaitingReview(head, command, ctx)) return refuse(head, 'ESCALATED', details);
+  if (isAwaitingReview(head, command, context)) return refuse(head, 'ESCALATED', details);
   // An escalation holds the claim again, so it must not exceed `max_hold`.
   const capMs = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
-  if (ctx.now_ms >= capMs) return refuseSubmission(head, command, ctx, 'LEASE_EXPIRED');
+  if (context.now_ms >= capMs) return refuseSubmission(head, command, context, 'LEASE_EXPIRED');
   // A late holder has lost its permit, and waiting for a human needs one again.
-  const isLate = canTakeOver(head, ctx.now_ms, ctx.rules);
+  const isLate = canTakeOver(head, context.now_ms, context.rules);
   if (isLate && command.facts.is_permit_limit_reached)
-    return refuseSubmission(head, command, ctx, 'LEASE_EXPIRED');
-  const builder = new DecisionBuilder(head, ctx);
+    return refuseSubmission(head, command, context, 'LEASE_EXPIRED');
+  const builder = new DecisionBuilder(head, context);
   builder.emit('escalated', holderActor(head), {
     ...resultFields(command.result),
     reason: escalationReason(command),
     iteration: command.facts.iteration,
     ...listed,
-    until: isoTime(builder.at_ms + ctx.rules.suspend_max_seconds * 1000),
+    until: isoTime(builder.at_ms + context.rules.suspend_max_seconds * 1000),
   });
-  const bound = isLate ? leaseCommitBound(head, ctx) : permitCommitBound(head, ctx);
+  const bound = isLate ? leaseCommitBound(head, context) : permitCommitBound(head, context);
   return { ...builder.build('ESCALATED', details, bound), ok: false };
 }
 
 /** Commit bound of an escalation: a holder that still has its permit must still have it at the commit, or acquire one. */
-function permitCommitBound(head: Head, ctx: DecisionContext): { not_after_ms: number | null } {
-  const leaseBound = leaseCommitBound(head, ctx);
+function permitCommitBound(head: Head, context: DecisionContext): { not_after_ms: number | null } {
+  const leaseBound = leaseCommitBound(head, context);
   if (leaseBound.not_after_ms !== null) return leaseBound;
-  const { rules } = ctx;
+  const { rules } = context;
   return { not_after_ms: finiteOrNull(lapsesAtMs(head.claim as LastClaim, rules) + rules.skew_margin_ms) };
 }
 
 /** The same candidate is already under review and its deadline has not passed. */
-function isAwaitingReview(head: Head, command: SubmitCommand, ctx: DecisionContext): boolean {
+function isAwaitingReview(head: Head, command: SubmitCommand, context: DecisionContext): boolean {
   const { gate, claim } = head;
   if (gate === null || gate.decision !== null || claim?.state !== 'SUSPENDED') return false;
-  return gate.candidate_sha256 === command.result.sha256 && !canTakeOver(head, ctx.now_ms, ctx.rules);
+  return gate.candidate_sha256 === command.result.sha256 && !canTakeOver(head, context.now_ms, context.rules);
 }
 
 const WORK_LOST_CODES = new Set<DecisionCode>([
@@ -177,11 +177,11 @@ const WORK_LOST_CODES = new Set<DecisionCode>([
 function refuseSubmission(
   head: Head,
   command: SubmitCommand,
-  ctx: DecisionContext,
+  context: DecisionContext,
   code: DecisionCode,
 ): Decision {
   const work_lost = WORK_LOST_CODES.has(code);
-  const grant = verifiedGrantOf(head, command, ctx);
+  const grant = verifiedGrantOf(head, command, context);
   if (!work_lost || grant === null || code === 'SESSION_MISMATCH') {
     const failing = code === 'NOT_CONVERGED' ? { failing: command.facts.convergence?.failing ?? [] } : {};
     return refuse(head, code, { work_lost, parked: null, ...failing });
@@ -201,20 +201,20 @@ function refuseSubmission(
       metadata: { result_size_bytes: command.result.size_bytes },
       ...resultFields(command.result, parked),
     },
-    ctx.now_ms,
+    context.now_ms,
   );
   const details = { work_lost, parked: parked ? command.result.result_id : null };
   const refusal = refuse(head, code, details, parked ? [rejectionEvent] : []);
-  return code === 'LEASE_EXPIRED' ? withExpiryBound(refusal, ctx) : refusal;
+  return code === 'LEASE_EXPIRED' ? withExpiryBound(refusal, context) : refusal;
 }
 
 /** The grant that the handle names; null if the handle does not match it. */
-function verifiedGrantOf(head: Head, command: SubmitCommand, ctx: DecisionContext): PastGrant | null {
+function verifiedGrantOf(head: Head, command: SubmitCommand, context: DecisionContext): PastGrant | null {
   const { handle, facts } = command;
   const current = handle.generation === head.generation ? head.claim : null;
   const grant = current === null ? facts.past_grant : { ...current, generation: head.generation };
   if (grant === null || grant.session_id !== handle.session_id) return null;
-  return handle.claim_id === null || handle.claim_id === ctx.claimIdOf(grant) ? grant : null;
+  return handle.claim_id === null || handle.claim_id === context.claimIdOf(grant) ? grant : null;
 }
 
 export function resultFields(result: SubmittedResult, withBody = true): ResultFields {

@@ -65,8 +65,8 @@ export class ProjectHistory {
 
   command(subject: string, command: SubjectCommand): string {
     const head = this.head(subject);
-    const ctx = { now_ms: this.now_ms, rules: rulesOf(subject), claimIdOf };
-    const { code, next, events, loose_events: looseEvents } = decide(head, command, ctx);
+    const context = { now_ms: this.now_ms, rules: rulesOf(subject), claimIdOf };
+    const { code, next, events, loose_events: looseEvents } = decide(head, command, context);
     this.heads.set(subject, next);
     for (const event of events) this.append(event);
     for (const looseEvent of looseEvents) this.appendOnce(looseEvent);

@@ -25,7 +25,7 @@ export class DraftsHarness {
   }
 
   static async open(): Promise<DraftsHarness> {
-    const root = await realpath(await mkdtemp(join(tmpdir(), 'yard-')));
+    const root = await realpath(await mkdtemp(join(tmpdir(), 'drafts-')));
     onTestFinished(() => rm(root, { recursive: true, force: true }));
     await mkdir(join(root, '.ai-workspace', 'events'), { recursive: true });
     return new DraftsHarness(root);
