@@ -22,6 +22,8 @@ export const COVERAGE_GOALS = [
   'crash during commit',
   'torn tail cut',
   'snapshot written',
+  'batches of several projects in one sync',
+  'write-ahead log replayed',
   'corruption refused',
   'disk full',
   'write failure',

@@ -1,5 +1,7 @@
 import { MemoryBlobs } from '../../src/coordinator/index.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';
+import { WAL_FILE } from '../../src/stores/file/layout.js';
+import { frameAt } from '../../src/stores/file/wal/frame.js';
 import { LogDamaged, type Store, StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
 import { ClockRateCheck } from '../checks/clock-rate.js';
 import { DiskImage } from '../world/disk-image.js';
@@ -62,6 +64,10 @@ export class FileFleet implements SimFleet {
       sync_failure_chance: scenario.rates.sync_failure_chance,
       stallMs: (path) => this.stallMs(path),
       onFault: (what) => coverage.hit(what),
+      onAppend: (path, bytes) => {
+        if (path.endsWith(WAL_FILE) && isOfSeveralProjects(bytes))
+          coverage.hit('batches of several projects in one sync');
+      },
       onNamed: (folder) => {
         if (UNFINISHED_SNAPSHOT_PATH.test(folder)) this.maybeStallLog();
         if (SNAPSHOT_PATH.test(folder)) this.maybeCrashAfterSnapshot();
@@ -265,6 +271,7 @@ export class FileFleet implements SimFleet {
 
   private async openStore(process: SimProcess): Promise<Store> {
     const { world, scenario, coverage } = this.context;
+    if ((this.walContent()?.length ?? 0) > 0) coverage.hit('write-ahead log replayed');
     const random = this.rng.fork(`secret ${process.name}`);
     const store = await openFileStore({
       root: ROOT,
@@ -272,6 +279,8 @@ export class FileFleet implements SimFleet {
       clock: process.clock,
       random: (size) => random.bytes(size),
       segment_bytes_max: scenario.segment_bytes_max,
+      direct_syncs_max: scenario.direct_syncs_max,
+      wal_bytes_max: scenario.wal_bytes_max,
       onWarning: (sentence) => {
         if (sentence.includes('left unfinished')) coverage.hit('torn tail cut');
         world.trace(`warning: ${sentence}`);
@@ -297,7 +306,13 @@ export class FileFleet implements SimFleet {
     this.bootLater();
   }
 
+  private walContent(): Buffer | null {
+    return this.diskImage.file(`${ROOT}/${WAL_FILE}`)?.content() ?? null;
+  }
+
   private damageSomeLog(): (() => void) | null {
+    // The next start repairs whatever the write-ahead log has.
+    if (this.walContent() !== null) return null;
     const projectKey = this.rng.pick(this.context.projects);
     return damageLog(this.diskImage, `${ROOT}/${projectKey.tenant_id}/${projectKey.project_id}`, this.rng);
   }
@@ -319,3 +334,6 @@ export class FileFleet implements SimFleet {
 
 /** Disk errors are not yet wrapped by the store while it opens. */
 const isDiskError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
+
+const isOfSeveralProjects = (bytes: Uint8Array): boolean =>
+  (frameAt(Buffer.from(bytes), 0)?.parts.length ?? 0) > 1;

@@ -12,6 +12,7 @@ import { METHODOLOGY_MUTANTS } from './tables/methodology.js';
 import { OUTAGE_MUTANTS } from './tables/outage.js';
 import { REVOCATION_MUTANTS } from './tables/revocation.js';
 import { RULE_MUTANTS } from './tables/rules.js';
+import { WAL_MUTANTS } from './tables/wal.js';
 import { WORKSPACE_SECURITY_MUTANTS } from './tables/workspace-security.js';
 
 /**
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...COORDINATOR_MUTANTS,
   ...LEDGER_MUTANTS,
   ...FILE_MUTANTS,
+  ...WAL_MUTANTS,
   ...DAMAGE_MUTANTS,
   ...OUTAGE_MUTANTS,
   ...METHODOLOGY_MUTANTS,

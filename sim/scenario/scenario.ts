@@ -56,6 +56,9 @@ export interface Scenario {
   readonly lease_seconds: number;
   readonly think_ms: number;
   readonly segment_bytes_max: number;
+  /** Batches at a time that are synced in their own files. 0: all go through the write-ahead log. */
+  readonly direct_syncs_max: number;
+  readonly wal_bytes_max: number;
   readonly policy: Readonly<Record<string, unknown>>;
   readonly limits: Limits;
   readonly plan: SimPlan;
@@ -95,6 +98,9 @@ export function scenarioOf(options: SeedRunOptions): Scenario {
     lease_seconds,
     think_ms: rng.pick([1_000, 2_000, 4_000]),
     segment_bytes_max: rng.pick([5_000, 20_000, 60_000, 1_000_000]),
+    // From a stream of their own, so that the rest of a seed does not change.
+    direct_syncs_max: rng.fork('direct syncs').pick([0, 0, 1, 4]),
+    wal_bytes_max: rng.fork('wal bytes').pick([2_000, 20_000, 1_000_000]),
     policy: policyFor(rng.fork('policy'), lease_seconds),
     limits: limitsFor(rng.fork('limits'), options.mode),
     plan: planFor(rng.fork('plan')),

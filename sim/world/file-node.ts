@@ -58,6 +58,11 @@ export class FileNode {
     this.change({ kind: 'write', at: this.visible.length, bytes });
   }
 
+  /** Takes ownership of the bytes. */
+  writeAt(at: number, bytes: Uint8Array): void {
+    this.change({ kind: 'write', at, bytes });
+  }
+
   truncate(size: number): void {
     this.change({ kind: 'truncate', size });
   }

@@ -1,4 +1,4 @@
-import type { Disk, DiskFile, Lock } from '../../src/stores/file/disk.js';
+import type { Disk, DiskFile, Lock, UpdatableFile } from '../../src/stores/file/disk.js';
 import { type DiskImage, FolderNode } from './disk-image.js';
 import type { FileNode } from './file-node.js';
 import type { SimProcess } from './process.js';
@@ -14,6 +14,8 @@ export interface DiskFaults {
   /** Additional duration of this sync. */
   stallMs(path: string): number;
   onFault(what: 'disk full' | 'write failure' | 'sync failure' | 'sync stalled'): void;
+  /** Bytes are being appended to this file. */
+  onAppend?(path: string, bytes: Uint8Array): void;
   /** A folder was renamed to this path. */
   onNamed(folder: string): void;
 }
@@ -30,7 +32,7 @@ export class SimDisk implements Disk {
   constructor(
     private readonly diskImage: DiskImage,
     private readonly owner: SimProcess,
-    private readonly faults: DiskFaults,
+    readonly faults: DiskFaults,
     private readonly rng: Rng,
   ) {
     owner.onKilled(() => {
@@ -43,7 +45,15 @@ export class SimDisk implements Disk {
     return this.pending.size > 0;
   }
 
-  async openAppend(path: string): Promise<DiskFile> {
+  openAppend(path: string): Promise<DiskFile> {
+    return this.openOrCreate(path);
+  }
+
+  openUpdate(path: string): Promise<UpdatableFile> {
+    return this.openOrCreate(path);
+  }
+
+  private async openOrCreate(path: string): Promise<SimFile> {
     return this.runLater('open', () => {
       const existing = this.diskImage.file(path);
       if (existing !== null) return new SimFile(this, existing, path);
@@ -146,6 +156,22 @@ export class SimDisk implements Disk {
     return this.runLater('write', write, finish);
   }
 
+  writeAt(file: FileNode, bytes: Uint8Array, position: number): Promise<void> {
+    const copy = new Uint8Array(bytes);
+    const finish = (): void => file.writeAt(position, copy.subarray(0, this.rng.int(copy.length + 1)));
+    const write = (): void => {
+      const isFull = this.faults.isFull && position + copy.length > file.content().length;
+      if (!isFull && !this.rng.chance(this.faults.write_failure_chance)) {
+        file.writeAt(position, copy);
+        return;
+      }
+      finish();
+      this.faults.onFault(isFull ? 'disk full' : 'write failure');
+      throw diskError(isFull ? 'ENOSPC' : 'EIO', 'the disk wrote only a part');
+    };
+    return this.runLater('write', write, finish);
+  }
+
   sync(file: FileNode, path: string): Promise<void> {
     const sync = (): void => {
       this.maybeFailSync(() => file.failSync(this.rng));
@@ -189,7 +215,7 @@ export class SimDisk implements Disk {
   }
 }
 
-class SimFile implements DiskFile {
+class SimFile implements DiskFile, UpdatableFile {
   constructor(
     private readonly disk: SimDisk,
     private readonly file: FileNode,
@@ -197,7 +223,12 @@ class SimFile implements DiskFile {
   ) {}
 
   write(bytes: Uint8Array): Promise<number> {
+    this.disk.faults.onAppend?.(this.path, bytes);
     return this.disk.write(this.file, bytes);
+  }
+
+  writeAt(bytes: Uint8Array, position: number): Promise<void> {
+    return this.disk.writeAt(this.file, bytes, position);
   }
 
   read(into: Uint8Array, position: number): Promise<number> {

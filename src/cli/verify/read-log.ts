@@ -1,11 +1,12 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { DiskFile } from '../../stores/file/disk.js';
+import type { ReadableFile } from '../../stores/file/disk.js';
 import { addProvenDurable, type DurableProgress, readDurableMark } from '../../stores/file/durable-mark.js';
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
 import { NO_HASH } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
 import { type CheckedLine, LogCheck, type LogEnd } from '../../stores/file/log-check.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
+import { overlaid, readProjectWal } from '../../stores/file/wal/overlay.js';
 import type { LogLocation } from './find-logs.js';
 
 interface LogLinePosition {
@@ -43,6 +44,7 @@ export async function readLog(
   }
   const { folder } = location;
   const mark = await readDurableMark(nodeDisk, folder);
+  const wal = await readProjectWal(nodeDisk, folder);
   for (;;) {
     // Open the active file before listing the sealed ones: if it is sealed in between, it is in the list.
     const active = await nodeDisk.openRead(`${folder}/${ACTIVE_FILE}`);
@@ -54,8 +56,15 @@ export async function readLog(
     }
     const durableExtent = { position: mark?.position ?? 0, bytes: 0 };
     if (mark?.first_position === reader.position + 1) durableExtent.bytes = mark.bytes;
-    if (active !== null) await reader.readActive(active, `${folder}/${ACTIVE_FILE}`, durableExtent);
-    else reader.reportMissingFile(`${folder}/${ACTIVE_FILE}`, durableExtent);
+    // The log as it is after the next start: a power loss may have left some of it in the write-ahead log only.
+    const parts = wal.parts.filter(({ segment }) => segment === reader.position + 1);
+    for (const { start, bytes } of parts)
+      durableExtent.bytes = Math.max(durableExtent.bytes, start + bytes.length);
+    const path = `${folder}/${ACTIVE_FILE}`;
+    if (active !== null || parts.length > 0)
+      await reader.readActive(overlaid(active, parts), path, durableExtent);
+    else reader.reportMissingFile(path, durableExtent);
+    if (wal.damage !== null) reader.damage ??= { file: wal.path, ...wal.damage };
     return reader.result();
   }
 }
@@ -122,7 +131,7 @@ class LogReader {
     }
   }
 
-  async readActive(file: DiskFile, path: string, durableExtent: DurableProgress): Promise<void> {
+  async readActive(file: ReadableFile, path: string, durableExtent: DurableProgress): Promise<void> {
     if (this.damage !== null) return file.close();
     const { whole, size, line } = await this.readFile(file, path, durableExtent);
     const isShort = whole < durableExtent.bytes || this.position < durableExtent.position;
@@ -135,7 +144,7 @@ class LogReader {
    * Returns where the last whole block ends. `durableExtent` learns from lines after damage what must have been
    * durable.
    */
-  private async readFile(file: DiskFile, path: string, durableExtent: DurableProgress | null) {
+  private async readFile(file: ReadableFile, path: string, durableExtent: DurableProgress | null) {
     this.files += 1;
     this.wholeBytes = 0;
     this.wholeLine = 0;

@@ -6,6 +6,7 @@ import { isForeignLine } from './log-line.js';
 import { readTail } from './torn-tail.js';
 
 const NEWLINE = 0x0a;
+const NEWLINE_BYTES = Buffer.from('\n');
 /** Other programs write a line in one or two calls, within microseconds. */
 const TRIES_MAX = 20;
 
@@ -55,6 +56,15 @@ export interface AppendedBatch {
   readonly between: readonly Buffer[];
 }
 
+/** How a batch becomes durable after it was written. */
+export interface BatchSync {
+  /** Whether the file itself is to be synced. Otherwise `makeDurable` is called. */
+  readonly isDirect: boolean;
+  onSynced(): void;
+  /** Resolves when the bytes of the file from `start` on are durable. */
+  makeDurable(start: number, bytes: readonly Buffer[]): Promise<void>;
+}
+
 /**
  * Appends a batch after everything in the file, which this writer left at `end`, and makes it durable. `seal` returns
  * the bytes of the batch; it covers the foreign lines that it is given.
@@ -65,14 +75,37 @@ export async function appendBatch(
   path: string,
   end: number,
   seal: (noticed: readonly Buffer[]) => Buffer,
+  sync: BatchSync,
 ): Promise<AppendedBatch> {
   const noticed = await readForeignTail(disk, file, path, end);
-  const expected = end + bytesInFile(noticed);
-  const bytes = seal(noticed);
-  await writeFully(file, bytes);
-  // The size is read while the disk is busy anyway. Other programs may append at any time, also between the check
-  // above and the write.
-  const [size] = await Promise.all([file.size(), file.sync()]);
+  const written = { path, noticed, expected: end + bytesInFile(noticed), bytes: seal(noticed) };
+  await writeFully(file, written.bytes);
+  if (sync.isDirect) {
+    // The size is read while the disk is busy anyway.
+    const [size] = await Promise.all([file.size(), file.sync()]);
+    sync.onSynced();
+    return findBatch(file, written, size);
+  }
+  const appended = await findBatch(file, written, await file.size());
+  // The lines of others too: the seal covers them, so it is worth nothing without them.
+  const foreign = [...noticed, ...appended.between].flatMap((line) => [line, NEWLINE_BYTES]);
+  await sync.makeDurable(end, [...foreign, written.bytes]);
+  return appended;
+}
+
+interface WrittenBatch {
+  readonly path: string;
+  readonly noticed: readonly Buffer[];
+  /** Where it begins, unless another program appended something between the check and the write. */
+  readonly expected: number;
+  readonly bytes: Buffer;
+}
+
+async function findBatch(
+  file: DiskFile,
+  { path, noticed, expected, bytes }: WrittenBatch,
+  size: number,
+): Promise<AppendedBatch> {
   if (size === expected + bytes.length) return { start: expected, noticed, between: [] };
   const tail = await readTail(file, expected);
   const at = placeOf(bytes, tail);

@@ -9,6 +9,9 @@ export interface Disk {
   /** Opens for reading; null if there is no such file. */
   openRead(path: string): Promise<DiskFile | null>;
 
+  /** Opens for writing at any place; creates the file if needed. */
+  openUpdate(path: string): Promise<UpdatableFile>;
+
   /** Replaces an existing `to`. Durable once both folders are synced. */
   rename(from: string, to: string): Promise<void>;
 
@@ -40,6 +43,9 @@ export interface Disk {
   pause(): Promise<void>;
 }
 
+/** A file that is only read. */
+export type ReadableFile = Pick<DiskFile, 'read' | 'size' | 'close'>;
+
 export interface DiskFile {
   /** Appends, and returns the number of bytes written: fewer than given if the disk is full. */
   write(bytes: Uint8Array): Promise<number>;
@@ -57,6 +63,12 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
+/** A file whose contents can be replaced. A file that is opened for appending takes every write at its end. */
+export interface UpdatableFile extends Pick<DiskFile, 'sync' | 'size' | 'close'> {
+  /** Writes all bytes at a position, or rejects. The file grows if needed. */
+  writeAt(bytes: Uint8Array, position: number): Promise<void>;
+}
+
 export interface Lock {
   release(): Promise<void>;
 }
@@ -65,7 +77,11 @@ export const isErrorCode = (error: unknown, code: string): boolean =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 
 /** Reads `length` bytes; fewer only at the end of the file. */
-export async function readFully(file: DiskFile, position: number, length: number): Promise<Buffer> {
+export async function readFully(
+  file: Pick<DiskFile, 'read'>,
+  position: number,
+  length: number,
+): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
   let filled = 0;
   while (filled < length) {

@@ -1,4 +1,4 @@
-import { type Disk, type DiskFile, readSmallFile, writeAtomically } from './disk.js';
+import { type Disk, type ReadableFile, readSmallFile, writeAtomically } from './disk.js';
 import { DURABLE_FILE } from './layout.js';
 import { digestOf } from './line.js';
 import { visitLines } from './line-reader.js';
@@ -38,7 +38,7 @@ export interface DurableProgress {
  */
 export async function addProvenDurable(
   progress: DurableProgress,
-  file: DiskFile,
+  file: ReadableFile,
   from: number,
 ): Promise<void> {
   const prove = (position: number, bytes: number): void => {

@@ -25,9 +25,12 @@ import { LOCK_FILE, StoreLayout } from './layout.js';
 import { nodeDisk } from './node-disk.js';
 import { OpenFiles } from './open-files.js';
 import type { ProjectLog } from './project-log.js';
-import { openStoreFile } from './store-file.js';
+import { openStoreFile, type StoredMeta, writeStoreFile } from './store-file.js';
 import { messageOf, strictDisk } from './strict-disk.js';
 import { assertPermitsLoaded, TenantLogs, type TenantOptions } from './tenant-logs.js';
+import { GroupCommit } from './wal/group-commit.js';
+import { replayWal } from './wal/replay-wal.js';
+import { WriteAheadLog } from './wal/write-ahead-log.js';
 
 export interface FileStoreOptions {
   /** The folder of the store; created if missing. */
@@ -43,11 +46,22 @@ export interface FileStoreOptions {
   readonly segment_bytes_max?: number;
   /** Number of logs that are kept open. Others are opened for each access. Default: 256. */
   readonly open_files_max?: number;
+  /**
+   * Up to so many batches at a time are each synced in their own log; more share one sync of the write-ahead log.
+   * Default: 4.
+   */
+  readonly direct_syncs_max?: number;
+  /** The write-ahead log is emptied when it reaches this size. */
+  readonly wal_bytes_max?: number;
   /** Called when the store repaired something by itself, for the operator's information. */
   readonly onWarning?: (sentence: string) => void;
 }
 
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
+/** Node has four threads for the disk: more syncs than that wait for each other. */
+const DIRECT_SYNCS_MAX = 4;
+/** Read at once when the store is opened after a crash. */
+const WAL_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open, or if the disk fails. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
@@ -67,8 +81,9 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
   await disk.makeFolder(root);
   const lock = await lockStore(disk, root);
   try {
-    const meta = await openStoreFile(disk, root, options.random ?? randomBytes);
-    return new FileStore(options, disk, lock, meta);
+    const stored = await openStoreFile(disk, root, options.random ?? randomBytes);
+    await replayWal(disk, new StoreLayout(root, options.home));
+    return new FileStore(options, disk, lock, stored);
   } catch (error) {
     await lock.release();
     throw error;
@@ -102,6 +117,7 @@ export class FileStore implements LogStore {
   private readonly openTenants = new Map<string, TenantLogs>();
   private readonly clock: SteadyClock;
   private readonly tenantOptions: TenantOptions;
+  private readonly groups: GroupCommit;
   /** Tenants whose logs are damaged. They stay refused until the store is reopened: reading a log takes long. */
   private readonly refusedTenants = new Map<string, LogDamaged>();
   /** By file and line. */
@@ -117,7 +133,7 @@ export class FileStore implements LogStore {
     options: FileStoreOptions,
     disk: Disk,
     private readonly lock: Lock,
-    private readonly storeMeta: StoreMeta,
+    private readonly stored: StoredMeta,
   ) {
     const { untrusted_files } = options;
     this.capabilities = {
@@ -129,6 +145,19 @@ export class FileStore implements LogStore {
       ...(untrusted_files === undefined ? {} : { untrusted_files }),
     };
     this.clock = new SteadyClock(options.clock ?? systemClock);
+    const warn = (sentence: string): void => options.onWarning?.(sentence);
+    const onBroken = (error: StoreBroken): void => {
+      this.broken ??= error;
+      this.resolveFinished(this.broken);
+    };
+    // Other programs, such as git, read and replace a workspace's own log: it must be complete by itself.
+    const wal = options.home === undefined ? writeAheadLog(disk, options.root, stored) : null;
+    this.groups = new GroupCommit(wal, {
+      direct_syncs_max: options.direct_syncs_max ?? DIRECT_SYNCS_MAX,
+      wal_bytes_max: options.wal_bytes_max ?? WAL_BYTES_MAX,
+      warn,
+      onBroken,
+    });
     this.tenantOptions = {
       layout: new StoreLayout(options.root, options.home),
       disk,
@@ -136,11 +165,9 @@ export class FileStore implements LogStore {
       segment_bytes_max: options.segment_bytes_max ?? SEGMENT_BYTES_MAX,
       open_files: new OpenFiles(options.open_files_max),
       writers: new BlockWriters(),
-      warn: (sentence) => options.onWarning?.(sentence),
-      onBroken: (error) => {
-        this.broken ??= error;
-        this.resolveFinished(this.broken);
-      },
+      groups: this.groups,
+      warn,
+      onBroken,
       onDamage: (error, tenant) => this.reportDamage(error, tenant === 'not served'),
     };
   }
@@ -246,7 +273,8 @@ export class FileStore implements LogStore {
   }
 
   meta(): Promise<StoreMeta> {
-    return this.guarded(async () => this.storeMeta);
+    const { incarnation, secret } = this.stored;
+    return this.guarded(async () => ({ incarnation, secret }));
   }
 
   close(): Promise<void> {
@@ -258,6 +286,7 @@ export class FileStore implements LogStore {
     const tenants = await Promise.allSettled(this.openingTenants.values());
     try {
       for (const tenant of tenants) if (tenant.status === 'fulfilled') await tenant.value.close();
+      await this.groups.close(this.broken === null);
     } finally {
       await this.lock.release();
     }
@@ -339,6 +368,14 @@ export class FileStore implements LogStore {
     }
   }
 }
+
+const writeAheadLog = (disk: Disk, root: string, stored: StoredMeta): WriteAheadLog =>
+  new WriteAheadLog(
+    disk,
+    root,
+    (has_wal) => writeStoreFile(disk, root, { ...stored, has_wal }),
+    stored.has_wal,
+  );
 
 const isDiskError = (error: unknown): boolean =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';

@@ -49,6 +49,11 @@ export function idOfFolder(name: string): string | null {
 /** The folder of the blobs, beside those of the tenants; no tenant's folder name begins with `_`. */
 export const BLOBS_FOLDER = '_blobs';
 
+/** The write-ahead log, which all projects share. */
+export const WAL_FILE = '_wal.jsonl';
+
+const NO_TENANTS = new Set([BLOBS_FOLDER, WAL_FILE]);
+
 export const tenantFolder = (root: string, tenantId: string): string => `${root}/${folderName(tenantId)}`;
 
 /** The folder of all other projects in a store whose root belongs to one project. */
@@ -71,7 +76,7 @@ export class StoreLayout {
     const ids = new Set(this.rootProject === null ? [] : [this.rootProject.tenant_id]);
     for (const name of await disk.list(this.tenantsFolder)) {
       const id = RESERVED.has(name) ? null : idOfFolder(name);
-      if (id !== null && id !== BLOBS_FOLDER) ids.add(id);
+      if (id !== null && !NO_TENANTS.has(id)) ids.add(id);
     }
     return [...ids].sort();
   }

@@ -1,5 +1,4 @@
-import type { DiskFile } from './disk.js';
-import { readFully } from './disk.js';
+import { type ReadableFile, readFully } from './disk.js';
 
 const CHUNK_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
@@ -9,7 +8,7 @@ const NEWLINE = 0x0a;
  * whole line: less than the file's size if the file ends within a line.
  */
 export async function visitLines(
-  file: DiskFile,
+  file: ReadableFile,
   from: number,
   visit: (line: Buffer, offset: number) => void,
 ): Promise<number> {
@@ -42,7 +41,7 @@ export function visitWholeLines(
 }
 
 /** The number, from 1, of the line that begins at `offset`. */
-export async function lineNumberAt(file: DiskFile, offset: number): Promise<number> {
+export async function lineNumberAt(file: ReadableFile, offset: number): Promise<number> {
   let lineNumber = 1;
   await visitLines(file, 0, (_, at) => {
     if (at < offset) lineNumber += 1;

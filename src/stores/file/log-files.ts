@@ -72,6 +72,11 @@ export class LogFiles implements ClosableFile {
     return this.opening;
   }
 
+  /** Makes the active file durable. */
+  sync(): Promise<void> {
+    return this.useActive((file) => file.sync());
+  }
+
   closeIfIdle(): boolean {
     if (this.users > 0 || this.active === null) return false;
     // It has no users, so nothing waits for it.
@@ -102,6 +107,8 @@ export class LogFiles implements ClosableFile {
     // Reads use the open file while it is being moved: at its path there may be none, or the next one.
     return this.useActive(async (file) => {
       const foreign = await this.takeForeign(file);
+      // Once it is sealed, the write-ahead log no longer counts for it.
+      await file.sync();
       const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
       await this.disk.makeFolder(segments);
       // A crash may have left the folder created but not durable: make it durable before anything moves into it.

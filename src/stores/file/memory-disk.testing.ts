@@ -24,6 +24,18 @@ export function memoryDisk(files: Map<string, Buffer>): Disk {
       if (!files.has(path)) files.set(path, Buffer.alloc(0));
       return opened(path);
     },
+    openUpdate: async (path) => {
+      if (!files.has(path)) files.set(path, Buffer.alloc(0));
+      const { sync, size, close } = opened(path);
+      const writeAt = async (bytes: Uint8Array, position: number): Promise<void> => {
+        const before = files.get(path) as Buffer;
+        const after = Buffer.alloc(Math.max(before.length, position + bytes.length));
+        before.copy(after);
+        after.set(bytes, position);
+        files.set(path, after);
+      };
+      return { writeAt, sync, size, close };
+    },
     openRead: async (path) => (files.has(path) ? opened(path) : null),
     rename: async (from, to) => {
       files.set(to, files.get(from) as Buffer);

@@ -1,8 +1,9 @@
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { fstatSync } from 'node:fs';
+import { constants, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Disk, type DiskFile, isErrorCode } from './disk.js';
+import { type Disk, type DiskFile, isErrorCode, type UpdatableFile } from './disk.js';
 
 interface NativeLocks {
   tryLock(fd: number): boolean;
@@ -20,7 +21,7 @@ const OPEN_PAUSE_MS = 100;
 const WRITE_PAUSE_MS = 5;
 
 /** Waits while the process has no free descriptor: connections that close free some, and nothing is written yet. */
-async function openWhenFree(path: string, flags: string, mode?: number): Promise<FileHandle> {
+async function openWhenFree(path: string, flags: string | number, mode?: number): Promise<FileHandle> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await open(path, flags, mode);
@@ -36,6 +37,7 @@ async function openWhenFree(path: string, flags: string, mode?: number): Promise
 export const nodeDisk: Disk = {
   openAppend: async (path, mode) => nodeFile(await openWhenFree(path, 'a+', mode)),
   openRead: (path) => unlessMissing(openWhenFree(path, 'r').then(nodeFile), null),
+  openUpdate: async (path) => updatableFile(await openWhenFree(path, constants.O_RDWR | constants.O_CREAT)),
   rename: (from, to) => rename(from, to),
   unlink: (path) => rm(path, { force: true }),
   removeFolder: (path) => rm(path, { force: true, recursive: true }),
@@ -104,6 +106,18 @@ const nodeFile = (file: FileHandle): DiskFile => ({
   read: async (into, position) => (await file.read(into, 0, into.length, position)).bytesRead,
   sync: () => file.datasync(),
   truncate: (size) => file.truncate(size),
-  size: async () => (await file.stat()).size,
+  // Known to the system without reading the disk: a thread would take far longer than the call.
+  size: async () => fstatSync(file.fd).size,
   close: () => file.close(),
 });
+
+function updatableFile(file: FileHandle): UpdatableFile {
+  const { sync, size, close } = nodeFile(file);
+  const writeAt = async (bytes: Uint8Array, position: number): Promise<void> => {
+    for (let written = 0; written < bytes.length; ) {
+      const left = bytes.length - written;
+      written += (await file.write(bytes, written, left, position + written)).bytesWritten;
+    }
+  };
+  return { writeAt, sync, size, close };
+}

@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
   type Transaction,
 } from '../store.js';
-import { type AppendedBatch, appendBatch } from './append.js';
+import { type AppendedBatch, appendBatch, type BatchSync } from './append.js';
 import type { BlockWriters } from './block-writer.js';
 import { coverOf } from './foreign-lines.js';
 import { isExplainedRedaction, readEvents } from './log-reader.js';
@@ -20,11 +20,13 @@ import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.
 import { redactSegments } from './redact-segments.js';
 import type { LogState } from './replay.js';
 import { messageOf, notWritten } from './strict-disk.js';
+import type { GroupCommit } from './wal/group-commit.js';
 import { type SealedBatch, WriteBatch } from './write-batch.js';
 
 export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_tail'> {
   readonly now: () => number;
   readonly writers: BlockWriters;
+  readonly groups: GroupCommit;
   readonly segment_bytes_max: number;
   /** Logs of the tenant that are being reloaded; until then the permit counts of the tenant's scopes are unknown. */
   readonly reloads: { count: number };
@@ -148,6 +150,8 @@ export class ProjectLog {
       }
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
       if (isActive) state.foreign.push(...(await files.seal(state.index.position + 1)));
+      // The write-ahead log must not keep what is removed from the files.
+      await this.options.groups.checkpoint();
       await redactSegments(this.options.disk, files, state, events);
     });
   }
@@ -156,7 +160,17 @@ export class ProjectLog {
   async close(): Promise<void> {
     await this.flushLoop;
     await this.maintenance.close(this.failure === null && this.isWritten ? this.log : null);
+    if (this.failure === null) await this.syncOrWarn();
     await this.log.files.close();
+  }
+
+  private async syncOrWarn(): Promise<void> {
+    try {
+      await this.options.groups.sync(this.log.files);
+    } catch (error) {
+      // The write-ahead log is kept, and the next start reads it.
+      this.options.warn(`${this.options.folder} could not be synced: ${messageOf(error)}.`);
+    }
   }
 
   private betweenBatches(work: () => Promise<void>): Promise<void> {
@@ -186,17 +200,27 @@ export class ProjectLog {
   }
 
   private async flushPending(): Promise<void> {
-    const { files } = this.log;
-    const { disk } = this.options;
     try {
-      const appended = await files.useActive((file) =>
-        appendBatch(disk, file, files.pathOf(files.last), files.last.bytes, (noticed) => this.seal(noticed)),
-      );
-      this.publish(appended);
+      this.publish(await this.options.groups.duringBatch(() => this.appendPending()));
       await this.maintenance.afterFlush(this.log);
     } catch (error) {
       await this.fail(error);
     }
+  }
+
+  private appendPending(): Promise<AppendedBatch> {
+    const { files } = this.log;
+    const { disk, groups, key } = this.options;
+    const { first_position: segment, bytes: end } = files.last;
+    const seal = (noticed: readonly Buffer[]): Buffer => this.seal(noticed);
+    const sync: BatchSync = {
+      get isDirect() {
+        return groups.isDirect;
+      },
+      onSynced: () => groups.onSynced(files),
+      makeDurable: (start, bytes) => groups.makeDurable(files, { ...key, segment, start, bytes }),
+    };
+    return files.useActive((file) => appendBatch(disk, file, files.pathOf(files.last), end, seal, sync));
   }
 
   /** Seals the pending batch, and starts the next one: what is applied from now on comes after this seal. */
@@ -254,6 +278,7 @@ export class ProjectLog {
 
   private async reload(): Promise<void> {
     const { files, state } = this.log;
+    await this.options.groups.sync(files);
     if (this.flushingBatch !== null) {
       await files.truncateToDurable(this.flushingBatch.bytes, state.index.position);
     }

@@ -4,12 +4,20 @@ import { STORE_FILE } from './layout.js';
 
 /** The format of the lines that this program writes. It reads every format up to this one. */
 export const FORMAT = 2;
+/**
+ * Format 2, and commits may be durable in the write-ahead log only. A program that does not know that log would start
+ * without them, so it must refuse the folder.
+ */
+const FORMAT_WITH_WAL = 3;
 const SECRET_BYTES = 32;
 /** Only the owner may read the secret. */
 const OWNER_ONLY = 0o600;
 
 export interface StoredMeta extends StoreMeta {
+  /** Of the lines. */
   readonly format: number;
+  /** Whether the write-ahead log may have commits that the logs do not have yet. */
+  readonly has_wal: boolean;
 }
 
 /** Reads the metadata of a store that is to be written, or creates it in a new store. */
@@ -17,19 +25,20 @@ export async function openStoreFile(
   disk: Disk,
   root: string,
   random: (size: number) => Uint8Array,
-): Promise<StoreMeta> {
+): Promise<StoredMeta> {
   const stored = await readStoreFile(disk, root);
   if (stored !== null) {
-    const { format, ...meta } = stored;
-    if (format === FORMAT) return meta;
+    const { format } = stored;
+    if (format === FORMAT) return stored;
     throw new StoreRefused(
       `The log in ${root} has format ${format}, and this program writes format ${FORMAT}. ` +
         'Run: gen migrate --store URL',
     );
   }
-  const meta: StoreMeta = { incarnation: 1, secret: Buffer.from(random(SECRET_BYTES)).toString('hex') };
-  await writeStoreFile(disk, root, { format: FORMAT, ...meta });
-  return meta;
+  const secret = Buffer.from(random(SECRET_BYTES)).toString('hex');
+  const created: StoredMeta = { format: FORMAT, has_wal: false, incarnation: 1, secret };
+  await writeStoreFile(disk, root, created);
+  return created;
 }
 
 /** Null: there is no store yet. */
@@ -40,8 +49,13 @@ export async function readStoreFile(disk: Disk, root: string): Promise<StoredMet
 }
 
 /** Durable and atomic. */
-export async function writeStoreFile(disk: Disk, root: string, stored: StoredMeta): Promise<void> {
-  await writeAtomically(disk, root, STORE_FILE, `${JSON.stringify(stored)}\n`, OWNER_ONLY);
+export async function writeStoreFile(
+  disk: Disk,
+  root: string,
+  { format, has_wal, ...meta }: StoredMeta,
+): Promise<void> {
+  const text = JSON.stringify({ format: has_wal ? FORMAT_WITH_WAL : format, ...meta });
+  await writeAtomically(disk, root, STORE_FILE, `${text}\n`, OWNER_ONLY);
 }
 
 function parse(text: string, path: string): StoredMeta {
@@ -52,9 +66,9 @@ function parse(text: string, path: string): StoredMeta {
     stored = {};
   }
   const { format, incarnation, secret } = stored;
-  if (format !== undefined && format !== 1 && format !== FORMAT) {
+  if (format !== undefined && format !== 1 && format !== FORMAT && format !== FORMAT_WITH_WAL) {
     throw new StoreBroken(
-      `${path} has format ${format}; this version reads formats 1 and ${FORMAT}. Use the version that wrote it.`,
+      `${path} has format ${format}; this version reads formats 1 to ${FORMAT_WITH_WAL}. Use the version that wrote it.`,
     );
   }
   if (format === undefined || !Number.isSafeInteger(incarnation) || !/^[0-9a-f]{64}$/.test(secret ?? '')) {
@@ -62,5 +76,10 @@ function parse(text: string, path: string): StoredMeta {
       `${path} is damaged. Restore it from a backup: claim ids are derived from the secret in it.`,
     );
   }
-  return { format, incarnation: incarnation as number, secret: secret as string };
+  return {
+    format: Math.min(format, FORMAT),
+    has_wal: format === FORMAT_WITH_WAL,
+    incarnation: incarnation as number,
+    secret: secret as string,
+  };
 }

@@ -1,5 +1,5 @@
 import { StoreBroken, StoreUnavailable } from '../store.js';
-import { type Disk, type DiskFile, isErrorCode } from './disk.js';
+import { type Disk, type DiskFile, isErrorCode, type UpdatableFile } from './disk.js';
 
 /**
  * A disk on which a failed sync or truncate breaks the store. It is never retried: the operating system may have
@@ -9,6 +9,7 @@ export function strictDisk(disk: Disk): Disk {
   return {
     openAppend: async (path, mode) => strictFile(await disk.openAppend(path, mode), path),
     openRead: (path) => disk.openRead(path),
+    openUpdate: async (path) => strictUpdatable(await disk.openUpdate(path), path),
     rename: (from, to) => disk.rename(from, to),
     unlink: (path) => disk.unlink(path),
     removeFolder: (path) => disk.removeFolder(path),
@@ -26,6 +27,13 @@ const strictFile = (file: DiskFile, path: string): DiskFile => ({
   read: (into, position) => file.read(into, position),
   sync: () => orThrowBroken(path, 'made durable', file.sync()),
   truncate: (size) => orThrowBroken(path, 'truncated', file.truncate(size)),
+  size: () => file.size(),
+  close: () => file.close(),
+});
+
+const strictUpdatable = (file: UpdatableFile, path: string): UpdatableFile => ({
+  writeAt: (bytes, position) => file.writeAt(bytes, position),
+  sync: () => orThrowBroken(path, 'made durable', file.sync()),
   size: () => file.size(),
   close: () => file.close(),
 });

@@ -1,0 +1,197 @@
+import { readFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { StoreBroken, StoreUnavailable } from '../../store.js';
+import { type FileStore, type FileStoreOptions, openFileStore } from '../file-store.js';
+import { diskError, temporaryFolder } from '../testing.js';
+import { commitTo, commitToAll, formatOf, idsIn, logFile, sizeOf, WatchedDisk, walFile } from './testing.js';
+
+const PROJECTS = Array.from({ length: 8 }, (_, at) => `p${at}`);
+
+/** A store whose projects have a first event, so that their files have durable names. Every later batch is grouped. */
+async function opened(parts: Partial<FileStoreOptions> = {}) {
+  const root = await temporaryFolder();
+  const watched = new WatchedDisk();
+  const store = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 0, ...parts });
+  await commitToAll(store, PROJECTS, 'first');
+  watched.syncs.length = 0;
+  return { root, watched, store };
+}
+
+const isWal = (path: string): boolean => path.endsWith('_wal.jsonl');
+const isLogOf = (project: string) => (path: string) => path.endsWith(`/${project}/events.jsonl`);
+
+async function reopened(root: string, ids: readonly string[], projects = PROJECTS): Promise<void> {
+  const store = await openFileStore({ root });
+  for (const project of projects) expect(await idsIn(store, project)).toEqual(ids);
+  await store.close();
+}
+
+async function rejections(commits: readonly Promise<unknown>[]): Promise<unknown[]> {
+  return (await Promise.allSettled(commits)).map((settled) =>
+    settled.status === 'rejected' ? settled.reason : null,
+  );
+}
+
+it('makes the batches of many projects durable with few syncs, and none of their own files', async () => {
+  const { root, watched, store } = await opened();
+  await commitToAll(store, PROJECTS, 'second');
+  expect(new Set(watched.syncs)).toEqual(new Set(['_wal.jsonl']));
+  expect(watched.syncs.length).toBeLessThan(PROJECTS.length / 2);
+  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+  await store.close();
+});
+
+it('syncs the files of few projects themselves, and then has no write-ahead log', async () => {
+  const { root, watched, store } = await opened({ direct_syncs_max: 3 });
+  await store.close();
+  const again = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 3 });
+  await commitToAll(again, PROJECTS.slice(0, 3), 'second');
+  expect(await sizeOf(walFile(root))).toBeNull();
+  await reopened(await watched.afterPowerLoss(root), ['first', 'second'], PROJECTS.slice(0, 3));
+  await again.close();
+});
+
+it('reports nothing before the write-ahead log is durable, but other programs see it', async () => {
+  const { root, watched, store } = await opened();
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let onReached = () => {};
+  const reached = new Promise<void>((resolve) => {
+    onReached = resolve;
+  });
+  watched.faults.sync = async (path, sync) => {
+    if (isWal(path)) onReached();
+    await gate;
+    await sync();
+  };
+  const replies: string[] = [];
+  const commits = PROJECTS.map((project) =>
+    commitTo(store, project, 'second').then(() => replies.push(project)),
+  );
+  await reached;
+  await store.now();
+  // Reading a file takes longer than a reply that does not wait.
+  expect(await readFile(logFile(root, 'p0'), 'utf8')).toContain('"second"');
+  expect(replies).toEqual([]);
+  release();
+  await Promise.all(commits);
+  expect(replies).toHaveLength(PROJECTS.length);
+  await store.close();
+});
+
+it('fails only the project whose own file cannot be written', async () => {
+  const { root, watched, store } = await opened();
+  watched.faults.write = (path, bytes, write) =>
+    isLogOf('p3')(path) ? Promise.reject(diskError('EIO')) : write(bytes);
+  const failed = await rejections(PROJECTS.map((project) => commitTo(store, project, 'second')));
+  expect(failed.map((error) => error !== null)).toEqual(PROJECTS.map((project) => project === 'p3'));
+  expect(failed[3]).toBeInstanceOf(StoreUnavailable);
+  delete watched.faults.write;
+  await commitTo(store, 'p3', 'second');
+  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+  await store.close();
+});
+
+it('takes a group back whose record cannot be written, and never replays it', async () => {
+  const { root, watched, store } = await opened();
+  watched.faults.write = async (path, bytes, write) => {
+    if (!isWal(path)) return write(bytes);
+    // Whole, so that only cutting it off keeps it from being replayed.
+    await write(bytes);
+    throw diskError('EIO');
+  };
+  const failed = await rejections(PROJECTS.map((project) => commitTo(store, project, 'lost')));
+  for (const error of failed) expect(error).toBeInstanceOf(StoreUnavailable);
+  delete watched.faults.write;
+  for (const project of PROJECTS) expect(await idsIn(store, project)).toEqual(['first']);
+  await reopened(await watched.afterPowerLoss(root), ['first']);
+  await commitToAll(store, PROJECTS, 'second');
+  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+  await store.close();
+});
+
+it('is broken if the sync of the write-ahead log fails, and answers nobody of the group', async () => {
+  const { root, watched, store } = await opened();
+  watched.faults.sync = (path, sync) => (isWal(path) ? Promise.reject(diskError('EIO')) : sync());
+  const failed = await rejections(PROJECTS.map((project) => commitTo(store, project, 'unknown')));
+  for (const error of failed) expect(error).toBeInstanceOf(StoreBroken);
+  delete watched.faults.sync;
+  await store.close();
+  const again = await openFileStore({ root });
+  for (const project of PROJECTS) expect((await idsIn(again, project))[0]).toBe('first');
+  await again.close();
+});
+
+it('is broken if a failed record cannot be cut off', async () => {
+  const { watched, store } = await opened();
+  watched.faults.write = (path, bytes, write) =>
+    isWal(path) ? Promise.reject(diskError('EIO')) : write(bytes);
+  watched.faults.truncate = (path) => {
+    if (isWal(path)) throw diskError('EIO');
+  };
+  const failed = await rejections(PROJECTS.map((project) => commitTo(store, project, 'lost')));
+  for (const error of failed) expect(error).toBeInstanceOf(StoreBroken);
+  await store.close();
+});
+
+it('syncs the files and empties the write-ahead log when it is full', async () => {
+  const { root, watched, store } = await opened({ wal_bytes_max: 4000 });
+  for (let round = 0; round < 5; round += 1) await commitToAll(store, PROJECTS, `event ${round}`);
+  expect(watched.syncs).toContain('events.jsonl');
+  await expect.poll(() => sizeOf(walFile(root))).toBeLessThan(8000);
+  const ids = ['first', ...Array.from({ length: 5 }, (_, round) => `event ${round}`)];
+  await reopened(await watched.afterPowerLoss(root), ids);
+  await store.close();
+});
+
+it('is broken if a file cannot be synced when the write-ahead log is full, and keeps it', async () => {
+  const { root, watched, store } = await opened({ wal_bytes_max: 4000 });
+  watched.faults.sync = (path, sync) => (isLogOf('p5')(path) ? Promise.reject(diskError('EIO')) : sync());
+  const ids = ['first'];
+  await expect(
+    (async () => {
+      for (let round = 0; round < 50; round += 1) {
+        await commitToAll(store, PROJECTS, `event ${round}`);
+        ids.push(`event ${round}`);
+      }
+    })(),
+  ).rejects.toBeInstanceOf(StoreBroken);
+  delete watched.faults.sync;
+  await store.close();
+  const again = await openFileStore({ root: await watched.afterPowerLoss(root) });
+  for (const project of PROJECTS) expect((await idsIn(again, project)).slice(0, ids.length)).toEqual(ids);
+  await again.close();
+});
+
+it('removes the write-ahead log on close; until then older programs refuse the folder', async () => {
+  const { root, watched, store } = await opened();
+  await commitToAll(store, PROJECTS, 'second');
+  expect(await formatOf(root)).toBe(3);
+  expect(await sizeOf(walFile(root))).toBeGreaterThan(0);
+  expect(await store.tenantIds()).toEqual(['t']);
+  await store.close();
+  expect(await formatOf(root)).toBe(2);
+  expect(await sizeOf(walFile(root))).toBeNull();
+  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+});
+
+it('keeps the write-ahead log on close if a file cannot be synced', async () => {
+  const { root, watched, store } = await opened();
+  await commitToAll(store, PROJECTS, 'second');
+  watched.faults.sync = (path, sync) => (isLogOf('p5')(path) ? Promise.reject(diskError('EIO')) : sync());
+  await store.close();
+  expect(await formatOf(root)).toBe(3);
+  await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
+});
+
+it('never uses it in a workspace, whose log other programs read and replace', async () => {
+  const root = await temporaryFolder();
+  const home = { tenant_id: 't', project_id: 'home' };
+  const store: FileStore = await openFileStore({ root, home, direct_syncs_max: 0 });
+  await commitToAll(store, ['home', ...PROJECTS], 'first');
+  expect(await sizeOf(walFile(root))).toBeNull();
+  expect(await formatOf(root)).toBe(2);
+  await store.close();
+});

@@ -1,0 +1,153 @@
+import { StoreBroken } from '../../store.js';
+import { messageOf } from '../strict-disk.js';
+import type { WalPart } from './frame.js';
+import type { WriteAheadLog } from './write-ahead-log.js';
+
+/** A file with content that only the write-ahead log makes durable. */
+export interface UnsyncedFile {
+  sync(): Promise<void>;
+}
+
+export interface GroupCommitOptions {
+  /** Up to so many batches at a time are synced in their own files. */
+  readonly direct_syncs_max: number;
+  /** The write-ahead log is emptied when it reaches this size. */
+  readonly wal_bytes_max: number;
+  readonly warn: (sentence: string) => void;
+  readonly onBroken: (error: StoreBroken) => void;
+}
+
+interface WaitingBatch {
+  readonly file: UnsyncedFile;
+  readonly part: WalPart;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface WaitingCheckpoint {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Files synced at the same time in a checkpoint: as many as Node has threads for it. */
+const SYNCS_AT_ONCE = 4;
+
+/**
+ * Makes the batches of many projects durable with one sync: those that wait while a group is being written form the
+ * next one. Their own files are written before, but not synced; a checkpoint does that later, and then empties the
+ * write-ahead log.
+ */
+export class GroupCommit {
+  private batches = 0;
+  private waiting: WaitingBatch[] = [];
+  private checkpoints: WaitingCheckpoint[] = [];
+  private isRunning = false;
+  private running: Promise<void> = Promise.resolve();
+  private readonly unsynced = new Set<UnsyncedFile>();
+
+  constructor(
+    /** Null: every batch is synced in its own file. */
+    private readonly wal: WriteAheadLog | null,
+    private readonly options: GroupCommitOptions,
+  ) {}
+
+  /** Runs the write of one batch, so that others know of it. */
+  async duringBatch<T>(write: () => Promise<T>): Promise<T> {
+    this.batches += 1;
+    try {
+      return await write();
+    } finally {
+      this.batches -= 1;
+    }
+  }
+
+  /** Whether a batch is synced in its own file: with few at a time that takes less than writing everything twice. */
+  get isDirect(): boolean {
+    return this.wal === null || this.batches <= this.options.direct_syncs_max;
+  }
+
+  /** Resolves when the part, which was written to its file, is durable. */
+  makeDurable(file: UnsyncedFile, part: WalPart): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ file, part, resolve, reject });
+      this.start();
+    });
+  }
+
+  /** The file was synced as a whole. */
+  onSynced(file: UnsyncedFile): void {
+    this.unsynced.delete(file);
+  }
+
+  /** Makes a file durable by itself, so that nothing depends on the write-ahead log for it. */
+  async sync(file: UnsyncedFile): Promise<void> {
+    if (!this.unsynced.has(file)) return;
+    await file.sync();
+    this.unsynced.delete(file);
+  }
+
+  /** Resolves when every file is durable by itself, and the write-ahead log has nothing of what was written before. */
+  async checkpoint(): Promise<void> {
+    if (this.wal === null || this.wal.bytes === 0) return;
+    await new Promise<void>((resolve, reject) => {
+      this.checkpoints.push({ resolve, reject });
+      this.start();
+    });
+  }
+
+  /** Called when no batch is being written any more. Keeps the write-ahead log if a file may depend on it. */
+  async close(isIntact: boolean): Promise<void> {
+    await this.running;
+    if (this.wal === null) return;
+    if (isIntact && this.unsynced.size === 0) await this.wal.remove();
+    else await this.wal.close();
+  }
+
+  private start(): void {
+    if (this.isRunning) return;
+    this.isRunning = true;
+    this.running = this.run();
+  }
+
+  private async run(): Promise<void> {
+    const wal = this.wal as WriteAheadLog;
+    while (this.waiting.length > 0 || this.checkpoints.length > 0) {
+      if (this.waiting.length > 0) await this.writeGroup(wal, this.waiting.splice(0));
+      const isFull = wal.bytes >= this.options.wal_bytes_max;
+      if (isFull || this.checkpoints.length > 0) await this.runCheckpoint(wal, this.checkpoints.splice(0));
+    }
+    this.isRunning = false;
+  }
+
+  private async writeGroup(wal: WriteAheadLog, group: readonly WaitingBatch[]): Promise<void> {
+    try {
+      await wal.append(group.map(({ part }) => part));
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+      return;
+    }
+    for (const { file, resolve } of group) {
+      this.unsynced.add(file);
+      resolve();
+    }
+  }
+
+  private async runCheckpoint(wal: WriteAheadLog, callers: readonly WaitingCheckpoint[]): Promise<void> {
+    try {
+      const files = [...this.unsynced].values();
+      const syncRest = async (): Promise<void> => {
+        for (const file of files) await this.sync(file);
+      };
+      await Promise.all(Array.from({ length: SYNCS_AT_ONCE }, syncRest));
+      await wal.empty();
+      for (const { resolve } of callers) resolve();
+    } catch (error) {
+      if (error instanceof StoreBroken) this.options.onBroken(error);
+      else
+        this.options.warn(
+          `The write-ahead log could not be emptied (${messageOf(error)}). It keeps growing.`,
+        );
+      for (const { reject } of callers) reject(error);
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import { appendFile, copyFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { HISTORY_SUBJECT } from '../../../core/subject.js';
+import { eventOf, transactionOf } from '../../conformance/fixture.js';
+import { StoreRefused } from '../../store.js';
+import { type FileStoreOptions, openFileStore } from '../file-store.js';
+import { digestRemaining, REDACTION_EVENT } from '../redacted-lines.js';
+import { commitOne, temporaryFolder } from '../testing.js';
+import {
+  commitTo,
+  commitToAll,
+  copyOf,
+  idsIn,
+  keyOf,
+  logFile,
+  sizeOf,
+  WatchedDisk,
+  walFile,
+} from './testing.js';
+
+const PROJECTS = ['a', 'b', 'c'];
+
+async function opened(parts: Partial<FileStoreOptions> = {}) {
+  const root = await temporaryFolder();
+  const watched = new WatchedDisk();
+  const store = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 0, ...parts });
+  return { root, watched, store };
+}
+
+async function idsAfterOpening(root: string): Promise<string[][]> {
+  const store = await openFileStore({ root });
+  const ids = [];
+  for (const project of PROJECTS) ids.push(await idsIn(store, project));
+  await store.close();
+  return ids;
+}
+
+const everywhere = (ids: readonly string[]): string[][] => PROJECTS.map(() => [...ids]);
+
+/** A folder after a power loss, in which three events per project are only in the write-ahead log. */
+async function crashed(): Promise<string> {
+  const { root, watched, store } = await opened();
+  for (const id of ['1', '2', '3']) await commitToAll(store, PROJECTS, id);
+  const copy = await watched.afterPowerLoss(root);
+  await store.close();
+  return copy;
+}
+
+it('restores what the files lost, whatever they have in its place', async () => {
+  const root = await crashed();
+  expect(await sizeOf(logFile(root, 'a'))).toBe(0);
+  await writeFile(logFile(root, 'b'), Buffer.alloc(5000));
+  await rm(logFile(root, 'c'));
+  expect(await idsAfterOpening(root)).toEqual(everywhere(['1', '2', '3']));
+  expect(await sizeOf(walFile(root))).toBeNull();
+});
+
+it('can be repeated', async () => {
+  const root = await crashed();
+  await copyFile(walFile(root), join(root, 'kept'));
+  await idsAfterOpening(root);
+  await copyFile(join(root, 'kept'), walFile(root));
+  expect(await idsAfterOpening(root)).toEqual(everywhere(['1', '2', '3']));
+});
+
+it('ignores a record that was being written, cut at any byte', async () => {
+  const root = await crashed();
+  const wal = await readFile(walFile(root));
+  const last = wal.lastIndexOf('{"frame":"');
+  for (let size = last; size < wal.length; size += 97) {
+    const copy = await copyOf(root);
+    await truncate(walFile(copy), size);
+    const ids = await idsAfterOpening(copy);
+    for (const found of ids) expect(['1', '2', '3'].slice(0, found.length)).toEqual(found);
+    expect(ids.flat().length).toBeLessThan(9);
+    expect(ids.flat().length).toBeGreaterThan(0);
+  }
+});
+
+it('refuses a record that was changed, and changes nothing', async () => {
+  const root = await crashed();
+  const wal = await readFile(walFile(root));
+  const last = wal.lastIndexOf('{"frame":"');
+  for (const at of [5, 60, 200, Math.floor(last / 2), last - 2]) {
+    const damaged = Buffer.from(wal);
+    damaged[at] = (damaged[at] as number) ^ 1;
+    await writeFile(walFile(root), damaged);
+    await expect(openFileStore({ root })).rejects.toThrow(StoreRefused);
+    await expect(openFileStore({ root })).rejects.toThrow(/_wal\.jsonl, line \d+: .*Restore the folder/);
+    expect(await readFile(walFile(root))).toEqual(damaged);
+    expect(await sizeOf(logFile(root, 'a'))).toBe(0);
+  }
+  await writeFile(walFile(root), wal);
+  expect(await idsAfterOpening(root)).toEqual(everywhere(['1', '2', '3']));
+});
+
+it('refuses a removed record', async () => {
+  const root = await crashed();
+  const wal = await readFile(walFile(root));
+  await writeFile(walFile(root), wal.subarray(wal.indexOf('{"frame":"', 1)));
+  await expect(openFileStore({ root })).rejects.toThrow(/line 1: the frame does not continue/);
+});
+
+it('refuses a file that ends before the record that continues it', async () => {
+  const { root, store } = await opened({ wal_bytes_max: 1 });
+  await commitToAll(store, PROJECTS, '1');
+  await store.close();
+  const again = await openFileStore({ root, direct_syncs_max: 0 });
+  await commitToAll(again, PROJECTS, '2');
+  const copy = await copyOf(root);
+  await again.close();
+  await truncate(logFile(copy, 'b'), 10);
+  await expect(openFileStore({ root: copy })).rejects.toThrow(/b\/events\.jsonl has 10 bytes, and _wal/);
+  expect(await sizeOf(logFile(copy, 'b'))).toBe(10);
+});
+
+it('keeps the lines of other programs, which the seals cover', async () => {
+  const { root, watched, store } = await opened();
+  await commitToAll(store, PROJECTS, '1');
+  await appendFile(logFile(root, 'a'), '{"theirs":"before"}\n');
+  watched.faults.write = async (path, bytes, write) => {
+    // After the file was looked at, and before it is written.
+    if (path === logFile(root, 'a')) await appendFile(path, '{"theirs":"between"}\n');
+    return write(bytes);
+  };
+  await commitToAll(store, PROJECTS, '2');
+  delete watched.faults.write;
+  await commitToAll(store, PROJECTS, '3');
+  const copy = await watched.afterPowerLoss(root);
+  expect(await idsAfterOpening(copy)).toEqual(everywhere(['1', '2', '3']));
+  const log = await readFile(logFile(copy, 'a'), 'utf8');
+  expect(log.indexOf('before')).toBeGreaterThan(0);
+  expect(log.indexOf('between')).toBeGreaterThan(log.indexOf('before'));
+  await store.close();
+});
+
+it('leaves sealed files alone: they were synced before', async () => {
+  const { root, watched, store } = await opened({ segment_bytes_max: 1500 });
+  const ids = Array.from({ length: 12 }, (_, at) => `event ${at}`);
+  for (const id of ids) await commitToAll(store, PROJECTS, id);
+  const copy = await watched.afterPowerLoss(root);
+  const segment = join(copy, 't/a/segments/000000000001.jsonl');
+  const before = await readFile(segment);
+  await writeFile(segment, Buffer.alloc(before.length, ' '));
+  const spaces = await readFile(segment);
+  await (await openFileStore({ root: copy })).close();
+  expect(await readFile(segment)).toEqual(spaces);
+  await store.close();
+});
+
+it('seals a file only when it is durable by itself', async () => {
+  const { root, watched, store } = await opened({ segment_bytes_max: 1500 });
+  const ids = Array.from({ length: 12 }, (_, at) => `event ${at}`);
+  for (const id of ids) await commitToAll(store, PROJECTS, id);
+  expect(watched.syncs.filter((name) => name === 'events.jsonl').length).toBeGreaterThan(3);
+  expect(await idsAfterOpening(await watched.afterPowerLoss(root))).toEqual(everywhere(ids));
+  await store.close();
+});
+
+it('keeps no redacted payload', async () => {
+  const { root, store } = await opened();
+  await commitTo(store, 'a', 'secret', { kept: 1, said: 'not to be kept' });
+  await commitToAll(store, PROJECTS, 'other');
+  const key = keyOf('a');
+  const [event] = await store.events(key, { after: 0, limit: 1 });
+  const reduced = { ...(event as NonNullable<typeof event>), payload: { kept: 1 } };
+  const events = [{ position: 1, payload_sha256: digestRemaining(reduced.payload) }];
+  const redaction = { event_id: 'redaction', event_type: REDACTION_EVENT, payload: { events } };
+  await commitOne(
+    store,
+    transactionOf(key, { loose_events: [eventOf(key, { ...redaction, subject: HISTORY_SUBJECT })] }),
+  );
+  expect(await readFile(walFile(root), 'utf8')).toContain('not to be kept');
+  await store.redact(key, [reduced]);
+  expect(await readFile(walFile(root), 'utf8')).not.toContain('not to be kept');
+  expect(await idsAfterOpening(await copyOf(root))).toEqual([
+    ['secret', 'other', 'redaction'],
+    ['other'],
+    ['other'],
+  ]);
+  await store.close();
+});
+
+it('restores nothing that a cut tail had: a failed batch, then another in its place', async () => {
+  const { root, watched, store } = await opened();
+  await commitToAll(store, PROJECTS, '1');
+  watched.faults.write = async (path, bytes, write) => {
+    if (path !== logFile(root, 'b')) return write(bytes);
+    await write(bytes.subarray(0, bytes.length - 5));
+    throw Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'test' });
+  };
+  await Promise.allSettled([commitToAll(store, PROJECTS, 'failed in b')]);
+  delete watched.faults.write;
+  await commitTo(store, 'b', '2');
+  const [, b] = await idsAfterOpening(await watched.afterPowerLoss(root));
+  expect(b).toEqual(['1', '2']);
+  await store.close();
+});
