@@ -13,12 +13,12 @@ test('a project without events is not kept in memory after a request names it', 
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
   const key = { ...P, project_id: NAMED };
-  const request = Array.from({ length: 20 }, () => [
+  const calls = Array.from({ length: 20 }, () => [
     coordinator.queries.status(key),
     coordinator.claimTask(key, { task_id: 'A-001-x', agent_id: 'a', session_id: 's' }),
     coordinator.plans.get(key),
   ]);
-  await Promise.all(request.flat());
+  await Promise.all(calls.flat());
   expect(names(harness)).toEqual([]);
 });
 
