@@ -22,7 +22,7 @@ test('a project without events is not kept in memory after a request names it', 
   expect(names(harness)).toEqual([]);
 });
 
-test('a listener receives the first event of an empty project, which is kept from then on', async () => {
+test('a listener receives the first event of an empty project, and the project stays loaded after it', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
   const listening = new AbortController();
