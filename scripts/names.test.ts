@@ -4,11 +4,15 @@ import { nameFaults } from './names.js';
 const messages = (...texts: string[]): string[] =>
   nameFaults(texts.map((text, index) => ({ file: `${index}.ts`, text }))).map(({ message }) => message);
 
-it('refuses two exported types with the same name', () => {
-  expect(messages('export interface Part {}', 'export type Part = 1;')).toEqual([
-    'the type Part is also exported by 0.ts',
+it('refuses a type with the name of a type that another file exports', () => {
+  const fault = ['the type Part is also exported by 0.ts'];
+  expect(messages('export interface Part {}', 'export type Part = 1;')).toEqual(fault);
+  expect(messages('export interface Part {}', 'type Part = 1;')).toEqual(fault);
+  expect(messages('export interface Part {}', 'function f() { type Part = 1; }')).toEqual(fault);
+  expect(messages('type Part = 1;', 'export class Part {}')).toEqual([
+    'the type Part is also exported by 1.ts',
   ]);
-  expect(messages('export interface Part {}', 'type Part = 1;')).toEqual([]);
+  expect(messages('type Part = 1;', 'interface Part {}')).toEqual([]);
 });
 
 it.each([

@@ -43,11 +43,14 @@ const NO_FIELDS: ReadonlySet<string> = new Set(['ctx', 'house', 'judge', 'scene'
 /** It lists the words. */
 const THIS_FILE = 'scripts/names.ts';
 
-/** What is wrong with the names in these files: two exported types of one name, snake_case, retired words. */
+/** What is wrong with the names in these files: types with the name of an exported type, snake_case, retired words. */
 export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
-  const types = new Map<string, string>();
-  return sources.flatMap(({ file, text }) => {
-    const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const parsed = sources.map(({ file, text }) =>
+    ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true),
+  );
+  const exporters = exportersByType(parsed);
+  return parsed.flatMap((source) => {
+    const file = source.fileName;
     const shorthand = shorthandNames(source);
     const faults: SourceFault[] = [];
     const report = (node: ts.Node, message: string): void => {
@@ -62,10 +65,10 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
       const name = declaredName(node);
       if (name !== null) {
         const word = name.text.replace(/^#/, '');
-        if (isExportedType(node)) {
-          const other = types.get(word);
-          if (other !== undefined) report(name, `the type ${word} is also exported by ${other}`);
-          types.set(word, file);
+        if (isType(node)) {
+          const exporter = exporters.get(word);
+          if (exporter !== undefined && exporter !== file)
+            report(name, `the type ${word} is also exported by ${exporter}`);
         }
         if (isSnakeCase(word) && mustBeCamelCase(node) && !shorthand.has(word)) {
           report(name, `${word} is a local, a parameter or a private field: write it in camelCase`);
@@ -123,9 +126,23 @@ const modifiersOf = (node: ts.Node): readonly ts.ModifierLike[] =>
 const hasModifier = (node: ts.Node, kind: ts.SyntaxKind): boolean =>
   modifiersOf(node).some((modifier) => modifier.kind === kind);
 
-const isExportedType = (node: ts.Node): boolean =>
-  (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)) &&
-  hasModifier(node, ts.SyntaxKind.ExportKeyword);
+const isType = (
+  node: ts.Node,
+): node is ts.InterfaceDeclaration | ts.TypeAliasDeclaration | ts.ClassDeclaration =>
+  ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node);
+
+/** The first file that exports each type. */
+function exportersByType(sources: readonly ts.SourceFile[]): ReadonlyMap<string, string> {
+  const exporters = new Map<string, string>();
+  for (const { fileName, statements } of sources) {
+    for (const node of statements) {
+      if (!isType(node) || !hasModifier(node, ts.SyntaxKind.ExportKeyword) || node.name === undefined)
+        continue;
+      if (!exporters.has(node.name.text)) exporters.set(node.name.text, fileName);
+    }
+  }
+  return exporters;
+}
 
 const isSnakeCase = (name: string): boolean => /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(name);
 

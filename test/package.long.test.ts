@@ -137,8 +137,8 @@ describe.concurrent('the published package', () => {
     };
 
     test('contains what the manifest lists and nothing else', () => {
-      const tops = new Set(published.files.map((path) => path.split('/')[0]));
-      expect([...tops].sort()).toEqual(
+      const topLevelNames = new Set(published.files.map((path) => path.split('/')[0]));
+      expect([...topLevelNames].sort()).toEqual(
         [
           'CHANGELOG.md',
           'LICENSE',

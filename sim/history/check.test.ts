@@ -8,10 +8,10 @@ const TERMS = { limits: LIMITS, durable: true, skew_margin_ms: 0, tolerance_ms: 
 const S = 'A-001-one';
 const UNKNOWN: RecordedOutcome = { kind: 'unknown', why: 'the line broke' };
 const NO_EFFECT: RecordedOutcome = { kind: 'no_effect', why: 'UNAVAILABLE' };
-const refused = (reason: string, reply = {}): RecordedOutcome => ({
+const refused = (reason: string, replyFields = {}): RecordedOutcome => ({
   kind: 'refused',
   reason,
-  reply_fields: reply,
+  reply_fields: replyFields,
 });
 
 const rulesBroken = (builder: HistoryBuilder): HistoryRule[] => [

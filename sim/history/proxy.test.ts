@@ -96,10 +96,10 @@ it('resets a connection after the request arrived and before the reply', async (
   const seed = Array.from({ length: 100 }, (_, index) => `reset-${index}`).find(isIt) ?? '';
   const proxy = await proxyTo(place, seed);
   proxy.isTransparent = false;
-  const { said: reply, answered } = await speak(await lineTo(proxy));
+  const { said: sent, answered } = await speak(await lineTo(proxy));
   expect(proxy.counts.reset_after_send).toBe(1);
-  expect(heard).toHaveLength(reply);
-  expect(answered).toBe(reply - 1);
+  expect(heard).toHaveLength(sent);
+  expect(answered).toBe(sent - 1);
 });
 
 it('replaces the address in a store URL', () => {

@@ -7,10 +7,10 @@ it('prints new events as they occur, one JSON line each', async () => {
   const following = start(setting, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
   // Only an event shows that the stream is open, so produce events until one arrives.
   const happening = (async () => {
-    for (let reply = false; !reply; ) {
+    for (let hasOutput = false; !hasOutput; ) {
       await gen(setting, 'next');
       await gen(setting, 'task', 'release', 'A-001-schema');
-      reply = following.text() !== '';
+      hasOutput = following.text() !== '';
     }
   })();
   const text = await following.waitForOutput('\n');

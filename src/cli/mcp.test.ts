@@ -125,10 +125,10 @@ test('does not renew a released claim', async () => {
   const second = await callTool(client, 'claim', { task_id: 'A-001-schema', lease_duration_seconds: 1 });
   await happened(server, 'LEASE_RENEWED', 3);
   const { generation } = second.handle as { generation: number };
-  const request = renewing.mock.calls.map(
+  const renewedGenerations = renewing.mock.calls.map(
     ([, body]) => (body as { expected_generation: number }).expected_generation,
   );
-  expect(new Set(request)).toEqual(new Set([generation]));
+  expect(new Set(renewedGenerations)).toEqual(new Set([generation]));
 });
 
 test('reports an unreachable server to the model as a tool error', async () => {

@@ -5,7 +5,7 @@ import { createMcpServer } from '../server/mcp/mcp-server.js';
 import { command } from './command.js';
 import { AutoRenewingClient } from './mcp/auto-renewing-client.js';
 import { StrictJsonLines } from './mcp/strict-json-lines.js';
-import { stopSignal } from './stop.js';
+import { abortOnStop } from './stop.js';
 
 /** Serves MCP on standard input and output until the input ends or a stop signal arrives. */
 export const addMcp = command('mcp', {
@@ -24,7 +24,7 @@ export const addMcp = command('mcp', {
       transport,
       onerror: (error) => context.printNotice(error.message),
     });
-    const stop = stopSignal(io);
+    const stop = abortOnStop(io);
     io.stdin.once('end', stop.end).once('close', stop.end);
     if (!stop.signal.aborted) await once(stop.signal, 'abort');
     stop.end();

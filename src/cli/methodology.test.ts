@@ -296,16 +296,8 @@ it('release lists what it does not include', async () => {
 
 it('trace accepts the id of a feature that is not a requirement key', async () => {
   const setting = await createProject();
-  const request = [
-    'spawn',
-    '--type',
-    'feature',
-    '--id',
-    'CART',
-    '--reason',
-    'people buy more than one thing',
-  ];
-  expect((await gen(setting, ...request)).code).toBe(0);
+  const args = ['spawn', '--type', 'feature', '--id', 'CART', '--reason', 'people buy more than one thing'];
+  expect((await gen(setting, ...args)).code).toBe(0);
   const { code, out } = await gen(setting, 'trace', 'CART');
   expect([code, out]).toEqual([0, expect.stringContaining('CART')]);
 });
@@ -370,8 +362,8 @@ it('commands read while another process has the log, and a write refers to GENES
   onTestFinished(() => server.stop());
   const there = { ...setting, env: { ...setting.env, GENESIS_URL: server.url } };
   expect((await gen(there, 'checkpoint')).code).toBe(0);
-  const [own, reply] = [await json(setting, 'status'), await json(there, 'status')];
-  expect(reply.reply).toEqual(own.reply);
+  const [own, remote] = [await json(setting, 'status'), await json(there, 'status')];
+  expect(remote.reply).toEqual(own.reply);
 });
 
 it('status reports a damaged log and refers to gen verify', async () => {

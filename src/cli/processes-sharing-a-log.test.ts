@@ -58,8 +58,8 @@ it('trusts the server address only of the process that has the log open', async 
   await writeAddress(workspace, address);
   expect(await readAddress(workspace)).toEqual(address);
   const path = join(workspace.events, 'server.json');
-  const reply = await readFile(path, 'utf8');
-  await writeFile(path, reply.replace(String(process.pid), '1'));
+  const addressText = await readFile(path, 'utf8');
+  await writeFile(path, addressText.replace(String(process.pid), '1'));
   expect(await readAddress(workspace)).toBeNull();
   await store.close();
 });

@@ -1,7 +1,7 @@
 import type { Io, StopSignal } from './io.js';
 
 /** A signal that aborts on a stop signal, or when `end` is called. */
-export function stopSignal(io: Io): { signal: AbortSignal; end: () => void } {
+export function abortOnStop(io: Io): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   const stopListening = io.onStop(() => controller.abort());
   const end = (): void => {

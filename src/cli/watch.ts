@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { CommandContext } from './context.js';
 import { markSequences } from './output/sanitize.js';
-import { stopSignal } from './stop.js';
+import { abortOnStop } from './stop.js';
 
 const CLEAR = markSequences('\u001b[H\u001b[2J\u001b[3J');
 /** Some changes produce no event: a backoff ends, a claim becomes stale. */
@@ -24,7 +24,7 @@ export async function watch(
   render: () => Promise<RenderedView>,
   listenForChanges: ChangeListener = noChanges,
 ): Promise<void> {
-  const stop = stopSignal(context.io);
+  const stop = abortOnStop(context.io);
   const { signal } = stop;
   const isScreen = context.io.columns !== null && !context.is_json;
   const changes = new ChangeSignal();

@@ -143,9 +143,9 @@ it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a human must ac
 
 it('prints the help of a subcommand for help with several words', async () => {
   const setting = { cwd: await temporaryFolder() };
-  const request = await gen(setting, 'help', 'task', 'submit');
-  expect(request).toEqual(await gen(setting, 'task', 'submit', '--help'));
-  expect(request).toMatchObject({ code: 0, out: expect.stringContaining('Usage: gen task submit') });
+  const help = await gen(setting, 'help', 'task', 'submit');
+  expect(help).toEqual(await gen(setting, 'task', 'submit', '--help'));
+  expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Usage: gen task submit') });
 });
 
 it('explains how to start a server if none responds', async () => {

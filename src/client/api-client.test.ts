@@ -107,19 +107,19 @@ describe('a busy server', () => {
 
   test('is called again after the time in Retry-After', async () => {
     const { genesis, proxy } = await openClientHarness(planOf({ A: 1 }));
-    let request = 0;
-    proxy.actionFor = () => (++request === 1 ? busy('0') : 'pass');
+    let requestCount = 0;
+    proxy.actionFor = () => (++requestCount === 1 ? busy('0') : 'pass');
     expect(expectNoProblem(await genesis.task('A-001-part')).phase).toBe('OPEN');
-    expect(request).toBe(2);
+    expect(requestCount).toBe(2);
   });
 
   test('is not called earlier, even if that time exceeds the retry limit', async () => {
     const { client, proxy } = await openClientHarness(planOf({ A: 1 }));
-    let request = 0;
-    proxy.actionFor = () => (++request === 1 ? busy('60') : 'pass');
+    let requestCount = 0;
+    proxy.actionFor = () => (++requestCount === 1 ? busy('60') : 'pass');
     const impatient = client({ retry: { within_seconds: 20 } });
     expect(await impatient.task('A-001-part')).toMatchObject({ code: 'RATE_LIMITED', status: 429 });
-    expect(request).toBe(1);
+    expect(requestCount).toBe(1);
   });
 });
 
@@ -135,8 +135,8 @@ test('a claim is suspended while a human decides, reviewed, and resumed', async 
   expect(expectNoProblem(await genesis.status()).waiting).toMatchObject([
     { task_id, readiness: 'suspended' },
   ]);
-  const reply = { task_id, generation, iteration: 1, candidate_sha256, decision: 'APPROVED' } as const;
-  expect(await genesis.review(reply)).toMatchObject({ success: true });
+  const body = { task_id, generation, iteration: 1, candidate_sha256, decision: 'APPROVED' } as const;
+  expect(await genesis.review(body)).toMatchObject({ success: true });
   expect(await genesis.resumeClaim(handle)).toMatchObject({ success: true, reason: 'RESUMED' });
   expect(await genesis.resumeClaim({ ...handle, expected_generation: 7 })).toMatchObject({ success: false });
 });

@@ -14,14 +14,14 @@ test('the snippets of docs/sdk.md run in order', async () => {
   const text = await readFile(join(ROOT, 'docs', 'sdk.md'), 'utf8');
   const snippets = [...text.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
   expect(snippets).toHaveLength(5);
-  const reply: (string | null)[] = [];
+  const printedLines: (string | null)[] = [];
   for (const [n, snippet] of snippets.entries()) {
     const file = join(folder, `${n}.mjs`);
     const { code } = await transform(snippet, { loader: 'ts' });
     await writeFile(file, code.replaceAll('"genesis-fleet"', `'${client}'`));
     const child = startChild(file, [], { GENESIS_URL: server.url, XDG_STATE_HOME: outbox });
-    reply.push(await child.nextLine());
+    printedLines.push(await child.nextLine());
     expect(await child.stderrText()).toBe('');
   }
-  expect(reply.slice(0, 3)).toEqual(['2 accepted, 0 refused', 'B-001-schema accepted', 'ACCEPTED']);
+  expect(printedLines.slice(0, 3)).toEqual(['2 accepted, 0 refused', 'B-001-schema accepted', 'ACCEPTED']);
 });

@@ -146,27 +146,27 @@ describe('a public key that', () => {
 describe('a hundred concurrent requests with one request_id', () => {
   const hundred = (path: string, body: object) =>
     Promise.all(Array.from({ length: 100 }, () => served.post(path, body)));
-  const same = (reply: readonly { status: number; body: unknown }[]) =>
-    new Set(reply.map(({ status, body }) => JSON.stringify([status, body]))).size;
+  const same = (replies: readonly { status: number; body: unknown }[]) =>
+    new Set(replies.map(({ status, body }) => JSON.stringify([status, body]))).size;
 
   test('claim one task, and get the same reply', async () => {
-    const reply = await hundred(`${PROJECT_URL}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
-    expect(reply[0]?.body.reason).toBe('GRANTED');
-    expect(same(reply)).toBe(1);
+    const replies = await hundred(`${PROJECT_URL}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
+    expect(replies[0]?.body.reason).toBe('GRANTED');
+    expect(same(replies)).toBe(1);
     const { events } = (await served.get(`${PROJECT_URL}/events?type=CLAIM_ACQUIRED&limit=1000`)).body;
-    const request = events.filter((event: { request_id?: string }) => event.request_id === 'r-next');
-    expect(request).toHaveLength(1);
+    const acquired = events.filter((event: { request_id?: string }) => event.request_id === 'r-next');
+    expect(acquired).toHaveLength(1);
   });
 
   test('submit one result', async () => {
     const handle = await served.claim('A-020-x');
-    const reply = await hundred(`${PROJECT_URL}/results`, {
+    const replies = await hundred(`${PROJECT_URL}/results`, {
       ...handle,
       result_data: 1,
       request_id: 'r-submit',
     });
-    expect(reply[0]?.body.reason).toBe('ACCEPTED');
-    expect(same(reply)).toBe(1);
+    expect(replies[0]?.body.reason).toBe('ACCEPTED');
+    expect(same(replies)).toBe(1);
     expect((await served.get(`${PROJECT_URL}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
   });
 
@@ -178,10 +178,10 @@ describe('a hundred concurrent requests with one request_id', () => {
         request_id: 'r-two',
       }),
     );
-    const reply = await Promise.all(claims);
-    const reasons = reply.map(({ body }) => body.reason ?? body.code);
+    const replies = await Promise.all(claims);
+    const reasons = replies.map(({ body }) => body.reason ?? body.code);
     expect(new Set(reasons)).toEqual(new Set(['GRANTED', 'IDEMPOTENCY_CONFLICT']));
-    const granted = reply.flatMap(({ body }) => body.claim?.task_id ?? []);
+    const granted = replies.flatMap(({ body }) => body.claim?.task_id ?? []);
     expect(new Set(granted).size).toBe(1);
     expect(granted).toHaveLength(50);
   });

@@ -94,20 +94,20 @@ afterAll(async () => {
 
 const route = (id: string): Route => methodologyRoutes.find((each) => each.id === id) as Route;
 
-function ask({ method, path }: Route, reply: unknown, role: Role, tenant?: string) {
+function ask({ method, path }: Route, input: unknown, role: Role, tenant?: string) {
   const headers = {
     authorization: `Bearer ${keyOf[role]}`,
     ...(tenant === undefined ? {} : { 'x-genesis-tenant': tenant }),
   };
   if (method !== 'GET')
-    return served.request(method, path, typeof reply === 'string' ? reply : JSON.stringify(reply), {
+    return served.request(method, path, typeof input === 'string' ? input : JSON.stringify(input), {
       'content-type': 'application/json',
       ...headers,
     });
-  const request = new URLSearchParams(
-    Object.entries(reply as AnyJson).map(([name, value]): [string, string] => [name, String(value)]),
+  const query = new URLSearchParams(
+    Object.entries(input as AnyJson).map(([name, value]): [string, string] => [name, String(value)]),
   );
-  return served.request(method, `${path}?${request}`, undefined, headers);
+  return served.request(method, `${path}?${query}`, undefined, headers);
 }
 
 const TABLE = methodologyRoutes.map((each) => [each.id, each] as const);

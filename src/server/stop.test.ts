@@ -8,9 +8,9 @@ import { PROJECT_URL, TestServer } from './testing/test-server.js';
 function arrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
     const next = coordinator.next.bind(coordinator);
-    coordinator.next = (...request) => {
+    coordinator.next = (...args) => {
       resolve();
-      return next(...request);
+      return next(...args);
     };
   });
 }
@@ -21,10 +21,10 @@ test('a stop answers the accepted requests, and a restarted server has their eff
   const served = await TestServer.forTest();
   const ids = Array.from({ length: 50 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
   await served.plan(...ids);
-  const request = ids.map((id) => served.post(`${PROJECT_URL}/claims`, work(id)).catch(() => null));
-  await Promise.race(request);
+  const claims = ids.map((id) => served.post(`${PROJECT_URL}/claims`, work(id)).catch(() => null));
+  await Promise.race(claims);
   await served.running.stop();
-  const answered = (await Promise.all(request)).flatMap((reply) =>
+  const answered = (await Promise.all(claims)).flatMap((reply) =>
     reply?.status === 200 ? [reply.body.claim] : [],
   );
   expect(answered.length).toBeGreaterThan(0);

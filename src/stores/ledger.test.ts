@@ -29,11 +29,11 @@ const work = fc.array(
   }),
   { maxLength: 40, size: 'max' },
 );
-type Work = (typeof work extends fc.Arbitrary<infer T> ? T : never)[number];
+type GeneratedWork = (typeof work extends fc.Arbitrary<infer T> ? T : never)[number];
 
 function unitFor(
   ledger: ProjectLedger,
-  { subject, events, note: looseEvent, until_ms, request, changes_rules }: Work,
+  { subject, events, note: looseEvent, until_ms, request, changes_rules }: GeneratedWork,
 ): Transaction {
   return transactionOf(KEY, {
     swaps: [swapOf(KEY, subject, ledger.head(subject)?.seq ?? 0, events)],
@@ -44,7 +44,7 @@ function unitFor(
   });
 }
 
-function run(ledger: ProjectLedger, works: readonly Work[], fromMs: number): Logged[] {
+function run(ledger: ProjectLedger, works: readonly GeneratedWork[], fromMs: number): Logged[] {
   return works.flatMap((one, i) => {
     const now_ms = fromMs + i;
     const { events, first_position, record } = ledger.apply(unitFor(ledger, one), now_ms);
@@ -171,7 +171,7 @@ describe('a ledger', () => {
   });
 });
 
-const workOn = (subject: '~a'): Work => ({
+const workOn = (subject: '~a'): GeneratedWork => ({
   subject,
   events: 1,
   note: null,

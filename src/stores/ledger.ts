@@ -15,7 +15,7 @@ import type {
 import { SubjectOrder } from './subject-order.js';
 import { assertWellFormed } from './well-formed.js';
 
-/** What a log must record beside a transaction's events to rebuild the ledger. */
+/** What a log must record in addition to a transaction's events to rebuild the ledger. */
 export interface TransactionRecord {
   /** The value after the transaction, if the transaction changed it. */
   readonly rules_seq?: number;

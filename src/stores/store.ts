@@ -165,7 +165,7 @@ export interface RequestRecord {
   readonly digest: string;
   /** Remember the request with this transaction. False: only look it up. */
   readonly keep: boolean;
-  /** What the caller needs, beside the events, to repeat the reply; small. */
+  /** What the caller needs, in addition to the events, to repeat the reply. Keep it small. */
   readonly reply?: unknown;
 }
 

@@ -5,8 +5,9 @@ import { PLATFORM_TENANT } from '../core/subject.js';
 import { STORE_FILE, TENANTS_FOLDER } from '../stores/file/layout.js';
 import { nullSeparated, runGit } from './git.js';
 
-const KEY_FILES: readonly string[] = [STORE_FILE, TENANTS_FOLDER, PLATFORM_TENANT];
-const KEY_FOLDERS: readonly string[] = [`${PLATFORM_TENANT}/`, `${TENANTS_FOLDER}/${PLATFORM_TENANT}`];
+// Folders are among them: git lists a link or a submodule in place of a folder under the name of the folder itself.
+const KEY_PATHS: readonly string[] = [STORE_FILE, TENANTS_FOLDER, PLATFORM_TENANT];
+const KEY_PATH_PREFIXES: readonly string[] = [`${PLATFORM_TENANT}/`, `${TENANTS_FOLDER}/${PLATFORM_TENANT}`];
 
 /** Secret names in the folder of a plain store. */
 export const STORE_SECRETS: readonly string[] = [STORE_FILE, PLATFORM_TENANT];
@@ -54,7 +55,7 @@ function isAt(path: string, name: string): boolean {
 
 function isKeyFile(path: string): boolean {
   const name = caseFoldedPath(path);
-  return KEY_FILES.includes(name) || KEY_FOLDERS.some((folder) => name.startsWith(folder));
+  return KEY_PATHS.includes(name) || KEY_PATH_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
 /** The nearest folder upward that is the top of a clone, a worktree or a submodule. */

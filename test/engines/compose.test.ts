@@ -23,8 +23,8 @@ const READ = ['GENESIS_STORE', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
 /** Parses the file as docker compose does when no variable is set. */
 async function servicesOf(name: EngineName): Promise<Services> {
   const file = await readFile(`deploy/compose/${name}.yml`, 'utf8');
-  const defaults = file.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
-  return parse(defaults, { merge: true }).services;
+  const withDefaults = file.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+  return parse(withDefaults, { merge: true }).services;
 }
 
 /** The credentials and the database that the compose file configures in the engine. */

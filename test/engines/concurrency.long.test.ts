@@ -18,12 +18,12 @@ for (const name of ENGINE_NAMES) {
       test('grant each task once, however many agents claim it concurrently', async () => {
         const fleet = await EngineFleet.open(url, COORDINATORS);
         await fleet.plan(planOf(...tasks(20)));
-        const request = tasks(20).flatMap((task_id) =>
+        const claims = tasks(20).flatMap((task_id) =>
           Array.from({ length: 6 }, (_, index) =>
             fleet.coordinatorAt(index).claimTask(fleet.project, { task_id, ...by(index) }),
           ),
         );
-        const replies = (await Promise.all(request)).map(unwrap);
+        const replies = (await Promise.all(claims)).map(unwrap);
         expect(replies.filter(({ reason }) => reason === 'GRANTED')).toHaveLength(20);
         expect(new Set(replies.map(({ reason }) => reason))).toEqual(
           new Set(['GRANTED', 'DENIED_ACTIVE_CLAIM']),
@@ -120,10 +120,10 @@ for (const name of ENGINE_NAMES) {
 }
 
 const claimAll = async (fleet: EngineFleet, lease?: { lease_duration_seconds: number }) => {
-  const request = tasks(30).map((task_id, index) =>
+  const claims = tasks(30).map((task_id, index) =>
     fleet.coordinatorAt(index).claimTask(fleet.project, { task_id, ...by(index), ...lease }),
   );
-  return (await Promise.all(request)).map(unwrap);
+  return (await Promise.all(claims)).map(unwrap);
 };
 
 /** Thirty concurrent claims, all answered before the first lease expires. */

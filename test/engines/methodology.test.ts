@@ -83,10 +83,10 @@ for (const name of ENGINE_NAMES) {
 
       test('are granted one at a time across features that share modules, if that is enforced', async () => {
         const { fleet, project } = await begin(true);
-        const request = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
+        const claims = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
           fleet.coordinatorAt(n).claimTask(project, { task_id, ...by(n) }),
         );
-        const reasons = (await Promise.all(request)).map((reply) => unwrap(reply).reason);
+        const reasons = (await Promise.all(claims)).map((reply) => unwrap(reply).reason);
         expect(reasons.sort()).toEqual(['DENIED_PARALLEL', 'GRANTED']);
         expect(await faults(fleet)).toEqual([]);
       });

@@ -42,8 +42,8 @@ await onSharedEngine('postgres', ({ url }) => {
           unwrap(await here.submitResult(projectKey, { ...result, result_data: 'y'.repeat(100_000) }));
         });
       }
-      const reply = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
-      expect(reply.map(({ code }) => code).sort(), reply.map(({ err }) => err).join()).toEqual([0, 1]);
+      const pushes = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
+      expect(pushes.map(({ code }) => code).sort(), pushes.map(({ err }) => err).join()).toEqual([0, 1]);
       for (const { cwd, workspace } of both) {
         expect(await gen({ cwd }, 'sync', 'pull', ...remote)).toMatchObject({ code: 0 });
         await rm(join(workspace.events, 'events.jsonl'));

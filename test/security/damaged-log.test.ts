@@ -116,10 +116,10 @@ describe('a flipped byte in the log of one tenant', () => {
     await served.running.stop();
     const store = `file:${served.folder}`;
     const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
-    const reply = await up.waitForErrorOutput(
+    const errorOutput = await up.waitForErrorOutput(
       `acme/shop/events.jsonl, lines ${first} to ${last}: the seal does not match`,
     );
-    expect(reply).toContain('The tenant acme is not served');
+    expect(errorOutput).toContain('The tenant acme is not served');
     await up.waitForOutput('is listening at');
     up.stop('SIGTERM');
     expect((await up.ended).code).toBe(0);

@@ -126,8 +126,8 @@ describe.each(ROLES.flatMap((role) => [true, false].map((isBound) => ({ role, is
       async (_, route) => {
         const token = await tokenOf(role, isBound);
         const tenants = isTenantInPath(route) || route.tenant === 'own' ? [OWN, OTHER] : [OWN];
-        for (const request of tenants) {
-          expect(await ask(route, request, token), request).toBe(expected(route, role, isBound, request));
+        for (const tenantId of tenants) {
+          expect(await ask(route, tenantId, token), tenantId).toBe(expected(route, role, isBound, tenantId));
         }
       },
     );

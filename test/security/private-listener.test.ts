@@ -172,15 +172,15 @@ it('a program under gen run gets the address and the token, and needs both', asy
 });
 
 /** The attacker's port: responds like a server and records the requests. */
-async function startTrapServer(): Promise<{ url: string; asked: string[] }> {
-  const asked: string[] = [];
+async function startTrapServer(): Promise<{ url: string; receivedRequests: string[] }> {
+  const receivedRequests: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`);
+    receivedRequests.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`);
     response.end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, receivedRequests };
 }
 
 type Forge = (path: string, text: string) => Promise<void>;
@@ -224,12 +224,12 @@ const FORGERIES: Record<string, { forge: Forge; says: RegExp }> = {
 async function refusalOf({ forge, says }: (typeof FORGERIES)[string]): Promise<void> {
   const setting = await createProject({});
   const { store } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});
-  const { url, asked: request } = await startTrapServer();
+  const { url, receivedRequests } = await startTrapServer();
   await forge(addressFile(setting), `${JSON.stringify({ url, pid: process.pid })}\n`);
   const env = { ...setting.env, GENESIS_TOKEN: 'the-victims-own-token' };
   const reply = await gen({ ...setting, env }, 'task', 'claim', EDGE);
   expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(says) });
-  expect(request).toEqual([]);
+  expect(receivedRequests).toEqual([]);
   await store.close();
 }
 

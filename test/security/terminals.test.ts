@@ -104,11 +104,11 @@ describe('text that an agent wrote to the log', () => {
 describe('text in the files of a workspace', () => {
   async function attackedWorkspace(): Promise<TerminalOptions> {
     const setting = await createProject({});
-    const reply = JSON.stringify(HOSTILE);
-    const feature = `feature: ${FEATURE_ID}\ntitle: ${reply}\nintent: INT-001\nprofile: standard\npriority: high\n`;
+    const hostileText = JSON.stringify(HOSTILE);
+    const feature = `feature: ${FEATURE_ID}\ntitle: ${hostileText}\nintent: INT-001\nprofile: standard\npriority: high\n`;
     await writeProjectFile(setting.cwd, `.ai-workspace/features/active/${FEATURE_ID}.yml`, feature);
     const checks = ['name: says_enough, type: agent', 'name: agreed, type: human'];
-    const listed = checks.map((check) => `  - { ${check}, criterion: ${reply} }\n`).join('');
+    const listed = checks.map((check) => `  - { ${check}, criterion: ${hostileText} }\n`).join('');
     await writeProjectFile(
       setting.cwd,
       '.ai-workspace/graph/edges/intent_requirements.yml',
@@ -129,7 +129,7 @@ describe('text in the files of a workspace', () => {
     const edge = `${FEATURE_ID}#intent_requirements`;
     const claimed = await gen(setting, 'task', 'claim', edge, '--role', 'full_stack');
     expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
-    const submit = ['task', 'submit', edge, '--data', reply, '--check', 'says_enough=pass'];
+    const submit = ['task', 'submit', edge, '--data', hostileText, '--check', 'says_enough=pass'];
     const submitted = await gen(setting, ...submit);
     expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('ESCALATED') });
     for (const reply of [claimed, submitted]) expectPlain('task', reply);

@@ -26,15 +26,20 @@ export class ObservedStoreClock {
     const bounds = [...effects.acknowledgedBy].map(([event, acknowledgement]) => {
       const atMs = msOf(event.timestamp);
       const { invoked_ms } = effects.causedBy.get(event) ?? acknowledgement;
-      return { least_ms: atMs - acknowledgement.returned_ms, most_ms: atMs - invoked_ms };
+      return { offset_min_ms: atMs - acknowledgement.returned_ms, offset_max_ms: atMs - invoked_ms };
     });
-    bounds.sort((one, other) => one.most_ms - one.least_ms - (other.most_ms - other.least_ms));
+    bounds.sort(
+      (one, other) => one.offset_max_ms - one.offset_min_ms - (other.offset_max_ms - other.offset_min_ms),
+    );
     const quickest = bounds.slice(0, QUICKEST);
     this.offsetMinMs = bounds.reduce(
-      (most, { least_ms }) => Math.max(most, least_ms),
+      (max, { offset_min_ms }) => Math.max(max, offset_min_ms),
       Number.NEGATIVE_INFINITY,
     );
-    this.offsetMaxMs = quickest.reduce((most, { most_ms }) => Math.max(most, most_ms), this.offsetMinMs);
+    this.offsetMaxMs = quickest.reduce(
+      (max, { offset_max_ms }) => Math.max(max, offset_max_ms),
+      this.offsetMinMs,
+    );
   }
 
   /** The earliest time that the store's clock can have shown at a moment of the driver's clock. */

@@ -13,7 +13,7 @@ import { type DemoOutcome, runDemo } from '../demo/run-demo.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { parseWholeNumber } from '../option-parsers.js';
 import { lineageText } from '../output/lineage.js';
-import { stopSignal } from '../stop.js';
+import { abortOnStop } from '../stop.js';
 
 /** At least three: the demo kills one agent and freezes another, and one must finish the work. */
 const AGENT_COUNT = { least: 3, most: 50, usual: 6 };
@@ -33,7 +33,7 @@ const demo = command('demo', {
       throw wrongUsage(`--agents: expected a number from ${AGENT_COUNT.least} to ${AGENT_COUNT.most}.`);
     }
     const folder = await mkdtemp(join(tmpdir(), 'genesis-demo-'));
-    const { signal, end } = stopSignal(context.io);
+    const { signal, end } = abortOnStop(context.io);
     const agents: DemoProcess[] = [];
     let server: DemoServer | null = null;
     let isKept = false;

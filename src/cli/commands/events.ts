@@ -3,7 +3,7 @@ import { command } from '../command.js';
 import { parseWholeNumber } from '../option-parsers.js';
 import { eventLine } from '../output/event.js';
 import { unwrapReply } from '../replies.js';
-import { stopSignal } from '../stop.js';
+import { abortOnStop } from '../stop.js';
 
 export const addEvents = command('events', {
   description: 'list the events in order',
@@ -31,7 +31,7 @@ export const addEvents = command('events', {
         events.length === 0 ? 'No events.' : events.map((event) => eventLine(event, context)),
       );
     }
-    const stop = stopSignal(context.io);
+    const stop = abortOnStop(context.io);
     try {
       for await (const { event } of genesis.follow(filter, { signal: stop.signal })) {
         context.show(event, () => eventLine(event, context));

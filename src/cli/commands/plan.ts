@@ -68,7 +68,7 @@ export const addPlan = command('plan', {
   subcommands: [importPlan, check, show],
 });
 
-/** The subtask count. `gen status` counts subtasks beside tasks. */
+/** The subtask count. `gen status` counts subtasks in addition to tasks. */
 function subtasksText({ tracks }: PlanInput): string {
   const tasks = Object.values(tracks).flat();
   const subtasksTotal = tasks.reduce((sum, task) => sum + subtaskCount(plannedTask(task)), 0);

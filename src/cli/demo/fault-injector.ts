@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { DemoProcess } from './fleet.js';
 
-interface Fault {
+interface InjectedFault {
   readonly agent: DemoProcess;
   readonly task_id: string;
   readonly generation: number;
@@ -9,9 +9,9 @@ interface Fault {
 
 export interface InjectedFaults {
   /** The agent killed while it worked. */
-  killed: Fault | null;
+  killed: InjectedFault | null;
   /** The agent frozen past its lease, and resumed once its task had another holder. */
-  zombie: Fault | null;
+  zombie: InjectedFault | null;
   isRevived: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.js';
 import { singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
-/** What the grant of an edge carries beside the claim. */
+/** What the grant of an edge carries in addition to the claim. */
 export interface EdgeGrant {
   /** Where the agent writes, relative to the project's root; null without a workspace or a folder. */
   readonly work: string | null;

@@ -108,8 +108,8 @@ test('writes commands for Claude Code that start this program from any folder an
   const { command, args } = JSON.parse(after['folder/.mcp.json'] ?? '').mcpServers.genesis;
   const elsewhere = { cwd: await temporaryFolder(), env: {} };
   const beforeMcp = args.slice(0, args.indexOf('mcp'));
-  const request = await run(command, [...beforeMcp, '--version'], elsewhere);
-  expect(request.stdout).toBe(`${VERSION}\n`);
+  const versionRun = await run(command, [...beforeMcp, '--version'], elsewhere);
+  expect(versionRun.stdout).toBe(`${VERSION}\n`);
   const { hooks } = JSON.parse(after['folder/.claude/settings.json'] ?? '');
   for (const [{ hooks: given }] of [hooks.PostToolUse, hooks.SessionStart]) {
     const reply = execFileSync('/bin/sh', ['-c', given[0].command], { ...elsewhere, input: '{}' });

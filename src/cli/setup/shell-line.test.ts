@@ -20,8 +20,8 @@ const WORDS = [
 
 test('a POSIX shell splits the line back into exactly the given words', () => {
   const print = ['-e', 'console.log(JSON.stringify(process.argv.slice(1)))', '--'];
-  const reply = execFileSync('/bin/sh', ['-c', shellLine('posix', [process.execPath, ...print, ...WORDS])]);
-  expect(JSON.parse(String(reply))).toEqual(WORDS);
+  const printed = execFileSync('/bin/sh', ['-c', shellLine('posix', [process.execPath, ...print, ...WORDS])]);
+  expect(JSON.parse(String(printed))).toEqual(WORDS);
 });
 
 test('for cmd, quotes words with double quotes and doubles the backslashes before a quote', () => {

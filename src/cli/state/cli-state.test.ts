@@ -8,9 +8,9 @@ const TARGET = { url: 'http://127.0.0.1:4680', tenant: 'default', project: 'shop
 
 it('gives concurrent callers the same new session', async () => {
   const home = await temporaryFolder();
-  const request = Array.from({ length: 50 }, () => new CliState(home).session(TARGET, 'agent-a', ''));
-  expect(new Set(await Promise.all(request)).size).toBe(1);
-  expect(await new CliState(home).session(TARGET, 'agent-a', '/dev/pts/1')).not.toBe(await request[0]);
+  const sessions = Array.from({ length: 50 }, () => new CliState(home).session(TARGET, 'agent-a', ''));
+  expect(new Set(await Promise.all(sessions)).size).toBe(1);
+  expect(await new CliState(home).session(TARGET, 'agent-a', '/dev/pts/1')).not.toBe(await sessions[0]);
 });
 
 it('keeps all handles that are saved concurrently', async () => {

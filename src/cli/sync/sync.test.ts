@@ -22,9 +22,9 @@ describe('gen sync', () => {
     const url = await served();
     await withOfflineCoordinator(workspace, async (here) => {
       await here.claimTask(KEY, { ...EDGE, ...by('ada') });
-      const reply = { event_type: 'iteration_completed', feature_id: 'REQ-F-1', edge: 'design_code' };
+      const body = { event_type: 'iteration_completed', feature_id: 'REQ-F-1', edge: 'design_code' };
       const payload = { iteration: 1, status: 'iterating', delta: 1 };
-      await here.appendEvent(KEY, { ...reply, ...by('ada'), generation: 1, payload });
+      await here.appendEvent(KEY, { ...body, ...by('ada'), generation: 1, payload });
     });
     const before = JSON.parse((await gen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
     expect(before).toMatchObject({ tail: 3, behind: 0, pushed: false });

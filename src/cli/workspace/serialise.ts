@@ -9,7 +9,7 @@ import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
 import { type OpenedCoordinator, withCoordinator } from '../open-store.js';
 import { countText } from '../output/text.js';
-import { stopSignal } from '../stop.js';
+import { abortOnStop } from '../stop.js';
 import { configure } from './configure.js';
 
 /** Runs one pass over this workspace's inboxes, or continuous passes until a stop signal. */
@@ -20,7 +20,7 @@ export async function serialiseHere(context: CommandContext, watch: boolean): Pr
       'This project has no inboxes, because coordination.mode is single. ' +
         'To use several agents, set it to multi in .ai-workspace/coordination.yml.',
     );
-  const { signal, end } = stopSignal(context.io);
+  const { signal, end } = abortOnStop(context.io);
   const work = async (opened: OpenedCoordinator): Promise<void> => {
     const configured = await configure(context.warn, workspace, opened.coordinator);
     // Without a configuration no rule would apply, and every command would be accepted.

@@ -68,9 +68,9 @@ forEachStore('retention', (open) => {
     harness.advance(91 * DAY_S);
     expect(await harness.coordinator.redactHistory()).toBe(4);
     expect(await harness.coordinator.redactHistory()).toBe(0);
-    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
-    expect(reply).toHaveLength(1);
-    expect(reply[0]?.payload).toMatchObject({ retention_days: 90 });
+    const events = (await harness.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
+    expect(events).toHaveLength(1);
+    expect(events[0]?.payload).toMatchObject({ retention_days: 90 });
     await harness.restart();
     expect(await harness.coordinator.queries.getTaskState(P, A)).toMatchObject({
       phase: 'COMPLETED',
@@ -94,8 +94,8 @@ forEachStore('retention', (open) => {
     expect(jsonOf(await harness.events())).toContain('of the zombie');
     expect(await harness.coordinator.redactHistory()).toBe(4);
     expect(jsonOf(await harness.events())).not.toContain('of the zombie');
-    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
-    expect(reply).toHaveLength(1);
+    const events = (await harness.events()).filter(({ event_type }) => event_type === 'HISTORY_FORGOTTEN');
+    expect(events).toHaveLength(1);
   });
 
   test('keeps a parked result adoptable until the retention period ends, and not after', async () => {

@@ -33,7 +33,7 @@ type ExtraFields = Readonly<Record<string, unknown>>;
 
 export type ParsedDocument =
   | { readonly kind: 'malformed'; readonly fault: string }
-  | (ParsedContent & { readonly beside: ExtraFields });
+  | (ParsedContent & { readonly extraFields: ExtraFields });
 
 type ParsedContent =
   | { readonly kind: 'plan_faults'; readonly faults: readonly PlanFault[] }
@@ -62,22 +62,23 @@ export const readDocument = (job: DocumentJob): ParsedDocument => runAllSteps(do
 
 /** The same in steps: one file of a workspace per step, any other document in one step. */
 export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> {
-  if (job.kind === 'methodology') return { ...(yield* parseMethodology(job.files)), beside: {} };
+  if (job.kind === 'methodology') return { ...(yield* parseMethodology(job.files)), extraFields: {} };
   const { text } = job;
-  if (job.kind === 'plan' && job.form === 'yaml') return { ...parsePlan({ yaml: text }, text), beside: {} };
+  if (job.kind === 'plan' && job.form === 'yaml')
+    return { ...parsePlan({ yaml: text }, text), extraFields: {} };
   const json = readStrictJson(text, Number.POSITIVE_INFINITY);
   if ('fault' in json) return { kind: 'malformed', fault: json.fault };
   if (!isObject(json.value)) return { kind: 'malformed', fault: 'expected a JSON object' };
   if (job.kind === 'plan') {
     const { request_id, signature, ...plan } = json.value;
-    return { ...parsePlan({ json: plan }, text), beside: withoutUndefined({ request_id, signature }) };
+    return { ...parsePlan({ json: plan }, text), extraFields: withoutUndefined({ request_id, signature }) };
   }
   if (job.kind === 'tasks') {
-    const { tasks, ...beside } = json.value;
-    return { ...parseAddedTasks(tasks, text), beside };
+    const { tasks, ...extraFields } = json.value;
+    return { ...parseAddedTasks(tasks, text), extraFields };
   }
-  const { files, ...beside } = json.value;
-  if (isTextRecord(files)) return { ...(yield* parseMethodology(Object.entries(files))), beside };
+  const { files, ...extraFields } = json.value;
+  if (isTextRecord(files)) return { ...(yield* parseMethodology(Object.entries(files))), extraFields };
   return { kind: 'malformed', fault: 'files: expected an object of texts by path' };
 }
 

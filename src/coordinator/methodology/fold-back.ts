@@ -31,10 +31,10 @@ interface FoldBackInput {
   readonly row: FeatureRow;
 }
 
-type FoldBackBody = z.output<typeof foldBackBody>;
+type ParsedFoldBackBody = z.output<typeof foldBackBody>;
 
 /** Folds a spawn's result back into its parent, once, and unblocks the edge that waited for it. */
-export function foldBackOperation(body: FoldBackBody, state: MethodologyState, caller: Caller) {
+export function foldBackOperation(body: ParsedFoldBackBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): FoldBackReply => {
     const { view } = transaction;
     const input = decide(view, body, viewInputOf(view.state, state, view));
@@ -49,7 +49,7 @@ export function foldBackOperation(body: FoldBackBody, state: MethodologyState, c
 
 function decide(
   view: DecisionView,
-  { feature_id, fold_back_status, question_answered = false }: FoldBackBody,
+  { feature_id, fold_back_status, question_answered = false }: ParsedFoldBackBody,
   viewInput: RouteInput,
 ): FoldBackInput | Refusal<FoldBackRefusal> {
   const { methodology } = viewInput;
@@ -63,7 +63,7 @@ function decide(
 
 function write(
   transaction: TransactionBuilder,
-  body: FoldBackBody,
+  body: ParsedFoldBackBody,
   { viewInput, methodology, row }: FoldBackInput,
   by: string,
 ): FoldBackReply {

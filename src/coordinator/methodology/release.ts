@@ -20,10 +20,10 @@ import { draftEvent, type TransactionBuilder } from '../queue/transaction-builde
 import { pendingReviews } from './reviews.js';
 import { viewInputOf } from './view-input.js';
 
-type ReleaseBody = z.output<typeof releaseBody>;
+type ParsedReleaseBody = z.output<typeof releaseBody>;
 
 /** Releases a version, once, if no readiness check fails. A dry run only reports the checks. */
-export function releaseOperation(body: ReleaseBody, state: MethodologyState, caller: Caller) {
+export function releaseOperation(body: ParsedReleaseBody, state: MethodologyState, caller: Caller) {
   const request = body.dry_run === true ? null : requestKeyOf(caller, 'release', body);
   const run = (transaction: TransactionBuilder): VersionReleaseReply => {
     const { view } = transaction;
@@ -36,7 +36,7 @@ export function releaseOperation(body: ReleaseBody, state: MethodologyState, cal
   return operationOf('release', request, run, body.request_id);
 }
 
-function decide(view: DecisionView, body: ReleaseBody, state: MethodologyState): VersionReleaseReply {
+function decide(view: DecisionView, body: ParsedReleaseBody, state: MethodologyState): VersionReleaseReply {
   const { version, dry_run = false, known_gaps = null } = body;
   const refuse = (
     reason: VersionReleaseRefusal,
@@ -62,7 +62,7 @@ function decide(view: DecisionView, body: ReleaseBody, state: MethodologyState):
 }
 
 const releaseManifest = (
-  body: ReleaseBody,
+  body: ParsedReleaseBody,
   lastGaps: GapsSummary | null,
   features_included: readonly string[],
   nowMs: number,

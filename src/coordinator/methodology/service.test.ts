@@ -97,8 +97,8 @@ forEachStore('a spawn', (open) => {
       },
     });
     expect(await methodology.spawn(P, spike)).toMatchObject({ feature_id: 'REQ-F-SPIKE-002', blocks: null });
-    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'spawn_created');
-    expect(reply.map(({ payload }) => payload.triggered_at_edge)).toEqual(['design_code', undefined]);
+    const events = (await harness.events()).filter(({ event_type }) => event_type === 'spawn_created');
+    expect(events.map(({ payload }) => payload.triggered_at_edge)).toEqual(['design_code', undefined]);
     await expectSound(harness);
   });
 
@@ -341,7 +341,7 @@ forEachStore('a release', (open) => {
     const harness = await begin(open);
     const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
-    const reply = {
+    const payloadByType = {
       spawn_folded_back: { parent: 'REQ-F-NONE', child: F, fold_back_status: 'converged' },
       spawn_created: {
         parent: F,
@@ -352,14 +352,14 @@ forEachStore('a release', (open) => {
       },
       release_created: { version: '1.0.0', features_included: 1 },
     };
-    for (const [event_type, payload] of Object.entries(reply)) {
+    for (const [event_type, payload] of Object.entries(payloadByType)) {
       const body = { event_type, agent_id: 'eve', payload };
       expect(await coordinator.appendEvent(P, body, agent)).toMatchObject({ problem: 'INVALID_EVENT' });
     }
     const request = { version: '1.0.0', known_gaps: 0 };
     expect(await coordinator.methodology.release(P, request)).toMatchObject({ reason: 'NOT_READY' });
     // A caller that may review can append it, which is how offline decisions are imported.
-    const body = { event_type: 'release_created', agent_id: 'ann', payload: reply.release_created };
+    const body = { event_type: 'release_created', agent_id: 'ann', payload: payloadByType.release_created };
     expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
   });
 
@@ -368,11 +368,11 @@ forEachStore('a release', (open) => {
     const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
     const reviewer = { ...OPEN_CALLER, principal: 'key-2', may_work: false };
-    const reply = {
+    const payloadByType = {
       spec_modified: { trigger_intent: 'INT-1', what_changed: ['people log out, too'] },
       escalation_resolved: { escalation_type: 'intent', intent_id: 'INT-1', action: 'dismiss' },
     };
-    for (const [event_type, payload] of Object.entries(reply)) {
+    for (const [event_type, payload] of Object.entries(payloadByType)) {
       const body = { event_type, agent_id: 'eve', payload };
       expect(await coordinator.appendEvent(P, body, agent)).toMatchObject({ problem: 'FORBIDDEN' });
       expect(await coordinator.appendEvent(P, body, reviewer)).toMatchObject({ reason: 'APPENDED' });
@@ -566,12 +566,12 @@ describe('two coordinators over one store', () => {
   test('give concurrent spawns different numbers, and fold a child back once', async () => {
     const harness = await begin((options) => CoordinatorHarness.open('memory', options));
     const second = await harness.openAnother();
-    const request = [harness.coordinator, second, harness.coordinator, second];
-    const replies = await Promise.all(request.map((each) => each.methodology.spawn(P, spike)));
+    const coordinators = [harness.coordinator, second, harness.coordinator, second];
+    const replies = await Promise.all(coordinators.map((each) => each.methodology.spawn(P, spike)));
     const ids = replies.map((reply) => unwrap(reply).feature_id);
     expect(new Set(ids).size).toBe(4);
     const child = { ...answer, feature_id: ids[0], question_answered: true };
-    const folded = await Promise.all(request.map((each) => each.methodology.foldBack(P, child)));
+    const folded = await Promise.all(coordinators.map((each) => each.methodology.foldBack(P, child)));
     expect(folded.filter((reply) => unwrap(reply).success)).toHaveLength(1);
     await expectSound(harness);
   });

@@ -41,10 +41,10 @@ test('an existing feature is not replaced, even by a hundred concurrent spawns',
   const { methodology } = harness.coordinator;
   const again = { vector_type: 'feature', feature_id: F, reason: 'mine' };
   expect(await methodology.spawn(P, again)).toMatchObject({ success: false, reason: 'FEATURE_EXISTS' });
-  const reply = await Promise.all(
+  const replies = await Promise.all(
     Array.from({ length: 100 }, () => methodology.spawn(P, { ...again, feature_id: 'REQ-F-NEW' })),
   );
-  expect(reply.filter((one) => 'success' in one && one.success)).toHaveLength(1);
+  expect(replies.filter((one) => 'success' in one && one.success)).toHaveLength(1);
   const spawned = await Promise.all(Array.from({ length: 20 }, () => methodology.spawn(P, spike)));
   expect(new Set(spawned.map((one) => 'feature_id' in one && one.feature_id)).size).toBe(20);
 });
@@ -54,10 +54,10 @@ test('a feature is folded back once, even by concurrent calls', async () => {
   const { methodology } = harness.coordinator;
   const spawned = unwrap(await methodology.spawn(P, spike));
   const feature_id = spawned.feature_id ?? '';
-  const reply = await Promise.all(
+  const replies = await Promise.all(
     Array.from({ length: 20 }, () => methodology.foldBack(P, { ...answer, feature_id })),
   );
-  const reasons = reply.map((one) => ('reason' in one ? one.reason : one.problem)).sort();
+  const reasons = replies.map((one) => ('reason' in one ? one.reason : one.problem)).sort();
   expect(reasons).toEqual([...Array(19).fill('ALREADY_FOLDED_BACK'), 'FOLDED_BACK']);
 });
 
@@ -75,8 +75,8 @@ test('a version is released at most once, and concurrent checkpoints each have t
       session_id: 's',
     }),
   );
-  const reply = await Promise.all(
+  const replies = await Promise.all(
     Array.from({ length: 20 }, () => methodology.release(P, { version: '1.0.0' })),
   );
-  expect(reply.filter((one) => 'success' in one && one.success).length).toBeLessThanOrEqual(1);
+  expect(replies.filter((one) => 'success' in one && one.success).length).toBeLessThanOrEqual(1);
 });

@@ -21,10 +21,10 @@ import type { DecisionView } from '../queue/decision-view.js';
 import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { NOT_INITIALISED, type Refusal, rowOf, unknownFeature, viewInputOf } from './view-input.js';
 
-type SpawnBody = z.output<typeof spawnBody>;
+type ParsedSpawnBody = z.output<typeof spawnBody>;
 
 /** Spawns a child feature from a question, risk or incident. If an edge is named, that edge waits for it. */
-export function spawnOperation(body: SpawnBody, state: MethodologyState, caller: Caller) {
+export function spawnOperation(body: ParsedSpawnBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): SpawnReply => {
     const { feature_id, edge, reason, blocks = true } = body;
     const vector = decide(transaction.view, body, state);
@@ -42,7 +42,7 @@ export function spawnOperation(body: SpawnBody, state: MethodologyState, caller:
 
 function decide(
   view: DecisionView,
-  body: SpawnBody,
+  body: ParsedSpawnBody,
   state: MethodologyState,
 ): FeatureVector | Refusal<SpawnRefusal> {
   const viewInput = viewInputOf(view.state, state, view);
@@ -60,12 +60,16 @@ function decide(
   return decision.ok ? decision.vector : decision;
 }
 
-function nextFeatureId({ vector_type }: SpawnBody, view: DecisionView, viewInput: RouteInput): string {
+function nextFeatureId({ vector_type }: ParsedSpawnBody, view: DecisionView, viewInput: RouteInput): string {
   if (vector_type === 'feature') throw new Error('spawning a feature requires its id');
   return numberedId(childPrefix(vector_type), view, viewInput);
 }
 
-function spawnRequestOf(body: SpawnBody, feature_id: string, parent: FeatureVector | null): SpawnRequest {
+function spawnRequestOf(
+  body: ParsedSpawnBody,
+  feature_id: string,
+  parent: FeatureVector | null,
+): SpawnRequest {
   const { vector_type, reason, edge = null, title = null, intent = null } = body;
   const { profile = null, duration = null, priority = null } = body;
   const fields = { vector_type, reason, edge, title, intent, profile, duration, priority };

@@ -6,7 +6,7 @@ const WAITING = 50;
 const [HELD, LEFT] = ['A-001-x', 'A-002-x'];
 const at = (task_id: string) => ({ task_id, session_id: 's0', expected_generation: 1 });
 
-/** One session holds all work, others wait, and no timer ever fires. `asked` counts the `next` operations. */
+/** One session holds all work, others wait, and no timer ever fires. `nextCallCount` counts the `next` operations. */
 async function openWaiters() {
   let nextCalls = 0;
   const observer = {
@@ -32,7 +32,7 @@ async function openWaiters() {
   });
   while (nextCalls < WAITING) await settle();
   await settle();
-  return { coordinator, waiting, asked: () => nextCalls, leave: () => abort.abort() };
+  return { coordinator, waiting, nextCallCount: () => nextCalls, leave: () => abort.abort() };
 }
 
 async function settle(): Promise<void> {
@@ -40,7 +40,7 @@ async function settle(): Promise<void> {
 }
 
 test('a waiter is refused at once when its session is closed, and no other waiter is woken', async () => {
-  const { coordinator, waiting, asked: request, leave } = await openWaiters();
+  const { coordinator, waiting, nextCallCount, leave } = await openWaiters();
   unwrap(
     await coordinator.sessions.open(P.tenant_id, {
       project_id: P.project_id,
@@ -51,20 +51,20 @@ test('a waiter is refused at once when its session is closed, and no other waite
   unwrap(await coordinator.sessions.close(P.tenant_id, 'w7'));
   expect(await waiting[7]).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
   await settle();
-  expect(request()).toBe(WAITING + 1);
+  expect(nextCallCount()).toBe(WAITING + 1);
   leave();
 });
 
 test('a change that makes no task ready wakes nobody, and a ready task wakes one waiter', async () => {
-  const { coordinator, waiting, asked: request, leave } = await openWaiters();
+  const { coordinator, waiting, nextCallCount, leave } = await openWaiters();
   for (let turn = 0; turn < 20; turn += 1) unwrap(await coordinator.renewLease(P, at(HELD)));
   await settle();
-  expect(request()).toBe(WAITING);
+  expect(nextCallCount()).toBe(WAITING);
   unwrap(await coordinator.releaseClaim(P, at(HELD)));
   const first = await Promise.race(waiting);
   expect(first.claim?.task_id).toBe(HELD);
   await settle();
-  expect(request()).toBe(WAITING + 1);
+  expect(nextCallCount()).toBe(WAITING + 1);
   leave();
   const rest = (await Promise.all(waiting)).filter(({ success }) => !success);
   expect(rest.length).toBe(WAITING - 1);

@@ -38,7 +38,7 @@ import { firstNames, LatestItems, limitOf, PAGE_CHARS_MAX, pageOf } from './page
 import type { ReadScheduler } from './read-scheduler.js';
 import { detailedStateOf, statesOf, subjectProblem, tasksIn } from './tasks.js';
 
-/** Number of events a lineage is built from, beside its refused results. */
+/** Number of events a lineage is built from, in addition to its refused results. */
 const LINEAGE_EVENTS_MAX = 10_000;
 
 export interface ProjectCounts {

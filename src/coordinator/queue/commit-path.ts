@@ -40,7 +40,7 @@ export interface CommittingProject extends DecisionSource {
   readonly changeNotifier: ChangeNotifier;
   now(): number;
   rules_seq: number;
-  /** Reads what was committed past this project. */
+  /** Reads commits that did not go through this object: those of other coordinators, or of an import. */
   refresh(): Promise<void>;
   /** Replaces the state by what the store has. */
   reload(): Promise<void>;
@@ -64,7 +64,7 @@ export interface LoadedState {
 /** How the commands of a project are decided and committed; it depends on the kind of store. */
 export interface CommitPath {
   load(): Promise<LoadedState>;
-  /** Reads what was committed past this project. */
+  /** Reads commits that did not go through this object: those of other coordinators, or of an import. */
   refresh(): Promise<void>;
   /** Decides a batch in order. Resolves when its jobs are answered or queued again, after those of earlier batches. */
   commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void>;

@@ -128,7 +128,7 @@ export class LogCommits implements CommitPath {
       if (outcome.kind === 'replay') return { job, transaction, reply: null, replayed: outcome.request };
       if (!project.mayRetry(job)) return null;
       if (outcome.kind !== 'full') {
-        // Something was written past this project, as an import does: the next batch begins with a fresh state.
+        // Something was written bypassing the project's queue, as by an import: the next batch begins with a fresh state.
         project.requeueFirst([job]);
         return null;
       }
@@ -197,14 +197,14 @@ export class LogCommits implements CommitPath {
         applyPlanEvent(state.plan, event),
       );
       await setPosition({ store: this.store, key }, state, position);
-      // Otherwise something was written past this project meanwhile, as an import does.
+      // Otherwise something was written meanwhile bypassing the project's queue, as by an import.
       if (log.position !== position || log.reload_count !== reload_count) continue;
       this.loadedAt = reload_count;
       return { state, rules_seq: log.rules_seq };
     }
   }
 
-  /** What was written past this project is in the heads already, but not in what is derived from them. */
+  /** What was written bypassing the project's queue is in the heads already, but not in what is derived from them. */
   async refresh(): Promise<void> {
     const { project } = this;
     const row = this.log ?? (await this.store.project(project.key));

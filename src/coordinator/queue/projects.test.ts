@@ -13,16 +13,16 @@ test('a project without events is not kept in memory after a request names it', 
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
   const key = { ...P, project_id: NAMED };
-  const request = Array.from({ length: 20 }, () => [
+  const calls = Array.from({ length: 20 }, () => [
     coordinator.queries.status(key),
     coordinator.claimTask(key, { task_id: 'A-001-x', agent_id: 'a', session_id: 's' }),
     coordinator.plans.get(key),
   ]);
-  await Promise.all(request.flat());
+  await Promise.all(calls.flat());
   expect(names(harness)).toEqual([]);
 });
 
-test('a listener receives the first event of an empty project, which is kept from then on', async () => {
+test('a listener receives the first event of an empty project, and the project stays loaded after it', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const { coordinator } = harness;
   const listening = new AbortController();

@@ -12,13 +12,13 @@ export const sha256Hex = (data: string | Uint8Array): string => oneShotHash('sha
 export const textDigest = (text: string): string => `${text.length.toString(36)}-${base36(crc32(text))}`;
 
 const LOW_DIGITS = 3;
-const LOW = 36 ** LOW_DIGITS;
+const LOW_RANGE = 36 ** LOW_DIGITS;
 
 // Hot path, runs for every command: formatting a 32-bit number in two halves takes a fraction of the time.
 function base36(value: number): string {
-  const high = Math.floor(value / LOW);
+  const high = Math.floor(value / LOW_RANGE);
   if (high === 0) return value.toString(36);
-  return high.toString(36) + (value % LOW).toString(36).padStart(LOW_DIGITS, '0');
+  return high.toString(36) + (value % LOW_RANGE).toString(36).padStart(LOW_DIGITS, '0');
 }
 
 /**

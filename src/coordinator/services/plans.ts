@@ -133,7 +133,7 @@ export class PlanService {
     const document = await this.documentReader.read(projectKey.tenant_id, job);
     if (isProblem(document)) return document;
     if (document.kind === 'malformed') return malformedProblem(document.fault);
-    const extraFields = parseBody(extraFieldsBody, document.beside);
+    const extraFields = parseBody(extraFieldsBody, document.extraFields);
     if (isProblem(extraFields)) return extraFields;
     const requestFields = withoutUndefined({ request_id: extraFields.request_id });
     if (source !== undefined) Object.assign(source, requestFields);

@@ -87,7 +87,7 @@ export class SettingsService {
     const document = await this.documentReader.read(tenant_id, { kind: 'files', text: body.text });
     if (isProblem(document)) return document;
     if (document.kind === 'malformed') return malformedProblem(document.fault);
-    const fields = parseBody(configureExtraFields, document.beside);
+    const fields = parseBody(configureExtraFields, document.extraFields);
     if (isProblem(fields)) return fields;
     const { project_id, request_id } = fields;
     if (request_id !== undefined) body.request_id = request_id;

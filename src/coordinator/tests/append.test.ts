@@ -39,17 +39,17 @@ forEachStore('appending a methodology event', (open) => {
     const { coordinator, alpha } = await begin();
     const { claim } = await alpha.claims(A);
     const event = { ...iteration(1), task_id: A };
-    const request = async (more: object) => {
+    const appendReason = async (more: object) => {
       const reply = await coordinator.appendEvent(P, { ...event, ...more });
       return 'reason' in reply ? reply.reason : reply.problem;
     };
-    expect(await request({})).toBe('SESSION_MISMATCH');
-    expect(await request({ session_id: 's2', generation: 1 })).toBe('SESSION_MISMATCH');
-    expect(await request({ session_id: 's1', generation: 2 })).toBe('GENERATION_MISMATCH');
-    expect(await request({ session_id: 's1', generation: 1, claim_id: 'clm_wrong' })).toBe(
+    expect(await appendReason({})).toBe('SESSION_MISMATCH');
+    expect(await appendReason({ session_id: 's2', generation: 1 })).toBe('SESSION_MISMATCH');
+    expect(await appendReason({ session_id: 's1', generation: 2 })).toBe('GENERATION_MISMATCH');
+    expect(await appendReason({ session_id: 's1', generation: 1, claim_id: 'clm_wrong' })).toBe(
       'SESSION_MISMATCH',
     );
-    expect(await request({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
+    expect(await appendReason({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
     const closed = { ...OPEN_CALLER, claim_id_optional: false };
     const bare = { ...event, session_id: 's1', generation: 1 };
     expect(await coordinator.appendEvent(P, bare, closed)).toMatchObject({ reason: 'SESSION_MISMATCH' });
@@ -62,8 +62,8 @@ forEachStore('appending a methodology event', (open) => {
     expect(await coordinator.appendEvent(P, body)).toEqual(first);
     const other = await coordinator.appendEvent(P, { ...iteration(2), request_id: 'r1' });
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
-    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
-    expect(reply).toHaveLength(1);
+    const events = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
+    expect(events).toHaveLength(1);
   });
 
   test('takes effect once per event id, whoever appends it', async () => {
@@ -80,8 +80,8 @@ forEachStore('appending a methodology event', (open) => {
       payload: { iteration: 2, status: 'blocked' },
     });
     expect(changed).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
-    const reply = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
-    expect(reply).toMatchObject([{ event_id, payload: { iteration: 1, occurred_at } }]);
+    const events = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
+    expect(events).toMatchObject([{ event_id, payload: { iteration: 1, occurred_at } }]);
   });
 
   test('is refused with an event id of the version reserved for the coordinator', async () => {
@@ -94,19 +94,21 @@ forEachStore('appending a methodology event', (open) => {
   test('is refused for events that commands write, and for invalid events', async () => {
     const { harness, coordinator } = await begin();
     const before = (await harness.events()).length;
-    const request = async (body: object) => {
+    const appendReason = async (body: object) => {
       const reply = await coordinator.appendEvent(P, body);
       return 'problem' in reply ? reply.problem : reply.reason;
     };
-    expect(await request({ ...iteration(1), event_type: 'CLAIM_ACQUIRED', task_id: A })).toBe(
+    expect(await appendReason({ ...iteration(1), event_type: 'CLAIM_ACQUIRED', task_id: A })).toBe(
       'INVALID_EVENT',
     );
-    expect(await request({ ...iteration(1), event_type: 'edge_claim' })).toBe('INVALID_EVENT');
-    expect(await request({ ...iteration(1), event_type: 'constructor' })).toBe('INVALID_EVENT');
-    expect(await request({ ...iteration(1), payload: { iteration: -1 } })).toBe('INVALID_EVENT');
-    expect(await request({ ...iteration(1), payload: { big: 'x'.repeat(70_000) } })).toBe('INVALID_REQUEST');
-    expect(await request({ ...iteration(1), task_id: 'A-999-nowhere' })).toBe('UNKNOWN_TASK');
-    expect(await request({ ...iteration(1), task_id: A, edge: 'x' })).toBe('INVALID_REQUEST');
+    expect(await appendReason({ ...iteration(1), event_type: 'edge_claim' })).toBe('INVALID_EVENT');
+    expect(await appendReason({ ...iteration(1), event_type: 'constructor' })).toBe('INVALID_EVENT');
+    expect(await appendReason({ ...iteration(1), payload: { iteration: -1 } })).toBe('INVALID_EVENT');
+    expect(await appendReason({ ...iteration(1), payload: { big: 'x'.repeat(70_000) } })).toBe(
+      'INVALID_REQUEST',
+    );
+    expect(await appendReason({ ...iteration(1), task_id: 'A-999-nowhere' })).toBe('UNKNOWN_TASK');
+    expect(await appendReason({ ...iteration(1), task_id: A, edge: 'x' })).toBe('INVALID_REQUEST');
     expect(await harness.events()).toHaveLength(before);
   });
 });

@@ -41,8 +41,8 @@ forEachStore('an edge of a configured project', (open) => {
   test('converges when its required checks have passed, and records the evidence', async () => {
     const { alpha, last } = await begin();
     await alpha.claims(EDGE, { agent_role: 'architect' });
-    const reply = { ...evaluatorReport(), iteration: 3, context_hash: 'sha256:11' };
-    expect(await alpha.submits(EDGE, { made: 'it' }, reply)).toMatchObject({
+    const body = { ...evaluatorReport(), iteration: 3, context_hash: 'sha256:11' };
+    expect(await alpha.submits(EDGE, { made: 'it' }, body)).toMatchObject({
       accepted: true,
       reason: 'ACCEPTED',
     });
@@ -154,11 +154,11 @@ forEachStore('an edge of a configured project', (open) => {
       await alpha.claims(EDGE, { agent_role: 'tester' });
       // The role comes from the grant: a submission cannot set one.
       const { reason } = await alpha.submits(EDGE, 'v1', evaluatorReport());
-      const reply = await last('convergence_escalated');
+      const event = await last('convergence_escalated');
       expect(await sound()).toEqual([]);
       return {
         reason,
-        escalation: reply && { seq: reply.seq, role: reply.agent_role, ...reply.payload },
+        escalation: event && { seq: event.seq, role: event.agent_role, ...event.payload },
         alpha,
       };
     };
@@ -216,11 +216,11 @@ forEachStore('an edge of a configured project', (open) => {
       problem: 'FORBIDDEN',
     });
     const payload = { intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
-    const reply = { event_type: 'intent_raised', agent_id: 'alpha', session_id: 's1', payload };
-    expect(await coordinator.appendEvent(P, { ...reply, agent_role: 'human' }, agent)).toMatchObject({
+    const intent = { event_type: 'intent_raised', agent_id: 'alpha', session_id: 's1', payload };
+    expect(await coordinator.appendEvent(P, { ...intent, agent_role: 'human' }, agent)).toMatchObject({
       problem: 'FORBIDDEN',
     });
-    expect(await coordinator.appendEvent(P, { ...reply, agent_role: 'tester' }, agent)).toMatchObject({
+    expect(await coordinator.appendEvent(P, { ...intent, agent_role: 'tester' }, agent)).toMatchObject({
       reason: 'APPENDED',
     });
     await alpha.claims(EDGE, { agent_role: 'human' });
@@ -247,9 +247,9 @@ forEachStore('an edge of a configured project', (open) => {
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const payload = { iteration: 1, status: 'iterating' };
     const about = { feature_id: 'REQ-F-A', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
-    const reply = { event_type: 'iteration_completed', ...about, generation: 1, agent_role: 'architect' };
+    const body = { event_type: 'iteration_completed', ...about, generation: 1, agent_role: 'architect' };
     const { claim_id } = alpha.handle(EDGE);
-    await coordinator.appendEvent(P, { ...reply, claim_id, payload });
+    await coordinator.appendEvent(P, { ...body, claim_id, payload });
     expect(await alpha.submits(EDGE, 'v1', evaluatorReport())).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
   });
 
@@ -286,12 +286,12 @@ forEachStore('an edge of a configured project', (open) => {
   test('accepts only well-formed evaluators, and a task accepts none', async () => {
     const { coordinator, alpha } = await begin();
     await alpha.claims(EDGE);
-    const request = (more: object) =>
+    const submit = (more: object) =>
       coordinator.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...more });
     const wrong = {
       evaluators: { ...evaluatorReport().evaluators, details: [{ name: 'x', result: 'maybe' }] },
     };
-    expect(await request(wrong)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await submit(wrong)).toMatchObject({ problem: 'INVALID_REQUEST' });
     const details = [
       { name: 'compiles', result: 'pass' },
       { name: 'reads_well', result: 'pass' },
@@ -303,12 +303,12 @@ forEachStore('an edge of a configured project', (open) => {
       { passed: 2, failed: 0, skipped: 0, total: 3 },
       { passed: 2, failed: 1, skipped: 0, total: 2 },
     ]) {
-      expect(await request({ evaluators: { ...counts, details } })).toMatchObject({
+      expect(await submit({ evaluators: { ...counts, details } })).toMatchObject({
         problem: 'INVALID_REQUEST',
         detail: expect.stringContaining('agree with the details'),
       });
     }
-    expect(await request({ ...evaluatorReport(), task_id: 'A-001-core' })).toMatchObject({
+    expect(await submit({ ...evaluatorReport(), task_id: 'A-001-core' })).toMatchObject({
       problem: 'INVALID_REQUEST',
       faults: [{ path: 'evaluators' }],
     });

@@ -13,7 +13,7 @@ const eventsOfType = (events: readonly EventEnvelope[], type: string) =>
   events.filter(({ event_type }) => event_type === type);
 
 forEachStore('edges of a configured project', (open) => {
-  async function begin(reply: Parameters<typeof coordinationConfig>[0] = {}) {
+  async function begin(coordination: Parameters<typeof coordinationConfig>[0] = {}) {
     const harness = await open();
     const configure = async (more: Parameters<typeof coordinationConfig>[0]) =>
       unwrap(
@@ -21,7 +21,7 @@ forEachStore('edges of a configured project', (open) => {
           files: { ...FILES, 'coordination.yml': coordinationConfig(more) },
         }),
       );
-    await configure(reply);
+    await configure(coordination);
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     const explained = async (subject: string) =>
       unwrap(await harness.coordinator.queries.explain(P, subject));
@@ -30,13 +30,15 @@ forEachStore('edges of a configured project', (open) => {
 
   test('need topology, vector and profile, and a refusal names the missing one', async () => {
     const { harness, alpha, explained } = await begin();
-    const request = async (subject: string) => {
+    const claimReason = async (subject: string) => {
       const { reason, next } = await alpha.claims(subject);
       return `${reason} ${next}`;
     };
-    expect(await request('REQ-F-A#design_moon')).toMatch(/^UNKNOWN_TASK The topology .* no edge design_moon/);
-    expect(await request('REQ-F-X#design_code')).toMatch(/^UNKNOWN_TASK There is no feature REQ-F-X/);
-    expect(await request('REQ-F-C#code_unit_tests')).toMatch(
+    expect(await claimReason('REQ-F-A#design_moon')).toMatch(
+      /^UNKNOWN_TASK The topology .* no edge design_moon/,
+    );
+    expect(await claimReason('REQ-F-X#design_code')).toMatch(/^UNKNOWN_TASK There is no feature REQ-F-X/);
+    expect(await claimReason('REQ-F-C#code_unit_tests')).toMatch(
       /^UNKNOWN_TASK The profile poc of REQ-F-C excludes/,
     );
     expect(await explained('REQ-F-C#design_code')).toMatchObject({ claimable: true });

@@ -121,7 +121,7 @@ test('a command that follows a change of policy in the same batch is decided und
   expect(Date.parse(claim.expires_at) - Date.parse(claim.claimed_at)).toBe(100_000);
 });
 
-test('a command is decided on what was written past the project', async () => {
+test('a command is decided on what was written bypassing the project’s queue', async () => {
   const { coordinator, store } = await begin();
   expect(await coordinator.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
   const another = await Coordinator.open({ store });

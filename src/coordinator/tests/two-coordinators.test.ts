@@ -72,9 +72,9 @@ describe('two coordinators over one store', () => {
   test('apply a configuration that was written through one of them', async () => {
     const { first, second } = await begin(planOf(A));
     await first.settings.configure(P, { files: FILES });
-    const request = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
-    expect(await request('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
-    expect(await request('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
+    const claim = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
+    expect(await claim('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
+    expect(await claim('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
 
   test('recognize each other’s requests, and accept each other’s handles', async () => {

@@ -66,7 +66,7 @@ forEachStore('the views', (open) => {
     await beta.claims(A);
     await alpha.submits(A);
     await beta.submits(A);
-    const reply = async () => {
+    const readViews = async () => {
       const { queries } = harness.coordinator;
       return [
         await queries.status(P),
@@ -76,9 +76,9 @@ forEachStore('the views', (open) => {
         await harness.coordinator.sessions.get('acme', 's1'),
       ];
     };
-    const before = await reply();
+    const before = await readViews();
     await harness.restart();
-    expect(await reply()).toEqual(before);
+    expect(await readViews()).toEqual(before);
   });
 
   test('show an expired lease at once, without the sweeper', async () => {

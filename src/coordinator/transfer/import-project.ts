@@ -130,7 +130,7 @@ class ProjectImport {
     }
     if (msOf(envelope.timestamp) > this.nowMs + FUTURE_MS_MAX)
       return `Event ${position} is from the future: ${envelope.timestamp}.`;
-    // An event with a seq changes a head, and one about the history explains redacted lines: both get the full check.
+    // An event with a seq changes a head, and one about the history accounts for redacted lines: check both in full.
     const isTrusted = envelope.seq !== undefined || envelope.subject === HISTORY_SUBJECT;
     const checked: EventCheck = isTrusted ? checkNewEvent(envelope) : { ok: true };
     if (!checked.ok) {

@@ -121,7 +121,7 @@ describe('an import', () => {
     expect(await eventsOf(target.store)).toEqual(before);
   });
 
-  test('checks an event about the history in full, since such events explain redacted lines', async () => {
+  test('checks an event about the history in full, since such events account for redacted lines', async () => {
     const { lines } = await exportedSampleProject('memory');
     const loose = lines.findIndex((line) => 'event' in line && line.event.seq === undefined);
     const about = { event_type: 'HISTORY_FORGOTTEN', subject: HISTORY_SUBJECT };

@@ -80,11 +80,11 @@ describe('an edge that converges', () => {
       { type: 'suspend', handle: converges({}).handle, gate },
       1,
     ).decision;
-    const seenIt = edge(granted(ada, 0), () => suspended.events[0]!).when(
+    const reviewed = edge(granted(ada, 0), () => suspended.events[0]!).when(
       review(1, { iteration: 2, candidate_sha256: SHA }),
       2,
     ).decision;
-    const past = [granted(ada, 0), () => suspended.events[0]!, () => seenIt.events[0]!];
+    const past = [granted(ada, 0), () => suspended.events[0]!, () => reviewed.events[0]!];
     expect(edge(...past).when(converges(rejected), 5).decision.code).toBe('ACCEPTED');
   });
 

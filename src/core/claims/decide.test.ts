@@ -746,10 +746,10 @@ table('expire', [
 
 describe('the sweeper', () => {
   it('reports an inactive holder once per episode', () => {
-    const reply = pastEvent('lost', 1800, { cause: 'EXPIRED', disposition: 'held', expired_at: isoAt(1800) });
+    const lost = pastEvent('lost', 1800, { cause: 'EXPIRED', disposition: 'held', expired_at: isoAt(1800) });
     const renewed = pastEvent('renewed', 2000, { lease_duration_seconds: 300, expires_at: isoAt(2300) });
-    given(granted(ada, 0), reply).under(onHold).when(expire, 1900).thenRefused('NOT_EXPIRED');
-    given(granted(ada, 0), reply, renewed)
+    given(granted(ada, 0), lost).under(onHold).when(expire, 1900).thenRefused('NOT_EXPIRED');
+    given(granted(ada, 0), lost, renewed)
       .under(onHold)
       .when(expire, 3800)
       .thenEvents('STALE', ['CLAIM_LOST', { disposition: 'held' }]);

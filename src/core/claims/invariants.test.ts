@@ -263,8 +263,8 @@ describe('a forged log', () => {
     ],
     ['INV-21', 'a gap in the positions', [[TASK, granted(ada, 0), { position: 2 }]]],
   ];
-  it.each(cases)('violates %s: %s', (invariant, _, reply) => {
-    expect(brokenInvariants(check(reply))).toContain(invariant);
+  it.each(cases)('violates %s: %s', (invariant, _, events) => {
+    expect(brokenInvariants(check(events))).toContain(invariant);
   });
 
   it('is reported at the position of the event, with its subject', () => {
@@ -273,29 +273,29 @@ describe('a forged log', () => {
     ]);
   });
   it('is reported once: a gap does not make every later event a violation', () => {
-    const reply: LoggedEvent[] = [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 5, position: 7 }]];
+    const events: LoggedEvent[] = [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 5, position: 7 }]];
     const after: LoggedEvent = [TASK, granted(bob, 2), { seq: 6, position: 8 }];
-    expect(brokenInvariants(check([...reply, after]))).toEqual(['INV-21', 'INV-09']);
-    expect(check([...reply, after])).toHaveLength(2);
+    expect(brokenInvariants(check([...events, after]))).toEqual(['INV-21', 'INV-09']);
+    expect(check([...events, after])).toHaveLength(2);
   });
   it('is checked by the policy of its subject: under hold no lease expires', () => {
-    const reply: LoggedEvent[] = [
+    const events: LoggedEvent[] = [
       [EDGE, granted(ada, 0)],
       [EDGE, expired(9999)],
     ];
-    expect(brokenInvariants(check(reply, EDGE_RULES))).toEqual(['INV-04']);
-    expect(check(reply, TASK_RULES)).toEqual([]);
+    expect(brokenInvariants(check(events, EDGE_RULES))).toEqual(['INV-04']);
+    expect(check(events, TASK_RULES)).toEqual([]);
   });
   it('is checked with the margin for clock skew', () => {
-    const reply = onTask(granted(ada, 0), expired(301));
-    expect(brokenInvariants(check(reply, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);
+    const events = onTask(granted(ada, 0), expired(301));
+    expect(brokenInvariants(check(events, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);
   });
 });
 
 describe('INV-08: the heads of a store', () => {
-  const reply: LoggedEvent[] = [...onTask(granted(ada, 0)), [EDGE, granted(bob, 1)]];
+  const events: LoggedEvent[] = [...onTask(granted(ada, 0)), [EDGE, granted(bob, 1)]];
   const finish = (heads: (all: Map<string, AnyHead>) => AnyHead[]): InvariantViolation[] => {
-    const log = logOf(reply);
+    const log = logOf(events);
     const checker = new LogChecker(() => TASK_RULES);
     for (const event of log.events) checker.checkEvent(event);
     return checker.checkHeads(heads(log.heads));

@@ -38,7 +38,7 @@ export const ENTERPRISE_LIMITS: Limits = {
   max_active_sessions: 500,
 };
 
-/** Input of `decide` beside the head: the policy that applies to the subject, and the limits. */
+/** Input of `decide` in addition to the head: the policy that applies to the subject, and the limits. */
 export interface Rules extends Omit<Policy, 'stale_policy'>, Limits {
   readonly stale_policy: StalePolicy;
   /** Allowed clock skew for stores without a clock of their own: a takeover waits this much longer. */

@@ -13,13 +13,14 @@ import {
   time,
 } from './schema.js';
 
-const TEN_YEARS_SECONDS = 3660 * 24 * 3600;
+/** Ten years of 366 days: any ten calendar years, with a few days of slack. */
+const KEY_LIFETIME_SECONDS_MAX = 3660 * 24 * 3600;
 export const keyBody = z
   .strictObject({
     role: z.enum(ROLES),
     label: boundedText(100).optional(),
     user_id: agentIdSchema.optional(),
-    expires_in_seconds: z.number().int().min(1).max(TEN_YEARS_SECONDS).optional(),
+    expires_in_seconds: z.number().int().min(1).max(KEY_LIFETIME_SECONDS_MAX).optional(),
     expires_at: z.iso.datetime().optional(),
     ...mutationFields,
   })

@@ -231,11 +231,11 @@ describe('a new event', () => {
     const place = { tenant_id: '_genesis', project_id: '_tenant', subject: '~key/k1', seq: 1 };
     const event = { ...ofProject('KEY_CREATED', { by: 'open', record }), ...place };
     expect(checkNewEvent(event)).toEqual({ ok: true });
-    const reply = (more: object) =>
+    const faultPathsWith = (more: object) =>
       faultPaths({ ...event, payload: { by: 'open', record: { ...record, ...more } } });
-    expect(reply({ secret: 'gck_live_k1_abc' })).toEqual(['payload.record']);
-    expect(reply({ role: 'root' })).toEqual(['payload.record.role']);
-    expect(reply({ last_four: 'vwxyz' })).toEqual(['payload.record.last_four']);
+    expect(faultPathsWith({ secret: 'gck_live_k1_abc' })).toEqual(['payload.record']);
+    expect(faultPathsWith({ role: 'root' })).toEqual(['payload.record.role']);
+    expect(faultPathsWith({ last_four: 'vwxyz' })).toEqual(['payload.record.last_four']);
   });
 
   it('may change no more tasks of a plan than one event may have', () => {

@@ -82,10 +82,10 @@ describe('the generated histories', () => {
     for (const taken of fc.sample(steps, { numRuns: 200, seed: 4 })) {
       for (const event of new ProjectHistory().run(taken).events) seen.add(event.event_type);
     }
-    const reply = [...CATALOGUE.keys()].filter(
+    const claimEventTypes = [...CATALOGUE.keys()].filter(
       (type) => claimEventKindOf(type) !== undefined && !/note/i.test(type),
     );
-    expect(reply.filter((type) => !seen.has(type))).toEqual([]);
+    expect(claimEventTypes.filter((type) => !seen.has(type))).toEqual([]);
   });
 });
 

@@ -45,13 +45,21 @@ test('logs each request as one line, without secrets', async () => {
   await served.request('GET', `/api/tenants/other/projects/${key.token}/status`, undefined, mine);
   await served.request('GET', `/${key.token}`, undefined, mine);
   const times = { time: expect.stringMatching(/Z$/), duration_ms: expect.any(Number) };
-  const reply = { level: 'info', ...times, request_id: null };
+  const commonFields = { level: 'info', ...times, request_id: null };
   const by = { key: `key-${key.key_id}`, user: 'alice', tenant: 'acme' };
   expect(lines).toEqual([
-    { ...reply, ...by, route: 'claim_task', subject: TASK, status: 200, code: 'GRANTED', request_id: 'r1' },
-    { ...reply, ...by, route: 'note', subject: TASK, status: 200, code: 'NOTED' },
     {
-      ...reply,
+      ...commonFields,
+      ...by,
+      route: 'claim_task',
+      subject: TASK,
+      status: 200,
+      code: 'GRANTED',
+      request_id: 'r1',
+    },
+    { ...commonFields, ...by, route: 'note', subject: TASK, status: 200, code: 'NOTED' },
+    {
+      ...commonFields,
       ...by,
       key: null,
       user: null,
@@ -60,9 +68,17 @@ test('logs each request as one line, without secrets', async () => {
       status: 401,
       code: 'UNAUTHENTICATED',
     },
-    { ...reply, ...by, tenant: 'other', route: 'status', subject: null, status: 404, code: 'NOT_FOUND' },
     {
-      ...reply,
+      ...commonFields,
+      ...by,
+      tenant: 'other',
+      route: 'status',
+      subject: null,
+      status: 404,
+      code: 'NOT_FOUND',
+    },
+    {
+      ...commonFields,
       key: null,
       user: null,
       tenant: null,

@@ -134,7 +134,7 @@ afterAll(() => served.remove());
 const pathOf = (route: Route, ids: Ids): string =>
   route.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(ids[name] ?? `no ${name}`));
 
-/** The fields that each command needs beside its task and session. Commands missing here fail validation. */
+/** The fields that each command needs in addition to its task and session. Commands missing here fail validation. */
 const handle = { claim_id: 'clm_of_nobody' };
 const MORE: Readonly<Record<string, object>> = {
   append_event: { agent_id: 'beta' },

@@ -48,33 +48,33 @@ test('counts every reply, including the refusals that the log keeps only once', 
   await alpha.submits(A);
   await beta.claims(A);
   await beta.claims('A-999-nowhere');
-  const reply = await samples(metrics);
-  expect(reply.get(`coditect_claims_total{${OWN},result="granted"}`)).toBe('1');
-  expect(reply.get(`coditect_claims_total{${OWN},result="denied_active"}`)).toBe('2');
-  expect(reply.get(`coditect_claims_total{${OWN},result="denied_completed"}`)).toBe('1');
-  expect(reply.get(`coditect_claims_total{${OWN},result="unknown_task"}`)).toBe('1');
-  expect(reply.get(`coditect_results_total{${OWN},result="accepted"}`)).toBe('1');
-  expect(reply.get(`coditect_lease_renewals_total{${OWN},result="renewed"}`)).toBe('1');
-  expect(reply.get(`coditect_lease_renewals_total{${OWN},result="failed"}`)).toBe('1');
-  expect(reply.get(`coditect_generation_increments_total{${OWN}}`)).toBe('1');
+  const values = await samples(metrics);
+  expect(values.get(`coditect_claims_total{${OWN},result="granted"}`)).toBe('1');
+  expect(values.get(`coditect_claims_total{${OWN},result="denied_active"}`)).toBe('2');
+  expect(values.get(`coditect_claims_total{${OWN},result="denied_completed"}`)).toBe('1');
+  expect(values.get(`coditect_claims_total{${OWN},result="unknown_task"}`)).toBe('1');
+  expect(values.get(`coditect_results_total{${OWN},result="accepted"}`)).toBe('1');
+  expect(values.get(`coditect_lease_renewals_total{${OWN},result="renewed"}`)).toBe('1');
+  expect(values.get(`coditect_lease_renewals_total{${OWN},result="failed"}`)).toBe('1');
+  expect(values.get(`coditect_generation_increments_total{${OWN}}`)).toBe('1');
 });
 
 // req: MET-006
 test('reports live claims, pending tasks and completed tasks', async () => {
   const { metrics, harness, alpha } = await begin();
   await alpha.claims(A, { lease_duration_seconds: 5 });
-  let reply = await samples(metrics);
-  expect(reply.get(`coditect_active_claims{${OWN}}`)).toBe('1');
-  expect(reply.get(`coditect_pending_tasks{${OWN}}`)).toBe('2');
+  let values = await samples(metrics);
+  expect(values.get(`coditect_active_claims{${OWN}}`)).toBe('1');
+  expect(values.get(`coditect_pending_tasks{${OWN}}`)).toBe('2');
   harness.advance(10);
-  reply = await samples(metrics);
-  expect(reply.get(`coditect_active_claims{${OWN}}`)).toBe('0');
+  values = await samples(metrics);
+  expect(values.get(`coditect_active_claims{${OWN}}`)).toBe('0');
   await alpha.submits(A);
-  reply = await samples(metrics);
-  expect(reply.get(`coditect_pending_tasks{${OWN}}`)).toBe('1');
-  expect(reply.get(`coditect_completed_tasks{${OWN}}`)).toBe('1');
-  expect(reply.get('coditect_feed_lag_events')).toBe('3');
-  expect(reply.get('coditect_feed_listeners')).toBe('2');
+  values = await samples(metrics);
+  expect(values.get(`coditect_pending_tasks{${OWN}}`)).toBe('1');
+  expect(values.get(`coditect_completed_tasks{${OWN}}`)).toBe('1');
+  expect(values.get('coditect_feed_lag_events')).toBe('3');
+  expect(values.get('coditect_feed_listeners')).toBe('2');
 });
 
 // req: MET-004, MET-007, MET-008, MET-009
@@ -85,17 +85,17 @@ test('measures claims, tasks from their first grant, and the generations per tas
   await beta.claims(A, { lease_duration_seconds: 100 });
   harness.advance(50);
   await beta.submits(A);
-  const reply = await samples(metrics);
-  const of = (name: string, le: string) => reply.get(`coditect_${name}_bucket{le="${le}",${OWN}}`);
-  expect(reply.get(`coditect_lease_expirations_total{${OWN}}`)).toBe('1');
+  const values = await samples(metrics);
+  const of = (name: string, le: string) => values.get(`coditect_${name}_bucket{le="${le}",${OWN}}`);
+  expect(values.get(`coditect_lease_expirations_total{${OWN}}`)).toBe('1');
   expect([of('claim_duration_seconds', '15'), of('claim_duration_seconds', '60')]).toEqual(['0', '1']);
   expect([of('task_completion_time_seconds', '60'), of('task_completion_time_seconds', '300')]).toEqual([
     '0',
     '1',
   ]);
   expect([of('generations_per_task', '1'), of('generations_per_task', '2')]).toEqual(['0', '1']);
-  expect(Number(reply.get('coditect_store_commit_seconds_count'))).toBeGreaterThan(0);
-  expect(Number(reply.get('coditect_batch_units_count'))).toBeGreaterThan(0);
+  expect(Number(values.get('coditect_store_commit_seconds_count'))).toBeGreaterThan(0);
+  expect(Number(values.get('coditect_batch_units_count'))).toBeGreaterThan(0);
 });
 
 test('labels a hundred projects individually, and all others together', async () => {

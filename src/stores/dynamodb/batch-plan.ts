@@ -46,7 +46,7 @@ export interface PositionedEvent {
   readonly position: number;
 }
 
-type Decision = Exclude<CommitOutcome | PlanNeed, { kind: 'committed' | 'read' }>;
+type PlanOutcome = Exclude<CommitOutcome | PlanNeed, { kind: 'committed' | 'read' }>;
 
 /**
  * A batch of transactions for one DynamoDB transaction. Each is decided on the cached state plus the effects of those
@@ -96,7 +96,7 @@ export class BatchPlan {
     return null;
   }
 
-  private decide(transaction: Transaction, changes: ReadonlyMap<string, ScopeChange>): Decision | null {
+  private decide(transaction: Transaction, changes: ReadonlyMap<string, ScopeChange>): PlanOutcome | null {
     const { now_ms } = this;
     const { not_before_ms, not_after_ms } = transaction;
     for (const { key } of transaction.requests) {
@@ -126,7 +126,7 @@ export class BatchPlan {
     return head === null ? 0 : head?.seq;
   }
 
-  private conflict(transaction: Transaction): Decision {
+  private conflict(transaction: Transaction): PlanOutcome {
     const heads = [...transaction.swaps, ...transaction.checks].map(({ subject }) => ({
       subject,
       head: this.heads.get(subject)?.head ?? this.cache.heads.get(subject) ?? null,
@@ -134,7 +134,10 @@ export class BatchPlan {
     return { kind: 'conflict', heads, rules_seq: this.project.rules_seq, now_ms: this.now_ms };
   }
 
-  private checkLimits(transaction: Transaction, changes: ReadonlyMap<string, ScopeChange>): Decision | null {
+  private checkLimits(
+    transaction: Transaction,
+    changes: ReadonlyMap<string, ScopeChange>,
+  ): PlanOutcome | null {
     for (const { scope, max } of transaction.permit_limits) {
       const change = changes.get(scope);
       if (change === undefined || change.taken === 0) continue;
@@ -147,7 +150,7 @@ export class BatchPlan {
     return null;
   }
 
-  private checkLimit(scope: string, max: number, want: number): Decision | null {
+  private checkLimit(scope: string, max: number, want: number): PlanOutcome | null {
     const counted = this.cache.permitCounts.get(scope);
     if (counted?.max === max && this.now_ms < counted.until_ms) {
       return want > counted.spare ? { kind: 'full', scope, now_ms: this.now_ms } : null;

@@ -18,10 +18,10 @@ import { createHarness, type DynamodbHarness } from './testing/harness.js';
 import { type CallFate, firstCalls, type ProxiedCall } from './testing/proxy.js';
 
 const project = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
-const claim = (projectKey: ProjectKey, subject: string, request = subject) =>
+const claim = (projectKey: ProjectKey, subject: string, requestKey = subject) =>
   transactionOf(projectKey, {
     swaps: [swapOf(projectKey, subject, 0)],
-    requests: [{ key: request, digest: 'd', keep: true }],
+    requests: [{ key: requestKey, digest: 'd', keep: true }],
     permits: [{ scope: 'claims', member: subject, until_ms: Number.POSITIVE_INFINITY }],
     permit_limits: [{ scope: 'claims', max: 100 }],
   });
@@ -217,27 +217,27 @@ function describeDeath({ store: open }: DynamodbHarness, engine: Required<TestEn
   it('keeps every acknowledged commit exactly once under load', async () => {
     const projectKey = project();
     const stores = await Promise.all([open(), open()]);
-    const reply = new Map<string, number>();
+    const committedPositions = new Map<string, number>();
     let stopped = false;
     const worker = async (store: Store, name: number) => {
       for (let n = 0; !stopped; n += 1) {
         const subject = `~${name}-${n}`;
         const [outcome] = await again(() => store.commit([claim(projectKey, subject)]));
         expect(['committed', 'replay']).toContain(outcome?.kind);
-        reply.set(subject, positionOf(outcome as CommitOutcome));
+        committedPositions.set(subject, positionOf(outcome as CommitOutcome));
       }
     };
     const workers = stores.flatMap((store, name) => [worker(store, name * 2), worker(store, name * 2 + 1)]);
-    await until(() => reply.size > 10);
+    await until(() => committedPositions.size > 10);
     await engine.restart();
-    const before = reply.size;
-    await until(() => reply.size > before + 10);
+    const before = committedPositions.size;
+    await until(() => committedPositions.size > before + 10);
     stopped = true;
     await Promise.all(workers);
     const store = stores[0] as Store;
     const events = await store.events(projectKey, { after: 0, limit: 10_000 });
-    for (const [subject, position] of reply) expect(events[position - 1]?.subject).toBe(subject);
-    await expectSound(store, projectKey, reply.size);
+    for (const [subject, position] of committedPositions) expect(events[position - 1]?.subject).toBe(subject);
+    await expectSound(store, projectKey, committedPositions.size);
   });
 }
 

@@ -30,8 +30,8 @@ describe('the URL of a dynamodb store', () => {
   });
 
   it('is refused if it has credentials, which the message does not contain', () => {
-    const reply = () => parseDynamodbUrl('dynamodb://key:hunter2@eu-west-1/x');
-    expect(reply).toThrow(/do not belong in the URL/);
-    expect(reply).not.toThrow(/hunter2/);
+    const parse = () => parseDynamodbUrl('dynamodb://key:hunter2@eu-west-1/x');
+    expect(parse).toThrow(/do not belong in the URL/);
+    expect(parse).not.toThrow(/hunter2/);
   });
 });

@@ -10,7 +10,7 @@ const FIRST_BYTES = 64 * 1024;
 /** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const BYTES_PER_CHARACTER_MAX = 3;
 
-/** What a seal records beside its block. */
+/** What a seal records in addition to its block. */
 export interface SealFields {
   readonly durable: number;
   readonly at_ms: number;

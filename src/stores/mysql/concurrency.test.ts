@@ -88,17 +88,17 @@ function describeRaces(options: MysqlOptions): void {
 
 /** Competes for one subject and moves its own; returns the reported positions. */
 async function contend(store: Store, projectKey: ProjectKey, name: number): Promise<number[]> {
-  const reply: number[] = [];
+  const positions: number[] = [];
   let seq = 0;
   for (const n of range(1, 25)) {
     const own = transactionOf(projectKey, { swaps: [swapOf(projectKey, `~own${name}`, n - 1)] });
     const contested = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~contested', seq)] });
     const outcomes = await store.commit([own, contested]);
-    reply.push(...outcomes.flatMap(positionsOf));
+    positions.push(...outcomes.flatMap(positionsOf));
     const [, second] = outcomes;
     seq = second?.kind === 'conflict' ? (second.heads[0]?.head?.seq ?? 0) : seq + 1;
   }
-  return reply;
+  return positions;
 }
 
 const positionsOf = (outcome: CommitOutcome): number[] =>

@@ -36,7 +36,7 @@ const plan = fc.record({
   limits: lists(fc.record({ scope: few('scope'), max: fc.nat(4) }), 2),
   not_after_ms: fc.constantFrom(null, null, null, 1),
 });
-type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
+type GeneratedPlan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
 await onSharedEngine('mysql', ({ url }) => {
   it('the mysql store reaches the same outcomes and state as the memory store for any transactions', async () => {
@@ -61,7 +61,11 @@ await onSharedEngine('mysql', ({ url }) => {
 });
 
 /** Seqs are mostly correct, according to the state before the batch and the transactions before. */
-async function unitsOf(batch: readonly Plan[], tenant_id: string, store: Store): Promise<Transaction[]> {
+async function unitsOf(
+  batch: readonly GeneratedPlan[],
+  tenant_id: string,
+  store: Store,
+): Promise<Transaction[]> {
   const seqs = new Map<string, number>();
   const transactions: Transaction[] = [];
   for (const planned of batch) {

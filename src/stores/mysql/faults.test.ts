@@ -36,18 +36,19 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
   it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
     const project = newProject();
     const store = await open(options);
-    const reply = new Map<string, number>();
-    const load = new MysqlCommitLoad(store, project, reply);
+    const committedPositions = new Map<string, number>();
+    const load = new MysqlCommitLoad(store, project, committedPositions);
     const clients = Promise.all(range(1, 8).map((name) => load.client(name)));
     await load.hasTold(60);
     await restart();
-    await load.hasTold(reply.size + 60);
+    await load.hasTold(committedPositions.size + 60);
     load.stop();
     await clients;
     const events = await store.events(project, { after: 0, limit: 100_000 });
     expect(events.map(({ position }) => position)).toEqual(range(1, events.length));
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
-    for (const [eventId, position] of reply) expect(events[position - 1]?.event_id).toBe(eventId);
+    for (const [eventId, position] of committedPositions)
+      expect(events[position - 1]?.event_id).toBe(eventId);
   });
 
   it('refuses a commit as late that a frozen server delayed beyond not_after_ms', async () => {

@@ -18,7 +18,7 @@ const INT64_MAX = '9223372036854775807';
 /** Kinds of outcome in the reply of the commit function. */
 export const OUTCOME_CODE = { committed: 0, conflict: 1, replay: 2, early: 3, late: 4, full: 5 } as const;
 
-/** The fields of an event that have columns, beside those of its key. */
+/** The fields of an event that have columns, in addition to those of its key. */
 const EVENT_COLUMNS = ['event_type', ...FILTER_FIELDS] as const;
 const KEY_COLUMNS = ['tenant_id', 'project_id', 'position'];
 const IN_COLUMNS = Object.fromEntries([...KEY_COLUMNS, ...EVENT_COLUMNS].map((field) => [field, undefined]));

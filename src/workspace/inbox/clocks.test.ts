@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const BEGAN_MS = Date.UTC(2026, 0, 1);
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 const about = { feature: FEATURE, edge: EDGE, generation: 1 };
-const reply = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
+const completedIteration = { event_type: 'iteration_completed', ...about, iteration: 1, status: 'iterating' };
 const heartbeat = { event_type: 'heartbeat', ...about };
 const released = { event_type: 'edge_released', ...about };
 
@@ -35,7 +35,7 @@ async function serveAt(workspace: Workspace, atMs: number): Promise<string[]> {
 it('executes a command only once when its file returns and only the log has a record of it', async () => {
   const workspace = await bareWorkspace();
   const intent = { event_type: 'intent_raised', intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
-  const commands = [claim, reply, intent, released];
+  const commands = [claim, completedIteration, intent, released];
   const dropAll = async () => {
     for (const [at, command] of commands.entries())
       await dropCommand(workspace, 'a-01', `${at}.json`, command);
@@ -87,9 +87,9 @@ it.each([
   const commands = [
     { ...claim, timestamp: at },
     { ...claim, occurred_at: at },
-    { ...reply, timestamp: at },
-    { ...reply, occurred_at: at },
-    { ...reply, data: { occurred_at: at } },
+    { ...completedIteration, timestamp: at },
+    { ...completedIteration, occurred_at: at },
+    { ...completedIteration, data: { occurred_at: at } },
   ];
   for (const [index, command] of commands.entries())
     await dropCommand(workspace, 'a-01', `${index}.json`, command);

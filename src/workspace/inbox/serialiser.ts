@@ -75,7 +75,7 @@ export class Serialiser {
       // Record expired claims even while other agents keep the pass busy.
       counts.expired += await this.options.context.coordinator.sweep();
       if (signal?.aborted) return counts;
-      const inboxes = await this.open(pass);
+      const inboxes = await this.openNonEmptyInboxes(pass);
       try {
         if (inboxes.length === 0) return counts;
         await this.serve(inboxes, pass);
@@ -97,21 +97,22 @@ export class Serialiser {
     return names.filter(isAgentFolder).sort();
   }
 
-  private async open(pass: Pass): Promise<AgentInbox[]> {
+  private async openNonEmptyInboxes(pass: Pass): Promise<AgentInbox[]> {
     const names = (await this.agents()).filter((agentId) => !pass.stuck.has(agentId));
     const agents = rotated(names, names.filter((agentId) => agentId <= this.lastScanned).length);
-    const open = (agentId: string) => this.isolateFailure(agentId, pass, () => this.openOne(agentId));
+    const tryOpen = (agentId: string) =>
+      this.isolateFailure(agentId, pass, () => this.openIfNotEmpty(agentId));
     const opened: AgentInbox[] = [];
     for (let at = 0; at < agents.length && opened.length < AGENTS_AT_ONCE_MAX; at += AGENTS_AT_ONCE_MAX) {
       const some = agents.slice(at, at + AGENTS_AT_ONCE_MAX);
-      const found = await Promise.all(some.map(open));
+      const found = await Promise.all(some.map(tryOpen));
       opened.push(...found.filter((inbox) => inbox !== null));
       this.lastScanned = some.at(-1) as string;
     }
     return opened;
   }
 
-  private async openOne(agentId: string): Promise<AgentInbox | null> {
+  private async openIfNotEmpty(agentId: string): Promise<AgentInbox | null> {
     const inbox = await AgentInbox.open(this.files, this.options.events, agentId);
     if (inbox === null) {
       this.warnOnce(join(this.options.events, 'inbox', agentId), 'is not a folder: it is ignored');

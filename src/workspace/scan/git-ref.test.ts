@@ -43,13 +43,13 @@ it('lists the commits that name requirements since the last release', async () =
   commit('Nothing to see');
   commit('REQ-COORD-001: one holder');
   expect(await latestTag(root)).toBe('v1.0.0');
-  const reply = async (since: string | null) =>
+  const subjectsAndKeys = async (since: string | null) =>
     (await commitsWithKeys(root, since)).map(({ subject, keys }) => [subject, keys]);
-  expect(await reply('v1.0.0')).toEqual([
+  expect(await subjectsAndKeys('v1.0.0')).toEqual([
     ['REQ-COORD-001: one holder', ['REQ-COORD-001']],
     ['Log in', ['REQ-F-AUTH-001', 'REQ-F-AUTH-002']],
   ]);
-  expect(await reply(null)).toHaveLength(3);
+  expect(await subjectsAndKeys(null)).toHaveLength(3);
 });
 
 it('never moves a tag and runs no hook', async () => {

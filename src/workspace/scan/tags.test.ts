@@ -18,39 +18,39 @@ async function project(files: Record<string, string | Uint8Array>): Promise<stri
   return root;
 }
 
-const reply = (text: string, path = 'src/a.ts') =>
+const tagLines = (text: string, path = 'src/a.ts') =>
   tagsIn({ path, text }, fileKind(path)).map(({ kind, key, line }) => `${line} ${kind} ${key}`);
 
 it('reads requirement keys in the forms that real projects use', () => {
   for (const key of ['REQ-GTL-001', 'REQ-F-SCHEMA-DISC-001', 'REQ-COORD-001', 'REQ-F-TOOL-015.1.2.3']) {
     expect(isReqKey(key), key).toBe(true);
-    expect(reply(`// Implements: ${key}`)).toEqual([`1 implements ${key.replace('.1.2.3', '')}`]);
+    expect(tagLines(`// Implements: ${key}`)).toEqual([`1 implements ${key.replace('.1.2.3', '')}`]);
   }
   for (const text of ['REQ-001', 'REQ-F-AUTH', 'req-f-auth-001', 'REQ-F-AUTH-001-x', 'REQ-F-AUTH-001x']) {
     expect(isReqKey(text), text).toBe(false);
-    expect(reply(`// Implements: ${text}`), text).toEqual([]);
+    expect(tagLines(`// Implements: ${text}`), text).toEqual([]);
   }
 });
 
 it('reads tags in any comment style, several per line, and telemetry tags', () => {
-  expect(reply('# Implements: REQ-A-1, REQ-B-2 and REQ-C-3.\n<!-- **Validates**: REQ-A-1 -->')).toEqual([
+  expect(tagLines('# Implements: REQ-A-1, REQ-B-2 and REQ-C-3.\n<!-- **Validates**: REQ-A-1 -->')).toEqual([
     '1 implements REQ-A-1',
     '1 implements REQ-B-2',
     '1 implements REQ-C-3',
     '2 validates REQ-A-1',
   ]);
-  expect(reply(`log.info('x', req="REQ-A-1")\n{"req": "REQ-B-2"}\nspan({ req: 'REQ-C-3' })`)).toEqual([
+  expect(tagLines(`log.info('x', req="REQ-A-1")\n{"req": "REQ-B-2"}\nspan({ req: 'REQ-C-3' })`)).toEqual([
     '1 telemetry REQ-A-1',
     '2 telemetry REQ-B-2',
     '3 telemetry REQ-C-3',
   ]);
-  expect(reply('const key = "REQ-A-1"; // see REQ-B-2')).toEqual([]);
+  expect(tagLines('const key = "REQ-A-1"; // see REQ-B-2')).toEqual([]);
 });
 
 it('counts every key in a specification or a design, and none in a readme', () => {
-  expect(reply('| REQ-A-1 | login |\r\n', 'specification/req.md')).toEqual(['1 specified REQ-A-1']);
-  expect(reply('For REQ-A-1.', 'docs/design/adrs/001.md')).toEqual(['1 designed REQ-A-1']);
-  expect(reply('Write `Implements: REQ-A-1`.', 'README.md')).toEqual([]);
+  expect(tagLines('| REQ-A-1 | login |\r\n', 'specification/req.md')).toEqual(['1 specified REQ-A-1']);
+  expect(tagLines('For REQ-A-1.', 'docs/design/adrs/001.md')).toEqual(['1 designed REQ-A-1']);
+  expect(tagLines('Write `Implements: REQ-A-1`.', 'README.md')).toEqual([]);
   expect(fileKind('spec/login_spec.rb')).toBe('test');
   expect(fileKind('src/features/login.ts')).toBe('code');
 });

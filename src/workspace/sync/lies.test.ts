@@ -144,13 +144,13 @@ describe('a remote that', () => {
     const shared = (await readLog(at)).slice(0, await remote.position());
     const other = await office();
     unwrap(await other.harness.coordinator.claimTask(KEY, { ...EDGE, ...by('mallory') }));
-    let request = 0;
+    let requestCount = 0;
     const turning: SyncRemote = {
       ...remote,
-      position: async () => (request === 0 ? remote.position() : other.remote.position()),
+      position: async () => (requestCount === 0 ? remote.position() : other.remote.position()),
       events: (after, limit) => {
-        request += 1;
-        return request === 1 ? remote.events(after, limit) : other.remote.events(after, limit);
+        requestCount += 1;
+        return requestCount === 1 ? remote.events(after, limit) : other.remote.events(after, limit);
       },
     };
     await pulling(at, turning, true).catch(() => {});
@@ -194,14 +194,14 @@ describe('a remote that', () => {
 
 /** Fails at the request with this number, either before it is executed or after, losing the reply. */
 function breaking(remote: SyncRemote, at: number, when: 'before' | 'after'): SyncRemote {
-  let request = 0;
+  let requestCount = 0;
   const guarded = Object.entries(remote).map(([name, call]) => {
     if (typeof call !== 'function') return [name, call];
     return [
       name,
       async (...given: unknown[]) => {
-        request += 1;
-        const now = request === at;
+        requestCount += 1;
+        const now = requestCount === at;
         if (now && when === 'before') throw new RemoteUnavailable(name);
         const reply = await (call as (...given: unknown[]) => Promise<unknown>)(...given);
         if (now) throw new RemoteUnavailable(name);
@@ -278,11 +278,11 @@ test('grants an edge to one of two workspaces that push at once, and records eac
       return at;
     }),
   );
-  const reply = async (at: SyncWorkspace) => {
+  const pushTwice = async (at: SyncWorkspace) => {
     await pushing(at, remote);
     await pushing(at, remote);
   };
-  await Promise.all(places.map(reply));
+  await Promise.all(places.map(pushTwice));
   const log = await harness.events(KEY);
   expect(log.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
   expect(log.filter(({ event_type }) => event_type === 'edge_converged')).toHaveLength(1);

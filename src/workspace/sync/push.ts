@@ -269,7 +269,7 @@ function isDone(verb: RemoteCommand, reply: object): boolean {
 
 function refusalReason(reply: object): Pick<UnsentEvent, 'reason' | 'holder' | 'next'> {
   if (isProblem(reply)) return { reason: reply.problem, next: reply.detail };
-  type Refusal = { reason?: string; current_holder?: string | null; next?: string };
-  const { reason = '', current_holder, next } = reply as Refusal;
+  type RefusedReply = { reason?: string; current_holder?: string | null; next?: string };
+  const { reason = '', current_holder, next } = reply as RefusedReply;
   return { reason, ...withoutUndefined({ holder: current_holder ?? undefined, next }) };
 }

@@ -12,8 +12,8 @@ export interface Replica {
 }
 
 /**
- * A remote's log as an archive up to a position. What the replica does not have, and the blobs it
- * names, come from the remote.
+ * A remote's log as an archive up to a position. Events that the replica lacks, and the blobs they name, come from the
+ * remote; the rest comes from the replica.
  */
 export async function* remoteArchive(
   remote: SyncRemote,

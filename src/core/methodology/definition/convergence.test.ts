@@ -116,12 +116,12 @@ it('counts failing checks, and converges only if every required check has passed
   });
   const checks = fc.uniqueArray(aCheck, { selector: (one) => one.name });
   fc.assert(
-    fc.property(checks, fc.array(fc.record({ name, result })), (request, reported) => {
-      const { delta, failing, human } = judgeConvergence(request, reported as ReportedCheck[]);
+    fc.property(checks, fc.array(fc.record({ name, result })), (edgeChecks, reported) => {
+      const { delta, failing, human } = judgeConvergence(edgeChecks, reported as ReportedCheck[]);
       expect(delta).toBe(failing.length);
       if (delta > 0 || human.length > 0) return;
-      expect(request).not.toHaveLength(0);
-      for (const { name, required, skipped } of request.filter((one) => one.required)) {
+      expect(edgeChecks).not.toHaveLength(0);
+      for (const { name, required, skipped } of edgeChecks.filter((one) => one.required)) {
         expect(required && skipped).toBeNull();
         const results = reported.filter((one) => one.name === name).map((one) => one.result);
         expect(new Set(results)).toEqual(new Set(['pass']));

@@ -50,8 +50,8 @@ describe('resolving variables', () => {
     ['$tools.a', { tools: { a: null } }, 'is empty'],
     ['$tools.constructor', {}, 'not set'],
     ['$tools.a', { tools: { a: '$tools.b '.repeat(40), b: '$tools.c '.repeat(40), c: 'x' } }, 'too many'],
-  ])('fails for %s with %j', (text, reply, says) => {
-    expect(resolveVariables(text, saying(reply))).toEqual({
+  ])('fails for %s with %j', (text, values, says) => {
+    expect(resolveVariables(text, saying(values))).toEqual({
       ok: false,
       message: expect.stringContaining(says),
     });

@@ -22,7 +22,7 @@ const spawn = (child: string, parent: string, edge: string, more = {}) => ({
   triggered_at_edge: edge,
   ...more,
 });
-const reply = (project: TestProject): string => go(project).reasons.join('\n');
+const reasonsText = (project: TestProject): string => go(project).reasons.join('\n');
 
 describe('the state of a workspace', () => {
   const undecided = testMethodology({
@@ -201,7 +201,7 @@ describe('the choice among several features', () => {
     const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
     const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
     expect(go({ features, events: log })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
-    expect(reply({ features, events: log })).toContain(
+    expect(reasonsText({ features, events: log })).toContain(
       'NEAR goes before EMPTY: it has the fewest open edges: 2',
     );
   });
@@ -212,7 +212,7 @@ describe('the choice among several features', () => {
       testFeature('B', { priority: 'high' }),
       testFeature('C'),
     ];
-    expect(reply({ features })).toContain('B goes before C: its priority is high');
+    expect(reasonsText({ features })).toContain('B goes before C: its priority is high');
   });
 
   it('4: prefers the feature worked on most recently; an expiry is not work', () => {
@@ -222,11 +222,13 @@ describe('the choice among several features', () => {
       .append('claim_expired', 'A', 'intent_requirements');
     const features = [testFeature('A'), testFeature('B')];
     expect(go({ features, events: log }).feature).toBe('B');
-    expect(reply({ features, events: log })).toContain('it was worked on most recently');
+    expect(reasonsText({ features, events: log })).toContain('it was worked on most recently');
   });
 
   it('falls back to the name if all else is equal', () => {
-    expect(reply({ features: [testFeature('B'), testFeature('A')] })).toContain('A comes first by name');
+    expect(reasonsText({ features: [testFeature('B'), testFeature('A')] })).toContain(
+      'A comes first by name',
+    );
   });
 });
 
@@ -262,7 +264,7 @@ describe('the edge of a feature', () => {
     const log = new EventLogBuilder().converge('F', ...SPECIFIED);
     const features = [testFeature('F')];
     expect(go({ features, events: log }).edge).toBe('design_code');
-    expect(reply({ features, events: log })).toContain('optional and not started: design_test_cases');
+    expect(reasonsText({ features, events: log })).toContain('optional and not started: design_test_cases');
     expect(go({ features, events: log, request: { edge: 'design→test_cases' } }).edge).toBe(
       'design_test_cases',
     );
