@@ -1,9 +1,10 @@
-import { fstatSync } from 'node:fs';
+import { fstatSync, writeSync } from 'node:fs';
 import { constants, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Disk, type DiskFile, isErrorCode, type UpdatableFile } from './disk.js';
+import { InlineWrites } from './inline-writes.js';
 
 interface NativeLocks {
   tryLock(fd: number): boolean;
@@ -101,8 +102,13 @@ async function unlessMissing<T, Missing>(found: Promise<T>, missing: Missing): P
   }
 }
 
+const inlineWrites = new InlineWrites(() => performance.now());
+
 const nodeFile = (file: FileHandle): DiskFile => ({
-  write: async (bytes) => (await file.write(bytes, 0, bytes.length, null)).bytesWritten,
+  write: async (bytes) =>
+    inlineWrites.isInline(bytes.length)
+      ? inlineWrites.run(() => writeSync(file.fd, bytes, 0, bytes.length, null))
+      : (await file.write(bytes, 0, bytes.length, null)).bytesWritten,
   read: async (into, position) => (await file.read(into, 0, into.length, position)).bytesRead,
   sync: () => file.datasync(),
   truncate: (size) => file.truncate(size),

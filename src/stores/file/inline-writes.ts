@@ -1,0 +1,29 @@
+/** A write of more bytes takes long enough for a thread. */
+const INLINE_BYTES_MAX = 64 * 1024;
+const INLINE_MS_MAX = 20;
+const THREADS_FOR_MS = 1000;
+
+/**
+ * Decides which writes run in the event loop. The system keeps a small write in memory and takes microseconds for it;
+ * handing it to a thread and back takes many times that. But a system that is short of memory makes writers wait for the
+ * disk: after one slow write, threads take them for a while, so that nothing else waits.
+ */
+export class InlineWrites {
+  private threadsUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly nowMs: () => number) {}
+
+  isInline(bytes: number): boolean {
+    return bytes <= INLINE_BYTES_MAX && this.nowMs() >= this.threadsUntilMs;
+  }
+
+  run<T>(write: () => T): T {
+    const startedMs = this.nowMs();
+    try {
+      return write();
+    } finally {
+      const endedMs = this.nowMs();
+      if (endedMs - startedMs > INLINE_MS_MAX) this.threadsUntilMs = endedMs + THREADS_FOR_MS;
+    }
+  }
+}
