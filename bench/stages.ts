@@ -4,6 +4,7 @@ import { parseClaim } from '../src/coordinator/operations/parse-body.js';
 import { type DecisionSource, DecisionView, Overlay } from '../src/coordinator/queue/decision-view.js';
 import type { Attempt } from '../src/coordinator/queue/operation.js';
 import { SESSIONS_SCOPE } from '../src/coordinator/queue/permit-limits.js';
+import { RulesCache } from '../src/coordinator/queue/rules-cache.js';
 import { systemEnvironment } from '../src/coordinator/runtime/environment.js';
 import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
 import { applyCommit, emptyWork, evolveWork } from '../src/core/views/index.js';
@@ -116,7 +117,7 @@ function plannedProject(): { source: DecisionSource; ids: string[] } {
     limits: { ...ENTERPRISE_LIMITS, max_concurrent_claims: 10_000_000, max_active_sessions: 1_000_000 },
     claimIdSecret: 'k'.repeat(80),
     environment: systemEnvironment,
-    skew_margin_ms: 0,
+    rulesCache: new RulesCache(0),
     sessionUntilMs: new Map<string, number>(),
     hasOtherWriters: false,
     settled: () => Promise.resolve(),

@@ -1,5 +1,5 @@
 import { viewInputOf } from '../../coordinator/methodology/view-input.js';
-import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesFor } from '../../core/claims/policy.js';
+import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesLookup } from '../../core/claims/policy.js';
 import type { MethodologyStatus } from '../../core/contract/methodology-views.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -8,7 +8,7 @@ import type { FeatureVector, Methodology } from '../../core/methodology/definiti
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import { emptyMethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { statusView } from '../../core/methodology/views/status.js';
-import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
+import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { FoldContext } from '../../core/views/fold-context.js';
 import { emptyProject, evolveProject } from '../../core/views/project-state.js';
 import type { ProjectKey } from '../../stores/store.js';
@@ -67,7 +67,7 @@ export class StatusProjection implements RecordedConfig {
     return {
       key: this.key ?? { tenant_id: '', project_id: '' },
       now_ms: Date.now(),
-      rulesOf: (subject) => rulesFor(subjectKindOf(subject), policy, DEFAULT_LIMITS, 0),
+      rulesOf: rulesLookup(policy, DEFAULT_LIMITS, 0),
     };
   }
 }

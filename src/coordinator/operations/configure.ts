@@ -5,8 +5,9 @@ import { hasFeatureChanged, hasMethodologyChanged } from '../../core/methodology
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
-import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
+import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation } from '../queue/operation.js';
+import { policyFromRecord } from '../queue/rules-cache.js';
 import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { operationOf, requestKeyOf } from './shared.js';

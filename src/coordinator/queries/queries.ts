@@ -1,11 +1,10 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
-import { rulesFor } from '../../core/claims/policy.js';
 import type { ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
 import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
 import type { Explanation, Lineage, TaskFilter, TaskResult, TaskState } from '../../core/contract/tasks.js';
 import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
 import { readStrictJson } from '../../core/strict-json.js';
-import { POLICY_SUBJECT, subjectKindOf, TENANT_PROJECT } from '../../core/subject.js';
+import { POLICY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
 import {
   type AgentStats,
   agentViews,
@@ -22,11 +21,12 @@ import {
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { parseSubject } from '../operations/parse-body.js';
-import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
+import type { DecisionView } from '../queue/decision-view.js';
 import { EventProjection } from '../queue/event-projection.js';
 import { CLAIMS_SCOPE } from '../queue/permit-limits.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
+import { ProjectRules } from '../queue/rules-cache.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
@@ -284,13 +284,11 @@ function evolveTallies({ agents, parked }: ReturnType<typeof emptyTallies>, even
 }
 
 /** The fold context of the past: the time and policy of then, but today's tenant limits. */
-function foldContextAt({ key, limits, skew_margin_ms }: Project, state: ProjectState): FoldContext {
-  const policy = policyFromRecord(state.records.get(POLICY_SUBJECT));
-  return {
-    key,
-    now_ms: msOf(state.last_updated ?? isoTime(0)),
-    rulesOf: (subject) => rulesFor(subjectKindOf(subject), policy, limits, skew_margin_ms),
-  };
+function foldContextAt({ key, limits, services }: Project, state: ProjectState): FoldContext {
+  const record = state.records.get(POLICY_SUBJECT) ?? null;
+  const rules = new ProjectRules(record, limits, services.skew_margin_ms);
+  const now_ms = msOf(state.last_updated ?? isoTime(0));
+  return { key, now_ms, rulesOf: rules.of };
 }
 
 function liveClaims(project: Project): number {

@@ -1,7 +1,7 @@
 import type { ClaimIdOf, DecisionContext } from '../../core/claims/commands.js';
 import { emptyHead, type Head } from '../../core/claims/head.js';
 import { isLive, permitHeldUntilMs } from '../../core/claims/lease.js';
-import { DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from '../../core/claims/policy.js';
+import type { Limits, Policy, Rules } from '../../core/claims/policy.js';
 import type { AnyHead } from '../../core/fold.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import type { RecordHead } from '../../core/record.js';
@@ -17,6 +17,7 @@ import type { PermitLimit, ProjectKey } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdDeriver, newEventId } from '../runtime/identity.js';
 import { tenantPermitLimits } from './permit-limits.js';
+import type { ProjectRules, RulesCache } from './rules-cache.js';
 import { SmallMap } from './small-map.js';
 
 /** Expected effects of operations that are decided but not committed. It guides decisions; the store checks them. */
@@ -35,7 +36,7 @@ export interface DecisionSource {
   readonly limits: Limits;
   readonly claimIdSecret: string;
   readonly environment: Environment;
-  readonly skew_margin_ms: number;
+  readonly rulesCache: RulesCache;
   readonly sessionUntilMs: ReadonlyMap<string, number>;
   readonly hasOtherWriters: boolean;
   /** Resolves when every batch decided so far has ended. */
@@ -55,9 +56,8 @@ export class DecisionView {
   readonly key: ProjectKey;
   readonly state: WorkState;
   readonly limits: Limits;
-  private cachedPolicy: Policy | null = null;
+  private cachedRules: ProjectRules | null = null;
   private cachedPermitLimits: readonly PermitLimit[] | null = null;
-  private readonly rulesByKind = new Map<string, Rules>();
   private cachedSession: SessionLookup | null = null;
   /** The limit that the store reported as exhausted for the current operation. */
   exhaustedLimit: string | null = null;
@@ -176,18 +176,16 @@ export class DecisionView {
   }
 
   get policy(): Policy {
-    this.cachedPolicy ??= policyFromRecord(this.record(POLICY_SUBJECT));
-    return this.cachedPolicy;
+    return this.projectRules.policy;
   }
 
   rulesOf(subject: string): Rules {
-    const kind = subjectKindOf(subject);
-    let rules = this.rulesByKind.get(kind);
-    if (rules === undefined) {
-      rules = rulesFor(kind, this.policy, this.limits, this.source.skew_margin_ms);
-      this.rulesByKind.set(kind, rules);
-    }
-    return rules;
+    return this.projectRules.of(subject);
+  }
+
+  private get projectRules(): ProjectRules {
+    this.cachedRules ??= this.source.rulesCache.get(this.record(POLICY_SUBJECT), this.limits);
+    return this.cachedRules;
   }
 
   decisionContext(subject: string): DecisionContext {
@@ -297,8 +295,3 @@ interface SessionLookup {
 }
 
 const ceilToSecond = (atMs: number): number => Math.ceil(atMs / 1000) * 1000;
-
-export const policyFromRecord = (record: RecordHead | null | undefined): Policy => ({
-  ...DEFAULT_POLICY,
-  ...(record?.value as Partial<Policy> | undefined),
-});

@@ -27,6 +27,7 @@ import { eventsAt } from './load-work-state.js';
 import { LogCommits } from './log-commits.js';
 import type { Operation } from './operation.js';
 import { SESSIONS_SCOPE } from './permit-limits.js';
+import { RulesCache } from './rules-cache.js';
 import { SharedCommits } from './shared-commits.js';
 
 /** Small enough that the next batch is decided while this one is written; stores group the writes of several batches. */
@@ -55,6 +56,7 @@ export class Project implements CommittingProject {
   private rebuilding: Promise<void> | null = null;
 
   readonly claimIdSecret: string;
+  readonly rulesCache: RulesCache;
 
   private constructor(
     readonly key: ProjectKey,
@@ -62,6 +64,7 @@ export class Project implements CommittingProject {
   ) {
     const { meta, store } = services;
     this.claimIdSecret = claimIdSecretOf(meta, key);
+    this.rulesCache = new RulesCache(services.skew_margin_ms);
     this.commitPath = isLogStore(store) ? new LogCommits(this, store) : new SharedCommits(this);
   }
 
@@ -85,9 +88,6 @@ export class Project implements CommittingProject {
   }
   get environment(): Environment {
     return this.services.environment;
-  }
-  get skew_margin_ms(): number {
-    return this.services.skew_margin_ms;
   }
 
   get store(): Store {

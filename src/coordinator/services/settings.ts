@@ -17,9 +17,10 @@ import {
 } from '../operations/configure.js';
 import { parseBody } from '../operations/parse-body.js';
 import { changeSettings } from '../operations/settings.js';
-import { type DecisionView, policyFromRecord } from '../queue/decision-view.js';
+import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
+import { policyFromRecord } from '../queue/rules-cache.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, catchStoreErrors, isProblem } from '../wire/problem.js';

@@ -18,8 +18,8 @@ import type { Blobs } from '../../stores/blobs.js';
 import { FUTURE_MS_MAX } from '../../stores/clock.js';
 import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
-import { policyFromRecord } from '../queue/decision-view.js';
 import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
+import { policyFromRecord } from '../queue/rules-cache.js';
 import { scopeProblem } from '../wire/scope.js';
 import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.js';
 

@@ -1,5 +1,5 @@
 import type { Limits, Policy, StalePolicy } from '../contract/settings.js';
-import type { SubjectKind } from '../subject.js';
+import { type SubjectKind, subjectKindOf } from '../subject.js';
 
 export type { Limits, Policy };
 
@@ -48,4 +48,18 @@ export interface Rules extends Omit<Policy, 'stale_policy'>, Limits {
 export function rulesFor(kind: SubjectKind, policy: Policy, limits: Limits, skew_margin_ms: number): Rules {
   const stale_policy = policy.stale_policy[kind === 'edge' ? 'edge' : 'task'];
   return { ...policy, ...limits, stale_policy, skew_margin_ms };
+}
+
+/** The rules of each subject. They depend on its kind only, and computing them costs more than a decision. */
+export function rulesLookup(
+  policy: Policy,
+  limits: Limits,
+  skew_margin_ms: number,
+): (subject: string) => Rules {
+  const byKind: Partial<Record<SubjectKind, Rules>> = {};
+  return (subject) => {
+    const kind = subjectKindOf(subject);
+    byKind[kind] ??= rulesFor(kind, policy, limits, skew_margin_ms);
+    return byKind[kind];
+  };
 }

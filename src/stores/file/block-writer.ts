@@ -6,7 +6,8 @@ import { type ForeignCover, SealInput } from './seal.js';
 
 /** A block of at least so many bytes is sealed; a transaction never spans two. */
 export const BLOCK_BYTES = 64 * 1024;
-const FIRST_BYTES = 64 * 1024;
+/** Enough for a few commands: with many projects a batch has one. */
+const FIRST_BYTES = 8 * 1024;
 /** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const BYTES_PER_CHARACTER_MAX = 3;
 
@@ -48,7 +49,7 @@ export class BlockWriter {
   }
 
   get memoryBytes(): number {
-    return this.buffer.length;
+    return this.buffer.length + this.sealInput.memoryBytes;
   }
 
   /** The last seal. */
@@ -105,21 +106,25 @@ export class BlockWriter {
   }
 }
 
-const WRITERS_KEPT_MAX = 8;
-const BYTES_KEPT_MAX = 4 * 1024 * 1024;
+const BYTES_KEPT_MAX = 16 * 1024 * 1024;
 
-/** Writers of finished batches, for the next ones. Few and small, so that many idle projects take no memory. */
+/** Writers of finished batches, for the next ones. Bounded, so that many idle projects take no memory. */
 export class BlockWriters {
   private readonly idle: BlockWriter[] = [];
+  private idleBytes = 0;
 
   take(sealBefore: string): BlockWriter {
-    const writer = this.idle.pop() ?? new BlockWriter();
+    const idle = this.idle.pop();
+    if (idle !== undefined) this.idleBytes -= idle.memoryBytes;
+    const writer = idle ?? new BlockWriter();
     writer.begin(sealBefore);
     return writer;
   }
 
   /** Nothing may use its bytes any more. */
   giveBack(writer: BlockWriter): void {
-    if (this.idle.length < WRITERS_KEPT_MAX && writer.memoryBytes <= BYTES_KEPT_MAX) this.idle.push(writer);
+    if (this.idleBytes + writer.memoryBytes > BYTES_KEPT_MAX) return;
+    this.idle.push(writer);
+    this.idleBytes += writer.memoryBytes;
   }
 }

@@ -51,13 +51,17 @@ export function sealOf(bytes: Buffer, parsed: object): Seal | string {
 /** The text of a seal line after the seal itself. */
 export const sealedText = (line: Buffer): Buffer => line.subarray(SEALED_FROM);
 
-const FIRST_BYTES = 64 * 1024;
+const FIRST_BYTES = 8 * 1024;
 const NEWLINE = 0x0a;
 
 /** Collects what a seal covers, in one buffer that is reused, and hashes it in one call. */
 export class SealInput {
   private buffer = Buffer.allocUnsafe(FIRST_BYTES);
   private length = 0;
+
+  get memoryBytes(): number {
+    return this.buffer.length;
+  }
 
   /** Starts a block. */
   begin(sealBefore: string): void {
