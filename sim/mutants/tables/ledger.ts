@@ -2,6 +2,8 @@ import type { Mutant } from '../mutant.js';
 
 const LEDGER = 'src/stores/ledger.ts';
 const PERMITS = 'src/stores/permits.ts';
+const CLAIM_HEADS = 'src/core/heads/claim-heads.ts';
+const PACKED_HEAD = 'src/core/heads/packed-head.ts';
 
 /** Faults in the code that all stores share: transactions, permits, requests, time. */
 export const LEDGER_MUTANTS: readonly Mutant[] = [
@@ -123,5 +125,19 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     find: '    this.byKey.set(request.key, request);',
     replace: '    this.byKey.set(request.key, { ...request, positions: request.positions.slice(1) });',
     why: 'The reply to a retry lacks the event that granted it.',
+  },
+  {
+    name: 'outdated-page-dropped-with-its-heads',
+    file: CLAIM_HEADS,
+    find: '      if (this.#bySubject.get(subject) !== first + line) continue;\n',
+    replace: '      continue;\n',
+    why: 'Completed tasks are lost when others of their page start again.',
+  },
+  {
+    name: 'packed-head-without-its-generation',
+    file: PACKED_HEAD,
+    find: '    subject,\n    seq,\n    generation,\n    epoch,\n    last_at_ms,',
+    replace: '    subject,\n    seq,\n    1,\n    epoch,\n    last_at_ms,',
+    why: 'A completed task goes back to its first generation, and old results count again.',
   },
 ];

@@ -3,15 +3,15 @@ import { subjectKindOf } from '../subject.js';
 import { emptyClaimIndex, updateClaimIndex } from './claim-index.js';
 import { packedSubject, packHead, unpackHead } from './packed-head.js';
 
-/** Heads per page. A power of two. */
-export const PAGE_HEADS = 1024;
+/** Heads per page. Few, so that packing a page delays no command. */
+export const PAGE_HEADS = 16;
 const UNPACKED_MAX = 1024;
 
 /** Packed heads, each a line. */
 interface Page {
   readonly text: string;
   /** The start of each line, and the end of the text. */
-  readonly starts: Uint32Array;
+  readonly starts: readonly number[];
   /** The lines that are still the head of their subject. */
   current: number;
 }
@@ -176,11 +176,11 @@ export class ClaimHeads {
   }
 }
 
-const lineAt = (text: string, starts: Uint32Array, line: number): string =>
+const lineAt = (text: string, starts: readonly number[], line: number): string =>
   text.slice(starts[line], (starts[line + 1] as number) - 1);
 
-function startsOfLines(text: string): Uint32Array {
+function startsOfLines(text: string): number[] {
   const starts = [0];
   for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) starts.push(end + 1);
-  return Uint32Array.from(starts);
+  return starts;
 }
