@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Head } from '../../core/claims/head.js';
 import { permitHeldUntilMs } from '../../core/claims/lease.js';
-import { DEFAULT_LIMITS, rulesFor } from '../../core/claims/policy.js';
+import { DEFAULT_LIMITS, rulesLookup } from '../../core/claims/policy.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import {
   checkNewEvent,
@@ -12,7 +12,7 @@ import {
 } from '../../core/events/catalogue.js';
 import { type EventEnvelope, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
-import { HISTORY_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../../core/subject.js';
+import { HISTORY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { FUTURE_MS_MAX } from '../../stores/clock.js';
@@ -220,6 +220,7 @@ const brokenArchive = (why: string): ImportRefusal => ({
 /** The permits that a project's claims hold, as its commits would have set them. */
 function permitsOf(state: WorkState): Permit[] {
   const policy = policyFromRecord(state.records.get(POLICY_SUBJECT));
+  const rulesOf = rulesLookup(policy, DEFAULT_LIMITS, 0);
   const permits = new Map<string, Permit>();
   const addPermit = (scope: string, member: string, untilMs: number) => {
     const name = `${scope}\n${member}`;
@@ -228,7 +229,7 @@ function permitsOf(state: WorkState): Permit[] {
   };
   for (const subject of state.live) {
     const head = state.heads.get(subject) as Head;
-    const untilMs = permitHeldUntilMs(head, rulesFor(subjectKindOf(subject), policy, DEFAULT_LIMITS, 0));
+    const untilMs = permitHeldUntilMs(head, rulesOf(subject));
     if (head.claim === null || untilMs === null) continue;
     addPermit(CLAIMS_SCOPE, subject, untilMs);
     addPermit(SESSIONS_SCOPE, head.claim.session_id, untilMs);

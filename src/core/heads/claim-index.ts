@@ -55,7 +55,11 @@ export function claimedSubjectsOf(state: ClaimHoldings, agentId: string): string
 }
 
 /** Records that an agent was granted work in the subject's track, now or earlier. */
-export function recordTrackOfAgent(index: ClaimIndex, agentId: string, subject: string): void {
+export function recordTrackOfAgent(
+  index: Pick<ClaimIndex, 'tracksByAgent'>,
+  agentId: string,
+  subject: string,
+): void {
   const { track } = planPositionOf(subject);
   if (track !== null) add(index.tracksByAgent, agentId, track);
 }

@@ -22,7 +22,12 @@ export const emptyWork = (heads = new HeadTable()) => ({
   records: heads.records,
   plan: new Plan(),
   frontier: new Frontier(),
-  ...heads.claims.index,
+  // The containers only: a copied count would not follow the heads.
+  live: heads.claims.index.live,
+  bySession: heads.claims.index.bySession,
+  sessionsByAgent: heads.claims.index.sessionsByAgent,
+  inBackoff: heads.claims.index.inBackoff,
+  tracksByAgent: heads.claims.index.tracksByAgent,
 });
 export type WorkState = ReturnType<typeof emptyWork>;
 
