@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
@@ -45,6 +45,18 @@ test('an internal error gives the caller an id, and only the log has the error',
   const [line] = logged;
   expect(line?.error).toMatch(/the secret is 42/);
   expect(text).toContain(line?.error_id);
+});
+
+test('an address that is in use leaves no timer running', async () => {
+  const app = { fetch: () => new Response() };
+  const first = await listen(app, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => first.stop());
+  const started = vi.spyOn(globalThis, 'setInterval');
+  onTestFinished(() => started.mockRestore());
+  await expect(listen(app, { host: '127.0.0.1', port: first.port })).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+  });
+  expect(started).not.toHaveBeenCalled();
 });
 
 test('responds 503 if the store cannot be reached, and 504 if it may have written', async () => {

@@ -22,7 +22,7 @@ export interface HttpListener {
 }
 
 export async function listen(
-  app: App,
+  app: Pick<App, 'fetch'>,
   { host, port }: { host: string; port: number },
   settings: ListenSettings = DEFAULT_LISTEN_SETTINGS,
   onDropped: (reason: DropReason) => void = () => {},
@@ -89,8 +89,11 @@ class Connections {
     this.addressLimit = new AddressLimit(settings.connections_per_address_max, settings.exempt_addresses);
     server.on('drop', () => onDropped('total_limit'));
     server.on('connection', (socket: Socket) => this.admit(socket));
-    const idleTimer = setInterval(() => this.dropIdle(), checkingIntervalMs(settings)).unref();
-    server.once('close', () => clearInterval(idleTimer));
+    // A server that could not listen never emits 'close'.
+    server.once('listening', () => {
+      const idleTimer = setInterval(() => this.dropIdle(), checkingIntervalMs(settings)).unref();
+      server.once('close', () => clearInterval(idleTimer));
+    });
   }
 
   get size(): number {
