@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe } from 'vitest';
+import { describeDueProjects, describePermitsOnHeads } from './conformance/due.js';
 import { describeDurability } from './conformance/durability.js';
 import { describeEvents } from './conformance/events.js';
 import { StoreFixture, type StoreUnderTest } from './conformance/fixture.js';
@@ -19,6 +20,8 @@ export interface ConformanceHarness {
   open(tenantId: string): Promise<StoreUnderTest>;
   /** The store under test is opened with a clock that the suite can advance. */
   readonly controlsClock?: boolean;
+  /** The store has an index of the projects that are due. */
+  readonly indexesDueProjects?: boolean;
 }
 
 /**
@@ -36,6 +39,7 @@ export function describeStoreConformance(name: string, harness: ConformanceHarne
 
     for (const describeGroup of GROUPS) describeGroup(() => fixture);
     if (harness.controlsClock === true) describeControlledClock(() => fixture);
+    if (harness.indexesDueProjects === true) describeDueProjects(() => fixture);
   });
 }
 
@@ -46,6 +50,7 @@ const GROUPS = [
   describeLooseEvents,
   describeRedaction,
   describePermits,
+  describePermitsOnHeads,
   describeTime,
   describeOrder,
   describeEvents,

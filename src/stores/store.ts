@@ -48,6 +48,12 @@ export interface Store {
   /** The number of live members of a scope at the store's time. */
   countPermits(tenantId: string, scope: string): Promise<number>;
 
+  /**
+   * The projects in which a permit `on_head` has ended at the store's time and was not released, the earliest first.
+   * Answered from an index without loading a project. Absent: the store has no such index.
+   */
+  dueProjects?(limit: number): Promise<ProjectKey[]>;
+
   /** The time of the store's clock. */
   now(): Promise<number>;
 
@@ -178,6 +184,11 @@ export interface Permit {
   readonly scope: string;
   readonly member: string;
   readonly until_ms: number | null;
+  /**
+   * The member is the subject of a head, and the permit the only one of that head, so a store may keep it with the
+   * head. Set for all permits of a scope or for none; the head exists before a permit is taken.
+   */
+  readonly on_head?: true;
 }
 
 export interface PermitLimit {

@@ -58,7 +58,7 @@ export class TransactionBuilder {
     if (not_after_ms !== null) this.notAfterMs = Math.min(this.notAfterMs ?? not_after_ms, not_after_ms);
     if (events.length > 0) {
       const rules = this.view.rulesOf(head.subject);
-      this.setPermit(CLAIMS_SCOPE, head.subject, permitHeldUntilMs(decision.next, rules));
+      this.setClaimPermit(head.subject, permitHeldUntilMs(decision.next, rules));
       const isTaken = needsPermit(decision, this.view.now_ms, rules);
       if (isTaken) for (const limit of this.view.tenantPermitLimits) this.addPermitLimit(limit);
     }
@@ -163,6 +163,11 @@ export class TransactionBuilder {
     }));
     const head = events.reduce(evolveRecord, before);
     return head === null ? this : this.swap(subject, seq, head, events);
+  }
+
+  private setClaimPermit(subject: string, until_ms: number | null): void {
+    const permit: Permit = { scope: CLAIMS_SCOPE, member: subject, until_ms, on_head: true };
+    this.permits = appended(this.permits, permit);
   }
 
   setPermit(scope: string, member: string, until_ms: number | null): this {

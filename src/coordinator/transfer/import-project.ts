@@ -222,20 +222,20 @@ function permitsOf(state: WorkState): Permit[] {
   const policy = policyFromRecord(state.records.get(POLICY_SUBJECT));
   const rulesOf = rulesLookup(policy, DEFAULT_LIMITS, 0);
   const permits = new Map<string, Permit>();
-  const addPermit = (scope: string, member: string, untilMs: number) => {
-    const name = `${scope}\n${member}`;
+  const addPermit = (permit: Permit & { readonly until_ms: number }) => {
+    const name = `${permit.scope}\n${permit.member}`;
     const knownMs = permits.get(name)?.until_ms ?? 0;
-    permits.set(name, { scope, member, until_ms: Math.max(knownMs, untilMs) });
+    permits.set(name, { ...permit, until_ms: Math.max(knownMs, permit.until_ms) });
   };
   for (const subject of state.live) {
     const head = state.heads.get(subject) as Head;
     const untilMs = permitHeldUntilMs(head, rulesOf(subject));
     if (head.claim === null || untilMs === null) continue;
-    addPermit(CLAIMS_SCOPE, subject, untilMs);
-    addPermit(SESSIONS_SCOPE, head.claim.session_id, untilMs);
+    addPermit({ scope: CLAIMS_SCOPE, member: subject, until_ms: untilMs, on_head: true });
+    addPermit({ scope: SESSIONS_SCOPE, member: head.claim.session_id, until_ms: untilMs });
     const track = state.plan.get(subject)?.task.track;
     if (policy.max_agents_per_track !== null && track !== undefined) {
-      addPermit(trackScope(track), head.claim.agent_id, untilMs);
+      addPermit({ scope: trackScope(track), member: head.claim.agent_id, until_ms: untilMs });
     }
   }
   return [...permits.values()];

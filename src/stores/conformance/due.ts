@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import type { Permit } from '../store.js';
+import { kindsOf, type StoreFixture, transactionOf } from './fixture.js';
+
+const LEASE_MS = 60_000;
+const ENDED_MS = 1;
+const LIMIT = 1000;
+const SCOPE = 'work';
+
+const onHead = (member: string, until_ms: number | null): Permit => ({
+  scope: SCOPE,
+  member,
+  until_ms,
+  on_head: true,
+});
+
+/** Takes a permit together with the head that it is on. */
+async function take(fixture: StoreFixture, subject: string, untilMs: number, expectedSeq = 0): Promise<void> {
+  await fixture.committed({
+    swaps: [fixture.swap(subject, expectedSeq)],
+    permits: [onHead(subject, untilMs)],
+  });
+}
+
+export function describePermitsOnHeads(fixture: () => StoreFixture): void {
+  const count = (): Promise<number> => fixture().store.countPermits(fixture().tenant_id, SCOPE);
+  const now = (): Promise<number> => fixture().store.now();
+
+  describe('a permit on a head', () => {
+    it('counts until it ends or is released', async () => {
+      const nowMs = await now();
+      await take(fixture(), '~a', nowMs + LEASE_MS);
+      await take(fixture(), '~b', nowMs + LEASE_MS);
+      await take(fixture(), '~c', ENDED_MS);
+      expect(await count()).toBe(2);
+      await fixture().committed({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
+      expect(await count()).toBe(1);
+      await take(fixture(), '~b', ENDED_MS, 1);
+      expect(await count()).toBe(0);
+    });
+
+    it('stays when its head is swapped without it', async () => {
+      await take(fixture(), '~a', (await now()) + LEASE_MS);
+      await fixture().committed({ swaps: [fixture().swap('~a', 1)] });
+      expect(await count()).toBe(1);
+    });
+
+    it('changes without a swap of its head', async () => {
+      await take(fixture(), '~a', (await now()) + LEASE_MS);
+      await fixture().committed({ permits: [onHead('~a', null)] });
+      expect(await count()).toBe(0);
+      await fixture().committed({ permits: [onHead('~a', (await now()) + LEASE_MS)] });
+      expect(await count()).toBe(1);
+    });
+
+    it('is limited like any other, and what has ended gives way', async () => {
+      const { project, store } = fixture();
+      const untilMs = (await now()) + LEASE_MS;
+      const grant = (subject: string, until: number) =>
+        transactionOf(project, {
+          swaps: [fixture().swap(subject)],
+          permits: [onHead(subject, until)],
+          permit_limits: [{ scope: SCOPE, max: 2 }],
+        });
+      await take(fixture(), '~ended', ENDED_MS);
+      const outcomes = await store.commit([grant('~a', untilMs), grant('~b', untilMs), grant('~c', untilMs)]);
+      expect(kindsOf(outcomes)).toEqual(['committed', 'committed', 'full']);
+      expect(await count()).toBe(2);
+      await fixture().committed({ permits: [onHead('~a', null)] });
+      expect(kindsOf(await store.commit([grant('~c', untilMs)]))).toEqual(['committed']);
+    });
+
+    it('survives reopening', async () => {
+      if (!fixture().canReopen) return;
+      await take(fixture(), '~a', (await now()) + LEASE_MS);
+      await fixture().reopen();
+      expect(await count()).toBe(1);
+    });
+  });
+}
+
+export function describeDueProjects(fixture: () => StoreFixture): void {
+  describe('the projects that are due', () => {
+    const now = (): Promise<number> => fixture().store.now();
+    const due = async (): Promise<string[]> => {
+      const projects = (await fixture().store.dueProjects?.(LIMIT)) ?? [];
+      return projects
+        .filter(({ tenant_id }) => tenant_id === fixture().tenant_id)
+        .map(({ project_id }) => project_id);
+    };
+
+    it('are those with a permit on a head that has ended', async () => {
+      await take(fixture(), '~a', (await now()) + LEASE_MS);
+      expect(await due()).toEqual([]);
+      await take(fixture(), '~b', ENDED_MS);
+      expect(await due()).toEqual([fixture().project.project_id]);
+    });
+
+    it('are due until the permit is released or renewed', async () => {
+      await take(fixture(), '~a', ENDED_MS);
+      await take(fixture(), '~b', ENDED_MS);
+      await fixture().committed({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
+      expect(await due()).toEqual([fixture().project.project_id]);
+      await take(fixture(), '~b', (await now()) + LEASE_MS, 1);
+      expect(await due()).toEqual([]);
+    });
+
+    it('stay due when the ended permit has given way to another', async () => {
+      await take(fixture(), '~a', ENDED_MS);
+      await fixture().committed({
+        swaps: [fixture().swap('~b')],
+        permits: [onHead('~b', (await now()) + LEASE_MS)],
+        permit_limits: [{ scope: SCOPE, max: 1 }],
+      });
+      expect(await due()).toEqual([fixture().project.project_id]);
+    });
+
+    it('become due as time passes, after a renewal too', async () => {
+      await take(fixture(), '~a', (await now()) + 30);
+      await take(fixture(), '~a', (await now()) + 60, 1);
+      await fixture().advanceClock(100);
+      expect(await due()).toEqual([fixture().project.project_id]);
+    });
+
+    it('are the earliest, up to the limit', async () => {
+      const { store } = fixture();
+      for (const [project_id, untilMs] of [
+        ['later', 2],
+        ['earliest', 1],
+        ['latest', 3],
+      ] as const) {
+        const project = fixture().key(project_id);
+        await store.commit([
+          transactionOf(project, {
+            swaps: [fixture().swap('~a')].map((swap) => ({
+              ...swap,
+              events: swap.events.map((event) => ({ ...event, project_id })),
+            })),
+            permits: [onHead('~a', untilMs)],
+          }),
+        ]);
+      }
+      expect(await due()).toEqual(['earliest', 'later', 'latest']);
+      expect((await store.dueProjects?.(1))?.length).toBe(1);
+    });
+  });
+}
