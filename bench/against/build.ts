@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rename, rm, stat, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -17,33 +16,33 @@ export interface Build {
 
 /** Builds the working tree and keeps a copy, so that editing can go on during a long run. */
 export async function buildWorkingTree(): Promise<Build> {
-  return { name: 'working tree', dist: await buildIn(REPOSITORY, join(BUILDS, 'working-tree')) };
+  await run('npm', ['run', '--silent', 'build'], { cwd: REPOSITORY });
+  // Inside the repository, so that the copy finds its dependencies.
+  const target = await newFolder(join(BUILDS, 'working-tree'));
+  for (const part of ['dist', 'package.json'])
+    await cp(join(REPOSITORY, part), join(target, part), { recursive: true });
+  return { name: 'working tree', dist: join(target, 'dist') };
 }
 
-/** Builds a commit, once. It uses the dependencies that are installed here. */
+/** Builds a commit with the dependencies of its lock file, once. */
 export async function buildRef(ref: string): Promise<Build> {
   const commit = await git('rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`);
   const target = join(BUILDS, commit);
-  if (await exists(target)) return { name: ref, dist: join(target, 'dist') };
-  const sources = await mkdtemp(join(tmpdir(), 'genesis-build-'));
-  try {
-    await run('sh', ['-c', 'git archive "$0" | tar -x -C "$1"', commit, sources], { cwd: REPOSITORY });
-    await symlink(join(REPOSITORY, 'node_modules'), join(sources, 'node_modules'));
-    return { name: ref, dist: await buildIn(sources, target) };
-  } finally {
-    await rm(sources, { recursive: true, force: true });
-  }
+  const build = { name: ref, dist: join(target, 'dist') };
+  if (await exists(join(target, 'node_modules'))) return build;
+  const unfinished = await newFolder(`${target}.unfinished`);
+  await run('sh', ['-c', 'git archive "$0" | tar -x -C "$1"', commit, unfinished], { cwd: REPOSITORY });
+  await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: unfinished });
+  await run('npm', ['run', '--silent', 'build'], { cwd: unfinished });
+  await rm(target, { recursive: true, force: true });
+  await rename(unfinished, target);
+  return build;
 }
 
-/** Builds in a folder and copies the result, which finds its dependencies in this repository. */
-async function buildIn(folder: string, target: string): Promise<string> {
-  await run('npm', ['run', '--silent', 'build'], { cwd: folder });
-  const unfinished = `${target}.unfinished`;
-  for (const old of [unfinished, target]) await rm(old, { recursive: true, force: true });
-  for (const part of ['dist', 'package.json'])
-    await cp(join(folder, part), join(unfinished, part), { recursive: true });
-  await rename(unfinished, target);
-  return join(target, 'dist');
+async function newFolder(path: string): Promise<string> {
+  await rm(path, { recursive: true, force: true });
+  await mkdir(path, { recursive: true });
+  return path;
 }
 
 const git = async (...args: string[]): Promise<string> =>

@@ -5,7 +5,7 @@ import type { RunMeasurement } from './measurement.js';
 import type { BenchOptions } from './options.js';
 import { PART_ROWS } from './rows.js';
 
-const OURS = ['paced', 'flat-out', 'batched'];
+const OURS = ['paced', 'flat-out', 'keys', 'sdk', 'batched'];
 
 /** The measurements of one workload, one for each round. */
 type Series = RunMeasurement[];

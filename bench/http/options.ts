@@ -1,7 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-export const PARTS = ['paced', 'flat-out', 'batched', 'bullmq', 'pg-boss', 'graphile-worker'] as const;
+export const PARTS = [
+  'paced',
+  'flat-out',
+  'keys',
+  'sdk',
+  'batched',
+  'bullmq',
+  'pg-boss',
+  'graphile-worker',
+] as const;
 export type BenchPart = (typeof PARTS)[number];
 
 export const BATCH_SIZES = [50, 100, 250, 500] as const;

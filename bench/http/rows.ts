@@ -53,6 +53,22 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
         `${replies.unanswered} unanswered; ${cpu(measured)}`,
       ),
     ]),
+  keys: (options) =>
+    onServer<SingleRunResult>('keys', options, ({ measured, replies }) => [
+      ourRow(
+        `the same with keys and an access log`,
+        measured,
+        `${replies.unanswered} unanswered; ${cpu(measured)}`,
+      ),
+    ]),
+  sdk: (options) =>
+    onServer<SingleRunResult>('sdk', options, ({ measured, replies }) => [
+      ourRow(
+        `the same through the SDK, which shares requests`,
+        measured,
+        `${replies.unanswered} unanswered; ${cpu(measured, 'job')}`,
+      ),
+    ]),
   batched: (options) =>
     onServer<BatchRunResult>(
       'batched',
@@ -102,9 +118,9 @@ async function onServer<Result extends { readonly replies: FleetReplies }>(
 ): Promise<PartReport> {
   const root = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
   try {
-    const server = await startBenchServer(root, options.dist);
-    const input = { ...options, url: server.url, pid: server.pid };
-    const result = await inOwnProcess<Result>(part, input).finally(() => server.stop());
+    const { url, pid, tokens, stop } = await startBenchServer(root, options.dist, part === 'keys');
+    const input = { ...options, url, pid, tokens };
+    const result = await inOwnProcess<Result>(part, input).finally(stop);
     const faults = await compareWithLog(root, result.replies);
     return { rows: rowsOf(result), remarks: remarksOf(result), faults };
   } finally {

@@ -4,6 +4,8 @@
 const JOBS: Readonly<Record<string, () => Promise<(given: never) => Promise<unknown>>>> = {
   paced: async () => (await import('./fleet/paced.js')).paced,
   'flat-out': async () => (await import('./fleet/flat-out.js')).flatOut,
+  keys: async () => (await import('./fleet/flat-out.js')).flatOut,
+  sdk: async () => (await import('./fleet/sdk.js')).sdk,
   batched: async () => (await import('./fleet/batched.js')).batched,
   bullmq: async () => (await import('./queues/bullmq.js')).bullmq,
   'pg-boss': async () => (await import('./queues/pg-boss.js')).pgBoss,

@@ -266,7 +266,7 @@ export class ApiClient extends ProjectEndpoint {
   private createBatcher<Id extends OperationId>(path: string, name: 'claims' | 'items') {
     return new CallBatcher<object, ReplyTo<Id>>(
       (body) => this.command(path, body),
-      (bodies) => this.command(`${path}/batch`, { [name]: bodies }),
+      (bodyTexts) => this.batchCommand(`${path}/batch`, name, bodyTexts),
     );
   }
 }

@@ -9,7 +9,8 @@ const IN_FLIGHT_MAX = 4;
 
 interface PendingCall<Body, Reply> {
   readonly body: Body;
-  readonly size_bytes: number;
+  /** The body as JSON, which becomes a part of the batch. */
+  readonly text: string;
   readonly settle: (reply: Reply | ApiProblem) => void;
 }
 
@@ -25,14 +26,14 @@ export class CallBatcher<Body extends object, Reply> {
   constructor(
     private readonly sendAlone: (body: Body) => CallReply<Reply>,
     private readonly sendBatch: (
-      bodies: readonly Body[],
+      bodyTexts: readonly string[],
     ) => CallReply<{ results: readonly (Reply | ApiProblem)[] }>,
   ) {}
 
   call(body: Body): CallReply<Reply> {
     if (this.inFlight === 0 && this.pending.length === 0) return this.trackInFlight(this.sendAlone(body));
     return new Promise((settle) => {
-      this.pending.push({ body, size_bytes: Buffer.byteLength(JSON.stringify(body)), settle });
+      this.pending.push({ body, text: JSON.stringify(body), settle });
       this.scheduleFlush();
     });
   }
@@ -52,7 +53,7 @@ export class CallBatcher<Body extends object, Reply> {
   private takeBatch(): PendingCall<Body, Reply>[] {
     let sizeBytes = 0;
     const endIndex = this.pending.findIndex((call, index) => {
-      sizeBytes += call.size_bytes;
+      sizeBytes += Buffer.byteLength(call.text);
       return index === ITEMS_MAX || (index > 0 && sizeBytes > BYTES_MAX);
     });
     return this.pending.splice(0, endIndex === -1 ? this.pending.length : endIndex);
@@ -61,7 +62,7 @@ export class CallBatcher<Body extends object, Reply> {
   private async sendCalls(calls: readonly PendingCall<Body, Reply>[]): Promise<void> {
     const [only] = calls;
     if (calls.length === 1 && only !== undefined) return this.sendOne(only);
-    const reply = await this.sendBatch(calls.map(({ body }) => body)).catch(clientError);
+    const reply = await this.sendBatch(calls.map(({ text }) => text)).catch(clientError);
     if (isProblem(reply)) {
       // One malformed call, or a batch that is too large, fails all of it: sent alone, each call gets its own reply.
       const isPerCall = reply.status === 400 || reply.status === 413;

@@ -67,6 +67,17 @@ export class ProjectEndpoint {
     return this.http.json({ method: 'POST', path: this.path(path), body: withRequestId(body), ...options });
   }
 
+  /** Many commands in one request: a list of bodies that are JSON already. */
+  protected batchCommand<T>(path: string, listName: string, bodyTexts: readonly string[]): CallReply<T> {
+    const body = `{"request_id":"${newRequestId()}","${listName}":[${bodyTexts.join(',')}]}`;
+    return this.http.json({
+      method: 'POST',
+      path: this.path(path),
+      body,
+      content_type: 'application/json',
+    });
+  }
+
   protected read<T>(path: string, query: Record<string, string | number | undefined> = {}): CallReply<T> {
     return this.http.json({ method: 'GET', path, query });
   }

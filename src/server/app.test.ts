@@ -7,6 +7,7 @@ import { OPEN_PRINCIPAL } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
 import { listen } from './listen.js';
+import { textResponse } from './response.js';
 import type { ServerContext } from './route.js';
 import { startServer } from './server.js';
 import { LASTING_CREDENTIALS } from './testing/credentials.js';
@@ -48,7 +49,7 @@ test('an internal error gives the caller an id, and only the log has the error',
 });
 
 test('an address that is in use leaves no timer running', async () => {
-  const app = { fetch: () => new Response() };
+  const app = { respond: async () => textResponse('', 'text/plain') };
   const first = await listen(app, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => first.stop());
   const started = vi.spyOn(globalThis, 'setInterval');

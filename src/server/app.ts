@@ -1,10 +1,9 @@
-import { Hono } from 'hono';
 import { parseBody } from '../coordinator/operations/parse-body.js';
 import { isProblem, problemFromStoreError } from '../coordinator/wire/problem.js';
 import { LogDamaged, StoreBroken, StoreUnavailable } from '../stores/store.js';
 import type { Authenticator } from './auth/authenticator.js';
 import type { RateLimiter } from './auth/rate-limit.js';
-import { ClientGone } from './connection.js';
+import { ClientGone, FetchConnection } from './connection.js';
 import type { LogSink } from './log/logs.js';
 import { startAccessLog } from './middleware/access-log.js';
 import { authenticate, limitRate, requirePermission } from './middleware/authentication.js';
@@ -18,7 +17,8 @@ import {
   toFetchResponse,
   toResponse,
 } from './response.js';
-import { ApiCall, type App, connectionOf, type Route, type ServerContext } from './route.js';
+import { ApiCall, type App, type IncomingRequest, type Route, type ServerContext } from './route.js';
+import { Router } from './router.js';
 
 export interface AppDependencies {
   readonly context: ServerContext;
@@ -36,46 +36,62 @@ export interface AppDependencies {
  * itself, and needs no socket: `app.fetch` answers a `Request`, wherever it came from.
  */
 export function createApp(dependencies: AppDependencies): App {
-  const { context, routes, accessLog: log, authenticator } = dependencies;
-  const app: App = new Hono();
-  for (const route of routes) {
-    const { pattern, literal } = routerPath(route.path, routes);
-    app.on(route.method, pattern, async (c) => {
-      if (literal !== null && c.req.param(literal.name) !== literal.value) return c.notFound();
-      const writeLog = log === null ? null : startAccessLog(log);
-      const call = new ApiCall(route, context, app, c);
-      const response = await handle(call, dependencies).catch((error) =>
-        errorResponse(error, dependencies, route),
-      );
-      call.bodyReservation?.release();
-      const { body } = response;
-      // A stream has limits of its own.
-      const isHeld = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
-      const sent = isHeld ? response : bodyMemoryFullResponse();
-      writeLog?.(sent, call);
-      return toFetchResponse(sent);
-    });
-  }
-  app.notFound((c) => {
-    const { url } = c.req.raw;
+  const { context, routes, accessLog: log } = dependencies;
+  const router = new Router(routes);
+
+  const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
     const writeLog = log === null ? null : startAccessLog(log);
-    const response =
-      checkPath(url) ??
-      guardOrigin(connectionOf(c), authenticator) ??
-      notFoundResponse(allowedMethods(routes, new URL(url).pathname));
-    writeLog?.(response, null);
-    return toFetchResponse(response);
-  });
-  app.onError((error) => toFetchResponse(errorResponse(error, dependencies, null)));
+    const { path } = request;
+    // HEAD is GET without the body, which the adapters leave out.
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const invalid = checkPath(request);
+    const match = invalid === null ? router.match(method, path) : null;
+    if (match === null) {
+      const response =
+        invalid ?? guardCaller(request, dependencies) ?? notFoundResponse(router.methodsOf(path));
+      writeLog?.(response, null);
+      return response;
+    }
+    const call = new ApiCall(match, context, app, request);
+    const response = await handle(call, dependencies).catch((error) =>
+      errorResponse(error, dependencies, match.route),
+    );
+    call.bodyReservation?.release();
+    const { body } = response;
+    // A stream has limits of its own.
+    const isHeld = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
+    const sent = isHeld ? response : bodyMemoryFullResponse();
+    writeLog?.(sent, call);
+    return sent;
+  };
+
+  const fetch: App['fetch'] = async (request, bindings = {}) => {
+    const { pathname, search } = new URL(request.url);
+    const connection = bindings.connection ?? new FetchConnection(request);
+    const { method } = request;
+    const response = await respond({ ...bindings, method, path: pathname, search, connection });
+    return toFetchResponse(response, method === 'HEAD');
+  };
+
+  const app: App = {
+    respond,
+    fetch,
+    request: (path, init) => fetch(new Request(new URL(path, 'http://localhost'), init)),
+  };
   return app;
 }
+
+/** Calls of our own routes were guarded with the call that makes them. */
+const guardCaller = (
+  { principal, connection }: IncomingRequest,
+  { authenticator }: AppDependencies,
+): HttpResponse | null => (principal === undefined ? guardOrigin(connection, authenticator) : null);
 
 /** Each middleware returns the response that ends the request, or null to let it pass. */
 async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
   const { authenticator, rateLimiter } = dependencies;
   return (
-    checkPath(call.request.url) ??
-    (call.callingPrincipal === null ? guardOrigin(call.connection, authenticator) : null) ??
+    guardCaller(call.request, dependencies) ??
     (await authenticate(call, authenticator)) ??
     limitRate(call, rateLimiter) ??
     requirePermission(call) ??
@@ -93,31 +109,6 @@ function readQuery(call: ApiCall): HttpResponse | null {
   call.query = fields;
   return null;
 }
-
-const PARAM = /\{(\w+)\}/g;
-
-/**
- * The path for Hono. Its fast router supports no literal in the place of another route's parameter, so such a literal
- * becomes a parameter too, whose value is checked.
- */
-function routerPath(path: string, routes: readonly Route[]) {
-  const cut = path.lastIndexOf('/');
-  const [parent, last] = [path.slice(0, cut), path.slice(cut + 1)];
-  const parameter = last.startsWith('{')
-    ? undefined
-    : routes
-        .find((other) => other.path.startsWith(`${parent}/{`))
-        ?.path.slice(parent.length + 2)
-        .split('}')[0];
-  const pattern = parameter === undefined ? path : `${parent}/{${parameter}}`;
-  const literal = parameter === undefined ? null : { name: parameter, value: last };
-  return { pattern: pattern.replace(PARAM, ':$1'), literal };
-}
-
-const allowedMethods = (routes: readonly Route[], pathname: string): string[] =>
-  routes
-    .filter(({ path }) => new RegExp(`^${path.replace(PARAM, '[^/]+')}$`).test(pathname))
-    .map(({ method }) => method);
 
 /** Adds the request id to a problem, so that a client with many requests can match it. */
 function withRequestId(response: HttpResponse, body: unknown): HttpResponse {

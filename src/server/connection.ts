@@ -10,6 +10,7 @@ export interface RequestConnection {
   readonly remoteAddress: string | null;
   /** A header of the request, by its name in lower case. */
   header(name: string): string | null;
+  headers(): Headers;
   /** Reads the whole body; null if it has more than `bytesMax` bytes or may not grow. Throws `ClientGone`. */
   readBody(bytesMax: number, mayGrow: (bodyBytes: number) => boolean): Promise<Uint8Array | null>;
   /** Calls `listener` once, when the connection closes or if it has closed. Returns a function that removes it. */
@@ -33,6 +34,10 @@ export class FetchConnection implements RequestConnection {
 
   header(name: string): string | null {
     return this.request.headers.get(name);
+  }
+
+  headers(): Headers {
+    return this.request.headers;
   }
 
   async readBody(bytesMax: number, mayGrow: (bodyBytes: number) => boolean): Promise<Uint8Array | null> {

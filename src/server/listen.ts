@@ -1,11 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
 import { AddressLimit, type DropReason } from './connection-limits.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
-import { NodeConnection } from './node-connection.js';
+import { answer } from './node-adapter.js';
 import { connectionsWithin } from './open-files-limit.js';
-import { problemResponse, toFetchResponse } from './response.js';
+import { problemResponse } from './response.js';
 import type { App } from './route.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -22,7 +21,7 @@ export interface HttpListener {
 }
 
 export async function listen(
-  app: Pick<App, 'fetch'>,
+  app: Pick<App, 'respond'>,
   { host, port }: { host: string; port: number },
   settings: ListenSettings = DEFAULT_LISTEN_SETTINGS,
   onDropped: (reason: DropReason) => void = () => {},
@@ -35,23 +34,12 @@ export async function listen(
     connectionsCheckingInterval: checkingIntervalMs(settings),
     noDelay: true,
   });
-  const answer = getRequestListener(
-    (request, { incoming, outgoing }) =>
-      app.fetch(request, {
-        connection: new NodeConnection(incoming as IncomingMessage, outgoing as ServerResponse),
-      }),
-    {
-      errorHandler: () =>
-        toFetchResponse(problemResponse('INVALID_REQUEST', 'The request target is not a valid path.')),
-      overrideGlobalObjects: true,
-    },
-  );
   server.maxConnections = connectionsWithin(settings.connections_max);
   server.timeout = settings.request_timeout_ms;
   server.on('clientError', clientErrorHandler(settings.linger_ms));
   const connections = new Connections(server, settings, onDropped);
   server.on('request', (incoming, outgoing) => {
-    if (connections.admitRequest(incoming.socket, outgoing)) void answer(incoming, outgoing);
+    if (connections.admitRequest(incoming.socket, outgoing)) void answer(app, incoming, outgoing);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

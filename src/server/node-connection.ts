@@ -18,6 +18,14 @@ export class NodeConnection implements RequestConnection {
     return typeof value === 'string' ? value : null;
   }
 
+  headers(): Headers {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(this.incoming.headers)) {
+      if (value !== undefined) headers.set(name, String(value));
+    }
+    return headers;
+  }
+
   async readBody(bytesMax: number, mayGrow: (bodyBytes: number) => boolean): Promise<Uint8Array | null> {
     const bytes = await readBytes(this.incoming, bytesMax, mayGrow);
     if (bytes === null) await discardRest(this.incoming);
@@ -54,19 +62,22 @@ function readBytes(
   if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
     const body = new BodyBuffer();
-    const end = (settle: () => void): void => {
-      incoming.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
-      settle();
+    const refuse = (): void => {
+      // Whoever discards the rest listens for it.
+      incoming.off('data', onData);
+      resolve(null);
     };
     const onData = (chunk: Buffer): void => {
       body.add(chunk);
-      if (body.length > bytesMax || !mayGrow(body.length)) end(() => resolve(null));
+      if (body.length > bytesMax || !mayGrow(body.length)) refuse();
       // Each chunk takes time to parse, however small it is.
       else if (body.hasTinyChunks) incoming.destroy();
     };
-    const onEnd = (): void => end(() => resolve(body.bytes()));
-    const onGone = (): void => end(() => reject(new ClientGone('The client disconnected.')));
-    incoming.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+    // The first of these settles the promise. Removing the others would cost more than they do.
+    incoming.on('data', onData);
+    incoming.on('end', () => resolve(body.bytes()));
+    incoming.on('error', () => {});
+    incoming.on('close', () => reject(new ClientGone('The client disconnected.')));
   });
 }
 

@@ -126,5 +126,8 @@ export function notFoundResponse(allowed: readonly string[]): HttpResponse {
   return problemResponse('METHOD_NOT_ALLOWED', `This path supports ${allow} only.`, undefined, { allow });
 }
 
-export const toFetchResponse = ({ status, headers, body }: HttpResponse): Response =>
-  new Response(body as string | ReadableStream<Uint8Array<ArrayBuffer>>, { status, headers });
+export function toFetchResponse({ status, headers, body }: HttpResponse, withoutBody = false): Response {
+  if (withoutBody && body instanceof ReadableStream) void body.cancel();
+  const sent = withoutBody ? null : (body as string | ReadableStream<Uint8Array<ArrayBuffer>>);
+  return new Response(sent, { status, headers });
+}

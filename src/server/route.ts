@@ -1,4 +1,3 @@
-import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
 import type { Caller } from '../coordinator/authentication/caller.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
@@ -12,6 +11,7 @@ import { type BodyMemory, BodyReservation } from './body-memory.js';
 import { FetchConnection, type RequestConnection } from './connection.js';
 import type { ReadinessProbe } from './readiness.js';
 import { type HttpResponse, toResponse } from './response.js';
+import type { RouteMatch } from './router.js';
 import type { ProjectFeeds } from './stream.js';
 
 /** Dependencies of the routes. */
@@ -26,22 +26,32 @@ export interface ServerContext {
   readonly bodyMemory: BodyMemory;
 }
 
-/** What an adapter passes with a request. */
-interface AppBindings {
-  readonly connection?: RequestConnection;
+/** A request, wherever it came from. */
+export interface IncomingRequest {
+  readonly method: string;
+  readonly path: string;
+  /** The query with its question mark, or empty. */
+  readonly search: string;
+  readonly connection: RequestConnection;
   /** The caller of a call that one of our own routes makes; it is authenticated, counted and logged already. */
   readonly principal?: Principal;
 }
-export type App = Hono<{ Bindings: AppBindings }>;
-type AppContext = Context<{ Bindings: AppBindings }>;
 
-/** Without an adapter that passes a connection, the request itself is all there is. */
-export const connectionOf = (c: AppContext): RequestConnection =>
-  c.env?.connection ?? new FetchConnection(c.req.raw);
+export interface App {
+  /** Answers a request. Never rejects. */
+  respond(request: IncomingRequest): Promise<HttpResponse>;
+  /** Answers a request that came without a socket, or as part of another call. */
+  fetch(
+    request: Request,
+    bindings?: Partial<Pick<IncomingRequest, 'connection' | 'principal'>>,
+  ): Promise<Response>;
+  /** `fetch` for a path of this app. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+}
 
 /** A call of a route. Each middleware adds its part; the handler gets it authenticated and validated. */
 export class ApiCall<Query = Record<string, unknown>> {
-  readonly request: Request;
+  readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
   readonly connection: RequestConnection;
   /** Null unless one of our own routes makes the call. */
@@ -62,16 +72,16 @@ export class ApiCall<Query = Record<string, unknown>> {
   logged: unknown;
 
   constructor(
-    readonly route: Route,
+    { route, params }: RouteMatch,
     readonly context: ServerContext,
     private readonly app: App,
-    private readonly c: AppContext,
+    readonly request: IncomingRequest,
   ) {
-    this.request = c.req.raw;
-    this.params = c.req.param();
-    this.connection = connectionOf(c);
-    this.callingPrincipal = c.env?.principal ?? null;
-    this.tenantId = this.params.tenant_id ?? null;
+    this.route = route;
+    this.params = params;
+    this.connection = request.connection;
+    this.callingPrincipal = request.principal ?? null;
+    this.tenantId = params.tenant_id ?? null;
   }
 
   /**
@@ -118,12 +128,13 @@ export class ApiCall<Query = Record<string, unknown>> {
     return this.params[name] ?? '';
   }
 
+  /** The first value of each field of the query. */
   queryFields(): Record<string, string> {
-    return this.c.req.query();
+    return Object.fromEntries([...new URLSearchParams(this.request.search)].reverse());
   }
 
   /** Calls another route of this app as the same caller. */
-  readonly fetch = (request: Request): Response | Promise<Response> => {
+  readonly fetch = (request: Request): Promise<Response> => {
     const connection = new FetchConnection(request, this.connection);
     return this.app.fetch(request, { principal: this.principal, connection });
   };

@@ -1,13 +1,13 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { type EventQuery, type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { ALWAYS_AUTHORIZED } from './auth/authorization.js';
-import { NodeConnection } from './node-connection.js';
+import { answer } from './node-adapter.js';
 import { STREAM_HEADERS } from './response.js';
+import type { App } from './route.js';
 import { type FeedSettings, ProjectFeeds } from './stream.js';
 import { EventStreamClient } from './testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
@@ -141,15 +141,14 @@ async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED
   const coordinator = await Coordinator.open({ store });
   const feeds = new ProjectFeeds(coordinator.feed, store, settings);
   const outs: ServerResponse[] = [];
-  const server = createServer(
-    getRequestListener(async (_, { incoming, outgoing }) => {
-      const out = outgoing as ServerResponse;
-      outs.push(out);
-      const connection = new NodeConnection(incoming as IncomingMessage, out);
-      const { body } = await feeds.subscribe(KEY, { filter: {}, position: 0, connection, authorization });
-      return new Response(body, { headers: STREAM_HEADERS });
-    }),
-  );
+  const respond: App['respond'] = async ({ connection }) => {
+    const stream = await feeds.subscribe(KEY, { filter: {}, position: 0, connection, authorization });
+    return { status: 200, headers: STREAM_HEADERS, ...stream };
+  };
+  const server = createServer((incoming, outgoing) => {
+    outs.push(outgoing);
+    void answer({ respond }, incoming, outgoing);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {
     await feeds.close();

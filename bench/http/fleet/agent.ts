@@ -17,8 +17,9 @@ export class BenchAgent {
     private readonly index: number,
     private readonly replies: FleetReplies,
     private readonly shouldRenew: boolean,
+    token?: string,
   ) {
-    this.connection = new Connection(url);
+    this.connection = new Connection(url, token);
     this.sessionId = `session-${index}`;
   }
 

@@ -12,8 +12,10 @@ const HEADERS = { 'content-type': 'application/json' };
 /** One agent's own keep-alive connection. */
 export class Connection {
   private readonly client: Client;
+  private readonly headers: Record<string, string>;
 
-  constructor(url: string, pipelining = 1) {
+  constructor(url: string, token?: string, pipelining = 1) {
+    this.headers = token === undefined ? HEADERS : { ...HEADERS, authorization: `Bearer ${token}` };
     this.client = new Client(url, { pipelining, keepAliveTimeout: 60_000 });
   }
 
@@ -22,7 +24,7 @@ export class Connection {
       const chunks: Buffer[] = [];
       let status = 0;
       this.client.dispatch(
-        { method: 'POST', path, headers: HEADERS, body: JSON.stringify(body) },
+        { method: 'POST', path, headers: this.headers, body: JSON.stringify(body) },
         {
           onRequestStart() {},
           onResponseStart(_, code) {

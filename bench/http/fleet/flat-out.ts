@@ -4,21 +4,43 @@ import { BenchAgent } from './agent.js';
 import { countCpu } from './cpu.js';
 import { FleetReplies } from './fleet-replies.js';
 import { type LoadOptions, WARM_UP_SECONDS } from './paced.js';
-import { plannedTasks } from './plan.js';
+import { type BenchTask, plannedTasks } from './plan.js';
 
 /** More than the agents can finish in a second. */
-const TASKS_PER_SECOND = 4_000;
+const TASKS_PER_SECOND = 6_000;
 
 /** Every agent claims and completes one task after another, as fast as it gets replies. */
-export async function flatOut({ url, pid, agents: count, seconds }: LoadOptions) {
-  const tasks = await plannedTasks(url, TASKS_PER_SECOND * (WARM_UP_SECONDS + seconds));
+export async function flatOut(options: LoadOptions) {
+  const { url, tokens } = options;
+  return runFlatOut(
+    options,
+    TASKS_PER_SECOND,
+    (index, replies) => new BenchAgent(url, index, replies, false, tokens[index % tokens.length]),
+  );
+}
+
+/** An agent that claims a task and submits its result. */
+interface FlatOutAgent {
+  readonly next: 'claim' | 'renew' | 'submit';
+  claim(task: BenchTask): Promise<void>;
+  submit(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function runFlatOut(
+  { url, pid, agents: count, seconds, tokens }: LoadOptions,
+  tasksPerSecond: number,
+  newAgent: (index: number, replies: FleetReplies) => FlatOutAgent,
+) {
+  const taskCount = tasksPerSecond * (WARM_UP_SECONDS + seconds);
+  const tasks = await plannedTasks(url, taskCount, 'project', tokens[0]);
   const replies = new FleetReplies();
-  const agents = Array.from({ length: count }, (_, index) => new BenchAgent(url, index, replies, false));
+  const agents = Array.from({ length: count }, (_, index) => newAgent(index, replies));
   const tookMs = { claim: [] as number[], submit: [] as number[] };
   let nextTask = 0;
   const measuredFromMs = performance.now() + WARM_UP_SECONDS * 1000;
   const untilMs = measuredFromMs + seconds * 1000;
-  const oneAgent = async (agent: BenchAgent): Promise<void> => {
+  const oneAgent = async (agent: FlatOutAgent): Promise<void> => {
     while (performance.now() < untilMs && nextTask < tasks.length) {
       const startedMs = performance.now();
       await agent.claim(tasks[nextTask++]!);

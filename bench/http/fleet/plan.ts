@@ -10,7 +10,16 @@ export interface BenchTask {
 }
 
 /** Uploads plans with this many tasks, all without dependencies. */
-export async function plannedTasks(url: string, count: number, name = 'project'): Promise<BenchTask[]> {
+export async function plannedTasks(
+  url: string,
+  count: number,
+  name = 'project',
+  token?: string,
+): Promise<BenchTask[]> {
+  const headers = {
+    'content-type': 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  };
   const tasks: BenchTask[] = [];
   for (let project = 0; tasks.length < count; project += 1) {
     const project_id = `${name}-${project}`;
@@ -18,7 +27,7 @@ export async function plannedTasks(url: string, count: number, name = 'project')
     const tracks = tracksOf(Math.min(TASKS_PER_PROJECT, count - tasks.length));
     const reply = await fetch(`${url}${path}/plan`, {
       method: 'PUT',
-      headers: { 'content-type': 'application/json' },
+      headers,
       body: JSON.stringify({ tracks }),
     });
     if (!reply.ok) throw new Error(`The plan was refused: ${await reply.text()}`);

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -6,17 +6,27 @@ import { createInterface } from 'node:readline';
 /** A thousand agents exceed the default limits of `gen up`; nothing else differs from the defaults. */
 const WIDE_LIMITS = ['max_concurrent_claims=10000000', 'max_active_sessions=1000000'];
 
+/** The requests per second of one key are limited, so the agents share several. */
+const KEYS = 10;
+
 export interface BenchServer {
   readonly url: string;
   readonly pid: number;
-  stop(): Promise<void>;
+  /** Tokens of the agents' keys; empty: the server is open. */
+  readonly tokens: readonly string[];
+  readonly stop: () => Promise<void>;
 }
 
-/** Starts the built server on the file store. BENCH_NODE_FLAGS is passed to its Node, for a profiler. */
-export async function startBenchServer(root: string, dist: string): Promise<BenchServer> {
+/**
+ * Starts the built server on the file store: open, or with keys and an access log. BENCH_NODE_FLAGS is passed to its
+ * Node, for a profiler.
+ */
+export async function startBenchServer(root: string, dist: string, withKeys: boolean): Promise<BenchServer> {
+  const tokens = withKeys ? Array.from({ length: KEYS }, () => createKey(root, dist)) : [];
+  const log = withKeys ? ['--access-log', join(root, 'access.log')] : [];
   const limits = WIDE_LIMITS.flatMap((limit) => ['--limit', limit]);
   const flags = (process.env.BENCH_NODE_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
-  const args = ['up', '--store', `file:${root}`, '--port', '0', '--json', ...limits];
+  const args = ['up', '--store', `file:${root}`, '--port', '0', '--json', ...limits, ...log];
   const child = spawn(process.execPath, [...flags, join(dist, 'cli/main.js'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -32,9 +42,15 @@ export async function startBenchServer(root: string, dist: string): Promise<Benc
   return {
     url,
     pid,
-    async stop() {
+    tokens,
+    stop: async () => {
       child.kill('SIGTERM');
       await ended;
     },
   };
+}
+
+function createKey(root: string, dist: string): string {
+  const args = ['key', 'create', '--role', 'admin', '--tenant', 'bench', '--store', `file:${root}`];
+  return execFileSync(process.execPath, [join(dist, 'cli/main.js'), ...args], { encoding: 'utf8' }).trim();
 }

@@ -60,7 +60,7 @@ async function handleMcpMessage(call: ApiCall, clientSignal: AbortSignal): Promi
     },
     isAllowed: (action) => authorize(principal, action, tenant) === 'allowed',
   };
-  const { headers } = call.request;
+  const headers = call.connection.headers();
   const webRequest = new Request('http://localhost/mcp', { method: 'POST', headers, signal: clientSignal });
   const authInfo = { token: '', clientId: principal.id, scopes: [], extra: { visit: serverOptions } };
   const response = await handler.fetch(webRequest, { authInfo, parsedBody: body });
@@ -91,5 +91,5 @@ const ONE_TRY = { tries: 1 };
 
 const onlyOne = (names: readonly string[]): string | undefined => (names.length === 1 ? names[0] : undefined);
 
-const headerOf = ({ request }: ApiCall, name: string): string | undefined =>
-  request.headers.get(name) || undefined;
+const headerOf = ({ connection }: ApiCall, name: string): string | undefined =>
+  connection.header(name) || undefined;

@@ -1,11 +1,13 @@
 import { type HttpResponse, problemResponse } from '../response.js';
+import type { IncomingRequest } from '../route.js';
 
 /** Refuses malformed percent-encoding in the path, and the character that some stores cannot take in a string. */
-export function checkPath(url: string): HttpResponse | null {
-  if (!url.includes('%')) return null;
-  if (url.includes('%00')) return invalidPath('expected no NUL character (%00) in the path or the query');
+export function checkPath({ path, search }: Pick<IncomingRequest, 'path' | 'search'>): HttpResponse | null {
+  if (!path.includes('%') && !search.includes('%')) return null;
+  if (path.includes('%00') || search.includes('%00'))
+    return invalidPath('expected no NUL character (%00) in the path or the query');
   try {
-    decodeURIComponent(url.split('?', 1)[0] ?? '');
+    decodeURIComponent(path);
     return null;
   } catch {
     return invalidPath('expected % followed by two hexadecimal digits, in UTF-8');

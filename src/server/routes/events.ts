@@ -13,7 +13,7 @@ export const eventHandlers = {
 
   events_stream: async ({ context, project, query, request, connection, authorization }) => {
     const { after: queryCursor = '', ...filter } = canonicalFilter(query);
-    const after = request.headers.get('last-event-id') || queryCursor;
+    const after = connection.header('last-event-id') || queryCursor;
     // Reads one page first, so that an invalid cursor gets the usual problem.
     const firstPage = await context.coordinator.feed.page(project, {
       ...(after === 'now' ? {} : { after }),

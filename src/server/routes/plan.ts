@@ -36,10 +36,10 @@ function splitRequestId(body: unknown): { plan: unknown; request_id?: string } |
 export const planHandlers = {
   get_plan: async ({ coordinator, project }) => withEtag(await coordinator.plans.get(project)),
 
-  put_plan: async ({ coordinator, project, query, body, caller, request }) => {
+  put_plan: async ({ coordinator, project, query, body, caller, connection }) => {
     const parsed = splitRequestId(body);
     if (isProblem(parsed)) return toResponse(parsed);
-    const if_match = parseIfMatch(request.headers.get('if-match'));
+    const if_match = parseIfMatch(connection.header('if-match'));
     if (isProblem(if_match)) return toResponse(if_match);
     const { plan, ...requestFields } = parsed;
     const options = { ...query, ...requestFields, ...(if_match === null ? {} : { if_match }) };

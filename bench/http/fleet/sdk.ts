@@ -1,0 +1,75 @@
+import { pathToFileURL } from 'node:url';
+import type { Genesis, GenesisOptions } from '../../../src/client/index.js';
+import { runFlatOut } from './flat-out.js';
+import type { FleetReplies } from './fleet-replies.js';
+import type { LoadOptions } from './paced.js';
+import type { BenchTask } from './plan.js';
+
+/** More than the agents can finish in a second. */
+const TASKS_PER_SECOND = 12_000;
+
+interface SdkLoadOptions extends LoadOptions {
+  /** Folder of the compiled package. */
+  readonly dist: string;
+}
+
+/** The same load as flat out, through the client of the package: agents of one process share requests. */
+export async function sdk(options: SdkLoadOptions) {
+  const { Genesis } = await import(pathToFileURL(`${options.dist}/client/index.js`).href);
+  const clientByProject = new Map<string, Genesis>();
+  const clientOf = (project: string): Genesis => {
+    const known = clientByProject.get(project);
+    if (known !== undefined) return known;
+    const client: Genesis = new Genesis({ url: options.url, tenant: 'bench', project } as GenesisOptions);
+    clientByProject.set(project, client);
+    return client;
+  };
+  return runFlatOut(options, TASKS_PER_SECOND, (index, replies) => new SdkAgent(index, replies, clientOf));
+}
+
+class SdkAgent {
+  private held: { readonly task: BenchTask; readonly generation: number; readonly claim_id: string } | null =
+    null;
+  private readonly session_id: string;
+
+  constructor(
+    private readonly index: number,
+    private readonly replies: FleetReplies,
+    private readonly clientOf: (project: string) => Genesis,
+  ) {
+    this.session_id = `session-${index}`;
+  }
+
+  get next(): 'claim' | 'submit' {
+    return this.held === null ? 'claim' : 'submit';
+  }
+
+  async claim(task: BenchTask): Promise<void> {
+    const { task_id, project_id } = task;
+    const { session_id } = this;
+    const agent_id = `agent-${this.index}`;
+    const reply = await this.clientOf(project_id).claimTask({ task_id, agent_id, session_id });
+    if (!('success' in reply)) this.replies.unanswered += 1;
+    else if (!reply.success) this.replies.refused += 1;
+    else {
+      const { generation, id: claim_id } = reply.claim;
+      this.held = { task, generation, claim_id };
+      this.replies.granted.push({ project_id, task_id, session_id, generation });
+    }
+  }
+
+  async submit(): Promise<void> {
+    const { task, generation, claim_id } = this.held!;
+    const { task_id, project_id } = task;
+    const { session_id } = this;
+    const result_data = { summary: 'done', by: this.index };
+    this.held = null;
+    const submission = { task_id, session_id, generation, claim_id, result_data };
+    const reply = await this.clientOf(project_id).submitResult(submission);
+    if (!('accepted' in reply)) this.replies.unanswered += 1;
+    else if (reply.accepted) this.replies.completed.push({ project_id, task_id, session_id, generation });
+    else this.replies.refused += 1;
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,74 @@
+import { RegExpRouter } from 'hono/router/reg-exp-router';
+import type { Route } from './route.js';
+
+export interface RouteMatch {
+  readonly route: Route;
+  /** The values of the path's parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+interface RoutedRoute {
+  readonly route: Route;
+  /** A parameter that must have this value; null if there is none. */
+  readonly literal: { readonly name: string; readonly value: string } | null;
+}
+
+const PARAM = /\{(\w+)\}/g;
+
+/** Finds the route of a path. */
+export class Router {
+  private readonly router = new RegExpRouter<RoutedRoute>();
+
+  constructor(private readonly routes: readonly Route[]) {
+    for (const route of routes) {
+      const { pattern, literal } = routerPath(route.path, routes);
+      this.router.add(route.method, pattern, { route, literal });
+    }
+  }
+
+  /** Null if nothing is at this path, or only other methods are. */
+  match(method: string, path: string): RouteMatch | null {
+    const [found, values] = this.router.match(method, path);
+    for (const [{ route, literal }, indexes] of found) {
+      const params = paramsOf(indexes, values ?? []);
+      if (literal === null || params[literal.name] === literal.value) return { route, params };
+    }
+    return null;
+  }
+
+  methodsOf(path: string): string[] {
+    return this.routes
+      .filter((route) => new RegExp(`^${route.path.replace(PARAM, '[^/]+')}$`).test(path))
+      .map(({ method }) => method);
+  }
+}
+
+function paramsOf(
+  indexes: Readonly<Record<string, string | number>>,
+  values: readonly string[],
+): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const name in indexes) {
+    const value = values[indexes[name] as number] ?? '';
+    params[name] = value.includes('%') ? decodeURIComponent(value) : value;
+  }
+  return params;
+}
+
+/**
+ * The path for Hono's fastest router, which supports no literal in the place of another route's parameter: such a
+ * literal becomes a parameter too, whose value is checked.
+ */
+function routerPath(path: string, routes: readonly Route[]) {
+  const cut = path.lastIndexOf('/');
+  const [parent, last] = [path.slice(0, cut), path.slice(cut + 1)];
+  const parameter = last.startsWith('{')
+    ? undefined
+    : routes
+        .find((other) => other.path.startsWith(`${parent}/{`))
+        ?.path.slice(parent.length + 2)
+        .split('}')[0];
+  const pattern = parameter === undefined ? path : `${parent}/{${parameter}}`;
+  const literal = parameter === undefined ? null : { name: parameter, value: last };
+  return { pattern: pattern.replace(PARAM, ':$1'), literal };
+}
