@@ -1,5 +1,5 @@
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
-import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';
+import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import type { LogLocation } from './find-logs.js';
 import { type LocatedEvent, readLog } from './read-log.js';
 
@@ -38,9 +38,11 @@ export async function verifyLog(
   onEvent: (events: number) => void,
 ): Promise<LogReport> {
   const verifier = new LogVerifier(onEvent);
-  const { damage, unexplained, ...read } = await readLog(location, (located) => verifier.visit(located));
-  for (const location of unexplained)
-    verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNEXPLAINED });
+  const { damage, unrecordedRedactions, ...read } = await readLog(location, (located) =>
+    verifier.visit(located),
+  );
+  for (const location of unrecordedRedactions)
+    verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in location ? location.file : location.folder;
   return { ...verifier.report(path), ...read };

@@ -94,7 +94,7 @@ function featureText({ edge, project_id }: NewEvent, featureId: string): string 
 function recordFieldsText(record: TransactionRecord): string {
   let text = '';
   if (record.rules_seq !== undefined) text += `,"rules_seq":${record.rules_seq}`;
-  if (record.slots !== undefined) text += `,"slots":[${joinTexts(record.slots, permitText)}]`;
+  if (record.permits !== undefined) text += `,"slots":[${joinTexts(record.permits, permitText)}]`;
   if (record.requests !== undefined) text += `,"requests":[${joinTexts(record.requests, requestText)}]`;
   return text;
 }

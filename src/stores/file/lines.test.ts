@@ -69,7 +69,7 @@ function checked(text: string): EventEnvelope[] | string {
     from = end + 1;
   }
   if (check.isWithinBlock) return 'without a seal';
-  return check.unexplainedRedactions().length > 0 ? 'redacted' : events;
+  return check.unrecordedRedactions().length > 0 ? 'redacted' : events;
 }
 
 it('decodes an event unchanged, whatever its strings contain', () => {

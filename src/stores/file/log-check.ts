@@ -171,9 +171,9 @@ export class LogCheck<Place> {
     this.v1Hash = this.end.seal;
   }
 
-  /** Where payloads were changed that no event explains. Call it only after the whole log was read. */
-  unexplainedRedactions(): Place[] {
-    return this.redacted.unexplained();
+  /** Where payloads were changed although no redaction event records it. Call it only after the whole log was read. */
+  unrecordedRedactions(): Place[] {
+    return this.redacted.unrecorded();
   }
 
   private get isWithinTransaction(): boolean {

@@ -13,7 +13,7 @@ import {
 import { type AppendedBatch, appendBatch, type BatchSync } from './append.js';
 import type { BlockWriters } from './block-writer.js';
 import { coverOf } from './foreign-lines.js';
-import { isExplainedRedaction, readEvents } from './log-reader.js';
+import { isRecordedRedaction, readEvents } from './log-reader.js';
 import { Maintenance } from './maintenance.js';
 import { publishBatch } from './publish.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
@@ -145,7 +145,7 @@ export class ProjectLog {
     await this.betweenBatches(async () => {
       const { files, state } = this.log;
       for (const event of events) {
-        if (!(await isExplainedRedaction(this.log, event)))
+        if (!(await isRecordedRedaction(this.log, event)))
           throw new Error(`No event of the log records the redaction of event ${event.position}.`);
       }
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);

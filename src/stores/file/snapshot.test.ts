@@ -42,7 +42,7 @@ const contents = (): LedgerSnapshot => ({
     at_ms: 1000 + index,
   })),
   note_ids: each((index) => `note-${index}`),
-  slots: each((index) => ({
+  permits: each((index) => ({
     scope: 'claims',
     member: `m-${index}`,
     until_ms: index % 2 === 0 ? Number.POSITIVE_INFINITY : 5000 + index,
@@ -74,7 +74,7 @@ it('restores everything in order, over many lines', async () => {
   const written = ProjectLedger.load(KEY, new TenantPermits(), contents());
   expect(loaded.point).toMatchObject(place);
   expect(snapshotText(loaded.state.ledger.snapshot())).toBe(snapshotText(written.snapshot()));
-  expect([...permits.entries(KEY.project_id)]).toEqual(contents().slots);
+  expect([...permits.entries(KEY.project_id)]).toEqual(contents().permits);
   expect(loaded.state.offsets.copy()).toEqual(offsets);
   expect(loaded.state.blocks.copy()).toEqual(blocks);
   expect(loaded.state.blocks.sealBefore).toBe('f');

@@ -49,7 +49,7 @@ async function officeLog(office: string): Promise<EventEnvelope[]> {
 }
 
 /** A laptop and an office that both have events from while they were disconnected. */
-async function begin(): Promise<{ folder: string; office: string }> {
+async function createOfflineWork(): Promise<{ folder: string; office: string }> {
   const folder = await temporaryFolder('laptop', onTestFinished);
   const office = await temporaryFolder('office', onTestFinished);
   await inOffice(office, async (there) => unwrap(await there.claimTask(KEY, { ...OTHER, ...by('bob') })));
@@ -64,7 +64,7 @@ async function begin(): Promise<{ folder: string; office: string }> {
 
 test('reaches the same result when a sync is killed at any step and run again', async () => {
   const seen: string[] = [];
-  const begun = await begin();
+  const begun = await createOfflineWork();
   for (let diesAt = 1; ; diesAt += 1) {
     const folder = await temporaryFolder('laptop', onTestFinished);
     const office = await temporaryFolder('office', onTestFinished);
