@@ -9,10 +9,10 @@ import { unwrap } from '../../test/support/coordinator-harness.js';
 import { FrozenTime } from '../../test/support/frozen-time.js';
 import {
   callTool,
-  forgetfulAgent,
   mcpClient,
   REVISIONS,
   type Revision,
+  runForgetfulAgent,
 } from '../../test/support/mcp-client.js';
 import type { RunningServer } from '../server/server.js';
 import { startHarness } from './testing/cli-harness.js';
@@ -68,7 +68,7 @@ test.each(REVISIONS)('completes a whole plan over stdio in revision %s', async (
   const { server, client } = await startMcpClient(revision, { GENESIS_SESSION: 's1' });
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   expect((await client.listTools()).tools).toHaveLength(8);
-  const heard = await forgetfulAgent(client);
+  const heard = await runForgetfulAgent(client);
   expect(heard.filter(({ reason }) => reason === 'ACCEPTED')).toHaveLength(5);
   expect(heard.at(-1)).toMatchObject({ reason: 'NOTHING_READY', agent_id: 'agent-a', session_id: 's1' });
   expect(await callTool(client, 'status')).toMatchObject({ done: true, total: { completed: 5 } });

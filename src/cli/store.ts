@@ -7,7 +7,7 @@ import { cliFolder } from './state/cli-folder.js';
 const FILE = 'file:';
 const WORKSPACE = 'workspace:';
 
-/** The default store URL: in a workspace its own log, elsewhere the embedded log in the home folder. */
+/** The default store URL: in a workspace its own log, elsewhere the embedded log in the CLI's folder. */
 export function defaultStore(io: Io): string {
   if (io.env.GENESIS_STORE !== undefined) return io.env.GENESIS_STORE;
   const workspace = Workspace.find(io.cwd);

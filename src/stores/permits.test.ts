@@ -107,9 +107,9 @@ function expectSame(permits: TenantPermits, naive: NaivePermits, nowMs: number):
   const counts = NAMES.map((scope) => permits.count(scope, nowMs));
   const expectedCounts = NAMES.map((scope) => naive.live(nowMs, { scope }).length);
   const textOf = ({ scope, member, until_ms }: Permit) => `${scope}/${member}/${until_ms}`;
-  const places = NAMES.map((projectId) => [...permits.entries(projectId)].map(textOf).sort());
+  const entries = NAMES.map((projectId) => [...permits.entries(projectId)].map(textOf).sort());
   const live = NAMES.map((project_id) => naive.live(nowMs, { project_id }));
-  expect(`${counts} ${places.join(' ')}`).toBe(
+  expect(`${counts} ${entries.join(' ')}`).toBe(
     `${expectedCounts} ${live.map((each) => each.map(textOf).sort()).join(' ')}`,
   );
 }

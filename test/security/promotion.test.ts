@@ -323,11 +323,11 @@ describe('a file that controls other programs', () => {
       events: async (after: number, limit: number) =>
         withPath(harness, 'CLAUDE.md').events(KEY, { after, limit }),
     };
-    const place = syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
-    expect(await pull(place, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
+    const workspace = syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
+    expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       rebuilt: false,
     });
-    const promotion = await withLocalLog(place, (local) =>
+    const promotion = await withLocalLog(workspace, (local) =>
       promoteAccepted(draftsHarness, { ...local, key: KEY }),
     );
     expect(promotion).toMatchObject({ written: ['src/b.ts'], conflicts: [{ path: 'CLAUDE.md' }] });
@@ -384,7 +384,7 @@ describe('a bare git repository in a result', () => {
     gitStatus();
     expect(await hasRun()).toBe(false);
 
-    // Counter-check: git runs the command once both files are in place.
+    // Counter-check: git runs the command once both files are in workspace.
     for (const [path, content] of repository) await draftsHarness.writeShared(path, content);
     gitStatus();
     expect(await hasRun()).toBe(true);

@@ -93,7 +93,7 @@ async function runCommand(
   }
 }
 
-/** A client with the SDK's default retries, and an outbox for finished results in the home folder. */
+/** A client with the SDK's default retries, and an outbox for finished results in the CLI's folder. */
 function workerGenesis({ io }: CommandContext, { token, ...target }: WorkTarget): Genesis {
   const outbox = join(cliFolder(io), 'outbox');
   return new Genesis({ ...target, outbox, ...(token === null ? {} : { token }) });

@@ -168,10 +168,10 @@ class LogReader {
   }
 
   private visitTransaction(lines: readonly CheckedLine<LogLinePosition>[]): void {
-    for (const { line, location: place } of lines) {
+    for (const { line, location } of lines) {
       if (line.event === null) continue;
       this.position = line.event.position;
-      this.onEvent({ event: line.event, file: place.file, line: place.line });
+      this.onEvent({ event: line.event, file: location.file, line: location.line });
     }
   }
 }

@@ -48,7 +48,7 @@ export async function verifyLog(
   return { ...verifier.report(path), ...read };
 }
 
-const NO_FILES = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
+const NO_FILE_COUNTS = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
 
 /** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
@@ -65,7 +65,7 @@ export class LogVerifier {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
     const { events, breaks } = this;
     const subjects = this.subjects.size;
-    return { tenant_id, project_id, path, ...NO_FILES, events, subjects, breaks };
+    return { tenant_id, project_id, path, ...NO_FILE_COUNTS, events, subjects, breaks };
   }
 
   visit(located: LocatedEvent): void {

@@ -158,7 +158,7 @@ test('an interrupted import continues where it stopped', async () => {
     ...target,
     put: (events) => {
       batches += 1;
-      if (batches === 3) throw new Error('the power went');
+      if (batches === 3) throw new Error('power loss');
       return target.put(events);
     },
   };

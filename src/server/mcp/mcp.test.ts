@@ -3,11 +3,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import {
   callTool,
-  forgetfulAgent,
   type McpToolReply,
   mcpClient,
   REVISIONS,
   type Revision,
+  runForgetfulAgent,
 } from '../../../test/support/mcp-client.js';
 import { createApp } from '../app.js';
 import type { Authenticator } from '../auth/authenticator.js';
@@ -113,7 +113,7 @@ test.each(REVISIONS)(
   'an agent that remembers only the last reply completes a plan over %s',
   async (revision) => {
     const { harness, visit } = await startMcpServer();
-    const heard = await forgetfulAgent(await visit({ revision }));
+    const heard = await runForgetfulAgent(await visit({ revision }));
     expect(heard.map(({ reason }) => reason)).toEqual([
       ...Array(3).fill(['GRANTED', 'NOTED', 'ACCEPTED']).flat(),
       'NOTHING_READY',

@@ -60,7 +60,7 @@ export interface FileStoreOptions {
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Node has four threads for the disk: more syncs than that wait for each other. */
 const DIRECT_SYNCS_MAX = 4;
-/** Read at once when the store is opened after a crash. */
+/** The write-ahead log is read into memory as a whole when the store is opened after a crash. */
 const WAL_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open, or if the disk fails. */
