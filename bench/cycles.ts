@@ -16,7 +16,7 @@ interface CycleSetting {
 }
 
 /** Measures claim, renew, submit and the whole cycle; every reply is durable and checked. */
-export async function cycles(quick: boolean): Promise<void> {
+export async function benchCycles(quick: boolean): Promise<void> {
   const rows: string[][] = [];
   for (const store of ['memory', 'file'] as const) {
     for (const projects of [1, 100]) {

@@ -7,7 +7,7 @@ import { millis, table, whole } from './table.js';
 const LINE_BYTES = 700;
 
 /** Measures bare append and fdatasync on this disk: the upper bound for the other figures. */
-export async function disk(): Promise<void> {
+export async function benchDisk(): Promise<void> {
   const root = await newTempFolder();
   const rows: string[][] = [];
   try {

@@ -26,7 +26,7 @@ const JOB_QUEUES: Partial<Record<BenchEngineName, readonly string[]>> = {
 };
 
 /** Measures claims and whole cycles through one coordinator and one project, next to the engine's own job queues. */
-export async function engines(selection: string, quick: boolean): Promise<void> {
+export async function benchEngines(selection: string, quick: boolean): Promise<void> {
   const names = (Object.keys(ENGINES) as BenchEngineName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),
   );

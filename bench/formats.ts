@@ -12,11 +12,11 @@ interface FormatCase {
   readonly name: string;
   readonly method: 'PUT' | 'POST';
   readonly path: string;
-  readonly type: string;
+  readonly contentType: string;
   readonly body: () => string;
 }
 
-const json = (
+const jsonCase = (
   name: string,
   path: string,
   body: () => string,
@@ -25,14 +25,14 @@ const json = (
   name,
   method,
   path,
-  type: 'application/json',
+  contentType: 'application/json',
   body,
 });
-const yaml = (name: string, project: string, body: () => string): FormatCase => ({
+const yamlPlanCase = (name: string, project: string, body: () => string): FormatCase => ({
   name,
   method: 'PUT',
   path: `${P}/${project}/plan`,
-  type: 'application/yaml',
+  contentType: 'application/yaml',
   body,
 });
 
@@ -42,30 +42,30 @@ const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
 
 /** Every format that is read from outside, at its size limit; for hostile input, the refusal is shown. */
 const FORMATS: readonly FormatCase[] = [
-  yaml('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX)),
-  json('plan, JSON, 5 MiB', `${P}/json/plan`, () => texts.planJson(PLAN_MAX), 'PUT'),
-  yaml('plan, YAML, a million subtasks in 6 KB', 'million', texts.millionParts),
-  yaml('plan, YAML, 0.39 MB of unknown fields', 'bad', () => texts.unknownFields(390_000)),
-  yaml('plan, YAML, 4.5 MB of unknown fields', 'bad', () => texts.unknownFields(4_500_000)),
-  yaml('plan, YAML, 5 MiB of commas', 'bad', () => texts.badCommas(PLAN_MAX - 100)),
-  json('tasks added, JSON, 1 MiB', `${P}/added/tasks`, () => texts.addedTasks(COMMAND_MAX)),
-  json('events imported, JSON, 1 MiB', `${P}/imported/events/import`, () =>
+  yamlPlanCase('plan, YAML, 5 MiB', 'yaml', () => texts.planYaml(PLAN_MAX)),
+  jsonCase('plan, JSON, 5 MiB', `${P}/json/plan`, () => texts.planJson(PLAN_MAX), 'PUT'),
+  yamlPlanCase('plan, YAML, a million subtasks in 6 KB', 'million', texts.millionParts),
+  yamlPlanCase('plan, YAML, 0.39 MB of unknown fields', 'bad', () => texts.unknownFields(390_000)),
+  yamlPlanCase('plan, YAML, 4.5 MB of unknown fields', 'bad', () => texts.unknownFields(4_500_000)),
+  yamlPlanCase('plan, YAML, 5 MiB of commas', 'bad', () => texts.badCommas(PLAN_MAX - 100)),
+  jsonCase('tasks added, JSON, 1 MiB', `${P}/added/tasks`, () => texts.addedTasks(COMMAND_MAX)),
+  jsonCase('events imported, JSON, 1 MiB', `${P}/imported/events/import`, () =>
     texts.importedEvents(COMMAND_MAX),
   ),
-  json('workspace, 16 files of 256 KiB', '/api/init', () =>
+  jsonCase('workspace, 16 files of 256 KiB', '/api/init', () =>
     JSON.stringify({ project_id: 'large', files: texts.workspaceFiles(4 * MIB, 256 * 1024) }),
   ),
-  json('workspace, 2,000 files of 2 KiB', '/api/init', () =>
+  jsonCase('workspace, 2,000 files of 2 KiB', '/api/init', () =>
     JSON.stringify({ project_id: 'many', files: texts.workspaceFiles(4 * MIB, 2 * 1024) }),
   ),
-  json('result, JSON, 1 MiB', `${P}/added/results`, () =>
+  jsonCase('result, JSON, 1 MiB', `${P}/added/results`, () =>
     JSON.stringify({
       ...handle,
       generation: 1,
       result_data: Array.from({ length: 60_000 }, (_, index) => ({ at: index })),
     }),
   ),
-  json('1,000 claims', `${P}/added/claims/batch`, () =>
+  jsonCase('1,000 claims', `${P}/added/claims/batch`, () =>
     JSON.stringify({
       claims: Array.from({ length: 1000 }, (_, index) => ({
         task_id: `AAA-${String((index % 999) + 1).padStart(3, '0')}-work`,
@@ -74,16 +74,16 @@ const FORMATS: readonly FormatCase[] = [
       })),
     }),
   ),
-  json('1,000 renewals', `${P}/added/claims/renew/batch`, () =>
+  jsonCase('1,000 renewals', `${P}/added/claims/renew/batch`, () =>
     items(1000, () => ({ ...handle, expected_generation: 1 })),
   ),
-  json('1,000 results', `${P}/added/results/batch`, () =>
+  jsonCase('1,000 results', `${P}/added/results/batch`, () =>
     items(1000, () => ({ ...handle, generation: 1, result_data: 'x'.repeat(900) })),
   ),
-  json('gaps, 5,000 keys', '/api/gaps', () =>
+  jsonCase('gaps, 5,000 keys', '/api/gaps', () =>
     JSON.stringify({ project_id: 'large', layers_run: [1, 2, 3], agent_id: 'a', keys: texts.gapKeys(5000) }),
   ),
-  json('MCP, a message of 1 MiB', '/mcp/default/added', () =>
+  jsonCase('MCP, a message of 1 MiB', '/mcp/default/added', () =>
     JSON.stringify({
       jsonrpc: '2.0',
       id: 1,
@@ -94,20 +94,20 @@ const FORMATS: readonly FormatCase[] = [
       },
     }),
   ),
-  json('JSON, 1 MiB of one name twice', `${P}/added/claims`, () => `{${'"a":1,'.repeat(170_000)}"a":1}`),
+  jsonCase('JSON, 1 MiB of one name twice', `${P}/added/claims`, () => `{${'"a":1,'.repeat(170_000)}"a":1}`),
 ];
 
 /**
  * `npm run bench -- --only formats`: how long it takes to read each format at its size limit, and how long the server
  * answers nothing else meanwhile. The server runs in its own process.
  */
-export async function formats(): Promise<void> {
+export async function benchFormats(): Promise<void> {
   const rows: string[][] = [];
   const server = await startMeasuredServer();
   try {
     await send(
       server.url,
-      json('warm', `${P}/warm/plan`, () => texts.planJson(20_000), 'PUT'),
+      jsonCase('warm', `${P}/warm/plan`, () => texts.planJson(20_000), 'PUT'),
       texts.planJson(20_000),
     );
     for (const format of FORMATS) {
@@ -135,9 +135,9 @@ export async function formats(): Promise<void> {
   console.log(table(['format', 'KiB', 'answer', 'blocked', 'blocked by next', 'status'], rows));
 }
 
-async function send(url: string, { method, path, type }: FormatCase, body: string): Promise<string> {
+async function send(url: string, { method, path, contentType }: FormatCase, body: string): Promise<string> {
   const headers = {
-    'content-type': type,
+    'content-type': contentType,
     accept: 'application/json, text/event-stream',
     'mcp-protocol-version': '2025-11-25',
   };

@@ -36,7 +36,7 @@ type HeadsEngineName = keyof typeof ENGINES;
  * Processor time that a claim costs the engine in a project of a thousand heads and in one of a million. The two
  * alternate, so that any other load on the machine affects both.
  */
-export async function heads(selection: string): Promise<void> {
+export async function benchHeads(selection: string): Promise<void> {
   const names = (Object.keys(ENGINES) as HeadsEngineName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),
   );

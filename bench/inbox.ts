@@ -10,7 +10,7 @@ import { table, whole } from './table.js';
 const AGENTS = 100;
 
 /** Measures how many commands of 100 agents the serialiser completes per second. */
-export async function inbox(cycles = 25): Promise<void> {
+export async function benchInbox(cycles = 25): Promise<void> {
   const root = await newTempFolder();
   const workspace = new Workspace(root);
   await mkdir(workspace.events, { recursive: true });

@@ -1,17 +1,17 @@
 import { cpus } from 'node:os';
-import { against } from './against/against.js';
-import { crowd } from './crowd.js';
-import { cycles } from './cycles.js';
-import { disk } from './disk.js';
-import { engines } from './engines.js';
-import { formats } from './formats.js';
-import { heads } from './heads.js';
-import { inbox } from './inbox.js';
-import { methodology } from './methodology.js';
-import { million } from './million.js';
-import { outage } from './outage.js';
-import { readers } from './readers.js';
-import { stages } from './stages.js';
+import { benchAgainst } from './against/against.js';
+import { benchCrowd } from './crowd.js';
+import { benchCycles } from './cycles.js';
+import { benchDisk } from './disk.js';
+import { benchEngines } from './engines.js';
+import { benchFormats } from './formats.js';
+import { benchHeads } from './heads.js';
+import { benchInbox } from './inbox.js';
+import { benchMethodology } from './methodology.js';
+import { benchMillion } from './million.js';
+import { benchOutage } from './outage.js';
+import { benchReaders } from './readers.js';
+import { benchStages } from './stages.js';
 
 /**
  * Runs benchmarks and prints the results; asserts nothing about time.
@@ -28,15 +28,15 @@ const at = process.argv.indexOf('--tasks');
 const tasks = at > 0 ? Number(process.argv[at + 1]) : quick ? 50_000 : 1_000_000;
 const only = process.argv[process.argv.indexOf('--only') + 1];
 const parts: Record<string, () => Promise<void>> = {
-  disk,
-  stages,
-  cycles: () => cycles(quick),
-  crowd,
-  million: () => million(tasks),
-  methodology,
-  inbox: () => inbox(quick ? 5 : 25),
-  formats,
-  readers,
+  disk: benchDisk,
+  stages: benchStages,
+  cycles: () => benchCycles(quick),
+  crowd: benchCrowd,
+  million: () => benchMillion(tasks),
+  methodology: benchMethodology,
+  inbox: () => benchInbox(quick ? 5 : 25),
+  formats: benchFormats,
+  readers: benchReaders,
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);
@@ -54,11 +54,11 @@ if (refOption !== null) {
   const names = (['cycles', 'projects'] as const).filter(
     (name) => only === name || !process.argv.includes('--only'),
   );
-  await against(refOption, names, Number(optionValue('--rounds') ?? 7));
+  await benchAgainst(refOption, names, Number(optionValue('--rounds') ?? 7));
 }
-if (storesOption !== null) await engines(storesOption, quick);
-if (headsOption !== null) await heads(headsOption);
-if (outageOption !== null) await outage(outageOption);
+if (storesOption !== null) await benchEngines(storesOption, quick);
+if (headsOption !== null) await benchHeads(headsOption);
+if (outageOption !== null) await benchOutage(outageOption);
 const hasExclusiveOption = [storesOption, headsOption, outageOption, refOption].some(
   (value) => value !== null,
 );

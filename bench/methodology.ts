@@ -15,7 +15,7 @@ const PRINT_CPU_TIME_IMPORT = `data:text/javascript,${encodeURIComponent(
 const PROGRAM = new URL('../dist/cli/main.js', import.meta.url).pathname;
 
 /** Measures `gen status` in a workspace of ten thousand events, from process start to exit. Needs `npm run build`. */
-export async function methodology(): Promise<void> {
+export async function benchMethodology(): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'bench-status-'));
   try {
     const workspace = await workspaceWithLog(root, EVENTS);

@@ -12,7 +12,7 @@ const GENERATIONS = 100;
  * Measures a log of a million events and more: how fast it opens with and without its snapshot, how much memory it
  * needs, and how fast the history of a task with a hundred generations is read.
  */
-export async function million(tasks: number): Promise<void> {
+export async function benchMillion(tasks: number): Promise<void> {
   const harness = await openHarness('file', 1, tasks);
   const rows: string[][] = [];
   try {

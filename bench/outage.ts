@@ -12,7 +12,7 @@ const WINDOWS = 3;
 const SETTLE_SECONDS = 15;
 
 /** Measures the processor time of an idle server with ten loaded projects while its engine is stopped. */
-export async function outage(selection: string): Promise<void> {
+export async function benchOutage(selection: string): Promise<void> {
   const names = ENGINE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
   if (names.length === 0) throw new Error(`--outage: expected all, or a list of ${ENGINE_NAMES.join(',')}`);
   const rows: string[][] = [];

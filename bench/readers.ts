@@ -28,7 +28,7 @@ const READS: readonly (readonly [name: string, path: string])[] = [
  * renewal take meanwhile, and the longest time without any reply. The project has a plan of 1 MiB and a session with
  * 900 claims, each renewed ten times. The server runs in its own process.
  */
-export async function readers(): Promise<void> {
+export async function benchReaders(): Promise<void> {
   const rows: string[][] = [];
   const server = await startMeasuredServer();
   try {

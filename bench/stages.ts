@@ -24,7 +24,7 @@ const KEY = { tenant_id: 'bench', project_id: 'project-0' };
 const STAGES = ['read', 'operation', 'attempt', 'apply', 'encode', 'index', 'settle'] as const;
 
 /** Measures where the time of a claim goes, stage by stage, without promises and without a disk. */
-export async function stages(): Promise<void> {
+export async function benchStages(): Promise<void> {
   const rows = Array.from({ length: ROUNDS }, (_, round) => [String(round + 1), ...oneRound()]);
   console.log(`\nMicroseconds per claim and stage, ${CLAIMS} claims in batches of ${BATCH}\n`);
   console.log(table(['round', ...STAGES, 'sum'], rows));

@@ -5,12 +5,12 @@ import { currentCommit, expectNoViolation, LONG_SEEDS, readShard, seedRuns } fro
 
 const shard = readShard(process.env.PART, currentCommit());
 
-it(`keeps every invariant on part ${shard.index + 1} of ${shard.of} of ${LONG_SEEDS} seeds`, async () => {
+it(`keeps every invariant on part ${shard.index + 1} of ${shard.count} of ${LONG_SEEDS} seeds`, async () => {
   const players = await SeedWorkerPool.start(2);
   try {
     const totals = await expectNoViolation(players, [...seedRuns(1, LONG_SEEDS, shard)]);
     process.stdout.write(`${formatSeedTotals(totals)}\n`);
-    if (shard.of === 1) expect(unreachedGoals(totals)).toEqual([]);
+    if (shard.count === 1) expect(unreachedGoals(totals)).toEqual([]);
   } finally {
     players.stop();
   }

@@ -12,8 +12,8 @@ describe('the seeds of a commit', () => {
 });
 
 describe('the parts of a long run', () => {
-  it.each([1, 2, 3, 8])('run every seed once when there are %i parts', (of) => {
-    const parts = Array.from({ length: of }, (_, index) => [...seedRuns(1, 100, { index, of })]).flat();
+  it.each([1, 2, 3, 8])('run every seed once when there are %i parts', (count) => {
+    const parts = Array.from({ length: count }, (_, index) => [...seedRuns(1, 100, { index, count })]).flat();
     expect(parts.map(({ seed }) => seed).sort((a, b) => a - b)).toEqual(
       [...Array(100).keys()].map((n) => n + 1),
     );
@@ -21,15 +21,15 @@ describe('the parts of a long run', () => {
 
   it('each run both modes', () => {
     for (const index of [0, 1, 2, 3]) {
-      const modes = [...seedRuns(1, 100, { index, of: 4 })].map(({ mode }) => mode);
+      const modes = [...seedRuns(1, 100, { index, count: 4 })].map(({ mode }) => mode);
       expect(new Set(modes)).toEqual(new Set(['safety', 'liveness']));
     }
   });
 
   it('are selected by number or by the commit', () => {
-    expect(readShard(undefined, COMMIT)).toEqual({ index: 0, of: 1 });
-    expect(readShard('2/8', COMMIT)).toEqual({ index: 1, of: 8 });
-    expect(readShard('auto/8', COMMIT)).toEqual({ index: 0xec44be2f % 8, of: 8 });
+    expect(readShard(undefined, COMMIT)).toEqual({ index: 0, count: 1 });
+    expect(readShard('2/8', COMMIT)).toEqual({ index: 1, count: 8 });
+    expect(readShard('auto/8', COMMIT)).toEqual({ index: 0xec44be2f % 8, count: 8 });
   });
 
   it.each(['0/8', '9/8', '2', 'x/8', '2/0', '2/8/1'])('are refused as %s', (text) => {

@@ -30,28 +30,28 @@ export function currentCommit(): string {
 export interface SuiteShard {
   /** Counted from 0. */
   readonly index: number;
-  readonly of: number;
+  readonly count: number;
 }
 
 /** Parses `2/8`, the second of eight shards, or `auto/8`, the one that the commit selects. Without text: everything. */
 export function readShard(text: string | undefined, commit: string): SuiteShard {
-  if (text === undefined || text === '') return { index: 0, of: 1 };
+  if (text === undefined || text === '') return { index: 0, count: 1 };
   const [, selected = '', countText = ''] = /^(auto|[1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? [];
-  const of = Number(countText);
-  const index = selected === 'auto' ? Number.parseInt(commit.slice(0, 8), 16) % of : Number(selected) - 1;
-  if (countText === '' || index >= of)
+  const count = Number(countText);
+  const index = selected === 'auto' ? Number.parseInt(commit.slice(0, 8), 16) % count : Number(selected) - 1;
+  if (countText === '' || index >= count)
     throw new Error(`PART is ${text}. Pass a part such as 2/8, or auto/8.`);
-  return { index, of };
+  return { index, count };
 }
 
 export function* seedRuns(
   from: number,
   to: number,
-  shard: SuiteShard = { index: 0, of: 1 },
+  shard: SuiteShard = { index: 0, count: 1 },
 ): Generator<SeedRunOptions> {
   for (let seed = from; seed <= to; seed += 1) {
     // Odd and even seeds have different modes, so shards take pairs.
-    if (Math.floor(seed / 2) % shard.of !== shard.index) continue;
+    if (Math.floor(seed / 2) % shard.count !== shard.index) continue;
     yield { seed, mode: seed % 2 === 0 ? 'safety' : 'liveness' };
   }
 }

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const TSC = resolve('node_modules/typescript/bin/tsc');
 const TSX = resolve('node_modules/.bin/tsx');
 /** Compiler options of a Node program that also checks the types of its libraries; no browser types. */
-const STRICT =
+const STRICT_TSC_FLAGS =
   `--strict --module nodenext --moduleResolution nodenext --target es2022 --lib es2022 --types node
   --skipLibCheck false`.split(/\s+/);
 /** Each needs a driver, which is an optional peer dependency; all other exports must work without one. */
@@ -208,7 +208,7 @@ describe.concurrent('the published package', () => {
     const compile = async (project: string, program: string): Promise<string> => {
       const cwd = await folderIn(project);
       await writeFile(join(cwd, 'program.ts'), program);
-      const compiling = run(process.execPath, [TSC, ...STRICT, 'program.ts'], { cwd });
+      const compiling = run(process.execPath, [TSC, ...STRICT_TSC_FLAGS, 'program.ts'], { cwd });
       await compiling.catch(({ stdout }) => expect.unreachable(stdout));
       return join(cwd, 'program.js');
     };

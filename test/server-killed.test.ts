@@ -55,10 +55,10 @@ test('agents continue after the server is killed and restarted: no result is los
   expect(seen.map(({ position }) => position)).toEqual(seen.map((_, index) => index + 1));
   const subjects = results().map(({ subject }) => subject);
   expect([...subjects].sort()).toEqual([...state.plan.subjects()].sort());
-  const [place] = (await findLogs(join(logFolder(folder), 'default'))) ?? [];
+  const [log] = (await findLogs(join(logFolder(folder), 'default'))) ?? [];
   const kept: string[] = [];
-  if (place === undefined) throw new Error('No log was found.');
-  const report = await verifyLog(place, () => {});
+  if (log === undefined) throw new Error('No log was found.');
+  const report = await verifyLog(log, () => {});
   expect(report.breaks).toEqual([]);
   const page = await genesis.events({ limit: 1000 });
   if ('events' in page) kept.push(...page.events.map(({ event_id }) => event_id));

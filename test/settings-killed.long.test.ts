@@ -16,24 +16,24 @@ const WRITERS = 8;
 /** Settings that were confirmed before the server died, and the highest limit that was only requested. */
 class Settings {
   readonly tokens: string[] = [];
-  limit_known = 0;
-  limit_asked = 1000;
+  confirmedLimit = 0;
+  requestedLimit = 1000;
 }
 
-/** Creates keys and changes limits until `answered` of them are confirmed; others are in flight when it returns. */
-async function writeUntil(answered: number, genesis: Genesis, settings: Settings): Promise<void> {
-  let left = answered;
-  let over = false;
-  await new Promise<void>((enough) => {
+/** Creates keys and changes limits until `count` of them are confirmed; others are in flight when it returns. */
+async function writeUntilConfirmed(count: number, genesis: Genesis, settings: Settings): Promise<void> {
+  let missing = count;
+  let isOver = false;
+  await new Promise<void>((resolve) => {
     const write = async (writer: number): Promise<void> => {
-      while (!over) {
+      while (!isOver) {
         const done = writer === 0 ? await changeLimit(genesis, settings) : await makeKey(genesis, settings);
-        if (done && --left === 0) enough();
+        if (done && --missing === 0) resolve();
       }
     };
     for (let writer = 0; writer < WRITERS; writer += 1) void write(writer);
   });
-  over = true;
+  isOver = true;
 }
 
 async function makeKey(genesis: Genesis, { tokens }: Settings): Promise<boolean> {
@@ -44,10 +44,10 @@ async function makeKey(genesis: Genesis, { tokens }: Settings): Promise<boolean>
 }
 
 async function changeLimit(genesis: Genesis, settings: Settings): Promise<boolean> {
-  const max_concurrent_claims = ++settings.limit_asked;
+  const max_concurrent_claims = ++settings.requestedLimit;
   const limits = await genesis.putLimits({ max_concurrent_claims });
   if (isProblem(limits)) return false;
-  settings.limit_known = max_concurrent_claims;
+  settings.confirmedLimit = max_concurrent_claims;
   return true;
 }
 
@@ -74,15 +74,15 @@ test('a server killed while it writes keys and limits keeps every confirmed chan
   for (let round = 0; round < ROUNDS; round += 1) {
     const { server, client } = await start();
     token ??= expectNoProblem(await client(null).createKey({ role: 'admin' })).token;
-    await writeUntil(ANSWERED_PER_ROUND, client(token), settings);
+    await writeUntilConfirmed(ANSWERED_PER_ROUND, client(token), settings);
     await server.kill();
   }
   const { client } = await start();
   for (const known of settings.tokens) expectNoProblem(await client(known).projects());
   expect(expectNoProblem(await client(token).keys()).keys.length).toBeGreaterThan(settings.tokens.length);
   const { max_concurrent_claims } = expectNoProblem(await client(token).limits());
-  expect(max_concurrent_claims).toBeGreaterThanOrEqual(settings.limit_known);
-  expect(max_concurrent_claims).toBeLessThanOrEqual(settings.limit_asked);
+  expect(max_concurrent_claims).toBeGreaterThanOrEqual(settings.confirmedLimit);
+  expect(max_concurrent_claims).toBeLessThanOrEqual(settings.requestedLimit);
   const logs = (await findLogs(root)) ?? [];
   expect(logs.length).toBeGreaterThan(0);
   for (const log of logs) expect((await verifyLog(log, () => {})).breaks).toEqual([]);

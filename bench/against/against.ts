@@ -26,7 +26,7 @@ type RoundCosts = Readonly<Record<string, OperationCost>>;
  * Compares the working tree with a commit. Both run in turn, each in a process of its own, so that a change in the speed
  * of the machine affects both; a ratio is of two runs of the same round.
  */
-export async function against(
+export async function benchAgainst(
   ref: string,
   workloads: readonly WorkloadName[],
   rounds: number,

@@ -116,7 +116,7 @@ interface WireReplyFields {
 
 /**
  * Problems after which the command certainly did not happen. Any other code except UNKNOWN is a refusal, which the
- * rules must explain.
+ * rules must justify.
  */
 const NOTHING_HAPPENED: ReadonlySet<string> = new Set(['UNAVAILABLE', 'LOG_DAMAGED', 'TIMEOUT']);
 

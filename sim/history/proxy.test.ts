@@ -22,7 +22,7 @@ async function echo() {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { heard, place: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } };
+  return { heard, target: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } };
 }
 
 async function lineTo(proxy: TcpProxy): Promise<Socket> {
@@ -35,15 +35,15 @@ async function lineTo(proxy: TcpProxy): Promise<Socket> {
   return socket;
 }
 
-async function proxyTo(place: { host: string; port: number }, seed = 'proxy'): Promise<TcpProxy> {
-  const proxy = await TcpProxy.start(place, new Rng(seed));
+async function proxyTo(target: { host: string; port: number }, seed = 'proxy'): Promise<TcpProxy> {
+  const proxy = await TcpProxy.start(target, new Rng(seed));
   onTestFinished(() => proxy.close());
   return proxy;
 }
 
 it('forwards everything while no faults are enabled', async () => {
-  const { place } = await echo();
-  const proxy = await proxyTo(place);
+  const { target } = await echo();
+  const proxy = await proxyTo(target);
   const socket = await lineTo(proxy);
   for (let round = 0; round < 1000; round += 1) {
     socket.write(`${round}`);
@@ -70,8 +70,8 @@ function speak(socket: Socket): Promise<{ said: number; answered: number }> {
 }
 
 it('breaks connections in every supported way', async () => {
-  const { place } = await echo();
-  const proxy = await proxyTo(place);
+  const { target } = await echo();
+  const proxy = await proxyTo(target);
   proxy.isTransparent = false;
   const isMissing = () => CONNECTION_FAULTS.some((trouble) => proxy.counts[trouble] === 0);
   const speaker = async () => speak(await lineTo(proxy));
@@ -86,7 +86,7 @@ it('breaks connections in every supported way', async () => {
 });
 
 it('resets a connection after the request arrived and before the reply', async () => {
-  const { heard, place } = await echo();
+  const { heard, target } = await echo();
   // The first seed for which the first fault of the first connection is this one.
   const isIt = (seed: string) => {
     const rng = new Rng(seed);
@@ -94,7 +94,7 @@ it('resets a connection after the request arrived and before the reply', async (
     return rng.pick(CONNECTION_FAULTS) === 'reset_after_send';
   };
   const seed = Array.from({ length: 100 }, (_, index) => `reset-${index}`).find(isIt) ?? '';
-  const proxy = await proxyTo(place, seed);
+  const proxy = await proxyTo(target, seed);
   proxy.isTransparent = false;
   const { said: sent, answered } = await speak(await lineTo(proxy));
   expect(proxy.counts.reset_after_send).toBe(1);

@@ -1,7 +1,8 @@
 import type { CommandFile } from './command-file.js';
 
 /**
- * One for the file itself, one for a round in progress, and some because inboxes are not read all at the same moment.
+ * Turns allowed besides those for files ahead: one for the file itself, one for a round in progress, and some because
+ * inboxes are not read all at the same moment.
  */
 const SPARE_TURNS = 5;
 

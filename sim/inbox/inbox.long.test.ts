@@ -6,7 +6,7 @@ import { currentCommit, describeFailure, readShard, seedRuns } from '../suite.js
 const SEEDS = 100;
 const shard = readShard(process.env.PART, currentCommit());
 
-it(`executes every command exactly once on part ${shard.index + 1} of ${shard.of} of ${SEEDS} seeds`, async () => {
+it(`executes every command exactly once on part ${shard.index + 1} of ${shard.count} of ${SEEDS} seeds`, async () => {
   const runs = [...seedRuns(1, SEEDS, shard)].map(({ seed }) => ({ seed, mode: 'inbox' as const }));
   const results: SeedResult[] = [];
   await runMany(runs, { jobs: 2, onResult: (result) => results.push(result) });

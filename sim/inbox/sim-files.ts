@@ -25,7 +25,7 @@ export class SimFiles implements InboxFiles {
     );
   }
 
-  make(path: string): Promise<AgentFolder> {
+  makeFolder(path: string): Promise<AgentFolder> {
     return this.disk.runLater('make folder', () => {
       this.diskImage.makeFolder(path);
       return new SimFolder(this, path);

@@ -4,8 +4,8 @@ import { transform } from 'esbuild';
 import { Rng } from '../world/rng.js';
 import { ROOT } from './bundle.js';
 import { tryByTests } from './by-tests.js';
+import { mutantsOf } from './flips.js';
 import { type Mutant, mutate } from './mutant.js';
-import { mutantsOf } from './random-places.js';
 import { importGraphOf, reachingTests } from './reaching-tests.js';
 
 /** Without what is executed by tests of its own only: fixtures and programs that tests start. */

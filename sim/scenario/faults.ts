@@ -5,6 +5,7 @@ export const FAULTS = [
   'delay',
   'partition',
   'crash',
+  /** A crash right after a commit or a snapshot was started. */
   'ambush',
   'freeze',
   'clock_step',

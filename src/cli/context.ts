@@ -10,8 +10,8 @@ import { type Paint, paintFor } from './output/paint.js';
 import { type Column, table } from './output/table.js';
 import { singleLine } from './output/text.js';
 import { labelledLines, wrapLines } from './output/wrap.js';
+import { cliFolder } from './state/cli-folder.js';
 import { CliState, type CliTarget } from './state/cli-state.js';
-import { homeFolder } from './state/home-folder.js';
 import type { CommandServer } from './workspace/command-server.js';
 
 export const GLOBAL_OPTIONS = {
@@ -70,7 +70,7 @@ export class CommandContext {
 
   /** What the CLI remembers in its own folder. Looked for at first use: a command that needs none must work anywhere. */
   get state(): CliState {
-    this.cliState ??= new CliState(homeFolder(this.io));
+    this.cliState ??= new CliState(cliFolder(this.io));
     return this.cliState;
   }
 

@@ -31,43 +31,43 @@ const CONFIGURED = { [`.ai-workspace/graph/edges/${EDGE}.yml`]: CHECKS };
 const ASKING_A_HUMAN = { ...CONFIGURED, [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: HUMAN };
 const MODE = 'project:\n  name: shop\n  project_id: shop\ncoordination: {mode: single}\n';
 
-const json = async (setting: TerminalOptions, ...argv: string[]) => {
-  const { out, code, err } = await gen(setting, ...argv, '--json');
+const json = async (terminal: TerminalOptions, ...argv: string[]) => {
+  const { out, code, err } = await gen(terminal, ...argv, '--json');
   return { code, err, reply: JSON.parse(out) as Record<string, unknown> };
 };
 
-const claim = (setting: TerminalOptions, ...more: string[]) =>
-  gen(setting, 'task', 'claim', SUBJECT, '--role', 'architect', ...more);
+const claim = (terminal: TerminalOptions, ...more: string[]) =>
+  gen(terminal, 'task', 'claim', SUBJECT, '--role', 'architect', ...more);
 
 /** Claims the edge, and writes a draft to the folder in the reply. */
-async function drafting(setting: TerminalOptions): Promise<string> {
-  const { reply } = await json(setting, 'task', 'claim', SUBJECT, '--role', 'architect');
-  await writeProjectFile(setting.cwd, `${reply.work}/docs/login.md`, 'People log in.\n');
+async function drafting(terminal: TerminalOptions): Promise<string> {
+  const { reply } = await json(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
+  await writeProjectFile(terminal.cwd, `${reply.work}/docs/login.md`, 'People log in.\n');
   return String(reply.work);
 }
 
 const shared = ({ cwd }: TerminalOptions) => readFile(join(cwd, 'docs/login.md'), 'utf8').catch(() => null);
 
-const submit = (setting: TerminalOptions, ...more: string[]) =>
-  gen(setting, 'task', 'submit', SUBJECT, ...more);
+const submit = (terminal: TerminalOptions, ...more: string[]) =>
+  gen(terminal, 'task', 'submit', SUBJECT, ...more);
 
-const trajectory = async (setting: TerminalOptions) => {
-  const { reply } = await json(setting, 'status', '--feature', FEATURE_ID);
+const trajectory = async (terminal: TerminalOptions) => {
+  const { reply } = await json(terminal, 'status', '--feature', FEATURE_ID);
   return (reply.trajectory as { edge: string; status: string }[]).find(({ edge }) => edge === EDGE)?.status;
 };
 
 // req: WSP-002, WSP-009
 it('takes an edge from its claim through its checks to the promotion of its drafts', async () => {
-  const setting = await createProject(CONFIGURED);
-  const { out, code } = await claim(setting);
+  const terminal = await createProject(CONFIGURED);
+  const { out, code } = await claim(terminal);
   expect(code).toBe(0);
   expect(out).toContain('reads_well (agent)');
   expect(out).toContain(`gen task submit ${SUBJECT} --drafts`);
   const work = /Write to +(\S+)/.exec(out)?.[1] ?? '';
   expect(work).toMatch(/^\.ai-workspace\/agents\/agent-a\/drafts\//);
-  await writeProjectFile(setting.cwd, `${work}/docs/login.md`, 'People log in.\n');
+  await writeProjectFile(terminal.cwd, `${work}/docs/login.md`, 'People log in.\n');
   const done = await submit(
-    setting,
+    terminal,
     '--drafts',
     ...PASSED,
     '--iteration',
@@ -79,9 +79,9 @@ it('takes an edge from its claim through its checks to the promotion of its draf
   expect(done.code).toBe(0);
   expect(done.out).toContain('has converged');
   expect(done.out).toContain('docs/login.md');
-  expect(await shared(setting)).toBe('People log in.\n');
-  expect(await trajectory(setting)).toBe('converged');
-  const { reply } = await json(setting, 'events', '--type', 'edge_converged');
+  expect(await shared(terminal)).toBe('People log in.\n');
+  expect(await trajectory(terminal)).toBe('converged');
+  const { reply } = await json(terminal, 'events', '--type', 'edge_converged');
   expect(reply).toMatchObject({
     events: [
       {
@@ -92,127 +92,127 @@ it('takes an edge from its claim through its checks to the promotion of its draf
 });
 
 it('lists each check that has not passed, and keeps the claim', async () => {
-  const setting = await createProject(CONFIGURED);
-  await drafting(setting);
-  const refused = await submit(setting, '--drafts', '--check', 'reads_well=error');
+  const terminal = await createProject(CONFIGURED);
+  await drafting(terminal);
+  const refused = await submit(terminal, '--drafts', '--check', 'reads_well=error');
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('NOT_CONVERGED');
   expect(refused.err).toMatch(/reads_well: It did not run to completion/);
   expect(refused.err).toMatch(/has_keys: It was not reported/);
-  expect(await shared(setting)).toBeNull();
+  expect(await shared(terminal)).toBeNull();
   await writeProjectFile(
-    setting.cwd,
+    terminal.cwd,
     'checks.json',
     '[{"name": "reads_well", "type": "agent", "result": "pass"}]',
   );
-  const twice = await submit(setting, '--drafts', '--evaluators', 'checks.json', '--check', 'has_keys=pass');
+  const twice = await submit(terminal, '--drafts', '--evaluators', 'checks.json', '--check', 'has_keys=pass');
   expect(twice.code).toBe(0);
 });
 
 it('counts the details of an evaluators file, and names the file if it is not valid', async () => {
-  const setting = await createProject(CONFIGURED);
-  await claim(setting);
+  const terminal = await createProject(CONFIGURED);
+  await claim(terminal);
   for (const text of ['nothing', '"text"', 'null', '{"passed": 2}']) {
-    await writeFile(join(setting.cwd, 'checks.json'), text);
-    const refused = await submit(setting, '--data', '1', '--evaluators', 'checks.json');
+    await writeFile(join(terminal.cwd, 'checks.json'), text);
+    const refused = await submit(terminal, '--data', '1', '--evaluators', 'checks.json');
     expect(refused.code, text).toBe(2);
     expect(refused.err, text).toContain('checks.json contains no check results');
   }
-  expect((await submit(setting, '--data', '1', '--evaluators', 'none.json')).err).toContain('ENOENT');
+  expect((await submit(terminal, '--data', '1', '--evaluators', 'none.json')).err).toContain('ENOENT');
   const wrong = [{ name: 'reads_well', result: 'fine' }, null];
-  await writeFile(join(setting.cwd, 'checks.json'), JSON.stringify(wrong));
-  expect((await submit(setting, '--data', '1', '--evaluators', 'checks.json')).err).toContain(
+  await writeFile(join(terminal.cwd, 'checks.json'), JSON.stringify(wrong));
+  expect((await submit(terminal, '--data', '1', '--evaluators', 'checks.json')).err).toContain(
     'INVALID_REQUEST',
   );
   const details = ['reads_well', 'has_keys'].map((name) => ({ name, result: 'pass' }));
-  await writeFile(join(setting.cwd, 'checks.json'), JSON.stringify({ passed: 99, details }));
-  expect((await submit(setting, '--data', '1', '--evaluators', 'checks.json')).code).toBe(0);
-  const { reply } = await json(setting, 'events', '--type', 'edge_converged');
+  await writeFile(join(terminal.cwd, 'checks.json'), JSON.stringify({ passed: 99, details }));
+  expect((await submit(terminal, '--data', '1', '--evaluators', 'checks.json')).code).toBe(0);
+  const { reply } = await json(terminal, 'events', '--type', 'edge_converged');
   expect(reply).toMatchObject({ events: [{ payload: { evaluators: { passed: 2, total: 2 } } }] });
 });
 
 it('exits with 2 on invalid options, and submits nothing', async () => {
-  const setting = await createProject(CONFIGURED);
-  await claim(setting);
+  const terminal = await createProject(CONFIGURED);
+  await claim(terminal);
   for (const wrong of ['reads_well', '=pass', 'reads_well=good', 'reads_well='])
-    expect((await submit(setting, '--data', '1', '--check', wrong)).code, wrong).toBe(2);
-  expect((await submit(setting, '--drafts', '--data', '1')).code).toBe(2);
-  expect((await submit(setting, '--data', '1', '--iteration', 'two')).code).toBe(2);
-  expect((await json(setting, 'events', '--type', 'edge_converged')).reply).toMatchObject({ events: [] });
+    expect((await submit(terminal, '--data', '1', '--check', wrong)).code, wrong).toBe(2);
+  expect((await submit(terminal, '--drafts', '--data', '1')).code).toBe(2);
+  expect((await submit(terminal, '--data', '1', '--iteration', 'two')).code).toBe(2);
+  expect((await json(terminal, 'events', '--type', 'edge_converged')).reply).toMatchObject({ events: [] });
 });
 
 it('refuses missing drafts and drafts with symbolic links', async () => {
-  const setting = await createProject(CONFIGURED);
-  const { reply } = await json(setting, 'task', 'claim', SUBJECT, '--role', 'architect');
-  const empty = await submit(setting, '--drafts', ...PASSED);
+  const terminal = await createProject(CONFIGURED);
+  const { reply } = await json(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
+  const empty = await submit(terminal, '--drafts', ...PASSED);
   expect(empty.code).toBe(1);
   expect(empty.err).toContain('NO_DRAFTS');
   expect(empty.err).toContain('Nothing was submitted');
-  await symlink('/etc/hostname', join(setting.cwd, String(reply.work), 'stolen'));
-  expect((await submit(setting, '--drafts', ...PASSED)).err).toContain('SYMLINK');
+  await symlink('/etc/hostname', join(terminal.cwd, String(reply.work), 'stolen'));
+  expect((await submit(terminal, '--drafts', ...PASSED)).err).toContain('SYMLINK');
 });
 
 it('keeps a file that a person has changed meanwhile, and reports it', async () => {
-  const setting = await createProject(ASKING_A_HUMAN);
-  await drafting(setting);
-  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(3);
-  await writeProjectFile(setting.cwd, 'docs/login.md', 'Mine.\n');
-  const approved = await gen(setting, 'review', '--feature', FEATURE_ID, '--approve');
+  const terminal = await createProject(ASKING_A_HUMAN);
+  await drafting(terminal);
+  expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(3);
+  await writeProjectFile(terminal.cwd, 'docs/login.md', 'Mine.\n');
+  const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.err).toMatch(/docs\/login\.md: It changed in the project/);
-  expect(await shared(setting)).toBe('Mine.\n');
+  expect(await shared(terminal)).toBe('Mine.\n');
 });
 
 it('removes a worktree only after its result is accepted', async () => {
-  const setting = await createProject({
+  const terminal = await createProject({
     ...CONFIGURED,
     '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
     '.gitignore': '.ai-workspace/\n.home/\n',
   });
-  const git = (...argv: string[]) => run('git', argv, { cwd: setting.cwd });
+  const git = (...argv: string[]) => run('git', argv, { cwd: terminal.cwd });
   await git('init', '-q');
   await git('add', '.');
   await git('-c', 'user.name=t', '-c', 'user.email=t@example.org', 'commit', '-qm', 'first');
-  const work = await drafting(setting);
+  const work = await drafting(terminal);
   expect(work).toContain('/worktrees/');
-  expect((await submit(setting, '--drafts')).code).toBe(1);
-  expect((await stat(join(setting.cwd, work))).isDirectory()).toBe(true);
-  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(0);
-  await expect(stat(join(setting.cwd, work))).rejects.toThrow('ENOENT');
-  expect(await shared(setting)).toBe('People log in.\n');
+  expect((await submit(terminal, '--drafts')).code).toBe(1);
+  expect((await stat(join(terminal.cwd, work))).isDirectory()).toBe(true);
+  expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
+  await expect(stat(join(terminal.cwd, work))).rejects.toThrow('ENOENT');
+  expect(await shared(terminal)).toBe('People log in.\n');
 });
 
 it('accepts every spelling of an edge’s name', async () => {
-  const setting = await createProject(CONFIGURED);
+  const terminal = await createProject(CONFIGURED);
   const spelled = `${FEATURE_ID}#Intent → Requirements`;
-  expect((await gen(setting, 'task', 'claim', spelled, '--role', 'architect')).code).toBe(0);
-  expect((await gen(setting, 'task', 'renew', spelled)).code).toBe(0);
-  expect((await gen(setting, 'task', 'submit', spelled, '--data', '1', ...PASSED)).code).toBe(0);
+  expect((await gen(terminal, 'task', 'claim', spelled, '--role', 'architect')).code).toBe(0);
+  expect((await gen(terminal, 'task', 'renew', spelled)).code).toBe(0);
+  expect((await gen(terminal, 'task', 'submit', spelled, '--data', '1', ...PASSED)).code).toBe(0);
 });
 
 // req: HUM-003, WSP-003
 it('converges the edge and promotes its drafts after a human approves', async () => {
-  const setting = await createProject(ASKING_A_HUMAN);
-  await drafting(setting);
-  const waiting = await submit(setting, '--drafts', ...PASSED);
+  const terminal = await createProject(ASKING_A_HUMAN);
+  await drafting(terminal);
+  const waiting = await submit(terminal, '--drafts', ...PASSED);
   expect(waiting.code).toBe(3);
   expect(waiting.err).toContain(`gen review --feature ${FEATURE_ID} --edge ${EDGE}`);
-  expect(await shared(setting)).toBeNull();
-  expect((await gen(setting, 'review')).out).toContain(EDGE);
-  const approved = await gen(setting, 'review', '--feature', FEATURE_ID, '--edge', EDGE, '--approve');
+  expect(await shared(terminal)).toBeNull();
+  expect((await gen(terminal, 'review')).out).toContain(EDGE);
+  const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--edge', EDGE, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.out).toContain('has converged');
-  expect(await trajectory(setting)).toBe('converged');
-  expect(await shared(setting)).toBe('People log in.\n');
-  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(0);
+  expect(await trajectory(terminal)).toBe('converged');
+  expect(await shared(terminal)).toBe('People log in.\n');
+  expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
 });
 
 it('promotes nothing after a human rejects, and refuses claims until unhold', async () => {
-  const setting = await createProject(ASKING_A_HUMAN);
-  await drafting(setting);
-  await submit(setting, '--drafts', ...PASSED);
+  const terminal = await createProject(ASKING_A_HUMAN);
+  await drafting(terminal);
+  await submit(terminal, '--drafts', ...PASSED);
   const rejected = await gen(
-    setting,
+    terminal,
     'review',
     '--feature',
     FEATURE_ID,
@@ -221,28 +221,28 @@ it('promotes nothing after a human rejects, and refuses claims until unhold', as
     'not this way',
   );
   expect(rejected.out).toContain(`gen task unhold ${SUBJECT}`);
-  expect(await shared(setting)).toBeNull();
-  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(1);
-  const held = await claim(setting);
+  expect(await shared(terminal)).toBeNull();
+  expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(1);
+  const held = await claim(terminal);
   expect(held.code).toBe(3);
   expect(held.err).toContain('not this way');
-  expect((await gen(setting, 'task', 'unhold', SUBJECT, '--reason', 'try again')).code).toBe(0);
-  expect((await claim(setting)).code).toBe(0);
+  expect((await gen(terminal, 'task', 'unhold', SUBJECT, '--reason', 'try again')).code).toBe(0);
+  expect((await claim(terminal)).code).toBe(0);
 });
 
 it('continues the same claim after a change request, and reviews the new candidate', async () => {
-  const setting = await createProject(ASKING_A_HUMAN);
-  const work = await drafting(setting);
-  await submit(setting, '--drafts', ...PASSED);
-  const refined = await gen(setting, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
+  const terminal = await createProject(ASKING_A_HUMAN);
+  const work = await drafting(terminal);
+  await submit(terminal, '--drafts', ...PASSED);
+  const refined = await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
   expect(refined.code).toBe(0);
-  expect(await shared(setting)).toBeNull();
-  const { reply } = await json(setting, 'task', 'show', SUBJECT);
+  expect(await shared(terminal)).toBeNull();
+  const { reply } = await json(terminal, 'task', 'show', SUBJECT);
   expect(reply).toMatchObject({ generation: 1, claim: { state: 'ACTIVE' } });
-  await writeProjectFile(setting.cwd, `${work}/docs/login.md`, 'Customers log in.\n');
-  expect((await submit(setting, '--drafts', ...PASSED, '--iteration', '2')).code).toBe(3);
-  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
-  expect(await shared(setting)).toBe('Customers log in.\n');
+  await writeProjectFile(terminal.cwd, `${work}/docs/login.md`, 'Customers log in.\n');
+  expect((await submit(terminal, '--drafts', ...PASSED, '--iteration', '2')).code).toBe(3);
+  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  expect(await shared(terminal)).toBe('Customers log in.\n');
 });
 
 it('rejects or escalates a result outside the role’s authority, as the project configures', async () => {
@@ -290,26 +290,26 @@ it('needs no agent name, lease or inbox in single-agent mode, and refuses a seco
 });
 
 it('takes an edge from claim to convergence through a server on the workspace', async () => {
-  const setting = await createProject(ASKING_A_HUMAN);
-  const up = start(setting, 'up', '--port', '0');
+  const terminal = await createProject(ASKING_A_HUMAN);
+  const up = start(terminal, 'up', '--port', '0');
   const url = /http:\/\/[\d.:]+/.exec(await up.waitForOutput(/http:\/\/\S+/))?.[0] ?? '';
-  const there = { ...setting, env: { ...setting.env, GENESIS_URL: url } };
+  const there = { ...terminal, env: { ...terminal.env, GENESIS_URL: url } };
   await drafting(there);
   expect((await submit(there, '--drafts', '--check', 'reads_well=pass')).err).toContain('has_keys');
   expect((await submit(there, '--drafts', ...PASSED)).code).toBe(3);
   expect((await gen(there, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
   expect(await trajectory(there)).toBe('converged');
-  await expect.poll(() => shared(setting), { timeout: 600_000 }).toBe('People log in.\n');
+  await expect.poll(() => shared(terminal), { timeout: 600_000 }).toBe('People log in.\n');
   up.stop('SIGTERM');
   expect((await up.ended).code).toBe(0);
 });
 
 it('shows the reviewer every file, its draft, the reason and the checks', async () => {
-  const setting = await createProject(ASKING_A_HUMAN);
-  const work = await drafting(setting);
-  await writeProjectFile(setting.cwd, `${work}/specification/login.md`, 'They do.\n');
-  expect((await submit(setting, '--drafts', ...PASSED)).code).toBe(3);
-  const { out } = await gen({ ...setting, columns: 300 }, 'review', '--feature', FEATURE_ID);
+  const terminal = await createProject(ASKING_A_HUMAN);
+  const work = await drafting(terminal);
+  await writeProjectFile(terminal.cwd, `${work}/specification/login.md`, 'They do.\n');
+  expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(3);
+  const { out } = await gen({ ...terminal, columns: 300 }, 'review', '--feature', FEATURE_ID);
   const digest = createHash('sha256').update('People log in.\n').digest('hex');
   expect(out).toMatch(/docs\/login\.md +15 bytes/);
   expect(out).toContain(`sha256 ${digest}`);
@@ -318,38 +318,38 @@ it('shows the reviewer every file, its draft, the reason and the checks', async 
   expect(out).toContain('it changes the specification (spec_mutation)');
   expect(out).toContain('product_owner_agrees: The owner has read it');
   expect(out).not.toContain('changed since');
-  await writeProjectFile(setting.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
-  expect((await gen(setting, 'review', '--feature', FEATURE_ID)).out).toContain(
+  await writeProjectFile(terminal.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
+  expect((await gen(terminal, 'review', '--feature', FEATURE_ID)).out).toContain(
     'The draft has changed since',
   );
 });
 
 it('shows a reviewer’s comment in start, task show and task history', async () => {
-  const setting = { ...(await createProject(ASKING_A_HUMAN)), columns: 300 };
-  await drafting(setting);
-  await submit(setting, '--drafts', ...PASSED);
-  await gen(setting, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
-  const reply = await gen(setting, 'start');
+  const terminal = { ...(await createProject(ASKING_A_HUMAN)), columns: 300 };
+  await drafting(terminal);
+  await submit(terminal, '--drafts', ...PASSED);
+  await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
+  const reply = await gen(terminal, 'start');
   expect(reply.out).toContain('tester requested changes: say who');
   expect(reply.out).toContain(`gen task submit ${SUBJECT} --drafts`);
-  expect((await gen(setting, 'task', 'show', SUBJECT)).out).toMatch(
+  expect((await gen(terminal, 'task', 'show', SUBJECT)).out).toMatch(
     /CHANGES_REQUESTED by tester .*: say who/,
   );
-  expect((await gen(setting, 'task', 'history', SUBJECT)).out).toMatch(
+  expect((await gen(terminal, 'task', 'history', SUBJECT)).out).toMatch(
     /CHANGES_REQUESTED by tester .*: say who/,
   );
 });
 
 it('shows a released claim without an expiry, and with its error', async () => {
-  const setting = { ...(await createProject(CONFIGURED)), columns: 300 };
-  await claim(setting);
-  expect((await gen(setting, 'task', 'show', SUBJECT)).out).toContain(', until ');
-  await gen(setting, 'task', 'release', SUBJECT, '--error', 'the compiler is gone');
-  const { out } = await gen(setting, 'task', 'show', SUBJECT);
+  const terminal = { ...(await createProject(CONFIGURED)), columns: 300 };
+  await claim(terminal);
+  expect((await gen(terminal, 'task', 'show', SUBJECT)).out).toContain(', until ');
+  await gen(terminal, 'task', 'release', SUBJECT, '--error', 'the compiler is gone');
+  const { out } = await gen(terminal, 'task', 'show', SUBJECT);
   expect(out).toContain('RELEASED by agent-a');
   expect(out).not.toContain('until');
   expect(out).toContain('the compiler is gone');
-  expect((await gen(setting, 'task', 'history', SUBJECT)).out).toContain('the compiler is gone');
+  expect((await gen(terminal, 'task', 'history', SUBJECT)).out).toContain('the compiler is gone');
 });
 
 it('shows the title of the feature and the paths to write to when an edge is claimed', async () => {
@@ -359,22 +359,22 @@ it('shows the title of the feature and the paths to write to when an edge is cla
 });
 
 it('suggests the closest check for an unknown one, and submits nothing', async () => {
-  const setting = await createProject(CONFIGURED);
-  await drafting(setting);
-  const slip = await submit(setting, '--drafts', '--check', 'reads_wel=pass', '--check', 'has_keys=pass');
+  const terminal = await createProject(CONFIGURED);
+  await drafting(terminal);
+  const slip = await submit(terminal, '--drafts', '--check', 'reads_wel=pass', '--check', 'has_keys=pass');
   expect(slip.code).toBe(2);
   expect(slip.err).toContain(`${SUBJECT} has no check reads_wel. Did you mean reads_well?`);
   expect(slip.err).toContain('Its checks: reads_well, has_keys.');
-  const { err } = await submit(setting, '--drafts', '--check', 'has_keys=pass');
+  const { err } = await submit(terminal, '--drafts', '--check', 'has_keys=pass');
   expect(err).not.toContain('under failing');
 });
 
 it('wraps a refusal on a terminal, and prints it on one line otherwise', async () => {
-  const setting = { ...(await createProject(CONFIGURED)), columns: 60 };
-  await claim(setting);
+  const terminal = { ...(await createProject(CONFIGURED)), columns: 60 };
+  await claim(terminal);
   const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
-  const watched = { ...setting, is_watched: true };
+  const watched = { ...terminal, isStderrTty: true };
   expect(widest((await claim(watched)).err)).toBeLessThanOrEqual(60);
   expect(widest((await gen(watched, 'task', 'renew', 'A-001-schema')).err)).toBeLessThanOrEqual(60);
-  expect((await claim(setting)).err.trim()).not.toContain('\n');
+  expect((await claim(terminal)).err.trim()).not.toContain('\n');
 });

@@ -7,18 +7,18 @@ import { gen } from './testing/terminal.js';
 const SCOPE = { tenant_id: 'default', project_id: 'shop' };
 
 /** A server with a plan and a claim, and hooks called like a client calls them. */
-async function begin(lease_duration_seconds = 300) {
-  const { setting, server } = await startHarness();
+async function startWithClaim(lease_duration_seconds = 300) {
+  const { terminal, server } = await startHarness();
   const { coordinator } = server;
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  await gen(terminal, 'plan', 'import', 'plan.yaml');
   const { claim } = unwrap(
     await coordinator.next(SCOPE, { agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
   );
   const { id: claim_id = '', task_id = '', generation = 0, session_id = '' } = claim ?? {};
   const handle = { task_id, generation, claim_id, session_id };
-  const env = { ...setting.env, GENESIS_HOME: `${setting.cwd}/mine`, GENESIS_PROJECT: 'shop' };
+  const env = { ...terminal.env, GENESIS_HOME: `${terminal.cwd}/mine`, GENESIS_PROJECT: 'shop' };
   const hook = async (verb: 'renew' | 'handles', event: object): Promise<string> => {
-    const ran = await gen({ ...setting, env, stdin: JSON.stringify(event) }, 'hook', verb);
+    const ran = await gen({ ...terminal, env, stdin: JSON.stringify(event) }, 'hook', verb);
     expect(ran).toMatchObject({ code: 0, err: '' });
     const { hookSpecificOutput: reply } = JSON.parse(ran.out);
     if (reply !== undefined) expect(reply.hookEventName).toBe((event as typeof used).hook_event_name);
@@ -33,11 +33,11 @@ async function begin(lease_duration_seconds = 300) {
     const { events } = unwrap(await coordinator.feed.page(SCOPE, { type: 'LEASE_RENEWED' }));
     return events.length;
   };
-  return { setting, env, coordinator, handle, hook, used, granted, renewals };
+  return { terminal, env, coordinator, handle, hook, used, granted, renewals };
 }
 
 test('renews the claims of a conversation after a tool call, whatever form the tool’s reply has', async () => {
-  const { hook, used, granted, handle, renewals } = await begin();
+  const { hook, used, granted, handle, renewals } = await startWithClaim();
   expect(await hook('renew', used)).toBe('');
   expect(await renewals()).toBe(0);
   expect(await hook('renew', granted)).toBe('');
@@ -53,7 +53,7 @@ test('renews the claims of a conversation after a tool call, whatever form the t
 
 test('does not renew a lease that was renewed shortly before', async () => {
   const time = FrozenTime.begin();
-  const { hook, used, granted, renewals } = await begin();
+  const { hook, used, granted, renewals } = await startWithClaim();
   await hook('renew', granted);
   time.advance(59);
   await hook('renew', used);
@@ -64,14 +64,14 @@ test('does not renew a lease that was renewed shortly before', async () => {
 });
 
 test('never renews the claims of another conversation', async () => {
-  const { hook, used, granted, renewals } = await begin();
+  const { hook, used, granted, renewals } = await startWithClaim();
   await hook('renew', granted);
   await hook('handles', { ...used, session_id: 'conversation-2', hook_event_name: 'SessionStart' });
   expect(await renewals()).toBe(1);
 });
 
 test('lists the handles at the start after a conversation was compacted', async () => {
-  const { hook, used, granted, handle } = await begin();
+  const { hook, used, granted, handle } = await startWithClaim();
   await hook('renew', granted);
   const compacted = { ...used, hook_event_name: 'SessionStart', source: 'compact' };
   expect(await hook('handles', compacted)).toContain(JSON.stringify(handle));
@@ -79,7 +79,7 @@ test('lists the handles at the start after a conversation was compacted', async 
 });
 
 test('lists the handles after the next tool call if the output before compaction is lost', async () => {
-  const { hook, used, granted, handle } = await begin();
+  const { hook, used, granted, handle } = await startWithClaim();
   const [before, after] = ['PreCompress', 'AfterTool'].map((hook_event_name) => ({
     ...used,
     hook_event_name,
@@ -91,7 +91,7 @@ test('lists the handles after the next tool call if the output before compaction
 });
 
 test('reports a lost claim once', async () => {
-  const { hook, used, granted, handle, coordinator } = await begin();
+  const { hook, used, granted, handle, coordinator } = await startWithClaim();
   await hook('renew', granted);
   const reason = 'it hangs';
   await coordinator.operate(SCOPE, handle.task_id, 'force_release', { expected_generation: 1, reason });
@@ -102,23 +102,23 @@ test('reports a lost claim once', async () => {
 });
 
 test('forgets a submitted claim silently', async () => {
-  const { hook, used, granted, handle, coordinator } = await begin();
+  const { hook, used, granted, handle, coordinator } = await startWithClaim();
   await hook('renew', granted);
   await coordinator.submitResult(SCOPE, { ...handle, result_data: 1 });
   expect(await hook('handles', { ...used, hook_event_name: 'SessionStart' })).toBe('');
 });
 
 test('exits with 0 and an empty reply on invalid input and on every failure', async () => {
-  const { setting, env, granted } = await begin();
+  const { terminal, env, granted } = await startWithClaim();
   const nowhere = { ...env, GENESIS_URL: 'http://127.0.0.1:1' };
   for (const stdin of ['', 'not JSON', '7']) {
-    expect(await gen({ ...setting, env, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
+    expect(await gen({ ...terminal, env, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
   }
   const stdin = JSON.stringify(granted);
   const { GENESIS_PROJECT: _, ...unnamed } = env;
-  const elsewhere = { cwd: `${setting.cwd}/..`, env: { ...unnamed, GENESIS_HOME: `${setting.cwd}/other` } };
+  const elsewhere = { cwd: `${terminal.cwd}/..`, env: { ...unnamed, GENESIS_HOME: `${terminal.cwd}/other` } };
   expect(await gen({ ...elsewhere, stdin }, 'hook', 'renew')).toMatchObject({ code: 0, out: '{}\n' });
-  expect(await gen({ ...setting, env: nowhere, stdin }, 'hook', 'renew')).toMatchObject({
+  expect(await gen({ ...terminal, env: nowhere, stdin }, 'hook', 'renew')).toMatchObject({
     code: 0,
     out: '{}\n',
   });

@@ -67,8 +67,8 @@ it('asks five questions at a terminal, and uses the detected values as defaults'
     devDependencies: { typescript: '5', '@biomejs/biome': '2' },
   };
   await writeFile(join(cwd, 'package.json'), JSON.stringify(manifest));
-  const setting = { cwd, stdin: 'Bookshop\nservice\n\n\nSell books\n', isStdinTty: true };
-  const { code, err } = await gen(setting, 'init');
+  const terminal = { cwd, stdin: 'Bookshop\nservice\n\n\nSell books\n', isStdinTty: true };
+  const { code, err } = await gen(terminal, 'init');
   expect(code).toBe(0);
   expect(err.match(/\?/g)).toHaveLength(5);
   expect(err).toContain('[typescript]');

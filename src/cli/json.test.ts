@@ -17,19 +17,19 @@ const READS = [
 ];
 
 it('prints only JSON on standard output for every reading command with --json', async () => {
-  const { setting } = await startPlannedHarness();
-  const env = { ...setting.env, HOME: setting.cwd, PATH: '' };
-  await gen(setting, 'next');
+  const { terminal } = await startPlannedHarness();
+  const env = { ...terminal.env, HOME: terminal.cwd, PATH: '' };
+  await gen(terminal, 'next');
   for (const line of [...READS, 'setup claude', 'setup claude --undo']) {
-    const { code, out } = await gen({ ...setting, env }, ...line.split(' '), '--json');
+    const { code, out } = await gen({ ...terminal, env }, ...line.split(' '), '--json');
     expect({ line, code }).toEqual({ line, code: 0 });
     expect(JSON.parse(out), line).toBeTypeOf('object');
   }
 });
 
 it('prints JSON lines with --watch --json', async () => {
-  const { setting } = await startPlannedHarness();
-  const watching = start(setting, 'status', '--watch', '--json');
+  const { terminal } = await startPlannedHarness();
+  const watching = start(terminal, 'status', '--watch', '--json');
   const text = await watching.waitForOutput('\n');
   watching.stop('SIGINT');
   expect((await watching.ended).code).toBe(0);
@@ -59,8 +59,8 @@ it('prints a local failure as a JSON object in the shape of a server’s problem
 });
 
 it('exits with 2 on an invalid value, whether the client or the server detects it', async () => {
-  const { setting } = await startPlannedHarness();
-  for (const where of [setting, await createProject()]) {
+  const { terminal } = await startPlannedHarness();
+  for (const where of [terminal, await createProject()]) {
     const claimed = await gen(
       where,
       'task',
@@ -73,7 +73,7 @@ it('exits with 2 on an invalid value, whether the client or the server detects i
     expect(JSON.parse(claimed.out)).toMatchObject({ code: 'INVALID_REQUEST' });
     expect(claimed.code).toBe(2);
   }
-  const lease = await gen(setting, 'task', 'claim', 'A-001-schema', '--lease', '9999999', '--json');
+  const lease = await gen(terminal, 'task', 'claim', 'A-001-schema', '--lease', '9999999', '--json');
   expect([JSON.parse(lease.out).code, lease.code]).toEqual(['INVALID_LEASE', 2]);
   const kept = await gen(await createProject(), 'checkpoint', '--message', 'x'.repeat(100_000), '--json');
   expect([JSON.parse(kept.out).code, kept.code]).toEqual(['INVALID_REQUEST', 2]);

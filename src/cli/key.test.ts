@@ -5,14 +5,14 @@ import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 it('requires a key after the first one was created, and accepts it', async () => {
-  const { setting } = await startPlannedHarness();
-  const made = await gen(setting, 'key', 'create', '--role', 'admin', '--label', 'mine');
+  const { terminal } = await startPlannedHarness();
+  const made = await gen(terminal, 'key', 'create', '--role', 'admin', '--label', 'mine');
   expect(made.out).toMatch(/^gck_live_\w+_[\w-]+\n$/);
-  expect(await gen(setting, 'status')).toMatchObject({
+  expect(await gen(terminal, 'status')).toMatchObject({
     code: 1,
     err: expect.stringContaining('UNAUTHENTICATED'),
   });
-  const inside = { ...setting, env: { ...setting.env, GENESIS_TOKEN: made.out.trim() } };
+  const inside = { ...terminal, env: { ...terminal.env, GENESIS_TOKEN: made.out.trim() } };
   expect((await gen(inside, 'status')).code).toBe(0);
   const agent = JSON.parse((await gen(inside, 'key', 'create', '--expires', '30d', '--json')).out);
   expect(agent).toMatchObject({ role: 'agent', token: expect.stringMatching(/^gck_live_/) });

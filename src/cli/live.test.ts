@@ -3,13 +3,13 @@ import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
 it('prints new events as they occur, one JSON line each', async () => {
-  const { setting } = await startPlannedHarness();
-  const following = start(setting, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
+  const { terminal } = await startPlannedHarness();
+  const following = start(terminal, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
   // Only an event shows that the stream is open, so produce events until one arrives.
   const happening = (async () => {
     for (let hasOutput = false; !hasOutput; ) {
-      await gen(setting, 'next');
-      await gen(setting, 'task', 'release', 'A-001-schema');
+      await gen(terminal, 'next');
+      await gen(terminal, 'task', 'release', 'A-001-schema');
       hasOutput = following.text() !== '';
     }
   })();
@@ -24,16 +24,16 @@ it('prints new events as they occur, one JSON line each', async () => {
 });
 
 it('redraws the status on every change', async () => {
-  const { setting } = await startPlannedHarness();
+  const { terminal } = await startPlannedHarness();
   const watching = start(
-    { ...setting, columns: 100, env: { ...setting.env, NO_COLOR: '1' } },
+    { ...terminal, columns: 100, env: { ...terminal.env, NO_COLOR: '1' } },
     'status',
     '--watch',
   );
   await watching.waitForOutput('1 ready');
-  await gen(setting, 'next');
+  await gen(terminal, 'next');
   await watching.waitForOutput(/agent-a/);
-  await gen(setting, 'task', 'submit', 'A-001-schema', '--data', '1');
+  await gen(terminal, 'task', 'submit', 'A-001-schema', '--data', '1');
   await watching.waitForOutput('1 completed');
   expect(watching.text()).toContain('\u001b[H\u001b[2J\u001b[3J');
   watching.stop('SIGINT');

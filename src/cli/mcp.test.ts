@@ -9,10 +9,10 @@ import { unwrap } from '../../test/support/coordinator-harness.js';
 import { FrozenTime } from '../../test/support/frozen-time.js';
 import {
   callTool,
-  forgetfulAgent,
   mcpClient,
   REVISIONS,
   type Revision,
+  runForgetfulAgent,
 } from '../../test/support/mcp-client.js';
 import type { RunningServer } from '../server/server.js';
 import { startHarness } from './testing/cli-harness.js';
@@ -28,17 +28,17 @@ const ARGS = [join(inject('built'), 'dist/cli/main.js'), 'mcp'];
 
 /** A real server with a plan, and the settings to start `gen mcp` for it. */
 async function fleet(env: Record<string, string> = {}) {
-  const { setting, server } = await startHarness();
-  await gen(setting, 'plan', 'import', 'plan.yaml');
+  const { terminal, server } = await startHarness();
+  await gen(terminal, 'plan', 'import', 'plan.yaml');
   const started = {
-    env: { PATH: process.env.PATH ?? '', ...setting.env, GENESIS_PROJECT: 'shop', ...env },
+    env: { PATH: process.env.PATH ?? '', ...terminal.env, GENESIS_PROJECT: 'shop', ...env },
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
   };
   return { server, started };
 }
 
 /** Starts `gen mcp` in its own process through the official client. */
-async function begin(revision: Revision, env: Record<string, string> = {}) {
+async function startMcpClient(revision: Revision, env: Record<string, string> = {}) {
   const { server, started } = await fleet(env);
   const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, ...started });
   const client = await mcpClient(transport, revision);
@@ -65,10 +65,10 @@ async function happened({ coordinator }: RunningServer, type: string, times = 1)
 }
 
 test.each(REVISIONS)('completes a whole plan over stdio in revision %s', async (revision) => {
-  const { server, client } = await begin(revision, { GENESIS_SESSION: 's1' });
+  const { server, client } = await startMcpClient(revision, { GENESIS_SESSION: 's1' });
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   expect((await client.listTools()).tools).toHaveLength(8);
-  const heard = await forgetfulAgent(client);
+  const heard = await runForgetfulAgent(client);
   expect(heard.filter(({ reason }) => reason === 'ACCEPTED')).toHaveLength(5);
   expect(heard.at(-1)).toMatchObject({ reason: 'NOTHING_READY', agent_id: 'agent-a', session_id: 's1' });
   expect(await callTool(client, 'status')).toMatchObject({ done: true, total: { completed: 5 } });
@@ -79,7 +79,7 @@ test.each(REVISIONS)('completes a whole plan over stdio in revision %s', async (
 
 test('renews a claim while the client runs, and no longer', async () => {
   const time = FrozenTime.begin();
-  const { server, client, pid } = await begin(OLDER);
+  const { server, client, pid } = await startMcpClient(OLDER);
   const { handle } = await callTool(client, 'next', { lease_duration_seconds: 1 });
   for (const renewals of [1, 2, 3, 4]) {
     await happened(server, 'LEASE_RENEWED', renewals);
@@ -118,7 +118,7 @@ test('exits when standard input ends, even with a live claim', async () => {
 
 test('does not renew a released claim', async () => {
   FrozenTime.begin();
-  const { server, client } = await begin(OLDER);
+  const { server, client } = await startMcpClient(OLDER);
   const renewing = vi.spyOn(server.coordinator, 'renewLease');
   const first = await callTool(client, 'next', { lease_duration_seconds: 1 });
   await callTool(client, 'release', { handle: first.handle });
@@ -132,7 +132,7 @@ test('does not renew a released claim', async () => {
 });
 
 test('reports an unreachable server to the model as a tool error', async () => {
-  const { server, client } = await begin(OLDER);
+  const { server, client } = await startMcpClient(OLDER);
   await server.stop();
   expect(await callTool(client, 'status')).toMatchObject({ is_error: true, code: 'UNREACHABLE' });
 });

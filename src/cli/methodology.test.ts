@@ -12,8 +12,8 @@ import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
-const json = async (setting: TerminalOptions, ...argv: string[]) => {
-  const { out, code } = await gen(setting, ...argv, '--json');
+const json = async (terminal: TerminalOptions, ...argv: string[]) => {
+  const { out, code } = await gen(terminal, ...argv, '--json');
   return { code, reply: JSON.parse(out) as Record<string, never> };
 };
 
@@ -42,43 +42,43 @@ async function escalated({ cwd }: TerminalOptions): Promise<void> {
 
 // req: RTE-014
 it('start prints the next step, the reasons and the command, and writes nothing', async () => {
-  const setting = await createProject();
-  const { code, out } = await gen(setting, 'start');
+  const terminal = await createProject();
+  const { code, out } = await gen(terminal, 'start');
   expect(code).toBe(0);
   expect(out).toMatch(/State: .*IN_PROGRESS/);
   expect(out).toContain(`${FEATURE_ID} on intent_requirements`);
   expect(out).toContain(`gen task claim ${FEATURE_ID}#intent_requirements`);
-  expect(await logOf(setting)).toBe('');
-  expect((await gen(setting, 'start', '--feature', 'REQ-F-NONE-001')).code).not.toBe(0);
+  expect(await logOf(terminal)).toBe('');
+  expect((await gen(terminal, 'start', '--feature', 'REQ-F-NONE-001')).code).not.toBe(0);
 });
 
 it('every methodology command outside a workspace refers to gen init', async () => {
-  const setting = { cwd: await temporaryFolder(), env: { GENESIS_AGENT: 'a' } };
+  const terminal = { cwd: await temporaryFolder(), env: { GENESIS_AGENT: 'a' } };
   for (const argv of [['start'], ['status', '--health'], ['gaps'], ['checkpoint'], ['review'], ['zoom']]) {
-    const { code, err } = await gen(setting, ...argv);
+    const { code, err } = await gen(terminal, ...argv);
     expect(code, argv.join(' ')).toBe(1);
     expect(err, argv.join(' ')).toContain('gen init');
   }
 });
 
 it('start exits with 3 if only a human can continue', async () => {
-  const setting = await createProject({ 'specification/INTENT.md': '' });
-  const { code, out } = await gen(setting, 'start');
+  const terminal = await createProject({ 'specification/INTENT.md': '' });
+  const { code, out } = await gen(terminal, 'start');
   expect(out).toContain('NEEDS_INTENT');
   expect(code).toBe(3);
 });
 
 it('status shows features, one feature, health and a Gantt chart within 80 columns', async () => {
-  const setting = await createProject();
+  const terminal = await createProject();
   for (const argv of [[], ['--feature', FEATURE_ID], ['--health'], ['--gantt']]) {
-    const { out } = await gen({ ...setting, env: { ...setting.env, NO_COLOR: '1' } }, 'status', ...argv);
+    const { out } = await gen({ ...terminal, env: { ...terminal.env, NO_COLOR: '1' } }, 'status', ...argv);
     expect(out).toContain(argv[0] === '--health' ? 'not healthy' : FEATURE_ID);
     if (argv[0] !== '--gantt')
       for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   }
-  expect((await gen(setting, 'status', '--feature', 'REQ-F-NONE-001')).code).toBe(1);
-  expect((await gen(setting, 'status', '--write')).code).toBe(2);
-  const { reply } = await json(setting, 'status');
+  expect((await gen(terminal, 'status', '--feature', 'REQ-F-NONE-001')).code).toBe(1);
+  expect((await gen(terminal, 'status', '--write')).code).toBe(2);
+  const { reply } = await json(terminal, 'status');
   expect(reply).toMatchObject({
     state: 'IN_PROGRESS',
     features: [{ feature_id: FEATURE_ID, requirements: [FEATURE_ID] }],
@@ -86,18 +86,18 @@ it('status shows features, one feature, health and a Gantt chart within 80 colum
 });
 
 it('status --gantt --write replaces its own page, and never another file', async () => {
-  const setting = await createProject();
-  const page = join(setting.cwd, '.ai-workspace/STATUS.md');
-  expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(0);
-  expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(0);
+  const terminal = await createProject();
+  const page = join(terminal.cwd, '.ai-workspace/STATUS.md');
+  expect((await gen(terminal, 'status', '--gantt', '--write')).code).toBe(0);
+  expect((await gen(terminal, 'status', '--gantt', '--write')).code).toBe(0);
   expect(await readFile(page, 'utf8')).toContain('```mermaid\ngantt');
   await writeFile(page, '# Mine\n');
-  expect((await gen(setting, 'status', '--gantt', '--write')).code).toBe(1);
+  expect((await gen(terminal, 'status', '--gantt', '--write')).code).toBe(1);
   expect(await readFile(page, 'utf8')).toBe('# Mine\n');
 });
 
 it('status --log reads the log of another tool without changing it', async () => {
-  const setting = await createProject();
+  const terminal = await createProject();
   const line = (event_type: string, more: object) =>
     JSON.stringify({
       event_type,
@@ -111,35 +111,35 @@ it('status --log reads the log of another tool without changing it', async () =>
     'no json',
     line('edge_converged', { edge: 'intent→requirements' }),
   ];
-  await writeProjectFile(setting.cwd, 'other/old.jsonl', log.join('\n'));
-  const { code, reply } = await json(setting, 'status', '--log', 'other/old.jsonl');
+  await writeProjectFile(terminal.cwd, 'other/old.jsonl', log.join('\n'));
+  const { code, reply } = await json(terminal, 'status', '--log', 'other/old.jsonl');
   expect(code).toBe(0);
   expect(reply.features).toContainEqual(
     expect.objectContaining({ feature_id: 'REQ-F-OLD-001', edges_converged: 1 }),
   );
-  expect(await readFile(join(setting.cwd, 'other/old.jsonl'), 'utf8')).toBe(log.join('\n'));
-  expect((await gen(setting, 'status', '--log', 'other/none.jsonl')).code).toBe(1);
+  expect(await readFile(join(terminal.cwd, 'other/old.jsonl'), 'utf8')).toBe(log.join('\n'));
+  expect((await gen(terminal, 'status', '--log', 'other/none.jsonl')).code).toBe(1);
 });
 
 it('status shows features from files that are not in the log yet', async () => {
-  const setting = await createProject();
-  expect((await gen(setting, 'checkpoint')).code).toBe(0);
+  const terminal = await createProject();
+  expect((await gen(terminal, 'checkpoint')).code).toBe(0);
   await writeProjectFile(
-    setting.cwd,
+    terminal.cwd,
     '.ai-workspace/features/active/REQ-F-NEW-001.yml',
     'feature: REQ-F-NEW-001\ntitle: New\n',
   );
-  expect((await gen(setting, 'status')).out).toContain('REQ-F-NEW-001');
-  await writeProjectFile(setting.cwd, '.ai-workspace/profiles/standard.yml', 'profile: [');
-  const broken = await gen(setting, 'status');
+  expect((await gen(terminal, 'status')).out).toContain('REQ-F-NEW-001');
+  await writeProjectFile(terminal.cwd, '.ai-workspace/profiles/standard.yml', 'profile: [');
+  const broken = await gen(terminal, 'status');
   expect(broken.code).toBe(1);
   expect(broken.err).toMatch(/profiles\/standard\.yml/);
 });
 
 it('spawn creates a child feature, and fold-back never overwrites its file', async () => {
-  const setting = await createProject();
+  const terminal = await createProject();
   const spawned = await json(
-    setting,
+    terminal,
     'spawn',
     '--type',
     'spike',
@@ -156,26 +156,26 @@ it('spawn creates a child feature, and fold-back never overwrites its file', asy
     blocks: 'design_code',
   });
   const back = ['spawn', 'fold-back', 'REQ-F-SPIKE-001'];
-  const file = join(setting.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md');
-  const early = await gen(setting, ...back, '--summary', 'too early');
+  const file = join(terminal.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md');
+  const early = await gen(terminal, ...back, '--summary', 'too early');
   expect(early.code).toBe(1);
   expect(early.err).toContain('--answered');
   await expect(stat(file)).rejects.toThrow();
-  await writeProjectFile(setting.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md', '# By hand\n');
-  expect((await gen(setting, ...back, '--answered')).code).toBe(0);
+  await writeProjectFile(terminal.cwd, '.ai-workspace/features/fold-back/REQ-F-SPIKE-001.md', '# By hand\n');
+  expect((await gen(terminal, ...back, '--answered')).code).toBe(0);
   expect(await readFile(file, 'utf8')).toBe('# By hand\n');
-  expect((await gen(setting, ...back, '--answered')).err).toContain('ALREADY_FOLDED_BACK');
-  expect((await gen(setting, 'spawn', 'fold-back', '../../x', '--summary', 'y')).code).toBe(2);
+  expect((await gen(terminal, ...back, '--answered')).err).toContain('ALREADY_FOLDED_BACK');
+  expect((await gen(terminal, 'spawn', 'fold-back', '../../x', '--summary', 'y')).code).toBe(2);
 });
 
 it('spawn names the missing option', async () => {
-  const setting = await createProject();
-  expect((await gen(setting, 'spawn')).code).toBe(2);
-  expect((await gen(setting, 'spawn', '--type', 'feature', '--reason', 'x')).err).toContain('--id');
-  expect((await gen(setting, 'spawn', '--type', 'spike', '--reason', 'x')).err).toContain('--parent');
-  expect((await gen(setting, 'spawn', '--type', 'whim', '--reason', 'x')).code).toBe(2);
+  const terminal = await createProject();
+  expect((await gen(terminal, 'spawn')).code).toBe(2);
+  expect((await gen(terminal, 'spawn', '--type', 'feature', '--reason', 'x')).err).toContain('--id');
+  expect((await gen(terminal, 'spawn', '--type', 'spike', '--reason', 'x')).err).toContain('--parent');
+  expect((await gen(terminal, 'spawn', '--type', 'whim', '--reason', 'x')).code).toBe(2);
   const unknown = await gen(
-    setting,
+    terminal,
     'spawn',
     '--type',
     'spike',
@@ -190,41 +190,41 @@ it('spawn names the missing option', async () => {
 
 // req: EVT-021
 it('checkpoint writes a read-only file, with the same hash for the same context', async () => {
-  const setting = await createProject();
-  const first = await json(setting, 'checkpoint', '--message', 'one');
-  const second = await json(setting, 'checkpoint');
+  const terminal = await createProject();
+  const first = await json(terminal, 'checkpoint', '--message', 'one');
+  const second = await json(terminal, 'checkpoint');
   expect(first.reply.snapshot).toMatchObject({ message: 'one', git_ref: null });
-  const folder = join(setting.cwd, '.ai-workspace/snapshots');
+  const folder = join(terminal.cwd, '.ai-workspace/snapshots');
   const names = await readdir(folder);
   expect(names).toHaveLength(2);
   for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o444);
   const hashOf = ({ snapshot }: { snapshot?: { context_hash: string } }) => snapshot?.context_hash;
   expect(hashOf(second.reply)).toBe(hashOf(first.reply));
-  await writeProjectFile(setting.cwd, 'specification/requirements.md', 'changed\n');
-  expect(hashOf((await json(setting, 'checkpoint')).reply)).not.toBe(hashOf(first.reply));
+  await writeProjectFile(terminal.cwd, 'specification/requirements.md', 'changed\n');
+  expect(hashOf((await json(terminal, 'checkpoint')).reply)).not.toBe(hashOf(first.reply));
 });
 
 it('gaps and trace find the tags in the project’s files', async () => {
-  const setting = await createProject({
+  const terminal = await createProject({
     'src/login.ts': `// Implements: ${FEATURE_ID}\n`,
     'src/plain.ts': 'export {}\n',
   });
-  const dry = await json(setting, 'gaps', '--dry-run');
+  const dry = await json(terminal, 'gaps', '--dry-run');
   expect(dry.code).toBe(1);
   expect(dry.reply).toMatchObject({ result: 'GAPS', event_id: null, total_req_keys: 1, partial_coverage: 1 });
-  expect(await logOf(setting)).toBe('');
-  const written = await gen(setting, 'gaps');
+  expect(await logOf(terminal)).toBe('');
+  const written = await gen(terminal, 'gaps');
   expect(written.out).toContain('src/plain.ts');
   expect(written.out).toContain('Written to the log');
-  expect(await logOf(setting)).toContain('gaps_validated');
+  expect(await logOf(terminal)).toContain('gaps_validated');
   await writeProjectFile(
-    setting.cwd,
+    terminal.cwd,
     'tests/login.test.ts',
     `// Validates: ${FEATURE_ID}\nlog({ req: '${FEATURE_ID}' })\n`,
   );
-  await writeProjectFile(setting.cwd, 'src/plain.ts', `// Implements: ${FEATURE_ID}\n`);
-  expect((await json(setting, 'gaps')).code).toBe(0);
-  const traced = await json(setting, 'trace', FEATURE_ID);
+  await writeProjectFile(terminal.cwd, 'src/plain.ts', `// Implements: ${FEATURE_ID}\n`);
+  expect((await json(terminal, 'gaps')).code).toBe(0);
+  const traced = await json(terminal, 'trace', FEATURE_ID);
   expect(traced.reply).toMatchObject({
     features: [{ feature_id: FEATURE_ID }],
     places: {
@@ -232,61 +232,61 @@ it('gaps and trace find the tags in the project’s files', async () => {
       validates: [{ file: 'tests/login.test.ts' }],
     },
   });
-  expect((await gen(setting, 'trace', 'REQ-F-NONE-001')).code).toBe(1);
-  expect((await gen(setting, 'trace', 'nonsense')).code).toBe(2);
-  expect((await gen(setting, 'trace', 'no sense')).code).toBe(2);
+  expect((await gen(terminal, 'trace', 'REQ-F-NONE-001')).code).toBe(1);
+  expect((await gen(terminal, 'trace', 'nonsense')).code).toBe(2);
+  expect((await gen(terminal, 'trace', 'no sense')).code).toBe(2);
 });
 
 // req: EVT-022
 it('review shows the candidate, and decides on that candidate only', async () => {
-  const setting = await createProject();
-  await gen(setting, 'checkpoint');
-  expect((await gen(setting, 'review')).out).toContain('No reviews are pending');
-  await escalated(setting);
+  const terminal = await createProject();
+  await gen(terminal, 'checkpoint');
+  expect((await gen(terminal, 'review')).out).toContain('No reviews are pending');
+  await escalated(terminal);
   const drafts = '.ai-workspace/agents/agent-b/drafts/%52%45%51-%46-%41%55%54%48-001/intent_requirements';
-  await writeProjectFile(setting.cwd, `${drafts}/needs.md`, 'a draft\n');
-  const shown = await gen(setting, 'review', '--feature', FEATURE_ID);
+  await writeProjectFile(terminal.cwd, `${drafts}/needs.md`, 'a draft\n');
+  const shown = await gen(terminal, 'review', '--feature', FEATURE_ID);
   expect(shown.out).toMatch(/candidate +[0-9a-f]{64}/);
   // A draft that was not submitted is not part of the review.
   expect(shown.out).not.toContain('needs.md');
   expect(shown.out).toMatch(/[1-9]\d* of \d+ checks passed, 0 failed/);
   expect(shown.out).toContain('agent-b');
-  expect((await gen(setting, 'review', '--approve')).code).toBe(2);
-  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve', '--reject')).code).toBe(2);
-  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--comment', 'x')).code).toBe(2);
-  const decided = await gen(setting, 'review', '--feature', FEATURE_ID, '--approve', '--comment', 'fine');
+  expect((await gen(terminal, 'review', '--approve')).code).toBe(2);
+  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve', '--reject')).code).toBe(2);
+  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--comment', 'x')).code).toBe(2);
+  const decided = await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve', '--comment', 'fine');
   expect(decided.code).toBe(0);
   expect(decided.out.indexOf('candidate')).toBeLessThan(
     decided.out.indexOf('has converged with this candidate'),
   );
-  expect(await logOf(setting)).toContain('review_completed');
-  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(1);
+  expect(await logOf(terminal)).toContain('review_completed');
+  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(1);
 });
 
 // req: EVT-024
 it('release creates a version once, and never overwrites its manifest', async () => {
-  const setting = await createProject();
-  expect((await gen(setting, 'release')).code).toBe(2);
-  expect((await gen(setting, 'release', '--version', '../x')).code).toBe(2);
+  const terminal = await createProject();
+  expect((await gen(terminal, 'release')).code).toBe(2);
+  expect((await gen(terminal, 'release', '--version', '../x')).code).toBe(2);
   const path = 'docs/releases/release-1.0.0.yml';
-  expect((await json(setting, 'release', '--version', '1.0.0', '--dry-run')).reply).toMatchObject({
+  expect((await json(terminal, 'release', '--version', '1.0.0', '--dry-run')).reply).toMatchObject({
     reason: 'READY',
     path: null,
   });
-  await expect(stat(join(setting.cwd, path))).rejects.toThrow();
-  expect((await gen(setting, 'release', '--version', '1.0.0', '--tag')).err).toContain('no commit to tag');
-  expect((await json(setting, 'release', '--version', '1.0.0')).reply).toMatchObject({
+  await expect(stat(join(terminal.cwd, path))).rejects.toThrow();
+  expect((await gen(terminal, 'release', '--version', '1.0.0', '--tag')).err).toContain('no commit to tag');
+  expect((await json(terminal, 'release', '--version', '1.0.0')).reply).toMatchObject({
     reason: 'RELEASED',
     path,
   });
-  expect(await readFile(join(setting.cwd, path), 'utf8')).toContain('version: 1.0.0');
-  expect((await gen(setting, 'release', '--version', '1.0.0')).code).toBe(1);
-  expect((await gen(setting, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(await readFile(join(terminal.cwd, path), 'utf8')).toContain('version: 1.0.0');
+  expect((await gen(terminal, 'release', '--version', '1.0.0')).code).toBe(1);
+  expect((await gen(terminal, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 it('release lists what it does not include', async () => {
-  const setting = await createProject();
-  const plain = { ...setting, env: { ...setting.env, NO_COLOR: '1' } };
+  const terminal = await createProject();
+  const plain = { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } };
   const { code, out } = await gen(plain, 'release', '--version', '1.0.0', '--dry-run');
   expect(code).toBe(0);
   expect(out).toContain('✓ No feature is critical, so none had to converge.');
@@ -295,55 +295,55 @@ it('release lists what it does not include', async () => {
 });
 
 it('trace accepts the id of a feature that is not a requirement key', async () => {
-  const setting = await createProject();
+  const terminal = await createProject();
   const args = ['spawn', '--type', 'feature', '--id', 'CART', '--reason', 'people buy more than one thing'];
-  expect((await gen(setting, ...args)).code).toBe(0);
-  const { code, out } = await gen(setting, 'trace', 'CART');
+  expect((await gen(terminal, ...args)).code).toBe(0);
+  const { code, out } = await gen(terminal, 'trace', 'CART');
   expect([code, out]).toEqual([0, expect.stringContaining('CART')]);
 });
 
 it('checkpoint explains why it has no commit', async () => {
-  const setting = await createProject();
-  expect((await gen(setting, 'checkpoint')).out).toContain('this is not a git repository');
-  await promisify(execFile)('git', ['init', '-q'], { cwd: setting.cwd });
-  expect((await gen(setting, 'checkpoint')).out).toContain('nothing has been committed yet');
+  const terminal = await createProject();
+  expect((await gen(terminal, 'checkpoint')).out).toContain('this is not a git repository');
+  await promisify(execFile)('git', ['init', '-q'], { cwd: terminal.cwd });
+  expect((await gen(terminal, 'checkpoint')).out).toContain('nothing has been committed yet');
 });
 
 it('export in a workspace exports the workspace’s project', async () => {
-  const setting = await createProject();
-  await gen(setting, 'checkpoint');
-  const { code, out } = await gen(setting, 'export');
+  const terminal = await createProject();
+  await gen(terminal, 'checkpoint');
+  const { code, out } = await gen(terminal, 'export');
   expect([code, out]).toEqual([0, expect.stringContaining('checkpoint_created')]);
 });
 
 it('zoom refers to gen init if the project has no methodology', async () => {
-  const { setting } = await startPlannedHarness();
-  const { code, err } = await gen(setting, 'zoom');
+  const { terminal } = await startPlannedHarness();
+  const { code, err } = await gen(terminal, 'zoom');
   expect([code, err]).toEqual([1, expect.stringContaining('gen init')]);
 });
 
 it('status reports a project without events as not found', async () => {
-  const { setting } = await startPlannedHarness();
-  const { code, out, err } = await gen(setting, 'status', '--project', 'shpo');
+  const { terminal } = await startPlannedHarness();
+  const { code, out, err } = await gen(terminal, 'status', '--project', 'shpo');
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain('Project shpo of tenant default does not exist');
-  expect((await gen(setting, 'status', '--project', 'shop')).code).toBe(0);
+  expect((await gen(terminal, 'status', '--project', 'shop')).code).toBe(0);
 });
 
 it('zoom shows the graph, and one edge in detail', async () => {
-  const setting = await createProject();
-  expect((await gen(setting, 'zoom')).out).toContain('Construction');
-  expect((await gen(setting, 'zoom', '--edge', 'design→code')).out).toContain('Checks');
-  const unknown = await gen(setting, 'zoom', '--edge', 'a→b');
+  const terminal = await createProject();
+  expect((await gen(terminal, 'zoom')).out).toContain('Construction');
+  expect((await gen(terminal, 'zoom', '--edge', 'design→code')).out).toContain('Checks');
+  const unknown = await gen(terminal, 'zoom', '--edge', 'a→b');
   expect(unknown.code).toBe(1);
   expect(unknown.err).toContain('intent_requirements');
 });
 
 it('commands read while another process has the log, and a write refers to GENESIS_URL', async () => {
   const time = FrozenTime.begin();
-  const setting = await createProject();
-  await gen(setting, 'checkpoint');
-  const { store, blobs } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});
+  const terminal = await createProject();
+  await gen(terminal, 'checkpoint');
+  const { store, blobs } = await openWorkspaceStore(new Workspace(terminal.cwd), () => {});
   onTestFinished(() => store.close());
   for (const argv of [
     ['status'],
@@ -353,26 +353,26 @@ it('commands read while another process has the log, and a write refers to GENES
     ['gaps', '--dry-run'],
     ['review'],
   ]) {
-    expect((await gen(setting, ...argv)).out, argv.join(' ')).not.toBe('');
+    expect((await gen(terminal, ...argv)).out, argv.join(' ')).not.toBe('');
   }
-  const refused = await time.advanceUntil(gen(setting, 'checkpoint'));
+  const refused = await time.advanceUntil(gen(terminal, 'checkpoint'));
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('GENESIS_URL');
   const server = await startServer({ store, blobs, port: 0 });
   onTestFinished(() => server.stop());
-  const there = { ...setting, env: { ...setting.env, GENESIS_URL: server.url } };
+  const there = { ...terminal, env: { ...terminal.env, GENESIS_URL: server.url } };
   expect((await gen(there, 'checkpoint')).code).toBe(0);
-  const [own, remote] = [await json(setting, 'status'), await json(there, 'status')];
+  const [own, remote] = [await json(terminal, 'status'), await json(there, 'status')];
   expect(remote.reply).toEqual(own.reply);
 });
 
 it('status reports a damaged log and refers to gen verify', async () => {
-  const setting = await createProject();
-  await gen(setting, 'checkpoint');
-  const file = join(setting.cwd, '.ai-workspace/events/events.jsonl');
+  const terminal = await createProject();
+  await gen(terminal, 'checkpoint');
+  const file = join(terminal.cwd, '.ai-workspace/events/events.jsonl');
   await chmod(file, 0o644);
   await writeFile(file, (await readFile(file, 'utf8')).replace('shop', 'shoq'));
-  const { code, err } = await gen(setting, 'status');
+  const { code, err } = await gen(terminal, 'status');
   expect(code).toBe(1);
   expect(err).toContain('gen verify');
 });

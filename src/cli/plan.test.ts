@@ -21,22 +21,22 @@ it('lists every fault of a plan with its position, without a server', async () =
 });
 
 it('counts subtasks separately from tasks', async () => {
-  const { setting } = await startHarness();
-  expect((await gen(setting, 'plan', 'check', 'plan.yaml')).out).toContain('3 tasks, 2 subtasks');
-  expect((await gen(setting, 'plan', 'import', 'plan.yaml')).out).toContain('3 tasks, 2 subtasks (');
+  const { terminal } = await startHarness();
+  expect((await gen(terminal, 'plan', 'check', 'plan.yaml')).out).toContain('3 tasks, 2 subtasks');
+  expect((await gen(terminal, 'plan', 'import', 'plan.yaml')).out).toContain('3 tasks, 2 subtasks (');
 });
 
 it('draws tracks, dependencies and states within the width of the terminal', async () => {
-  const { setting } = await startHarness();
-  await gen({ ...setting, stdin: PLAN }, 'plan', 'import', '-');
-  await gen(setting, 'next');
-  const { out } = await gen(setting, 'plan', 'show');
+  const { terminal } = await startHarness();
+  await gen({ ...terminal, stdin: PLAN }, 'plan', 'import', '-');
+  await gen(terminal, 'next');
+  const { out } = await gen(terminal, 'plan', 'show');
   expect(out).toMatch(/▶ A-001-schema +claimed by agent-a +Design the schema/);
   expect(out).toMatch(/claimed.*\n {2}│\n {2}· A-002-index +blocked/);
   expect(out).toMatch(/· B-001-api +blocked +The API\n {2}└← A-001-schema/);
   expect(out).toContain('A-002-index::2');
   const narrow = await gen(
-    { ...setting, columns: 30, env: { ...setting.env, NO_COLOR: '1' } },
+    { ...terminal, columns: 30, env: { ...terminal.env, NO_COLOR: '1' } },
     'plan',
     'show',
   );
@@ -44,13 +44,13 @@ it('draws tracks, dependencies and states within the width of the terminal', asy
 });
 
 it('refuses a plan that removes a started task', async () => {
-  const { setting } = await startPlannedHarness();
-  await gen(setting, 'next');
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'next');
   await writeFile(
-    join(setting.cwd, 'less.yaml'),
+    join(terminal.cwd, 'less.yaml'),
     'project: shop\ntracks:\n  B:\n    - id: B-001-api\n      description: x\n',
   );
-  const { code, err } = await gen(setting, 'plan', 'import', 'less.yaml');
+  const { code, err } = await gen(terminal, 'plan', 'import', 'less.yaml');
   expect(code).toBe(1);
   expect(err).toContain('INVALID_PLAN');
 });

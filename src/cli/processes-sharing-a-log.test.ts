@@ -13,9 +13,9 @@ const SUBJECT = `${FEATURE_ID}#intent_requirements`;
 it('grants one of four concurrent claims of an edge without a server, and refuses the others', async () => {
   // Frozen time: no command reaches its timeout while it waits for the log.
   FrozenTime.begin();
-  const setting = await createProject({});
+  const terminal = await createProject({});
   const claims = ['a1', 'a2', 'a3', 'a4'].map((agent) =>
-    gen(setting, 'task', 'claim', SUBJECT, '--agent', agent, '--json'),
+    gen(terminal, 'task', 'claim', SUBJECT, '--agent', agent, '--json'),
   );
   const replies = (await Promise.all(claims)).map(({ out }) => JSON.parse(out) as { reason: string });
   expect(replies.map(({ reason }) => reason).sort()).toEqual([
@@ -28,22 +28,22 @@ it('grants one of four concurrent claims of an edge without a server, and refuse
 
 it('creates all features that are spawned concurrently', async () => {
   FrozenTime.begin();
-  const setting = await createProject({});
+  const terminal = await createProject({});
   const spawned = ['REQ-F-A-001', 'REQ-F-B-001', 'REQ-F-C-001'].map((id) =>
-    gen(setting, 'spawn', '--type', 'feature', '--id', id, '--reason', 'why not'),
+    gen(terminal, 'spawn', '--type', 'feature', '--id', id, '--reason', 'why not'),
   );
   expect((await Promise.all(spawned)).map(({ code }) => code)).toEqual([0, 0, 0]);
 });
 
 it('does not lock the log while it follows events, and shows events of other processes', async () => {
   FrozenTime.begin();
-  const setting = await createProject({});
-  const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
+  const terminal = await createProject({});
+  const following = start(terminal, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
   await following.waitForOutput(/METHODOLOGY_CHANGED/);
-  expect((await gen(setting, 'task', 'claim', SUBJECT, '--agent', 'a1')).code).toBe(0);
+  expect((await gen(terminal, 'task', 'claim', SUBJECT, '--agent', 'a1')).code).toBe(0);
   await following.waitForOutput(/a1/);
   expect(
-    (await gen(setting, 'spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x')).code,
+    (await gen(terminal, 'spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x')).code,
   ).toBe(0);
   await following.waitForOutput(/REQ-F-B-001/);
   following.stop('SIGINT');
@@ -65,7 +65,7 @@ it('trusts the server address only of the process that has the log open', async 
 });
 
 it('refuses a project other than the workspace’s own', async () => {
-  const setting = await createProject({});
-  const { code, err } = await gen(setting, 'status', '--project', 'other');
+  const terminal = await createProject({});
+  const { code, err } = await gen(terminal, 'status', '--project', 'other');
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('This is the workspace of') });
 });

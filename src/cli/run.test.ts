@@ -8,11 +8,11 @@ import { gen, start } from './testing/terminal.js';
 
 // req: SDK-005
 it('run submits the result file or the end of the output, and releases a failed task', async () => {
-  const { setting } = await startPlannedHarness();
-  const wrote = await gen(setting, 'run', '--', 'sh', '-c', 'cp "$GENESIS_BRIEFING" "$GENESIS_RESULT"');
+  const { terminal } = await startPlannedHarness();
+  const wrote = await gen(terminal, 'run', '--', 'sh', '-c', 'cp "$GENESIS_BRIEFING" "$GENESIS_RESULT"');
   expect(wrote).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
   const said = await gen(
-    setting,
+    terminal,
     'run',
     '--track',
     'B',
@@ -24,7 +24,7 @@ it('run submits the result file or the end of the output, and releases a failed 
   expect(said).toMatchObject({ code: 0, out: 'B-001-api gen 1\n' });
   const results = async (taskId: string) => {
     const path = `/api/tenants/default/projects/shop/tasks/${encodeURIComponent(taskId)}/results`;
-    const reply = await fetch(setting.env.GENESIS_URL + path);
+    const reply = await fetch(terminal.env.GENESIS_URL + path);
     return ((await reply.json()) as { results: unknown }).results;
   };
   expect(await results('A-001-schema')).toMatchObject([
@@ -33,27 +33,27 @@ it('run submits the result file or the end of the output, and releases a failed 
   expect(await results('B-001-api')).toMatchObject([
     { result_data: { exit_code: 0, stdout: 'B-001-api gen 1\n' } },
   ]);
-  const failed = await gen(setting, 'run', '--', 'sh', '-c', 'echo no disk >&2; exit 7');
+  const failed = await gen(terminal, 'run', '--', 'sh', '-c', 'echo no disk >&2; exit 7');
   expect(failed.code).toBe(1);
-  const { out } = await gen(setting, 'task', 'explain', 'A-002-index::1');
+  const { out } = await gen(terminal, 'task', 'explain', 'A-002-index::1');
   expect(out).toContain('exit code 7: no disk');
-  await writeFile(join(setting.cwd, 'old.json'), '{"of":"yesterday"}');
-  const old = await gen(setting, 'run', '--result', 'old.json', '--', 'true');
+  await writeFile(join(terminal.cwd, 'old.json'), '{"of":"yesterday"}');
+  const old = await gen(terminal, 'run', '--result', 'old.json', '--', 'true');
   expect(old).toMatchObject({ code: 1, err: expect.stringContaining('did not write old.json') });
 });
 
 it('run kills the program and its child processes when the claim is lost, even if they ignore SIGTERM', async () => {
   const time = FrozenTime.begin();
-  const { setting } = await startPlannedHarness();
+  const { terminal } = await startPlannedHarness();
   const deaf =
     "trap '' TERM; sh -c 'while :; do sleep 0.1; done' & trap 'echo terminated > terminated' TERM; echo $$ > started; " +
     'while :; do wait; done';
-  const running = start(setting, 'run', '--lease', '1', '--', 'sh', '-c', deaf);
+  const running = start(terminal, 'run', '--lease', '1', '--', 'sh', '-c', deaf);
   const ended = running.ended;
-  const group = Number(await written(join(setting.cwd, 'started')));
+  const group = Number(await written(join(terminal.cwd, 'started')));
   expect(isAlive(group)).toBe(true);
-  await gen(setting, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
-  await written(join(setting.cwd, 'terminated'));
+  await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
+  await written(join(terminal.cwd, 'terminated'));
   expect(isAlive(group)).toBe(true);
   // Only the grace period remains.
   expect(await time.advanceUntil(ended)).toMatchObject({
@@ -66,49 +66,49 @@ it('run kills the program and its child processes when the claim is lost, even i
 it('run forwards stop signals, and submits a result that the program still completes', async () => {
   FrozenTime.begin();
   givePatience();
-  const { setting } = await startPlannedHarness();
+  const { terminal } = await startPlannedHarness();
   const tidy =
     'trap \'echo "{}" > "$GENESIS_RESULT"; exit 0\' INT; echo $$ > started; while :; do sleep 0.1; done';
-  const running = start(setting, 'run', '--', 'sh', '-c', tidy);
+  const running = start(terminal, 'run', '--', 'sh', '-c', tidy);
   const ended = running.ended;
-  await written(join(setting.cwd, 'started'));
+  await written(join(terminal.cwd, 'started'));
   running.stop('SIGINT');
   expect(await ended).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
-  const untidy = start(setting, 'run', '--track', 'B', '--', 'sh', '-c', 'echo $$ > other; sleep 600');
+  const untidy = start(terminal, 'run', '--track', 'B', '--', 'sh', '-c', 'echo $$ > other; sleep 600');
   const stopped = untidy.ended;
-  const group = Number(await written(join(setting.cwd, 'other')));
+  const group = Number(await written(join(terminal.cwd, 'other')));
   untidy.stop('SIGTERM');
   expect((await stopped).code).toBe(1);
   await isGone(group);
-  expect((await gen(setting, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
+  expect((await gen(terminal, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
 });
 
 it('run --loop continues until all tasks are done', async () => {
-  const { setting } = await startPlannedHarness();
-  const looped = await gen(setting, 'run', '--loop', '--json', '--', 'true');
+  const { terminal } = await startPlannedHarness();
+  const looped = await gen(terminal, 'run', '--loop', '--json', '--', 'true');
   expect(looped.code).toBe(0);
   expect(JSON.parse(looped.out)).toMatchObject({ accepted: 5, refused: 0, failed: 0, lost: 0 });
-  const later = await gen(setting, 'run', '--loop', '--', 'true');
+  const later = await gen(terminal, 'run', '--loop', '--', 'true');
   expect(later).toMatchObject({ code: 0, err: expect.stringMatching(/All tasks of .+ are done/) });
-  expect((await gen(setting, 'next')).err).toMatch(
+  expect((await gen(terminal, 'next')).err).toMatch(
     /^NOTHING_READY\. Every task in the plan is completed\. Do not wait\.\n$/,
   );
-  expect((await gen(setting, 'run', '--', 'true')).err).toContain('NOTHING_READY');
+  expect((await gen(terminal, 'run', '--', 'true')).err).toContain('NOTHING_READY');
 });
 
 it('run claims nothing if the program cannot be started', async () => {
-  const { setting } = await startPlannedHarness();
-  const file = join(setting.cwd, 'agent.sh');
-  const missing = await gen(setting, 'run', '--loop', '--', './agent.sh');
+  const { terminal } = await startPlannedHarness();
+  const file = join(terminal.cwd, 'agent.sh');
+  const missing = await gen(terminal, 'run', '--loop', '--', './agent.sh');
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('Program not found: ./agent.sh') });
-  const unknown = await gen(setting, 'run', '--', 'no-such-agent');
+  const unknown = await gen(terminal, 'run', '--', 'no-such-agent');
   expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('on the PATH: no-such-agent') });
   await writeFile(file, '#!/no/such/shell\n');
-  const locked = await gen(setting, 'run', '--loop', '--', './agent.sh');
+  const locked = await gen(terminal, 'run', '--loop', '--', './agent.sh');
   expect(locked).toMatchObject({ code: 2, err: expect.stringContaining(`chmod +x ${file}`) });
-  expect((await gen(setting, 'events')).out).not.toContain('A-001-schema');
+  expect((await gen(terminal, 'events')).out).not.toContain('A-001-schema');
   await chmod(file, 0o755);
-  const broken = await gen(setting, 'run', '--loop', '--json', '--', './agent.sh');
+  const broken = await gen(terminal, 'run', '--loop', '--json', '--', './agent.sh');
   expect(broken.code).toBe(1);
   expect(JSON.parse(broken.out)).toMatchObject({ failed: 1 });
 });
@@ -143,13 +143,13 @@ function isAlive(group: number): boolean {
 }
 
 it('run releases a task whose result is a pipe, instead of waiting for its writer', async () => {
-  const { setting } = await startPlannedHarness();
-  const piped = await gen(setting, 'run', '--', 'sh', '-c', 'mkfifo "$GENESIS_RESULT"');
+  const { terminal } = await startPlannedHarness();
+  const piped = await gen(terminal, 'run', '--', 'sh', '-c', 'mkfifo "$GENESIS_RESULT"');
   expect(piped).toMatchObject({ code: 1, err: expect.stringContaining('is not a regular file') });
 });
 
 it('run releases a task whose result exceeds the size limit, without reading it', async () => {
-  const { setting } = await startPlannedHarness();
-  const huge = await gen(setting, 'run', '--', 'sh', '-c', 'truncate -s 300M "$GENESIS_RESULT"');
+  const { terminal } = await startPlannedHarness();
+  const huge = await gen(terminal, 'run', '--', 'sh', '-c', 'truncate -s 300M "$GENESIS_RESULT"');
   expect(huge).toMatchObject({ code: 1, err: expect.stringContaining('at most 268435456') });
 });

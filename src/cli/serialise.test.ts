@@ -169,7 +169,7 @@ it('uses the previous configuration if a file is invalid, and processes nothing 
   expect(before.err).toMatch(/agent_roles\.yml:3:1 [\s\S]*previous configuration stays in effect/);
 });
 
-it('reports a foreign log to reading commands too, with the commands that handle it', async () => {
+it('refuses a foreign log in reading commands too, and names the commands that can read it', async () => {
   const cwd = await workspaceFolder();
   const line = '{"event_type":"edge_started","timestamp":"2026-02-21T00:00:00Z","feature":"F"}\n';
   await writeFile(join(cwd, '.ai-workspace', 'events', 'events.jsonl'), line);

@@ -2,16 +2,16 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Workspace } from '../workspace/workspace.js';
 import type { Io } from './io.js';
-import { homeFolder } from './state/home-folder.js';
+import { cliFolder } from './state/cli-folder.js';
 
 const FILE = 'file:';
 const WORKSPACE = 'workspace:';
 
-/** The default store URL: in a workspace its own log, elsewhere the embedded log in the home folder. */
+/** The default store URL: in a workspace its own log, elsewhere the embedded log in the CLI's folder. */
 export function defaultStore(io: Io): string {
   if (io.env.GENESIS_STORE !== undefined) return io.env.GENESIS_STORE;
   const workspace = Workspace.find(io.cwd);
-  return workspace === null ? `${FILE}${join(homeFolder(io), 'log')}` : `${WORKSPACE}${workspace.root}`;
+  return workspace === null ? `${FILE}${join(cliFolder(io), 'log')}` : `${WORKSPACE}${workspace.root}`;
 }
 
 /** The workspace that a store URL names; null for any other store. */

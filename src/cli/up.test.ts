@@ -42,13 +42,13 @@ async function serving() {
   const server = spawned(cwd, {}, 'up', '--port', '0', '--json', '--limit', 'min_lease_duration_seconds=1');
   const address = JSON.parse(await firstLine(server));
   const env = { GENESIS_URL: address.url as string, GENESIS_AGENT: 'agent-a' };
-  const setting = { cwd, env };
-  expect((await gen(setting, 'plan', 'import', 'plan.yaml')).code).toBe(0);
-  return { cwd, env, setting, server, address };
+  const terminal = { cwd, env };
+  expect((await gen(terminal, 'plan', 'import', 'plan.yaml')).code).toBe(0);
+  return { cwd, env, terminal, server, address };
 }
 
 it('up prints its address, locks its log, stops on a signal, and leaves a valid log', async () => {
-  const { cwd, setting, server, address } = await serving();
+  const { cwd, terminal, server, address } = await serving();
   expect(address).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
   const second = await gen({ cwd }, 'up', '--port', '0');
   expect(second).toMatchObject({
@@ -59,8 +59,8 @@ it('up prints its address, locks its log, stops on a signal, and leaves a valid 
     code: 1,
     err: expect.stringContaining('--port'),
   });
-  await gen(setting, 'next');
-  const waiting = gen(setting, 'next', '--wait', '30', '--agent', 'agent-b');
+  await gen(terminal, 'next');
+  const waiting = gen(terminal, 'next', '--wait', '30', '--agent', 'agent-b');
   const ended = endOf(server);
   server.kill('SIGTERM');
   expect(await ended).toMatchObject({ code: 0 });

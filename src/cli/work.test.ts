@@ -8,66 +8,66 @@ import { gen } from './testing/terminal.js';
 const TASK = 'A-001-schema';
 
 it('claims a task and submits its result by the stored handle', async () => {
-  const { setting } = await startHarness();
-  expect((await gen(setting, 'plan', 'import', 'plan.yaml')).code).toBe(0);
-  const taken = await gen(setting, 'next');
+  const { terminal } = await startHarness();
+  expect((await gen(terminal, 'plan', 'import', 'plan.yaml')).code).toBe(0);
+  const taken = await gen(terminal, 'next');
   expect(taken).toMatchObject({ code: 0, out: expect.stringContaining(`gen task submit ${TASK}`) });
-  await writeFile(join(setting.cwd, 'result.json'), '{"tables":3}');
-  const done = await gen(setting, 'task', 'submit', TASK, '--file', 'result.json');
+  await writeFile(join(terminal.cwd, 'result.json'), '{"tables":3}');
+  const done = await gen(terminal, 'task', 'submit', TASK, '--file', 'result.json');
   expect(done).toMatchObject({ code: 0, out: expect.stringContaining(`wp-${TASK}-gen1-`) });
-  const again = await gen(setting, 'task', 'submit', TASK, '--data', '1');
+  const again = await gen(terminal, 'task', 'submit', TASK, '--data', '1');
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is already completed: wp-') });
   expect(again.err).toContain('by you at');
-  const never = await gen(setting, 'task', 'submit', 'B-001-api', '--data', '1');
+  const never = await gen(terminal, 'task', 'submit', 'B-001-api', '--data', '1');
   expect(never.err).toContain('No handle');
 });
 
 it('tells an agent that it already holds the task it claims', async () => {
-  const { setting } = await startPlannedHarness();
-  await gen(setting, 'task', 'claim', TASK);
-  const own = await gen(setting, 'task', 'claim', TASK);
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'task', 'claim', TASK);
+  const own = await gen(terminal, 'task', 'claim', TASK);
   expect(own.code).toBe(1);
   expect(own.err).toMatch(/you hold it \(generation 1, until [-\d: ]+ UTC\)\. You already hold this task\./);
   expect(own.err).not.toContain('Claim another task');
-  const elsewhere = await gen(setting, 'task', 'claim', TASK, '--session', 'sess-other');
+  const elsewhere = await gen(terminal, 'task', 'claim', TASK, '--session', 'sess-other');
   expect(elsewhere.err).toMatch(/until .* UTC, in session sess-/);
-  const other = await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b');
+  const other = await gen(terminal, 'task', 'claim', TASK, '--agent', 'agent-b');
   expect(other.err).toContain('Held by agent-a');
   expect(other.err).toContain('Claim another task');
 });
 
 it('prints the briefing for task claim as for next', async () => {
-  const { setting } = await startPlannedHarness();
-  const next = await gen(setting, 'next', '--json');
+  const { terminal } = await startPlannedHarness();
+  const next = await gen(terminal, 'next', '--json');
   const { briefing } = JSON.parse(next.out);
-  await gen(setting, 'task', 'release', TASK);
-  const { out } = await gen(setting, 'task', 'claim', TASK);
+  await gen(terminal, 'task', 'release', TASK);
+  const { out } = await gen(terminal, 'task', 'claim', TASK);
   expect(briefing.description).not.toBe('');
   expect(out).toContain(briefing.description);
 });
 
 it('prints exactly the JSON of the HTTP API with --json', async () => {
   FrozenTime.begin();
-  const { setting, server } = await startPlannedHarness();
-  const { out, err } = await gen(setting, 'next', '--json');
+  const { terminal, server } = await startPlannedHarness();
+  const { out, err } = await gen(terminal, 'next', '--json');
   const granted = JSON.parse(out);
   expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { id: expect.any(String) } });
   expect(err).toBe('');
   const path = '/api/tenants/default/projects/shop/status';
   const wire = await (await fetch(server.url + path)).json();
-  expect(JSON.parse((await gen(setting, 'status', '--json')).out)).toEqual(wire);
-  const refused = await gen(setting, 'task', 'claim', TASK, '--json', '--agent', 'agent-b');
+  expect(JSON.parse((await gen(terminal, 'status', '--json')).out)).toEqual(wire);
+  const refused = await gen(terminal, 'task', 'claim', TASK, '--json', '--agent', 'agent-b');
   expect(refused.code).toBe(1);
   expect(JSON.parse(refused.out)).toMatchObject({ success: false, reason: 'DENIED_ACTIVE_CLAIM' });
 });
 
 it('reads a result from a file, an option or a pipe, as JSON, text or a blob', async () => {
-  const { setting, server } = await startPlannedHarness();
-  await gen(setting, 'task', 'claim', TASK);
-  expect((await gen({ ...setting, stdin: 'plain text' }, 'task', 'submit', TASK)).code).toBe(0);
-  await gen(setting, 'task', 'claim', 'B-001-api');
-  await writeFile(join(setting.cwd, 'image'), Buffer.from([0xff, 0xd8, 0]));
-  expect((await gen(setting, 'task', 'submit', 'B-001-api', '--file', 'image')).code).toBe(0);
+  const { terminal, server } = await startPlannedHarness();
+  await gen(terminal, 'task', 'claim', TASK);
+  expect((await gen({ ...terminal, stdin: 'plain text' }, 'task', 'submit', TASK)).code).toBe(0);
+  await gen(terminal, 'task', 'claim', 'B-001-api');
+  await writeFile(join(terminal.cwd, 'image'), Buffer.from([0xff, 0xd8, 0]));
+  expect((await gen(terminal, 'task', 'submit', 'B-001-api', '--file', 'image')).code).toBe(0);
   const projectKey = { tenant_id: 'default', project_id: 'shop' };
   expect(await server.coordinator.queries.listResults(projectKey, TASK)).toMatchObject({
     results: [{ result_data: 'plain text' }],
@@ -78,25 +78,25 @@ it('reads a result from a file, an option or a pipe, as JSON, text or a blob', a
 });
 
 it('refuses an empty standard input as a result, and keeps the claim', async () => {
-  const { setting } = await startPlannedHarness();
-  await gen(setting, 'next');
-  const empty = await gen(setting, 'task', 'submit', TASK);
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'next');
+  const empty = await gen(terminal, 'task', 'submit', TASK);
   expect(empty).toMatchObject({ code: 2, err: expect.stringContaining('--file') });
-  expect((await gen(setting, 'task', 'submit', TASK, '--data', '1')).code).toBe(0);
+  expect((await gen(terminal, 'task', 'submit', TASK, '--data', '1')).code).toBe(0);
 });
 
 it('refuses a zombie’s result although its successor’s handle is in the same folder', async () => {
-  const { setting } = await startPlannedHarness();
-  await gen(setting, 'task', 'claim', TASK);
-  await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
-  const successor = await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b', '--json');
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'task', 'claim', TASK);
+  await gen(terminal, 'task', 'force-release', TASK, '--reason', 'it hangs');
+  const successor = await gen(terminal, 'task', 'claim', TASK, '--agent', 'agent-b', '--json');
   expect(JSON.parse(successor.out).claim.generation).toBe(2);
-  const late = await gen(setting, 'task', 'submit', TASK, '--data', '{"by":"zombie"}');
+  const late = await gen(terminal, 'task', 'submit', TASK, '--data', '{"by":"zombie"}');
   expect(late).toMatchObject({ code: 1, err: expect.stringContaining('STALE_GENERATION') });
   expect(late.err).toContain('kept as res_');
-  const own = await gen(setting, 'task', 'submit', TASK, '--data', '1', '--agent', 'agent-b');
+  const own = await gen(terminal, 'task', 'submit', TASK, '--data', '1', '--agent', 'agent-b');
   expect(own.code).toBe(0);
-  const { out } = await gen(setting, 'task', 'history', TASK);
+  const { out } = await gen(terminal, 'task', 'history', TASK);
   expect(out).toMatch(/1 .*agent-a.*FORCED\n2 .*agent-b.*ACCEPTED/);
   expect(out).toMatch(
     /└─ sess-\w+\/agent-a submitted at .* → STALE_GENERATION \(generation 1, current 2\), kept as res_/,
@@ -104,54 +104,54 @@ it('refuses a zombie’s result although its successor’s handle is in the same
 });
 
 it('adopts a parked result', async () => {
-  const { setting } = await startPlannedHarness();
-  await gen(setting, 'task', 'claim', TASK);
-  await gen(setting, 'task', 'force-release', TASK, '--reason', 'it hangs');
-  await gen(setting, 'task', 'claim', TASK, '--agent', 'agent-b');
-  await gen(setting, 'task', 'submit', TASK, '--data', '1');
-  await gen(setting, 'task', 'force-release', TASK, '--reason', 'the first was right');
-  const adopted = await gen(setting, 'task', 'adopt', TASK, '--reason', 'the first was right');
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'task', 'claim', TASK);
+  await gen(terminal, 'task', 'force-release', TASK, '--reason', 'it hangs');
+  await gen(terminal, 'task', 'claim', TASK, '--agent', 'agent-b');
+  await gen(terminal, 'task', 'submit', TASK, '--data', '1');
+  await gen(terminal, 'task', 'force-release', TASK, '--reason', 'the first was right');
+  const adopted = await gen(terminal, 'task', 'adopt', TASK, '--reason', 'the first was right');
   expect(adopted).toMatchObject({ code: 0, out: expect.stringContaining(`${TASK} is completed`) });
-  expect((await gen(setting, 'task', 'adopt', TASK, '--reason', 'again')).code).toBe(1);
+  expect((await gen(terminal, 'task', 'adopt', TASK, '--reason', 'again')).code).toBe(1);
 });
 
 it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a human must act', async () => {
-  const { setting } = await startHarness();
-  expect(await gen(setting, 'status')).toMatchObject({
+  const { terminal } = await startHarness();
+  expect(await gen(terminal, 'status')).toMatchObject({
     code: 2,
     err: expect.stringContaining('No project is set'),
   });
-  await gen(setting, 'plan', 'import', 'plan.yaml');
-  expect((await gen(setting, 'task', 'show', 'Z-001-nowhere')).code).toBe(1);
-  expect((await gen(setting, 'task', 'hold', TASK)).code).toBe(2);
-  expect((await gen(setting, 'frobnicate')).code).toBe(2);
-  expect((await gen(setting, 'next', '--lease', 'soon')).code).toBe(2);
-  expect((await gen(setting, 'task', 'hold', TASK, '--reason', 'wait')).code).toBe(0);
-  expect(await gen(setting, 'task', 'claim', TASK)).toMatchObject({
+  await gen(terminal, 'plan', 'import', 'plan.yaml');
+  expect((await gen(terminal, 'task', 'show', 'Z-001-nowhere')).code).toBe(1);
+  expect((await gen(terminal, 'task', 'hold', TASK)).code).toBe(2);
+  expect((await gen(terminal, 'frobnicate')).code).toBe(2);
+  expect((await gen(terminal, 'next', '--lease', 'soon')).code).toBe(2);
+  expect((await gen(terminal, 'task', 'hold', TASK, '--reason', 'wait')).code).toBe(0);
+  expect(await gen(terminal, 'task', 'claim', TASK)).toMatchObject({
     code: 3,
     err: expect.stringContaining('wait.'),
   });
-  expect(await gen(setting, 'next')).toMatchObject({
+  expect(await gen(terminal, 'next')).toMatchObject({
     code: 3,
     err: expect.stringContaining('A human must act'),
   });
-  expect((await gen(setting, 'task', 'unhold', TASK, '--reason', 'go')).code).toBe(0);
-  expect((await gen(setting, 'next')).code).toBe(0);
-  expect((await gen(setting, '--help')).code).toBe(0);
-  expect((await gen(setting, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect((await gen(terminal, 'task', 'unhold', TASK, '--reason', 'go')).code).toBe(0);
+  expect((await gen(terminal, 'next')).code).toBe(0);
+  expect((await gen(terminal, '--help')).code).toBe(0);
+  expect((await gen(terminal, '--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 it('prints the help of a subcommand for help with several words', async () => {
-  const setting = { cwd: await temporaryFolder() };
-  const help = await gen(setting, 'help', 'task', 'submit');
-  expect(help).toEqual(await gen(setting, 'task', 'submit', '--help'));
+  const terminal = { cwd: await temporaryFolder() };
+  const help = await gen(terminal, 'help', 'task', 'submit');
+  expect(help).toEqual(await gen(terminal, 'task', 'submit', '--help'));
   expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Usage: gen task submit') });
 });
 
 it('explains how to start a server if none responds', async () => {
-  const { setting, server } = await startHarness();
+  const { terminal, server } = await startHarness();
   await server.stop();
-  const nowhere = { ...setting, env: { ...setting.env, GENESIS_PROJECT: 'shop' } };
+  const nowhere = { ...terminal, env: { ...terminal.env, GENESIS_PROJECT: 'shop' } };
   const { code, err } = await gen(nowhere, 'status');
   expect(code).toBe(1);
   expect(err).toContain('gen up');
@@ -160,27 +160,27 @@ it('explains how to start a server if none responds', async () => {
 
 it('renews, notes and releases by the stored handle', async () => {
   FrozenTime.begin();
-  const { setting } = await startPlannedHarness();
-  await gen(setting, 'task', 'claim', TASK, '--lease', '10m');
-  expect(await gen(setting, 'task', 'renew', TASK)).toMatchObject({
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'task', 'claim', TASK, '--lease', '10m');
+  expect(await gen(terminal, 'task', 'renew', TASK)).toMatchObject({
     code: 0,
     out: expect.stringContaining('in 10 min'),
   });
-  expect((await gen(setting, 'task', 'note', TASK, 'the key is composite')).code).toBe(0);
-  expect((await gen(setting, 'task', 'release', TASK, '--error', 'no access')).code).toBe(0);
-  const { out } = await gen(setting, 'task', 'history', TASK);
+  expect((await gen(terminal, 'task', 'note', TASK, 'the key is composite')).code).toBe(0);
+  expect((await gen(terminal, 'task', 'release', TASK, '--error', 'no access')).code).toBe(0);
+  const { out } = await gen(terminal, 'task', 'history', TASK);
   expect(out).toContain('ERROR');
-  expect(await gen(setting, 'task', 'explain', TASK)).toMatchObject({
+  expect(await gen(terminal, 'task', 'explain', TASK)).toMatchObject({
     out: expect.stringContaining('no access'),
   });
 });
 
 it('accepts a handle from elsewhere by --generation and --claim-id', async () => {
-  const { setting } = await startPlannedHarness();
-  const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
+  const { terminal } = await startPlannedHarness();
+  const { claim } = JSON.parse((await gen(terminal, 'next', '--json')).out);
   const elsewhere = {
-    ...setting,
-    env: { ...setting.env, GENESIS_HOME: join(setting.cwd, 'other'), GENESIS_PROJECT: 'shop' },
+    ...terminal,
+    env: { ...terminal.env, GENESIS_HOME: join(terminal.cwd, 'other'), GENESIS_PROJECT: 'shop' },
   };
   const shown = ['--session', claim.session_id, '--generation', '1', '--claim-id', claim.id];
   expect(
@@ -190,26 +190,26 @@ it('accepts a handle from elsewhere by --generation and --claim-id', async () =>
 });
 
 it('stores its state readable by the owner only, and starts a new session after the old one was closed', async () => {
-  const { setting, server } = await startPlannedHarness();
-  const { claim } = JSON.parse((await gen(setting, 'next', '--json')).out);
+  const { terminal, server } = await startPlannedHarness();
+  const { claim } = JSON.parse((await gen(terminal, 'next', '--json')).out);
   for (const drawer of ['handles', 'sessions']) {
-    const folder = join(setting.cwd, '.genesis', drawer);
+    const folder = join(terminal.cwd, '.genesis', drawer);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     for (const name of await readdir(folder))
       expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
   }
   await server.coordinator.sessions.close('default', claim.session_id);
-  expect(await gen(setting, 'next')).toMatchObject({
+  expect(await gen(terminal, 'next')).toMatchObject({
     code: 1,
     err: expect.stringContaining('SESSION_CLOSED'),
   });
-  expect((await gen(setting, 'next')).code).toBe(0);
+  expect((await gen(terminal, 'next')).code).toBe(0);
 });
 
 it('adds a task, and reassigns it to another agent', async () => {
-  const { setting } = await startPlannedHarness();
+  const { terminal } = await startPlannedHarness();
   const added = await gen(
-    setting,
+    terminal,
     'task',
     'add',
     'C-001-docs',
@@ -219,9 +219,9 @@ it('adds a task, and reassigns it to another agent', async () => {
   );
   expect(added).toMatchObject({ code: 0, out: expect.stringContaining('4 tasks') });
   const to = ['--to', 'agent-b', '--to-session', 'sess-b', '--reason', 'she knows it'];
-  expect(await gen(setting, 'task', 'reassign', 'C-001-docs', ...to)).toMatchObject({
+  expect(await gen(terminal, 'task', 'reassign', 'C-001-docs', ...to)).toMatchObject({
     code: 0,
     out: expect.stringContaining('held by agent-b'),
   });
-  expect((await gen(setting, 'task', 'reset', TASK, '--reason', 'x')).err).toContain('NOT_COMPLETED');
+  expect((await gen(terminal, 'task', 'reset', TASK, '--reason', 'x')).err).toContain('NOT_COMPLETED');
 });

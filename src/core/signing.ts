@@ -21,7 +21,8 @@ export interface CommandToSign {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-const DOMAIN = 'gcc/v1';
+/** The first line of every signed text, so that a signature is valid for nothing else. */
+const SIGNING_DOMAIN = 'gcc/v1';
 
 /** The text whose SHA-256 represents the body. */
 export const bodyText = ({ body }: CommandToSign): string => canonicalJson({ ...body, signature: undefined });
@@ -36,7 +37,7 @@ export function signedText(toSign: CommandToSign, bodySha256: string, issuedAt: 
   const subject = task_id ?? (feature_id === undefined ? undefined : `${feature_id}#${edge}`);
   const generation = body.expected_generation ?? body.generation;
   const fields = [tenant_id, project_id, subject, command, generation, request_id, bodySha256, issuedAt];
-  return [DOMAIN, ...fields.map((field) => String(field ?? ''))].join('\n');
+  return [SIGNING_DOMAIN, ...fields.map((field) => String(field ?? ''))].join('\n');
 }
 
 /** Format of a signature: the time of signing, and its 64 bytes in base64url. */

@@ -114,8 +114,8 @@ function readQuery(call: ApiCall): HttpResponse | null {
 function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
   if (response.status < 400) return response;
   const { request_id } = (body ?? {}) as { request_id?: unknown };
-  const isNamed = typeof request_id === 'string' && request_id.length <= 128;
-  if (!isNamed || response.headers['content-type'] !== 'application/problem+json') return response;
+  const hasUsableRequestId = typeof request_id === 'string' && request_id.length <= 128;
+  if (!hasUsableRequestId || response.headers['content-type'] !== 'application/problem+json') return response;
   return { ...response, body: JSON.stringify({ ...JSON.parse(response.body as string), request_id }) };
 }
 

@@ -100,13 +100,13 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       stopping: stopping.signal,
       bodyMemory: new BodyMemory(options.body_memory_bytes),
     };
-    const { log, errorLog } = logs;
+    const { accessLog, errorLog } = logs;
     const app = createApp({
       context,
       routes: ROUTES,
       authenticator,
       rateLimiter,
-      accessLog: log,
+      accessLog,
       errorLog,
     });
     const listener = await listen(app, { host, port }, listenSettings(options), (reason) =>

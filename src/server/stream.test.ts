@@ -18,7 +18,7 @@ const upTo = (count: number, from = 1) =>
 const ids = Array.from({ length: 40 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
 
 /** Produces a few events: a session with its first claim, a claim, a release. */
-async function happen(served: TestServer, task: string): Promise<number> {
+async function produceEvents(served: TestServer, task: string): Promise<number> {
   const { generation, ...handle } = await served.claim(task);
   await served.post(`${PROJECT_URL}/claims/release`, { ...handle, expected_generation: generation });
   return (await served.get(`${PROJECT_URL}/status`)).body.position;
@@ -27,10 +27,10 @@ async function happen(served: TestServer, task: string): Promise<number> {
 test('sends past events, then new ones, each once and in order', async () => {
   const served = await TestServer.forTest();
   await served.plan(...ids);
-  const past = await happen(served, 'A-001-x');
+  const past = await produceEvents(served, 'A-001-x');
   const listener = EventStreamClient.open(served.running.port, STREAM);
   await listener.waitUntil(() => listener.positions.length === past);
-  const now = await happen(served, 'A-002-x');
+  const now = await produceEvents(served, 'A-002-x');
   await listener.waitUntil(() => listener.positions.length >= now);
   expect(listener.positions).toEqual(upTo(now));
 });
@@ -39,20 +39,20 @@ test('sends past events, then new ones, each once and in order', async () => {
 test('resumes from its cursor without loss or repetition, also after a restart of the server', async () => {
   const served = await TestServer.forTest();
   await served.plan(...ids);
-  await happen(served, 'A-001-x');
+  await produceEvents(served, 'A-001-x');
   const first = EventStreamClient.open(served.running.port, STREAM);
   await first.waitUntil(() => first.positions.length >= 2);
   first.disconnect();
   await first.waitForEnd();
-  await happen(served, 'A-002-x');
+  await produceEvents(served, 'A-002-x');
   const second = EventStreamClient.open(served.running.port, STREAM, first.cursor);
   await second.waitUntil(() => second.positions.length >= 1);
-  const working = Promise.all(ids.slice(2, 20).map((id) => happen(served, id)));
+  const working = Promise.all(ids.slice(2, 20).map((id) => produceEvents(served, id)));
   await second.waitUntil(() => second.positions.length >= 15);
   await working;
   await served.restart();
   await second.waitForEnd();
-  const end = await happen(served, 'A-021-x');
+  const end = await produceEvents(served, 'A-021-x');
   const third = EventStreamClient.open(served.running.port, `${STREAM}?after=${second.cursor}`);
   await third.waitUntil(() => third.positions.at(-1) === end);
   expect([...first.positions, ...second.positions, ...third.positions]).toEqual(upTo(end));
@@ -63,7 +63,7 @@ test('sends the same events to every subscriber that joins while events arrive',
   await served.plan(...ids);
   const working = (async () => {
     let end = 0;
-    for (const id of ids) end = await happen(served, id);
+    for (const id of ids) end = await produceEvents(served, id);
     return end;
   })();
   const listeners: EventStreamClient[] = [];
@@ -81,12 +81,12 @@ test('sends the same events to every subscriber that joins while events arrive',
 test('supports the filters of pages, and can start at the current position', async () => {
   const served = await TestServer.forTest();
   await served.plan(...ids);
-  const past = await happen(served, 'A-001-x');
+  const past = await produceEvents(served, 'A-001-x');
   const one = EventStreamClient.open(served.running.port, `${STREAM}?task_id=A-002-x`);
   const fresh = EventStreamClient.open(served.running.port, `${STREAM}?after=now`);
   await Promise.all([one, fresh].map((listener) => listener.waitUntil(() => listener.socket.bytesRead > 0)));
-  await happen(served, 'A-003-x');
-  const end = await happen(served, 'A-002-x');
+  await produceEvents(served, 'A-003-x');
+  const end = await produceEvents(served, 'A-002-x');
   await fresh.waitUntil(() => fresh.positions.at(-1) === end);
   expect(fresh.positions).toEqual(upTo(end, past + 1));
   await one.waitUntil(() => one.positions.at(-1) === end);

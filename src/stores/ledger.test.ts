@@ -54,24 +54,24 @@ function run(ledger: ProjectLedger, works: readonly GeneratedWork[], fromMs: num
 }
 
 /** A copy of a snapshot that no longer changes with the ledger. */
-function frozen({ heads, requests, note_ids, slots: permits, ...rest }: LedgerSnapshot): LedgerSnapshot {
+function frozen({ heads, requests, note_ids, permits, ...rest }: LedgerSnapshot): LedgerSnapshot {
   return {
     ...rest,
     heads: [...heads],
     requests: [...requests],
     note_ids: [...note_ids],
-    slots: [...permits],
+    permits: [...permits],
   };
 }
 
 /** The whole state of a ledger, in an order that does not depend on how it was reached. */
 function stateOf(ledger: ProjectLedger): unknown {
-  const { heads: _, slots: permits, note_ids, ...rest } = frozen(ledger.snapshot());
+  const { heads: _, permits, note_ids, ...rest } = frozen(ledger.snapshot());
   const byMember = (a: { member: string }, b: { member: string }) => (a.member < b.member ? -1 : 1);
   return {
     ...rest,
     heads: ledger.headsPage(null, 100),
-    slots: [...permits].sort(byMember),
+    permits: [...permits].sort(byMember),
     note_ids: [...note_ids].sort(),
   };
 }
@@ -101,7 +101,7 @@ describe('a ledger', () => {
         log.push(...run(ledger, after, 80));
         const loaded = ProjectLedger.load(KEY, new TenantPermits(), read);
         for (const { events, record, now_ms } of log) loaded.restore(events, record, foldHead, now_ms);
-        expect(expired(stateOf(loaded))).toEqual(expired(stateOf(ledger)));
+        expect(withoutExpired(stateOf(loaded))).toEqual(withoutExpired(stateOf(ledger)));
       }),
     );
   });
@@ -129,10 +129,10 @@ describe('a ledger', () => {
       { key: 'asked', digest: 'd', keep: false },
     ];
     expect(
-      ledger.apply(transactionOf(KEY, { permits: permits, requests, changes_rules: true }), 0).record,
+      ledger.apply(transactionOf(KEY, { permits, requests, changes_rules: true }), 0).record,
     ).toStrictEqual({
       rules_seq: 1,
-      slots: permits,
+      permits,
       requests: [{ key: 'k', digest: 'd', keep: true }],
     });
   });
@@ -158,7 +158,7 @@ describe('a ledger', () => {
     const taken = (member: string, until_ms: number) => ({ permits: [{ scope: 's', member, until_ms }] });
     ledger.apply(transactionOf(KEY, taken('old', 10)), 0);
     ledger.apply(transactionOf(KEY, taken('new', 30)), 20);
-    expect([...ledger.snapshot().slots].map(({ member }) => member)).toEqual(['new']);
+    expect([...ledger.snapshot().permits].map(({ member }) => member)).toEqual(['new']);
   });
 
   it('refuses to be rebuilt from a log with a gap', () => {
@@ -181,9 +181,9 @@ const workOn = (subject: '~a'): GeneratedWork => ({
 });
 
 /** Two ledgers may have released expired permits at different times. */
-const expired = (state: unknown) => {
-  const { slots: permits, ...rest } = state as { slots: { until_ms: number }[] };
-  return { ...rest, slots: permits.filter(({ until_ms }) => until_ms > 120) };
+const withoutExpired = (state: unknown) => {
+  const { permits, ...rest } = state as { permits: { until_ms: number }[] };
+  return { ...rest, permits: permits.filter(({ until_ms }) => until_ms > 120) };
 };
 
 describe('a malformed transaction', () => {

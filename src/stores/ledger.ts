@@ -19,7 +19,7 @@ import { assertWellFormed } from './well-formed.js';
 export interface TransactionRecord {
   /** The value after the transaction, if the transaction changed it. */
   readonly rules_seq?: number;
-  readonly slots?: readonly Permit[];
+  readonly permits?: readonly Permit[];
   readonly requests?: readonly LoggedRequest[];
 }
 
@@ -44,7 +44,7 @@ export interface LedgerSnapshot extends HeadTableSnapshot {
   readonly rules_seq: number;
   readonly requests: Iterable<CachedRequest>;
   readonly note_ids: Iterable<string>;
-  readonly slots: Iterable<Permit>;
+  readonly permits: Iterable<Permit>;
 }
 
 /** The in-memory state of one project, against which a log-based store decides transactions. */
@@ -99,7 +99,7 @@ export class ProjectLedger {
       else this.restoreHead(event, fold);
     }
     if (record.rules_seq !== undefined) this.rules_seq = record.rules_seq;
-    this.applyPermits(record.slots ?? [], nowMs);
+    this.applyPermits(record.permits ?? [], nowMs);
     const positions = events.map((event) => event.position);
     for (const { key, digest, reply } of record.requests ?? []) {
       this.requests.remember({ key, digest, reply, positions, at_ms: nowMs });
@@ -114,7 +114,7 @@ export class ProjectLedger {
       ...this.heads.snapshot(),
       requests: this.requests.entries(),
       note_ids: this.looseEventIds.values(),
-      slots: this.permits.entries(this.key.project_id),
+      permits: this.permits.entries(this.key.project_id),
     };
   }
 
@@ -127,7 +127,7 @@ export class ProjectLedger {
     for (const subject of ledger.heads.subjects()) ledger.subjectOrder.add(subject);
     for (const request of snapshot.requests) ledger.requests.remember(request);
     for (const id of snapshot.note_ids) ledger.looseEventIds.add(id);
-    for (const permit of snapshot.slots) permits.set(projectKey.project_id, permit);
+    for (const permit of snapshot.permits) permits.set(projectKey.project_id, permit);
     ledger.isWritten = true;
     return ledger;
   }
@@ -220,9 +220,10 @@ export class ProjectLedger {
     const kept = requests.every(({ keep }) => keep) ? requests : requests.filter(({ keep }) => keep);
     if (eventCount + transaction.permits.length + kept.length === 0 && !transaction.changes_rules)
       return null;
-    const record: { rules_seq?: number; slots?: readonly Permit[]; requests?: readonly LoggedRequest[] } = {};
+    const record: { rules_seq?: number; permits?: readonly Permit[]; requests?: readonly LoggedRequest[] } =
+      {};
     if (transaction.changes_rules) record.rules_seq = this.rules_seq;
-    if (transaction.permits.length > 0) record.slots = transaction.permits;
+    if (transaction.permits.length > 0) record.permits = transaction.permits;
     if (kept.length > 0) record.requests = kept;
     return record;
   }

@@ -10,29 +10,30 @@ class NaivePermits {
   private permits: (Permit & { project_id: string })[] = [];
 
   set(project_id: string, permit: Permit): void {
-    this.drop(project_id, (place) => place.scope === permit.scope && place.member === permit.member);
+    this.drop(project_id, ({ scope, member }) => scope === permit.scope && member === permit.member);
     this.permits.push({ ...permit, project_id });
   }
 
   drop(projectId: string, which: (permit: Permit) => boolean = () => true): void {
-    this.permits = this.permits.filter((place) => place.project_id !== projectId || !which(place));
+    this.permits = this.permits.filter((permit) => permit.project_id !== projectId || !which(permit));
   }
 
   live(nowMs: number, which: Partial<Permit & { project_id: string }>): Permit[] {
     const filters = Object.entries(which) as [keyof Permit, string][];
     return this.permits.filter(
-      (place) => (place.until_ms ?? 0) > nowMs && filters.every(([field, value]) => place[field] === value),
+      (permit) =>
+        (permit.until_ms ?? 0) > nowMs && filters.every(([field, value]) => permit[field] === value),
     );
   }
 }
 
-const slot = fc.record({
+const permit = fc.record({
   scope: fc.constantFrom(...NAMES),
   member: fc.constantFrom(...NAMES, 'c', 'd', 'e'),
   until_ms: fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constantFrom(null, Number.POSITIVE_INFINITY)),
 });
 const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ project_id: fc.constantFrom(...NAMES), slot }) },
+  { weight: 8, arbitrary: fc.record({ project_id: fc.constantFrom(...NAMES), permit }) },
   { weight: 3, arbitrary: fc.record({ pass_ms: fc.integer({ min: 0, max: 30 }) }) },
   { weight: 1, arbitrary: fc.record({ drop: fc.constantFrom(...NAMES) }) },
 );
@@ -48,7 +49,7 @@ describe('the permits of a tenant', () => {
         for (const one of steps) {
           if ('pass_ms' in one) nowMs += one.pass_ms;
           else if ('drop' in one) for (const each of [permits, naive]) each.drop(one.drop);
-          else for (const each of [permits, naive]) each.set(one.project_id, one.slot);
+          else for (const each of [permits, naive]) each.set(one.project_id, one.permit);
           expectSame(permits, naive, nowMs);
         }
       }),
@@ -60,9 +61,9 @@ describe('the permits of a tenant', () => {
     const permitLimits = fc.array(fc.record({ scope: fc.constantFrom(...NAMES), max: fc.nat(4) }), {
       maxLength: 3,
     });
-    const past = fc.array(slot, { maxLength: 12, size: 'max' });
+    const past = fc.array(permit, { maxLength: 12, size: 'max' });
     fc.assert(
-      fc.property(past, fc.array(slot, { maxLength: 6 }), permitLimits, (before, wanted, limits) => {
+      fc.property(past, fc.array(permit, { maxLength: 6 }), permitLimits, (before, wanted, limits) => {
         const nowMs = 100;
         const [permits, then] = [new TenantPermits(), new NaivePermits()];
         permits.advanceTo(nowMs);
@@ -106,9 +107,9 @@ function expectSame(permits: TenantPermits, naive: NaivePermits, nowMs: number):
   const counts = NAMES.map((scope) => permits.count(scope, nowMs));
   const expectedCounts = NAMES.map((scope) => naive.live(nowMs, { scope }).length);
   const textOf = ({ scope, member, until_ms }: Permit) => `${scope}/${member}/${until_ms}`;
-  const places = NAMES.map((projectId) => [...permits.entries(projectId)].map(textOf).sort());
+  const entries = NAMES.map((projectId) => [...permits.entries(projectId)].map(textOf).sort());
   const live = NAMES.map((project_id) => naive.live(nowMs, { project_id }));
-  expect(`${counts} ${places.join(' ')}`).toBe(
+  expect(`${counts} ${entries.join(' ')}`).toBe(
     `${expectedCounts} ${live.map((each) => each.map(textOf).sort()).join(' ')}`,
   );
 }

@@ -7,7 +7,7 @@ const PAUSE_MS = { first: 20, longest: 1_000 };
 
 export interface SendFailures {
   /** The commit was sent, and may have happened. */
-  isLost(error: unknown): boolean;
+  isReplyLost(error: unknown): boolean;
   /** Nothing happened, and a retry may succeed. */
   isRetryable(error: unknown): boolean;
   /** For a commit that did not happen. */
@@ -21,20 +21,20 @@ export interface SendFailures {
 export async function sendOnce<T>(
   engine: string,
   send: () => Promise<T>,
-  { isLost, isRetryable, toStoreError }: SendFailures,
+  { isReplyLost, isRetryable, toStoreError }: SendFailures,
 ): Promise<T> {
   let untilMs = Number.POSITIVE_INFINITY;
-  let wasLost = false;
+  let wasReplyLost = false;
   for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.longest)) {
     try {
       return await send();
     } catch (error) {
       if (error instanceof StoreBroken) throw error;
-      wasLost ||= isLost(error);
-      if (!wasLost && !isRetryable(error)) throw toStoreError(error);
+      wasReplyLost ||= isReplyLost(error);
+      if (!wasReplyLost && !isRetryable(error)) throw toStoreError(error);
       untilMs = Math.min(untilMs, performance.now() + RETRY_MS);
       if (performance.now() >= untilMs) {
-        throw wasLost
+        throw wasReplyLost
           ? new StoreUncertain(
               `The connection to ${engine} was lost before the outcome of a commit was known.`,
             )

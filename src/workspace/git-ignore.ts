@@ -29,12 +29,12 @@ const FILE_BYTES_MAX = 256 * 1024;
 export const IGNORE_TEXT = `# Files of this machine only. Some are secret.\n${IGNORED_PATHS.join('\n')}\n`;
 
 /** The lines missing from the workspace's `.gitignore`. */
-export const missingIgnores = (workspace: Workspace): string[] => missingIn(textOf(workspace));
+export const missingIgnores = (workspace: Workspace): string[] => missingPathsIn(ignoreFileText(workspace));
 
 /** Appends the missing lines and leaves existing ones unchanged. Returns what it added. */
 export async function addMissingIgnores(workspace: Workspace): Promise<string[]> {
-  const text = textOf(workspace);
-  const missing = missingIn(text);
+  const text = ignoreFileText(workspace);
+  const missing = missingPathsIn(text);
   if (missing.length === 0) return [];
   const separator = text === '' || text.endsWith('\n') ? '' : '\n';
   const path = workspace.path('.gitignore');
@@ -44,7 +44,7 @@ export async function addMissingIgnores(workspace: Workspace): Promise<string[]>
   return missing;
 }
 
-function textOf(workspace: Workspace): string {
+function ignoreFileText(workspace: Workspace): string {
   const path = workspace.path('.gitignore');
   const bytes = readRegularFile(path, FILE_BYTES_MAX);
   if (bytes === 'missing') return '';
@@ -55,7 +55,7 @@ function textOf(workspace: Workspace): string {
   );
 }
 
-function missingIn(text: string): string[] {
+function missingPathsIn(text: string): string[] {
   const lines = new Set(text.split('\n').map((line) => line.trim()));
   return IGNORED_PATHS.filter((path) => !lines.has(path));
 }

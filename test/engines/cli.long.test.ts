@@ -18,10 +18,10 @@ const TASK = 'A-001-core';
 /** URL of an unused namespace in the engine. */
 function fresh(url: string, name: EngineName): string {
   const namespace = `n${randomUUID().slice(0, 8)}`;
-  const place = new URL(url);
-  if (name === 'dynamodb' || name === 'mysql') place.pathname = `/${namespace}`;
-  else place.searchParams.set('namespace', namespace);
-  return place.href;
+  const storeUrl = new URL(url);
+  if (name === 'dynamodb' || name === 'mysql') storeUrl.pathname = `/${namespace}`;
+  else storeUrl.searchParams.set('namespace', namespace);
+  return storeUrl.href;
 }
 
 async function work(url: string): Promise<void> {

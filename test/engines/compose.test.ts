@@ -68,11 +68,11 @@ for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     test(`the commands of deploy/compose/${name}.yml start coordinators that require a key`, async () => {
       const services = await servicesOf(name);
-      const place = replaceService(services, url, name);
+      const storeUrl = replaceService(services, url, name);
       const run = (service: string) =>
         [
-          { cwd, env: { GENESIS_STORE: place } },
-          ...(services[service]?.command ?? []).map((word) => (word.includes('://') ? place : word)),
+          { cwd, env: { GENESIS_STORE: storeUrl } },
+          ...(services[service]?.command ?? []).map((word) => (word.includes('://') ? storeUrl : word)),
         ] as const;
       const cwd = await temporaryFolder();
       expect(await gen(...run('migrate'))).toMatchObject({ code: 0 });
@@ -82,7 +82,7 @@ for (const name of ENGINE_NAMES) {
       });
       expect((await gen(...run('key'))).out).toMatch(/^\S+\n$/);
       // On loopback it would also start without a key, so check that it reports that one is required.
-      const up = start({ cwd, env: { GENESIS_STORE: place } }, 'up', '--port', '0');
+      const up = start({ cwd, env: { GENESIS_STORE: storeUrl } }, 'up', '--port', '0');
       await up.waitForOutput('Authentication: clients need a key or a token.');
       up.stop('SIGTERM');
       expect(await up.ended).toMatchObject({ code: 0 });

@@ -65,7 +65,7 @@ class FullDiskScenario {
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(/^[A-Z][^\n]+\n$/);
     expect(err).not.toMatch(/\n\s+at /);
-    await this.room();
+    await this.freeDisk();
     expect((await gen({ cwd }, 'up', '--port', '0', ...store)).err).toContain('gen migrate');
     expect(await gen({ cwd }, 'migrate', ...store)).toMatchObject({ code: 0 });
   }
@@ -104,7 +104,7 @@ class FullDiskScenario {
       if (refused.length === 3) break;
     }
     expect(refused).toHaveLength(3);
-    await this.room();
+    await this.freeDisk();
     return refused;
   }
 
@@ -112,7 +112,7 @@ class FullDiskScenario {
   private async settledLater(fleet: EngineFleet): Promise<string[]> {
     const requestId = 'under-way';
     const underWay = claim(fleet, TASKS[1]!, requestId);
-    await this.room();
+    await this.freeDisk();
     let reply = await underWay;
     // A claim that waits too long ends with an unknown outcome and is retried.
     while (isProblem(reply)) {
@@ -124,7 +124,7 @@ class FullDiskScenario {
   }
 
   /** Frees the disk, and restarts the engine if it exited. */
-  private async room(): Promise<void> {
+  private async freeDisk(): Promise<void> {
     if (this.name === 'redis') while (await answers(this.engine.url)) await pause(20);
     this.disk.freeSpace();
     if (this.name === 'redis') await this.engine.restart();

@@ -20,7 +20,7 @@ const sha256 = (value: unknown) => createHash('sha256').update(canonicalJson(val
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     describe(`edges of features on ${name} with three coordinators`, () => {
-      async function begin(enforce = false) {
+      async function openFleet(enforce = false) {
         const fleet = await EngineFleet.open(url, 3);
         const { project } = fleet;
         const files = { ...FILES, 'coordination.yml': coordinationConfig({ enforce }) };
@@ -36,7 +36,7 @@ for (const name of ENGINE_NAMES) {
       }
 
       test('are granted to one of many agents, and each rejection names the holder', async () => {
-        const { fleet, project } = await begin();
+        const { fleet, project } = await openFleet();
         const replies = (
           await Promise.all(
             Array.from({ length: 12 }, (_, n) =>
@@ -54,7 +54,7 @@ for (const name of ENGINE_NAMES) {
       });
 
       test('converge by their checklist, and by human review if the checklist requires it', async () => {
-        const { fleet, project } = await begin();
+        const { fleet, project } = await openFleet();
         const submit = (task_id: string, more: object) =>
           fleet.coordinatorAt(1).submitResult(project, {
             task_id,
@@ -82,7 +82,7 @@ for (const name of ENGINE_NAMES) {
       });
 
       test('are granted one at a time across features that share modules, if that is enforced', async () => {
-        const { fleet, project } = await begin(true);
+        const { fleet, project } = await openFleet(true);
         const claims = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
           fleet.coordinatorAt(n).claimTask(project, { task_id, ...by(n) }),
         );

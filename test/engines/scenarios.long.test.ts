@@ -10,7 +10,7 @@ const bob = { agent_id: 'Agent-B', session_id: 'Session-2' };
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
     describe(`the generation clock of specification 004 on ${name} with two coordinators`, () => {
-      async function begin(plan: unknown = planOf(TASK)) {
+      async function openFleet(plan: unknown = planOf(TASK)) {
         const fleet = await EngineFleet.open(url, 2);
         await fleet.plan(plan);
         const { project } = fleet;
@@ -20,7 +20,7 @@ for (const name of ENGINE_NAMES) {
       /** Alice claims the task, and Bob's claim is answered before her lease expires. */
       async function deniedInTime() {
         for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
-          const fixture = await begin();
+          const fixture = await openFleet();
           const { fleet, project, one, other } = fixture;
           const first = unwrap(
             await one.claimTask(project, { task_id: TASK, ...alice, lease_duration_seconds }),
@@ -33,7 +33,7 @@ for (const name of ENGINE_NAMES) {
       }
 
       test('4.1: a single agent claims, renews and completes a task', async () => {
-        const { fleet, project, one, other } = await begin();
+        const { fleet, project, one, other } = await openFleet();
         const granted = unwrap(await one.claimTask(project, { task_id: TASK, ...alice }));
         expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { generation: 1 } });
         const handle = { task_id: TASK, session_id: alice.session_id };
@@ -87,7 +87,7 @@ for (const name of ENGINE_NAMES) {
       });
 
       test('4.3: one of two concurrent claims is granted, and the refusal of the other names the holder', async () => {
-        const { project, one, other } = await begin();
+        const { project, one, other } = await openFleet();
         const replies = await Promise.all([
           one.claimTask(project, { task_id: TASK, ...alice }),
           other.claimTask(project, { task_id: TASK, ...bob }),
@@ -101,7 +101,7 @@ for (const name of ENGINE_NAMES) {
       });
 
       test('4.4: subtasks are completed in parallel, and the parent is granted once all are complete', async () => {
-        const { project, one, other } = await begin(planOf({ id: TASK, subtasks: 2 }));
+        const { project, one, other } = await openFleet(planOf({ id: TASK, subtasks: 2 }));
         const [a, b] = [`${TASK}::1`, `${TASK}::2`];
         for (const [coordinator, task_id, who] of [
           [one, a, alice],

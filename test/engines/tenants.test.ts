@@ -15,12 +15,12 @@ const TASK = 'A-001-core';
 const TENANTS = ['acme', 'Globex.Corp'] as const;
 const quiet = () => {};
 
-/** The URL of an engine with `{tenant}` in place of the namespace. */
+/** The URL of an engine with `{tenant}` in namespace of the namespace. */
 function pattern(url: string, name: EngineName, prefix: string): string {
-  const place = `${prefix}_{tenant}`;
-  if (name === 'mysql') return url.replace(/\/genesis_fleet$/, `/${place}`);
-  if (name === 'dynamodb') return url.replace('/genesis_fleet?', `/${place}?`);
-  return `${url}${url.includes('?') ? '&' : '?'}namespace=${place}`;
+  const namespace = `${prefix}_{tenant}`;
+  if (name === 'mysql') return url.replace(/\/genesis_fleet$/, `/${namespace}`);
+  if (name === 'dynamodb') return url.replace('/genesis_fleet?', `/${namespace}?`);
+  return `${url}${url.includes('?') ? '&' : '?'}namespace=${namespace}`;
 }
 
 for (const name of ENGINE_NAMES) {
@@ -31,8 +31,8 @@ for (const name of ENGINE_NAMES) {
         const cwd = await temporaryFolder();
         const prefix = `n${randomUUID().slice(0, 6)}`;
         const routes = join(cwd, 'tenants.yml');
-        const places = pattern(url, name, prefix);
-        await writeFile(routes, `default: ${JSON.stringify(places)}\n`);
+        const urlPattern = pattern(url, name, prefix);
+        await writeFile(routes, `default: ${JSON.stringify(urlPattern)}\n`);
         const storeUrl = `routes:${routes}`;
         const migrated = await gen({ cwd }, 'migrate', '--store', storeUrl, '--tenant', TENANTS.join(','));
         expect(migrated).toMatchObject({ code: 0 });
@@ -49,7 +49,7 @@ for (const name of ENGINE_NAMES) {
           expect(await coordinator.claimTask(project, claim)).toMatchObject({ claim: { generation: 1 } });
         }
         for (const tenantId of TENANTS) {
-          const own = await openWithoutTimeouts(places.replace('{tenant}', tenantSlug(tenantId)));
+          const own = await openWithoutTimeouts(urlPattern.replace('{tenant}', tenantSlug(tenantId)));
           const held = await Promise.all(TENANTS.map((tenant) => own.projects(tenant)));
           await own.close();
           expect(held.map((projects) => projects.length > 0)).toEqual(

@@ -7,7 +7,7 @@ const FEATURE = 'REQ-F-AUTH-001';
 const EDGE = 'REQ-F-AUTH-001#design_code';
 
 forEachStore('the edges of specifications 000 and 002', (open) => {
-  async function begin() {
+  async function openTimeline() {
     const harness = await open();
     const events = () => harness.store.events(P, { after: 0, limit: 100, subject: EDGE });
     return { harness, timeline: new Timeline(harness), queries: harness.coordinator.queries, events };
@@ -15,7 +15,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
 
   // req: EDG-001, EDG-002, EDG-003, EDG-011, ROL-005
   test('one of two agents starts an edge, and the rejection of the other names the holder in the log', async () => {
-    const { harness, timeline, events } = await begin();
+    const { harness, timeline, events } = await openTimeline();
     const agentA = timeline.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, { agent_role: 'architect' });
     const refused = await harness.coordinator.claimTask(P, {
@@ -53,7 +53,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
 
   // req: EDG-005
   test('convergence releases the edge with the same event', async () => {
-    const { timeline, queries, harness } = await begin();
+    const { timeline, queries, harness } = await openTimeline();
     const agentA = timeline.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE);
     timeline.T(10);
@@ -71,7 +71,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
 
   // req: EDG-006
   test('abandonment releases the edge, and the next agent gets the next generation', async () => {
-    const { timeline, harness } = await begin();
+    const { timeline, harness } = await openTimeline();
     const agentA = timeline.agent('claude-1', 'Session-1');
     const agentB = timeline.agent('claude-2', 'Session-2');
     await agentA.claims(EDGE);
@@ -83,7 +83,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
 
   // req: EDG-004, EDG-008
   test('the lease of an edge lasts claim_ttl_seconds, and heartbeats prevent its expiry', async () => {
-    const { timeline, harness, queries } = await begin();
+    const { timeline, harness, queries } = await openTimeline();
     const agentA = timeline.agent('claude-1', 'Session-1');
     expect((await agentA.claims(EDGE)).claim?.lease_duration_seconds).toBe(3600);
     for (const minute of [20, 40, 60]) {
@@ -98,7 +98,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
 
   // req: STL-001, STL-003, STL-009
   test('a silent holder is reported once per silence and keeps the edge until a human releases it', async () => {
-    const { timeline, harness, queries, events } = await begin();
+    const { timeline, harness, queries, events } = await openTimeline();
     const agentA = timeline.agent('claude-1', 'Session-1');
     const agentB = timeline.agent('claude-2', 'Session-2');
     await agentA.claims(EDGE, minutes(30));
@@ -157,7 +157,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
   });
 
   test('the result of a silent holder is still accepted under the hold policy', async () => {
-    const { timeline } = await begin();
+    const { timeline } = await openTimeline();
     const agentA = timeline.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, minutes(30));
     timeline.T(5000);

@@ -6,7 +6,7 @@ import { minutes, Timeline } from './timeline.js';
 const TASK = 'A-101-build-login';
 
 forEachStore('the generation clock of specification 004', (open) => {
-  async function begin(plan: unknown = planOf(TASK)) {
+  async function openTimeline(plan: unknown = planOf(TASK)) {
     const harness = await open();
     await harness.plan(plan);
     return { harness, timeline: new Timeline(harness), queries: harness.coordinator.queries };
@@ -14,7 +14,7 @@ forEachStore('the generation clock of specification 004', (open) => {
 
   // req: CLK-003, CLK-005, CLK-006, CLM-001, CLM-007, LSE-003, QRY-001, RES-001, RES-006, RES-008
   test('4.1: a single agent claims, renews and completes a task', async () => {
-    const { harness, timeline, queries } = await begin();
+    const { harness, timeline, queries } = await openTimeline();
     const agentA = timeline.agent('Agent-A', 'Session-1');
 
     timeline.T(0);
@@ -92,7 +92,7 @@ forEachStore('the generation clock of specification 004', (open) => {
 
   // req: AUD-003, CLK-002, CLK-004, CLK-008, CLM-002, CLM-008, LSE-002, QRY-002, RCV-001, RCV-008, RES-011
   test('4.2: the lease of a disconnected agent expires, and its late result is refused', async () => {
-    const { harness, timeline, queries } = await begin();
+    const { harness, timeline, queries } = await openTimeline();
     const agentA = timeline.agent('Agent-A', 'Session-1', 'Alice');
     const agentB = timeline.agent('Agent-B', 'Session-2', 'Bob');
 
@@ -149,7 +149,7 @@ forEachStore('the generation clock of specification 004', (open) => {
 
   // req: CLK-012, CLK-013, CLM-012, RCV-002, RCV-003
   test('4.3: the third agent completes the task after two crashes, and both late results are refused', async () => {
-    const { timeline, queries } = await begin();
+    const { timeline, queries } = await openTimeline();
     const agentA = timeline.agent('Agent-A', 'Session-1');
     const agentB = timeline.agent('Agent-B', 'Session-2');
     const agentC = timeline.agent('Agent-C', 'Session-3');
@@ -179,7 +179,7 @@ forEachStore('the generation clock of specification 004', (open) => {
 
   // req: CLK-011, CLM-010, PLN-012, PLN-013, QRY-003
   test('4.4: subtasks pass from one agent to another, and the parent is merged last', async () => {
-    const { timeline, queries } = await begin(planOf({ id: TASK, subtasks: 5 }));
+    const { timeline, queries } = await openTimeline(planOf({ id: TASK, subtasks: 5 }));
     const part = (index: number) => `${TASK}::${index}`;
     const agentA = timeline.agent('Agent-A', 'Session-1');
     const agentB = timeline.agent('Agent-B', 'Session-2');
@@ -224,7 +224,7 @@ forEachStore('the generation clock of specification 004', (open) => {
 
   // req: AUD-010, QRY-004, QRY-005, SES-009
   test('9.2: the lineage lists every generation with its user and times, and every refused result', async () => {
-    const { timeline, queries } = await begin();
+    const { timeline, queries } = await openTimeline();
     const agentA = timeline.agent('agent-A', 'sess-001', 'Alice');
     const agentB = timeline.agent('agent-B', 'sess-002', 'Bob');
     const agentC = timeline.agent('agent-C', 'sess-003', 'Alice');

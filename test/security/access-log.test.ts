@@ -108,7 +108,7 @@ async function unreadPipe() {
 }
 
 /** Writes until the pipe is full. */
-function fill(path: string): void {
+function fillPipe(path: string): void {
   const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   onTestFinished(() => closeSync(fd));
   try {
@@ -125,7 +125,7 @@ test.each([
   const pipe = await unreadPipe();
   const { child, ask, stopped } = await up(accessLog ?? pipe.path, accessLog === null ? 'pipe' : pipe.fd);
   child.stderr?.resume();
-  fill(pipe.path);
+  fillPipe(pipe.path);
   for (let request = 0; request < 5; request += 1) expect(await ask()).toBe(200);
   expect(await stopped()).toBe(0);
 });

@@ -28,11 +28,11 @@ const LOGIN_PASSWORD = 'of-this-test';
 interface Dialect {
   readonly name: 'postgres' | 'mysql';
   /** The URL of a separate schema or database. */
-  placeUrl(url: string, place: string): string;
+  namespaceUrl(url: string, namespace: string): string;
   /** Runs statements as the user in the URL. */
   ask(url: string, ...statements: string[]): Promise<DatabaseRow[]>;
   /** Creates a login for one schema or database, as the docs describe. */
-  makeLogin(url: string, place: string): Promise<string>;
+  makeLogin(url: string, namespace: string): Promise<string>;
   /** Statements by which the login of one tenant attacks another tenant's schema or database. */
   attacks(own: string, other: string): readonly string[];
   readonly tables: readonly string[];
@@ -46,7 +46,7 @@ type DatabaseRow = Record<string, unknown>;
 
 const postgres: Dialect = {
   name: 'postgres',
-  placeUrl: (url, place) => `${url}?namespace=${place}`,
+  namespaceUrl: (url, namespace) => `${url}?namespace=${namespace}`,
   async ask(url, ...statements) {
     const { default: pg } = await import('pg');
     const client = new pg.Client({ connectionString: url.split('?')[0] });
@@ -59,9 +59,9 @@ const postgres: Dialect = {
       await client.end();
     }
   },
-  async makeLogin(url, place) {
-    const login = `${place}_app`;
-    const roles = `${place}_write, ${place}_read`;
+  async makeLogin(url, namespace) {
+    const login = `${namespace}_app`;
+    const roles = `${namespace}_write, ${namespace}_read`;
     await this.ask(url, `CREATE ROLE ${login} LOGIN PASSWORD '${LOGIN_PASSWORD}' IN ROLE ${roles}`);
     return withUser(url, login);
   },
@@ -93,7 +93,7 @@ const postgres: Dialect = {
 
 const mysql: Dialect = {
   name: 'mysql',
-  placeUrl: (url, place) => url.replace(/\/genesis_fleet$/, `/${place}`),
+  namespaceUrl: (url, namespace) => url.replace(/\/genesis_fleet$/, `/${namespace}`),
   async ask(url, ...statements) {
     const { createConnection } = await import('mysql2/promise');
     const { hostname: host, port, username, password } = new URL(url);
@@ -106,16 +106,16 @@ const mysql: Dialect = {
       await connection.end();
     }
   },
-  async makeLogin(url, place) {
-    const login = `${place.slice(0, 20)}_app`;
+  async makeLogin(url, namespace) {
+    const login = `${namespace.slice(0, 20)}_app`;
     // In a GRANT an underscore matches any character, as in LIKE.
-    const escaped = place.replaceAll('_', '\\_');
+    const escaped = namespace.replaceAll('_', '\\_');
     await this.ask(
       url,
       `CREATE USER '${login}'@'%' IDENTIFIED BY '${LOGIN_PASSWORD}'`,
       `GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON \`${escaped}\`.* TO '${login}'@'%'`,
     );
-    return withUser(this.placeUrl(url, place), login);
+    return withUser(this.namespaceUrl(url, namespace), login);
   },
   attacks: (own, other) => [
     `USE ${other}`,
@@ -165,22 +165,22 @@ const isDenied = (error: unknown): boolean => {
 
 for (const dialect of [postgres, mysql]) {
   await onSharedEngine(dialect.name, ({ url }) => {
-    const newPlace = async (): Promise<{ place: string; at: string }> => {
-      const place = `n${randomUUID().slice(0, 8)}_t`;
-      const at = dialect.placeUrl(url, place);
+    const newNamespace = async (): Promise<{ namespace: string; at: string }> => {
+      const namespace = `n${randomUUID().slice(0, 8)}_t`;
+      const at = dialect.namespaceUrl(url, namespace);
       await migrate(at);
-      return { place, at };
+      return { namespace, at };
     };
 
     describe(`the login of a tenant on ${dialect.name}`, () => {
       it('can do all work of its tenant, and cannot read or write that of another tenant', async () => {
-        const [own, other] = [await newPlace(), await newPlace()];
+        const [own, other] = [await newNamespace(), await newNamespace()];
         await work(await opened(other.at), 'globex');
         const before = await copyOf(await openWithoutTimeouts(other.at), 'globex');
-        const login = await dialect.makeLogin(url, own.place);
-        const loginUrl = dialect.name === 'postgres' ? dialect.placeUrl(login, own.place) : login;
+        const login = await dialect.makeLogin(url, own.namespace);
+        const loginUrl = dialect.name === 'postgres' ? dialect.namespaceUrl(login, own.namespace) : login;
         await work(await opened(loginUrl), 'acme');
-        for (const attack of dialect.attacks(own.place, other.place)) {
+        for (const attack of dialect.attacks(own.namespace, other.namespace)) {
           const denied = await dialect.ask(login, attack).then(() => 'allowed', isDenied);
           expect([attack, denied]).toEqual([attack, true]);
         }
@@ -189,13 +189,13 @@ for (const dialect of [postgres, mysql]) {
 
       if (dialect.name === 'mysql') {
         it('can access a database with another name only if the GRANT does not escape the underscore', async () => {
-          const mine = await newPlace();
-          const lookalike = mine.place.replace('_', 'x');
+          const mine = await newNamespace();
+          const lookalike = mine.namespace.replace('_', 'x');
           await dialect.ask(url, `CREATE DATABASE ${lookalike}`, `CREATE TABLE ${lookalike}.secrets (a int)`);
-          const login = await dialect.makeLogin(url, mine.place);
+          const login = await dialect.makeLogin(url, mine.namespace);
           await expect(dialect.ask(login, `SELECT * FROM ${lookalike}.secrets`)).rejects.toSatisfy(isDenied);
           const user = new URL(login).username;
-          await dialect.ask(url, `GRANT SELECT ON \`${mine.place}\`.* TO '${user}'@'%'`);
+          await dialect.ask(url, `GRANT SELECT ON \`${mine.namespace}\`.* TO '${user}'@'%'`);
           expect(await dialect.ask(login, `SELECT * FROM ${lookalike}.secrets`)).toEqual([]);
         });
       }
@@ -224,17 +224,17 @@ for (const dialect of [postgres, mysql]) {
           (p: string) => `DELETE FROM ${p}.${headTable} WHERE ${columns.head} LIKE '%alpha%'`,
         ],
       ])('is detected by gen verify if it is %s', async (_, rewrite) => {
-        const { place, at } = await newPlace();
+        const { namespace, at } = await newNamespace();
         await work(await opened(at), 'acme');
         const store = await openWithoutTimeouts(at);
         onTestFinished(() => store.close());
         expect((await verified(store)).breaks).toEqual([]);
-        await dialect.ask(url, rewrite(place));
+        await dialect.ask(url, rewrite(namespace));
         expect((await verified(store)).breaks).not.toEqual([]);
       });
 
       it('is not detected if no head depends on it, because databases keep no hash chain', async () => {
-        const { place, at } = await newPlace();
+        const { namespace, at } = await newNamespace();
         const coordinator = await opened(at);
         await work(coordinator, 'acme');
         const handle = { task_id: A, session_id: 's1', generation: 1 };
@@ -246,7 +246,7 @@ for (const dialect of [postgres, mysql]) {
         );
         await dialect.ask(
           url,
-          `UPDATE ${place}.${eventTable} SET ${columns.event} = REPLACE(${columns.event}, 'first words', 'other words')`,
+          `UPDATE ${namespace}.${eventTable} SET ${columns.event} = REPLACE(${columns.event}, 'first words', 'other words')`,
         );
         const store = await openWithoutTimeouts(at);
         onTestFinished(() => store.close());
@@ -256,22 +256,22 @@ for (const dialect of [postgres, mysql]) {
 
     describe(`a restore of ${dialect.name} from an old copy`, () => {
       it('invalidates cursors and handles from after the copy, once the incarnation is raised', async () => {
-        const { place, at } = await newPlace();
+        const { namespace, at } = await newNamespace();
         const projectKey = { tenant_id: 'acme', project_id: 'shop' };
         const first = await opened(at);
         unwrap(await first.plans.put(projectKey, planOf(A)));
-        const backup = `${place}_copy`;
+        const backup = `${namespace}_copy`;
         await dialect.ask(url, `CREATE SCHEMA ${backup}`);
         for (const table of dialect.tables) {
-          await dialect.ask(url, `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${place}.${table}`);
+          await dialect.ask(url, `CREATE TABLE ${backup}.${table} AS SELECT * FROM ${namespace}.${table}`);
         }
         const lost = await claimed(first, projectKey, 'alpha', 's1');
         const { next } = unwrap(await first.feed.page(projectKey));
         for (const table of dialect.tables) {
-          await dialect.ask(url, `DELETE FROM ${place}.${table}`);
-          await dialect.ask(url, `INSERT INTO ${place}.${table} SELECT * FROM ${backup}.${table}`);
+          await dialect.ask(url, `DELETE FROM ${namespace}.${table}`);
+          await dialect.ask(url, `INSERT INTO ${namespace}.${table} SELECT * FROM ${backup}.${table}`);
         }
-        await dialect.ask(url, `UPDATE ${place}.meta SET incarnation = incarnation + 1`);
+        await dialect.ask(url, `UPDATE ${namespace}.meta SET incarnation = incarnation + 1`);
         const second = await opened(at);
         expect(await second.feed.page(projectKey, { after: next })).toMatchObject({
           problem: 'CURSOR_AHEAD',

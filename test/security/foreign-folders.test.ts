@@ -12,7 +12,7 @@
 import { chown, lchown, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { homeFolder } from '../../src/cli/state/home-folder.js';
+import { cliFolder } from '../../src/cli/state/cli-folder.js';
 import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
 import { skipGroup } from '../../src/stores/testing/on-engine.js';
@@ -55,8 +55,8 @@ async function createKey(cwd: string, store: string): Promise<string> {
 }
 
 /** What `gen up` prints when it refuses to start. A server that starts is a failure. */
-async function refusalOf(setting: TerminalOptions, ...argv: string[]): Promise<string> {
-  const server = start(setting, ...UP, ...argv);
+async function refusalOf(terminal: TerminalOptions, ...argv: string[]): Promise<string> {
+  const server = start(terminal, ...UP, ...argv);
   const served = server.waitForOutput('"url"').then((text) => {
     server.stop('SIGINT');
     return `served: ${text}`;
@@ -71,8 +71,8 @@ async function refusalOf(setting: TerminalOptions, ...argv: string[]): Promise<s
 }
 
 /** Starts `gen up` and stops it. */
-async function serve(setting: TerminalOptions, ...argv: string[]): Promise<void> {
-  const server = start(setting, ...UP, ...argv);
+async function serve(terminal: TerminalOptions, ...argv: string[]): Promise<void> {
+  const server = start(terminal, ...UP, ...argv);
   const ended = server.ended.then(({ err }) => Promise.reject(new Error(err)));
   ended.catch(() => {});
   await Promise.race([server.waitForOutput('"url"'), ended]);
@@ -144,7 +144,7 @@ function tests(): void {
       await mkdir(join(cwd, '.ai-workspace'));
       await mkdir(below);
       await giveAway(join(cwd, '.ai-workspace'));
-      expect(homeFolder(start({ cwd: below }, '--version').io)).toBe(join(below, '.genesis'));
+      expect(cliFolder(start({ cwd: below }, '--version').io)).toBe(join(below, '.genesis'));
     });
   });
 
@@ -167,7 +167,7 @@ function tests(): void {
       const below = join(cwd, 'src');
       await mkdir(below);
       const { io } = start({ cwd: below }, '--version');
-      expect(() => homeFolder(io)).toThrow(`${cwd}/.genesis is owned by user id ${ATTACKER}`);
+      expect(() => cliFolder(io)).toThrow(`${cwd}/.genesis is owned by user id ${ATTACKER}`);
     });
 
     it('is refused if only its log, its secret or its keys belong to that user, also from a folder below', async () => {
@@ -238,7 +238,7 @@ function tests(): void {
     try {
       Object.assign(process, { getuid: undefined });
       expect(Workspace.find(cwd)?.root).toBe(cwd);
-      expect(homeFolder(start({ cwd }, '--version').io)).toBe(join(cwd, '.genesis'));
+      expect(cliFolder(start({ cwd }, '--version').io)).toBe(join(cwd, '.genesis'));
     } finally {
       Object.assign(process, { getuid });
     }

@@ -35,7 +35,7 @@ class HeldDocuments implements DocumentReader {
     await this.released;
     return this.threaded.read(tenantId, job);
   }
-  readOn(): void {
+  resume(): void {
     this.release();
   }
   close(): void {
@@ -83,7 +83,7 @@ describe('claims are renewed before the document reader starts on', () => {
       expect(await coordinator.renewLease(other, renewal)).toMatchObject({ success: true });
       order.push('renewed');
     }
-    documents.readOn();
+    documents.resume();
     await sent;
     expect(granted).toMatchObject({ success: true });
     expect(order).toEqual([...Array.from({ length: CALLS }, () => 'renewed'), 'document']);

@@ -31,8 +31,8 @@ interface AnnouncedAddress {
   readonly token: string;
 }
 
-async function announcedAddress(setting: TerminalOptions): Promise<AnnouncedAddress> {
-  const read = async () => JSON.parse(await readFile(addressFile(setting), 'utf8')) as AnnouncedAddress;
+async function announcedAddress(terminal: TerminalOptions): Promise<AnnouncedAddress> {
+  const read = async () => JSON.parse(await readFile(addressFile(terminal), 'utf8')) as AnnouncedAddress;
   await expect.poll(read, { timeout: 60_000, interval: 50 }).toMatchObject({ pid: process.pid });
   return read();
 }
@@ -40,15 +40,15 @@ async function announcedAddress(setting: TerminalOptions): Promise<AnnouncedAddr
 /**
  * Starts a command that keeps running, and so listens for others, as an MCP client or a person who follows events does.
  */
-async function startServerToEnd(setting: TerminalOptions): Promise<AnnouncedAddress> {
-  const following = start(setting, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
+async function startServerToEnd(terminal: TerminalOptions): Promise<AnnouncedAddress> {
+  const following = start(terminal, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
   // From here on it handles the signal to stop.
   await following.waitForOutput(/METHODOLOGY_CHANGED/);
   onTestFinished(async () => {
     following.stop('SIGINT');
     await following.ended;
   });
-  return announcedAddress(setting);
+  return announcedAddress(terminal);
 }
 
 const pathOf = (path: string): string =>
@@ -59,8 +59,8 @@ const pathOf = (path: string): string =>
 
 describe('the listener of a command without a server', () => {
   it('requires its token on every route that is not public', async () => {
-    const setting = await createProject({});
-    const { url, token } = await startServerToEnd(setting);
+    const terminal = await createProject({});
+    const { url, token } = await startServerToEnd(terminal);
     expect(token).toMatch(/^[\w-]{43,}$/);
     const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
     const credentials: Record<string, string>[] = [
@@ -90,34 +90,34 @@ describe('the listener of a command without a server', () => {
   });
 
   it('serves the other commands of its user, whatever key their environment contains', async () => {
-    const setting = await createProject({});
-    await startServerToEnd(setting);
-    const env = { ...setting.env, GENESIS_TOKEN: `gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}` };
-    expect(await gen({ ...setting, env }, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
-    expect(await gen(setting, 'task', 'release', EDGE)).toMatchObject({ code: 0 });
+    const terminal = await createProject({});
+    await startServerToEnd(terminal);
+    const env = { ...terminal.env, GENESIS_TOKEN: `gck_live_${'0'.repeat(16)}_${'a'.repeat(43)}` };
+    expect(await gen({ ...terminal, env }, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
+    expect(await gen(terminal, 'task', 'release', EDGE)).toMatchObject({ code: 0 });
     const spawned = ['spawn', '--type', 'feature', '--id', 'REQ-F-B-001', '--reason', 'x'];
-    expect(await gen({ ...setting, env }, ...spawned)).toMatchObject({ code: 0 });
+    expect(await gen({ ...terminal, env }, ...spawned)).toMatchObject({ code: 0 });
   });
 
   it('writes no key to the log', async () => {
-    const setting = await createProject({});
-    const { url, token } = await startServerToEnd(setting);
+    const terminal = await createProject({});
+    const { url, token } = await startServerToEnd(terminal);
     const headers = { authorization: `Bearer ${token}` };
     const reply = await fetch(`${url}/api/tenants/default/keys`, { headers });
     expect(await reply.json()).toMatchObject({ keys: [] });
-    const files = await readdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
+    const files = await readdir(join(terminal.cwd, '.ai-workspace/events'), { recursive: true });
     expect(files.filter((name) => name.includes('_genesis'))).toEqual([]);
-    const log = await readFile(join(setting.cwd, '.ai-workspace/events/events.jsonl'), 'utf8');
+    const log = await readFile(join(terminal.cwd, '.ai-workspace/events/events.jsonl'), 'utf8');
     expect(log).not.toContain(token);
   });
 
   it('stays closed when keys exist, and does not accept them', async () => {
-    const setting = await createProject({});
-    const { url } = await startServerToEnd(setting);
-    const { out } = await gen(setting, 'key', 'create', '--role', 'operator');
+    const terminal = await createProject({});
+    const { url } = await startServerToEnd(terminal);
+    const { out } = await gen(terminal, 'key', 'create', '--role', 'operator');
     const headers = { authorization: `Bearer ${out.trim()}` };
     expect((await fetch(`${url}/api/tenants/default/keys`, { headers })).status).toBe(401);
-    expect(await gen(setting, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
+    expect(await gen(terminal, 'task', 'claim', EDGE)).toMatchObject({ code: 0 });
   });
 });
 
@@ -125,49 +125,49 @@ describe.runIf(HAS_OWNERS)('the address file', () => {
   const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
   it('is readable by its owner only', async () => {
-    const setting = await createProject({});
-    await startServerToEnd(setting);
-    expect(await modeOf(addressFile(setting))).toBe(0o600);
-    const left = await readdir(join(setting.cwd, '.ai-workspace/events'));
+    const terminal = await createProject({});
+    await startServerToEnd(terminal);
+    expect(await modeOf(addressFile(terminal))).toBe(0o600);
+    const left = await readdir(join(terminal.cwd, '.ai-workspace/events'));
     expect(left.filter((name) => name.includes('server'))).toEqual(['server.json']);
   });
 
   it('is a new file, even if another process has the old one open', async () => {
-    const setting = await createProject({});
-    await mkdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
-    await writeFile(addressFile(setting), '{"url":"http://127.0.0.1:9"}');
-    await chmod(addressFile(setting), 0o666);
-    const spying = await open(addressFile(setting), 'r+');
+    const terminal = await createProject({});
+    await mkdir(join(terminal.cwd, '.ai-workspace/events'), { recursive: true });
+    await writeFile(addressFile(terminal), '{"url":"http://127.0.0.1:9"}');
+    await chmod(addressFile(terminal), 0o666);
+    const spying = await open(addressFile(terminal), 'r+');
     onTestFinished(() => spying.close());
-    const { token } = await startServerToEnd(setting);
-    expect(await modeOf(addressFile(setting))).toBe(0o600);
+    const { token } = await startServerToEnd(terminal);
+    expect(await modeOf(addressFile(terminal))).toBe(0o600);
     expect(await spying.readFile('utf8')).not.toContain(token);
   });
 
   it('is not written through a symbolic link', async () => {
-    const setting = await createProject({});
+    const terminal = await createProject({});
     const elsewhere = join(await temporaryFolder(), 'readable-by-all');
     await writeFile(elsewhere, '');
-    await mkdir(join(setting.cwd, '.ai-workspace/events'), { recursive: true });
-    await symlink(elsewhere, addressFile(setting));
-    const { token } = await startServerToEnd(setting);
+    await mkdir(join(terminal.cwd, '.ai-workspace/events'), { recursive: true });
+    await symlink(elsewhere, addressFile(terminal));
+    const { token } = await startServerToEnd(terminal);
     expect(await readFile(elsewhere, 'utf8')).not.toContain(token);
-    expect(await modeOf(addressFile(setting))).toBe(0o600);
+    expect(await modeOf(addressFile(terminal))).toBe(0o600);
   });
 });
 
 it('a program under gen run gets the address and the token, and needs both', async () => {
-  const setting = await createProject({
+  const terminal = await createProject({
     'plan.yaml': 'project: shop\ntracks:\n  A:\n    - {id: A-001-x, description: x}\n',
   });
-  expect(await gen(setting, 'plan', 'import', 'plan.yaml')).toMatchObject({ code: 0 });
+  expect(await gen(terminal, 'plan', 'import', 'plan.yaml')).toMatchObject({ code: 0 });
   const script = `const { GENESIS_URL, GENESIS_TOKEN } = process.env;
     const ask = (headers) => fetch(GENESIS_URL + '/api/tenants/default/projects/shop/status', { headers });
     Promise.all([ask({}), ask({ authorization: 'Bearer ' + GENESIS_TOKEN })]).then((replies) =>
       process.stdout.write('statuses ' + replies.map(({ status }) => status).join(' ')));`;
-  await writeFile(join(setting.cwd, 'agent.cjs'), script);
-  const env = { ...setting.env, GENESIS_TOKEN: 'a-token-for-another-server' };
-  const { code, out } = await gen({ ...setting, env }, 'run', '--', process.execPath, 'agent.cjs');
+  await writeFile(join(terminal.cwd, 'agent.cjs'), script);
+  const env = { ...terminal.env, GENESIS_TOKEN: 'a-token-for-another-server' };
+  const { code, out } = await gen({ ...terminal, env }, 'run', '--', process.execPath, 'agent.cjs');
   expect({ code, out }).toEqual({ code: 0, out: 'statuses 401 200' });
 });
 
@@ -222,12 +222,12 @@ const FORGERIES: Record<string, { forge: Forge; says: RegExp }> = {
 
 /** A command reads the address file only while another process has the log open, so the forgery is tried then. */
 async function refusalOf({ forge, says }: (typeof FORGERIES)[string]): Promise<void> {
-  const setting = await createProject({});
-  const { store } = await openWorkspaceStore(new Workspace(setting.cwd), () => {});
+  const terminal = await createProject({});
+  const { store } = await openWorkspaceStore(new Workspace(terminal.cwd), () => {});
   const { url, receivedRequests } = await startTrapServer();
-  await forge(addressFile(setting), `${JSON.stringify({ url, pid: process.pid })}\n`);
-  const env = { ...setting.env, GENESIS_TOKEN: 'the-victims-own-token' };
-  const reply = await gen({ ...setting, env }, 'task', 'claim', EDGE);
+  await forge(addressFile(terminal), `${JSON.stringify({ url, pid: process.pid })}\n`);
+  const env = { ...terminal.env, GENESIS_TOKEN: 'the-victims-own-token' };
+  const reply = await gen({ ...terminal, env }, 'task', 'claim', EDGE);
   expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(says) });
   expect(receivedRequests).toEqual([]);
   await store.close();

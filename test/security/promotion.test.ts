@@ -116,9 +116,9 @@ const NO_HUMAN_FOR_THE_SPECIFICATION =
   'roles:\n  architect: { converge_edges: all }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
 
 /** A project with a coordinator, and an agent with the role that may converge the edge. */
-async function begin(files: Record<string, string> | null = FILES) {
+async function openWithClaim(files: Record<string, string> | null = FILES) {
   const harness = await CoordinatorHarness.open('file');
-  const workspace = await DraftsHarness.open();
+  const draftsHarness = await DraftsHarness.open();
   if (files !== null) unwrap(await harness.coordinator.settings.configure(P, { files }));
   await harness.blobs.put(P.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
   const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -140,12 +140,12 @@ async function begin(files: Record<string, string> | null = FILES) {
     );
   const escalated = async () =>
     (await harness.events()).findLast(({ event_type }) => event_type === 'convergence_escalated');
-  return { harness, workspace, log, alpha, submits, approves, escalated };
+  return { harness, draftsHarness, log, alpha, submits, approves, escalated };
 }
 
 describe('a closed folder', () => {
   test.each(CLOSED)('accepts no result: %j', async (path) => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithClaim();
     const body = { ...alpha.handle(EDGE), result_data: manifestOf('src/a.ts', path), ...evaluatorReport() };
     expect(await harness.coordinator.submitResult(P, body, OPEN_CALLER)).toMatchObject({
       problem: 'INVALID_REQUEST',
@@ -153,25 +153,27 @@ describe('a closed folder', () => {
   });
 
   test.each(CLOSED.filter((path) => !/[:]/.test(path)))('accepts no draft: %j', async (path) => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeDraft(path, TEXT);
-    expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
+    const draftsHarness = await DraftsHarness.open();
+    await draftsHarness.writeDraft(path, TEXT);
+    expect(await draftsHarness.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
   test('accepts no file from a worktree', async () => {
-    const workspace = await DraftsHarness.open();
+    const draftsHarness = await DraftsHarness.open();
     const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: workspace.root });
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], {
+        cwd: draftsHarness.root,
+      });
     git('init', '--quiet');
-    await workspace.writeShared('.gitignore', '.ai-workspace/\n');
+    await draftsHarness.writeShared('.gitignore', '.ai-workspace/\n');
     git('add', '.');
     git('commit', '--quiet', '-m', 'start');
-    await writeFile(workspace.path('coordination.yml'), 'isolation: worktree\n');
+    await writeFile(draftsHarness.path('coordination.yml'), 'isolation: worktree\n');
     const grant = { ...ALPHA, generation: 1 };
-    const isolation = await createGrantFolders(workspace, grant);
+    const isolation = await createGrantFolders(draftsHarness, grant);
     if (!('work' in isolation)) throw new Error(isolation.says);
-    await write(join(workspace.root, isolation.work, '.Genesis/log'), TEXT);
-    expect(await collectDrafts(workspace, workspace, grant)).toMatchObject({
+    await write(join(draftsHarness.root, isolation.work, '.Genesis/log'), TEXT);
+    expect(await collectDrafts(draftsHarness, draftsHarness, grant)).toMatchObject({
       refused: 'BAD_NAME',
       path: '.Genesis/log',
     });
@@ -180,11 +182,11 @@ describe('a closed folder', () => {
   test.each(['.genesis/x', 'GENESI~1/x'])(
     'is not written to, even if the log accepted the file: %j',
     async (path) => {
-      const { harness, workspace, log, submits } = await begin();
+      const { harness, draftsHarness, log, submits } = await openWithClaim();
       expect(await submits('docs/a.md')).toMatchObject({ reason: 'ACCEPTED' });
-      const promotion = await promoteAccepted(workspace, { ...log, store: withPath(harness, path) });
+      const promotion = await promoteAccepted(draftsHarness, { ...log, store: withPath(harness, path) });
       expect(promotion).toMatchObject({ written: [], failures: [{ path: 'files.0.path' }] });
-      expect(await readdir(workspace.root)).toEqual(['.ai-workspace']);
+      expect(await readdir(draftsHarness.root)).toEqual(['.ai-workspace']);
     },
   );
 });
@@ -210,35 +212,35 @@ function withManifest(harness: CoordinatorHarness, result_data: ReturnType<typeo
 
 describe('a file that controls other programs', () => {
   test.each(CONTROL_FILES)('requires a human, and the escalation names its path: %j', async (path) => {
-    const { workspace, log, submits, escalated } = await begin();
+    const { draftsHarness, log, submits, escalated } = await openWithClaim();
     const reply = await submits('src/a.ts', path);
     expect(reply).toMatchObject({ accepted: false, reason: 'ESCALATED' });
     expect(reply.next).toContain(path);
     expect((await escalated())?.payload).toMatchObject({ reason: 'commands_programs', paths: [path] });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [] });
-    expect(await readdir(workspace.root)).toEqual(['.ai-workspace']);
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: [] });
+    expect(await readdir(draftsHarness.root)).toEqual(['.ai-workspace']);
   });
 
   test('is promoted once a human has approved exactly this candidate', async () => {
-    const { workspace, log, submits, approves } = await begin();
+    const { draftsHarness, log, submits, approves } = await openWithClaim();
     await submits('CLAUDE.md', '.claude/settings.json');
     expect(await approves('CLAUDE.md')).toMatchObject({ reason: 'STALE_REVIEW' });
     expect(await approves('CLAUDE.md', '.claude/settings.json')).toMatchObject({ reason: 'APPROVED' });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({
       written: ['CLAUDE.md', '.claude/settings.json'],
       conflicts: [],
     });
-    expect(await workspace.readShared('CLAUDE.md')).toBe(TEXT);
+    expect(await draftsHarness.readShared('CLAUDE.md')).toBe(TEXT);
   });
 
   test('is promoted if a human did the work', async () => {
-    const { harness, workspace, log } = await begin();
+    const { harness, draftsHarness, log } = await openWithClaim();
     const rita = new HarnessAgent(harness, 'rita', 's-rita');
     const edge = 'REQ-F-B#design_code';
     await rita.claims(edge, { agent_role: 'human' });
     const submitted = await rita.submits(edge, manifestOf('AGENTS.md'), evaluatorReport());
     expect(submitted).toMatchObject({ reason: 'ACCEPTED' });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['AGENTS.md'] });
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['AGENTS.md'] });
   });
 
   test.each([
@@ -248,14 +250,14 @@ describe('a file that controls other programs', () => {
     ],
     ['a project that was never configured', null],
   ])('also requires a human in %s', async (_, files) => {
-    const { submits, approves, workspace, log } = await begin(files);
+    const { submits, approves, draftsHarness, log } = await openWithClaim(files);
     expect(await submits('.mcp.json')).toMatchObject({ reason: 'ESCALATED' });
     expect(await approves('.mcp.json')).toMatchObject({ reason: 'APPROVED' });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['.mcp.json'] });
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['.mcp.json'] });
   });
 
   test('is escalated for an agent that calls itself human but may not review', async () => {
-    const { harness } = await begin(null);
+    const { harness } = await openWithClaim(null);
     const agent = { ...OPEN_CALLER, may_review: false };
     const who = { task_id: 'REQ-F-B#design_code', session_id: 's9' };
     const claim = { ...who, agent_id: 'mallory', agent_role: 'human' };
@@ -265,9 +267,9 @@ describe('a file that controls other programs', () => {
   });
 
   test('is kept as a conflict if the log accepted it without a human, and other files are promoted', async () => {
-    const { harness, workspace, log, submits } = await begin();
+    const { harness, draftsHarness, log, submits } = await openWithClaim();
     await submits('docs/a.md');
-    const promotion = await promoteAccepted(workspace, {
+    const promotion = await promoteAccepted(draftsHarness, {
       ...log,
       store: withPath(harness, '.claude/settings.json'),
     });
@@ -275,14 +277,14 @@ describe('a file that controls other programs', () => {
       written: ['src/b.ts'],
       conflicts: [{ path: '.claude/settings.json', says: expect.stringContaining('no human') }],
     });
-    expect(await workspace.readShared('.claude/settings.json')).toBeNull();
+    expect(await draftsHarness.readShared('.claude/settings.json')).toBeNull();
     const kept = promotion.conflicts[0]?.kept_at ?? '';
     expect(kept).toMatch(/^\.ai-workspace\/agents\/alpha\/conflicts\//);
-    expect(await readFile(join(workspace.root, kept), 'utf8')).toBe(TEXT);
+    expect(await readFile(join(draftsHarness.root, kept), 'utf8')).toBe(TEXT);
   });
 
   test('is not approved by a review event that an agent appended or that was imported', async () => {
-    const { harness, workspace, log, submits } = await begin();
+    const { harness, draftsHarness, log, submits } = await openWithClaim();
     await submits('docs/a.md');
     const forged = withPath(harness, '.mcp.json');
     const store = {
@@ -301,7 +303,7 @@ describe('a file that controls other programs', () => {
         return [event as EventEnvelope];
       },
     };
-    expect(await promoteAccepted(workspace, { ...log, store })).toMatchObject({
+    expect(await promoteAccepted(draftsHarness, { ...log, store })).toMatchObject({
       written: ['src/b.ts'],
       conflicts: [{ path: '.mcp.json' }],
     });
@@ -309,7 +311,7 @@ describe('a file that controls other programs', () => {
 
   test('is kept as a conflict if a sync pull gets it from a remote that required no human', async () => {
     const harness = await CoordinatorHarness.open('memory');
-    const workspace = await DraftsHarness.open();
+    const draftsHarness = await DraftsHarness.open();
     await harness.blobs.put(KEY.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
     const alpha = new HarnessAgent(harness, 'alpha', 's1', null, KEY);
     await alpha.claims(EDGE);
@@ -321,15 +323,15 @@ describe('a file that controls other programs', () => {
       events: async (after: number, limit: number) =>
         withPath(harness, 'CLAUDE.md').events(KEY, { after, limit }),
     };
-    const place = syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
-    expect(await pull(place, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
+    const workspace = syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
+    expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       rebuilt: false,
     });
-    const promotion = await withLocalLog(place, (local) =>
-      promoteAccepted(workspace, { ...local, key: KEY }),
+    const promotion = await withLocalLog(workspace, (local) =>
+      promoteAccepted(draftsHarness, { ...local, key: KEY }),
     );
     expect(promotion).toMatchObject({ written: ['src/b.ts'], conflicts: [{ path: 'CLAUDE.md' }] });
-    expect(await workspace.readShared('CLAUDE.md')).toBeNull();
+    expect(await draftsHarness.readShared('CLAUDE.md')).toBeNull();
   });
 });
 
@@ -347,18 +349,18 @@ describe('a bare git repository in a result', () => {
     ['the configuration alone, if the project has the repository', [CONFIG], [CONFIG]],
     ['the configuration of a worktree', [`${CONFIG}.worktree`], [`${CONFIG}.worktree`]],
   ])('requires a human if the result has %s', async (_, files, paths) => {
-    const { workspace, log, submits, escalated } = await begin();
+    const { draftsHarness, log, submits, escalated } = await openWithClaim();
     expect(await submits('src/a.ts', ...files)).toMatchObject({ accepted: false, reason: 'ESCALATED' });
     expect((await escalated())?.payload).toMatchObject({ reason: 'commands_programs', paths });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [] });
-    expect(await readdir(workspace.root)).toEqual(['.ai-workspace']);
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: [] });
+    expect(await readdir(draftsHarness.root)).toEqual(['.ai-workspace']);
   });
 
   test('runs no command in git if a log accepted it without a human', async () => {
-    const { harness, workspace, log, submits } = await begin();
+    const { harness, draftsHarness, log, submits } = await openWithClaim();
     await submits('docs/a.md');
-    const folder = join(workspace.root, FOLDER);
-    const marker = join(workspace.root, 'command-has-run');
+    const folder = join(draftsHarness.root, FOLDER);
+    const marker = join(draftsHarness.root, 'command-has-run');
     const repository = [
       [HEAD, 'ref: refs/heads/main\n'],
       [
@@ -372,18 +374,18 @@ describe('a bare git repository in a result', () => {
       await harness.blobs.put(P.tenant_id, sha256Hex(content), Buffer.from(content));
     }
     const gitStatus = () => spawnSync('git', ['status'], { cwd: folder });
-    const hasRun = async () => (await readdir(workspace.root)).includes('command-has-run');
+    const hasRun = async () => (await readdir(draftsHarness.root)).includes('command-has-run');
 
     const store = withManifest(harness, manifestWith(repository));
-    expect(await promoteAccepted(workspace, { ...log, store })).toMatchObject({
+    expect(await promoteAccepted(draftsHarness, { ...log, store })).toMatchObject({
       written: [OBJECTS, REFS],
       conflicts: [{ path: HEAD }, { path: CONFIG }],
     });
     gitStatus();
     expect(await hasRun()).toBe(false);
 
-    // Counter-check: git runs the command once both files are in place.
-    for (const [path, content] of repository) await workspace.writeShared(path, content);
+    // Counter-check: git runs the command once both files are in workspace.
+    for (const [path, content] of repository) await draftsHarness.writeShared(path, content);
     gitStatus();
     expect(await hasRun()).toBe(true);
   });
@@ -392,19 +394,19 @@ describe('a bare git repository in a result', () => {
 test('a reviewer sees the paths before deciding, and approved files are promoted', async () => {
   const checks =
     'edge: "intent→requirements"\nchecklist:\n  - {name: reads_well, type: agent, criterion: "It reads well"}\n';
-  const setting = {
+  const terminal = {
     ...(await createProject({ '.ai-workspace/graph/edges/intent_requirements.yml': checks })),
     columns: 300,
   };
   const edge = `${FEATURE_ID}#intent_requirements`;
-  const claimed = await gen(setting, 'task', 'claim', edge, '--role', 'architect', '--json');
-  await writeProjectFile(setting.cwd, `${JSON.parse(claimed.out).work}/docs/CLAUDE.md`, TEXT);
-  const submitted = await gen(setting, 'task', 'submit', edge, '--drafts', '--check', 'reads_well=pass');
+  const claimed = await gen(terminal, 'task', 'claim', edge, '--role', 'architect', '--json');
+  await writeProjectFile(terminal.cwd, `${JSON.parse(claimed.out).work}/docs/CLAUDE.md`, TEXT);
+  const submitted = await gen(terminal, 'task', 'submit', edge, '--drafts', '--check', 'reads_well=pass');
   expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('docs/CLAUDE.md') });
-  const { out } = await gen(setting, 'review', '--feature', FEATURE_ID);
+  const { out } = await gen(terminal, 'review', '--feature', FEATURE_ID);
   expect(out).toContain('docs/CLAUDE.md (commands_programs)');
-  const shared = () => readFile(join(setting.cwd, 'docs/CLAUDE.md'), 'utf8').catch(() => null);
+  const shared = () => readFile(join(terminal.cwd, 'docs/CLAUDE.md'), 'utf8').catch(() => null);
   expect(await shared()).toBeNull();
-  expect((await gen(setting, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
   expect(await shared()).toBe(TEXT);
 });

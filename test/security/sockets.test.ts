@@ -63,7 +63,7 @@ const PATIENT = {
 };
 
 /** A server, with every socket that it accepts. */
-async function begin(settings: Partial<ListenSettings>) {
+async function startListening(settings: Partial<ListenSettings>) {
   const app = createApp({
     context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
     routes: [ECHO, GUARDED],
@@ -129,7 +129,7 @@ async function heardBy(socket: Socket): Promise<string> {
 const REQUEST = 'POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\n';
 
 test('closes a connection that never sends a byte, and counts it', async () => {
-  const { listening, closed, dropped } = await begin({ first_byte_timeout_ms: 20 });
+  const { listening, closed, dropped } = await startListening({ first_byte_timeout_ms: 20 });
   stubborn(listening.port);
   await closed(0);
   expect(dropped).toEqual(['silent']);
@@ -145,7 +145,7 @@ test.each([
     /^HTTP\/1\.1 413 /,
   ],
 ])('closes a connection that %s, although the peer keeps its side open', async (_, sent, answer) => {
-  const { listening, closed } = await begin({ linger_ms: 20 });
+  const { listening, closed } = await startListening({ linger_ms: 20 });
   const socket = stubborn(listening.port);
   const reply = heardBy(socket);
   socket.write(sent);
@@ -154,7 +154,7 @@ test.each([
 });
 
 test('closes an idle connection after a refused credential earlier than other idle connections', async () => {
-  const { listening, closed } = await begin({ linger_ms: 20 });
+  const { listening, closed } = await startListening({ linger_ms: 20 });
   const socket = stubborn(listening.port);
   const reply = heardBy(socket);
   socket.write('GET /guarded HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
@@ -163,7 +163,7 @@ test('closes an idle connection after a refused credential earlier than other id
 });
 
 test('keeps a connection that sends another request after a refused one', async () => {
-  const { listening, closed } = await begin({ linger_ms: 20 });
+  const { listening, closed } = await startListening({ linger_ms: 20 });
   const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   const [socket, other] = [stubborn(listening.port), stubborn(listening.port)];
   let heard = '';
@@ -184,7 +184,7 @@ test('keeps a connection that sends another request after a refused one', async 
 });
 
 test('closes a connection that sends half a header, although the peer keeps its side open', async () => {
-  const { listening, closed } = await begin({ headers_timeout_ms: 20, linger_ms: 20 });
+  const { listening, closed } = await startListening({ headers_timeout_ms: 20, linger_ms: 20 });
   const socket = stubborn(listening.port);
   const reply = heardBy(socket);
   socket.write(`${REQUEST}Content-Le`);
@@ -193,7 +193,7 @@ test('closes a connection that sends half a header, although the peer keeps its 
 });
 
 test('closes a connection that sends only empty lines after a request, which restart the timers of Node', async () => {
-  const { listening, closed, dropped } = await begin({ headers_timeout_ms: 500, linger_ms: 500 });
+  const { listening, closed, dropped } = await startListening({ headers_timeout_ms: 500, linger_ms: 500 });
   const socket = stubborn(listening.port);
   socket.write('GET /guarded HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   const sending = setInterval(() => socket.write('\r\n'), 10);
@@ -207,19 +207,19 @@ test.each([
   ['in the middle of a header', `${REQUEST}Content-Le`],
   ['in the middle of a body', `${REQUEST}Content-Length: 5\r\n\r\n1`],
 ])('closes a connection whose peer closes its sending side %s', async (_, sent) => {
-  const { listening, closed } = await begin({});
+  const { listening, closed } = await startListening({});
   stubborn(listening.port).end(sent);
   await closed(0);
 });
 
 test('closes a connection whose peer does not finish its body', async () => {
-  const { listening, closed } = await begin({ headers_timeout_ms: 20, request_timeout_ms: 20 });
+  const { listening, closed } = await startListening({ headers_timeout_ms: 20, request_timeout_ms: 20 });
   stubborn(listening.port).write(`${REQUEST}Content-Length: 5\r\n\r\n1`);
   await closed(0);
 });
 
 test('closes a connection whose peer does not read the response', async () => {
-  const { listening, closed } = await begin({ headers_timeout_ms: 200, request_timeout_ms: 200 });
+  const { listening, closed } = await startListening({ headers_timeout_ms: 200, request_timeout_ms: 200 });
   const socket = stubborn(listening.port);
   socket.pause();
   socket.write(`${REQUEST}Content-Length: 1\r\n\r\n1`);
@@ -227,7 +227,7 @@ test('closes a connection whose peer does not read the response', async () => {
 });
 
 test('drops connections over the total limit, counts them, and serves new ones once others are closed', async () => {
-  const { listening, dropped } = await begin({ connections_max: 2 });
+  const { listening, dropped } = await startListening({ connections_max: 2 });
   const held = [stubborn(listening.port), stubborn(listening.port)];
   await Promise.all(held.map((socket) => once(socket, 'connect')));
   const third = stubborn(listening.port).resume();
@@ -238,7 +238,10 @@ test('drops connections over the total limit, counts them, and serves new ones o
 });
 
 test('drops connections over the limit per address, and counts them', async () => {
-  const { listening, dropped } = await begin({ connections_per_address_max: 2, exempt_addresses: [] });
+  const { listening, dropped } = await startListening({
+    connections_per_address_max: 2,
+    exempt_addresses: [],
+  });
   const held = [stubborn(listening.port), stubborn(listening.port)];
   await Promise.all(held.map((socket) => once(socket, 'connect')));
   const third = stubborn(listening.port).resume();
@@ -252,7 +255,7 @@ test.each([
   ['loopback', {}],
   ['a named proxy', { exempt_addresses: ['127.0.0.0/8'] }],
 ])('does not limit the connections of %s', async (_, exempt) => {
-  const { listening, dropped } = await begin({ connections_per_address_max: 1, ...exempt });
+  const { listening, dropped } = await startListening({ connections_per_address_max: 1, ...exempt });
   await Promise.all([answered(listening.port), answered(listening.port), answered(listening.port)]);
   expect(dropped).toEqual([]);
 });

@@ -41,12 +41,12 @@ function expectPlain(line: string, { out, err }: CommandResult): void {
   }
 }
 
-const TERMINAL = { columns: 200, is_watched: true };
+const TERMINAL = { columns: 200, isStderrTty: true };
 const PIPE = {};
 
 /** A project in which an agent has left hostile text everywhere a person reads what agents write. */
 async function attackedServer(): Promise<TerminalOptions> {
-  const { setting, server } = await startPlannedHarness();
+  const { terminal, server } = await startPlannedHarness();
   const path = `${server.url}/api/tenants/default/projects/shop`;
   const post = async (route: string, body: object, method = 'POST') => {
     const headers = { 'content-type': 'application/json' };
@@ -66,7 +66,7 @@ async function attackedServer(): Promise<TerminalOptions> {
   await post('/claims', { task_id: 'C-009-evil', agent_id: 'agent-evil', ...who });
   const held = { reason: HOSTILE, expected_generation: 1 };
   await post('/tasks/A-001-schema/hold', held);
-  return setting;
+  return terminal;
 }
 
 const READS = [
@@ -83,15 +83,15 @@ const READS = [
 
 describe('text that an agent wrote to the log', () => {
   it.each(READS)('is sanitized in the output of gen %s', async (line) => {
-    const setting = await attackedServer();
+    const terminal = await attackedServer();
     for (const kind of [TERMINAL, PIPE]) {
-      expectPlain(line, await gen({ ...setting, ...kind }, ...line.split(' ')));
+      expectPlain(line, await gen({ ...terminal, ...kind }, ...line.split(' ')));
     }
   });
 
   it('keeps its value in JSON, without characters that control a terminal', async () => {
-    const setting = await attackedServer();
-    const reply = await gen(setting, 'events', '--json');
+    const terminal = await attackedServer();
+    const reply = await gen(terminal, 'events', '--json');
     expectPlain('events --json', reply);
     const events = reply.out
       .trim()
@@ -103,14 +103,14 @@ describe('text that an agent wrote to the log', () => {
 
 describe('text in the files of a workspace', () => {
   async function attackedWorkspace(): Promise<TerminalOptions> {
-    const setting = await createProject({});
+    const terminal = await createProject({});
     const hostileText = JSON.stringify(HOSTILE);
     const feature = `feature: ${FEATURE_ID}\ntitle: ${hostileText}\nintent: INT-001\nprofile: standard\npriority: high\n`;
-    await writeProjectFile(setting.cwd, `.ai-workspace/features/active/${FEATURE_ID}.yml`, feature);
+    await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${FEATURE_ID}.yml`, feature);
     const checks = ['name: says_enough, type: agent', 'name: agreed, type: human'];
     const listed = checks.map((check) => `  - { ${check}, criterion: ${hostileText} }\n`).join('');
     await writeProjectFile(
-      setting.cwd,
+      terminal.cwd,
       '.ai-workspace/graph/edges/intent_requirements.yml',
       `edge: "intent→requirements"\nchecklist:\n${listed}`,
     );
@@ -125,15 +125,15 @@ describe('text in the files of a workspace', () => {
       '--reason',
       HOSTILE,
     ];
-    expectPlain('spawn', await gen(setting, ...spawned));
+    expectPlain('spawn', await gen(terminal, ...spawned));
     const edge = `${FEATURE_ID}#intent_requirements`;
-    const claimed = await gen(setting, 'task', 'claim', edge, '--role', 'full_stack');
+    const claimed = await gen(terminal, 'task', 'claim', edge, '--role', 'full_stack');
     expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
     const submit = ['task', 'submit', edge, '--data', hostileText, '--check', 'says_enough=pass'];
-    const submitted = await gen(setting, ...submit);
+    const submitted = await gen(terminal, ...submit);
     expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('ESCALATED') });
     for (const reply of [claimed, submitted]) expectPlain('task', reply);
-    return setting;
+    return terminal;
   }
 
   it.each([
@@ -147,9 +147,9 @@ describe('text in the files of a workspace', () => {
     'zoom',
     'gaps',
   ])('is sanitized in the output of gen %s', async (line) => {
-    const setting = await attackedWorkspace();
+    const terminal = await attackedWorkspace();
     for (const kind of [TERMINAL, PIPE]) {
-      const { columns: _, ...rest } = setting;
+      const { columns: _, ...rest } = terminal;
       expectPlain(line, await gen({ ...rest, ...kind }, ...line.split(' ')));
     }
   });
@@ -200,12 +200,12 @@ const CALLS = [
 
 describe('the reply of a hostile server', () => {
   it.each(CALLS)('is sanitized in the output of gen %s', async (line) => {
-    const setting = await attackedServer();
-    const url = await lyingServer(setting.env?.GENESIS_URL ?? '');
+    const terminal = await attackedServer();
+    const url = await lyingServer(terminal.env?.GENESIS_URL ?? '');
     for (const kind of [TERMINAL, PIPE]) {
       for (const more of [[], ['--json']]) {
-        const env = { ...setting.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
-        const reply = await gen({ ...setting, ...kind, env }, ...line.split(' '), ...more);
+        const env = { ...terminal.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
+        const reply = await gen({ ...terminal, ...kind, env }, ...line.split(' '), ...more);
         expectPlain(line, reply);
         expect(`${reply.out}${reply.err}`, line).toContain(WORD);
       }
@@ -213,11 +213,11 @@ describe('the reply of a hostile server', () => {
   });
 
   it.each([400, 409, 500])('is sanitized as an error with status %i', async (status) => {
-    const setting = await attackedServer();
-    const url = await lyingServer(setting.env?.GENESIS_URL ?? '', status);
-    const env = { ...setting.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
+    const terminal = await attackedServer();
+    const url = await lyingServer(terminal.env?.GENESIS_URL ?? '', status);
+    const env = { ...terminal.env, GENESIS_URL: url, GENESIS_PROJECT: 'shop' };
     for (const kind of [TERMINAL, PIPE]) {
-      const reply = await gen({ ...setting, ...kind, env }, 'task', 'show', 'A-001-schema');
+      const reply = await gen({ ...terminal, ...kind, env }, 'task', 'show', 'A-001-schema');
       expectPlain('task show', reply);
       expect(reply.err).toContain(WORD);
     }
@@ -225,19 +225,19 @@ describe('the reply of a hostile server', () => {
 });
 
 it('the output of an agent under gen run is sanitized, also if a character arrives in two chunks', async () => {
-  const { setting } = await startPlannedHarness();
+  const { terminal } = await startPlannedHarness();
   const script = `process.stdout.write(${JSON.stringify(HOSTILE)}); process.stderr.write(Buffer.from([0xc2]));
     setTimeout(() => process.stderr.write(Buffer.from([0x9d, 0x35])), 50);`;
-  await writeFile(join(setting.cwd, 'agent.cjs'), script);
-  const reply = await gen({ ...setting, ...TERMINAL }, 'run', '--', process.execPath, 'agent.cjs');
+  await writeFile(join(terminal.cwd, 'agent.cjs'), script);
+  const reply = await gen({ ...terminal, ...TERMINAL }, 'run', '--', process.execPath, 'agent.cjs');
   expect(reply).toMatchObject({ code: 0, out: expect.stringContaining(WORD) });
   expectPlain('run', reply);
 });
 
 it('an unknown argument of the command line is sanitized in the error message', async () => {
-  const { setting } = await startPlannedHarness();
-  expectPlain('hostile', await gen({ ...setting, ...TERMINAL }, `--${HOSTILE}`));
-  expectPlain('hostile', await gen({ ...setting, ...TERMINAL }, 'task', 'show', HOSTILE));
+  const { terminal } = await startPlannedHarness();
+  expectPlain('hostile', await gen({ ...terminal, ...TERMINAL }, `--${HOSTILE}`));
+  expectPlain('hostile', await gen({ ...terminal, ...TERMINAL }, 'task', 'show', HOSTILE));
 });
 
 it('only src/cli/io.ts writes to a terminal', async () => {

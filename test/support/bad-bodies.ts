@@ -127,7 +127,7 @@ const WRONG_VALUES: Readonly<Record<string, readonly unknown[]>> = {
 /** Optional fields with invalid values. */
 const WRONG_EXTRA_FIELDS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   claim: [
-    ...[0, -1, 1.5, 29, 3601, 1e12, Number.NaN, Number.POSITIVE_INFINITY, '300', null].map(lease),
+    ...[0, -1, 1.5, 29, 3601, 1e12, Number.NaN, Number.POSITIVE_INFINITY, '300', null].map(leaseFields),
     ...[
       PROTO,
       { x: PROTO },
@@ -146,7 +146,7 @@ const WRONG_EXTRA_FIELDS: Readonly<Record<string, readonly Record<string, unknow
     { task_id: undefined, feature_id: MEGABYTE, edge: 'a_b' },
   ],
   renew: [
-    ...[0, -1, 1.5, 29, 3601, Number.NaN, '300'].map(lease),
+    ...[0, -1, 1.5, 29, 3601, Number.NaN, '300'].map(leaseFields),
     { claim_id: '' },
     { claim_id: MEGABYTE },
     { claim_id: 7 },
@@ -165,7 +165,7 @@ const WRONG_EXTRA_FIELDS: Readonly<Record<string, readonly Record<string, unknow
     { track: 'a' },
     { track: MEGABYTE },
   ],
-  reassign: [-1, 29, 3601, Number.NaN].map(lease),
+  reassign: [-1, 29, 3601, Number.NaN].map(leaseFields),
   open_session: [{ user_id: '' }, { user_id: MEGABYTE }, { user_id: 7 }, { user_id: null }],
   put_policy: [
     { stale_policy: 'release' },
@@ -187,7 +187,7 @@ const WRONG_EXTRA_FIELDS: Readonly<Record<string, readonly Record<string, unknow
   ],
 };
 
-function lease(lease_duration_seconds: unknown) {
+function leaseFields(lease_duration_seconds: unknown) {
   return { lease_duration_seconds };
 }
 

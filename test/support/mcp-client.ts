@@ -38,7 +38,7 @@ export async function callTool(
  * An agent that remembers only the last reply, which must tell it what to call and with which arguments. Works until
  * nothing is left; returns the replies in order.
  */
-export async function forgetfulAgent(client: Client): Promise<McpToolReply[]> {
+export async function runForgetfulAgent(client: Client): Promise<McpToolReply[]> {
   const replies: McpToolReply[] = [];
   let last: McpToolReply = {};
   for (;;) {

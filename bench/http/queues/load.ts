@@ -6,8 +6,8 @@ export interface QueueLoad {
 }
 
 /** Jobs enqueued before the clock starts: more than the queues on PostgreSQL finish in a second. */
-const JOBS_PER_SECOND = 5_000;
-export const jobsFor = ({ seconds }: QueueLoad): number => JOBS_PER_SECOND * seconds;
+const JOBS_ENQUEUED_PER_SECOND = 5_000;
+export const jobsFor = ({ seconds }: QueueLoad): number => JOBS_ENQUEUED_PER_SECOND * seconds;
 export const JOBS_PER_INSERT = 2_000;
 
 /** Connections to PostgreSQL; agents wait for a free one, as behind any pool. */

@@ -23,8 +23,8 @@ export async function startRedis(): Promise<PrivateServer | null> {
   const dir = await mkdtemp(join(tmpdir(), 'bench-redis-'));
   const port = await freePort();
   const durable = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always'];
-  const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
-  const child = spawn('redis-server', [...place, ...durable], { stdio: 'ignore' });
+  const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
+  const child = spawn('redis-server', [...address, ...durable], { stdio: 'ignore' });
   await answers(port, child);
   return {
     port,
@@ -51,11 +51,15 @@ export async function startPostgres(): Promise<PrivateServer | null> {
     'listen_addresses=127.0.0.1',
     'shared_buffers=256MB',
   ];
-  const place = ['-D', data, '-p', String(port), '-k', dir];
-  const child = spawn(join(bin, 'postgres'), [...place, ...settings.flatMap((setting) => ['-c', setting])], {
-    ...owner,
-    stdio: 'ignore',
-  });
+  const address = ['-D', data, '-p', String(port), '-k', dir];
+  const child = spawn(
+    join(bin, 'postgres'),
+    [...address, ...settings.flatMap((setting) => ['-c', setting])],
+    {
+      ...owner,
+      stdio: 'ignore',
+    },
+  );
   await answers(port, child);
   const { stdout } = await run(join(bin, 'postgres'), ['--version']);
   const version = `PostgreSQL ${/[\d.]+/.exec(stdout)?.[0]}`;

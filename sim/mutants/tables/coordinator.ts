@@ -2,7 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const SHARED_COMMITS = 'src/coordinator/queue/shared-commits.ts';
 const LOG_COMMITS = 'src/coordinator/queue/log-commits.ts';
-const UNIT = 'src/coordinator/queue/transaction-builder.ts';
+const TRANSACTION_BUILDER = 'src/coordinator/queue/transaction-builder.ts';
 const FACTS = 'src/coordinator/operations/facts.ts';
 const FEED = 'src/coordinator/queries/feed.ts';
 
@@ -10,56 +10,56 @@ const FEED = 'src/coordinator/queries/feed.ts';
 export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'denial-from-the-cache',
-    file: UNIT,
+    file: TRANSACTION_BUILDER,
     find: 'if (events.length === 0) this.check(head.subject, head.seq);\n    else this.swap',
     replace: 'if (events.length > 0) this.swap',
     why: 'A claim is refused for a reason that no longer held when it was requested.',
   },
   {
     name: 'request-not-sent-along',
-    file: UNIT,
+    file: TRANSACTION_BUILDER,
     find: 'request === null ? [] : [',
     replace: 'request === null || request.key !== undefined ? [] : [',
     why: 'A retry after an unknown outcome is decided again: one request is granted twice.',
   },
   {
     name: 'request-not-kept',
-    file: UNIT,
+    file: TRANSACTION_BUILDER,
     find: 'const keep = this.hasEffect || this.swaps.length > 0;',
     replace: 'const keep = this.hasEffect;',
     why: 'A retry gets the reply of a first request.',
   },
   {
     name: 'bounds-not-sent-along',
-    file: UNIT,
+    file: TRANSACTION_BUILDER,
     find: '    if (not_before_ms !== null) this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, not_before_ms);\n',
     replace: '',
     why: 'A coordinator whose clock is ahead expires claims too early.',
   },
   {
     name: 'decided-under-any-rules',
-    file: UNIT,
+    file: TRANSACTION_BUILDER,
     find: 'rules_seq: this.view.rules_seq,',
     replace: 'rules_seq: null,',
     why: 'A coordinator that missed a change of plan or policy decides with the old one.',
   },
   {
     name: 'session-not-checked',
-    file: UNIT,
+    file: TRANSACTION_BUILDER,
     find: 'if (existing !== null) return this.check(subject, existing.seq);',
     replace: 'if (existing !== null) return this;',
     why: 'A session that is closed concurrently is granted work.',
   },
   {
-    name: 'place-not-taken',
-    file: UNIT,
-    find: 'this.setPermit(CLAIMS_SCOPE, head.subject,',
-    replace: 'if (events.length > 1) this.setPermit(CLAIMS_SCOPE, head.subject,',
+    name: 'permit-not-taken',
+    file: TRANSACTION_BUILDER,
+    find: 'this.setClaimPermit(head.subject,',
+    replace: 'if (events.length > 1) this.setClaimPermit(head.subject,',
     why: 'Claims are not counted, and a tenant exceeds its limit.',
   },
   {
     name: 'note-named-at-random',
-    file: UNIT,
+    file: TRANSACTION_BUILDER,
     find: '    ]);\n    this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, eventId));',
     replace:
       '    ]);\n    this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, eventId.slice(0, 0) || undefined));',

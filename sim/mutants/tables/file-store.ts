@@ -9,7 +9,7 @@ const RECOVERY = 'src/stores/file/recovery.ts';
 const DISK = 'src/stores/file/disk.ts';
 const SNAPSHOT = 'src/stores/file/snapshot.ts';
 const FORMAT_1_TESTS = ['src/stores/file/format-1.test.ts'];
-const FOREIGN_TESTS = ['src/stores/file/foreign-lines.test.ts'];
+const FOREIGN_LINES_TESTS = ['src/stores/file/foreign-lines.test.ts'];
 
 /** Faults in how the log is written to disk and recovered. */
 export const FILE_MUTANTS: readonly Mutant[] = [
@@ -96,15 +96,15 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     find: "  return isIntact ? null : 'the seal does not match';\n",
     replace: '  return isIntact ? null : null;\n',
     why: 'A line that was changed on disk is served to readers.',
-    tests: FOREIGN_TESTS,
+    tests: FOREIGN_LINES_TESTS,
   },
   {
     name: 'foreign-line-not-sealed',
     file: LOG,
-    find: 'coverOf([...this.log.state.foreign, ...noticed])',
+    find: 'coverOf([...this.log.state.foreign, ...foreignBefore])',
     replace: 'coverOf([])',
     why: 'A line of another program can be changed or removed without a trace.',
-    tests: FOREIGN_TESTS,
+    tests: FOREIGN_LINES_TESTS,
   },
   {
     name: 'foreign-cover-not-checked',
@@ -112,7 +112,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     find: 'if (digest !== null && !coversLines(seal.foreign, end.foreign))',
     replace: "if (digest === '')",
     why: 'A line of another program that was changed is accepted.',
-    tests: FOREIGN_TESTS,
+    tests: FOREIGN_LINES_TESTS,
   },
   {
     name: 'foreign-line-before-a-write-missed',
@@ -120,7 +120,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     find: 'if (size === expected + bytes.length)',
     replace: 'if (size >= expected)',
     why: 'A line that another program appends at the same time makes the next lines unreadable.',
-    tests: FOREIGN_TESTS,
+    tests: FOREIGN_LINES_TESTS,
   },
   {
     name: 'foreign-lines-cut-with-torn-ones',
@@ -128,7 +128,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     find: '    if (isForeignLine(line)) foreign.push(line);\n',
     replace: '',
     why: 'A crash loses lines that another program appended.',
-    tests: FOREIGN_TESTS,
+    tests: FOREIGN_LINES_TESTS,
   },
   {
     name: 'durable-part-cut-off',

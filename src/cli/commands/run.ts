@@ -13,7 +13,7 @@ import type { OptionsOf } from '../option-table.js';
 import { countText } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { uploadBlob } from '../result.js';
-import { homeFolder } from '../state/home-folder.js';
+import { cliFolder } from '../state/cli-folder.js';
 import { type GroupExit, type GroupOptions, runProcessGroup } from '../worker/process-group.js';
 import { assertRunnable } from '../worker/runnable.js';
 import { TaskWorkdir, type WorkTarget } from '../worker/task-workdir.js';
@@ -93,9 +93,9 @@ async function runCommand(
   }
 }
 
-/** A client with the SDK's default retries, and an outbox for finished results in the home folder. */
+/** A client with the SDK's default retries, and an outbox for finished results in the CLI's folder. */
 function workerGenesis({ io }: CommandContext, { token, ...target }: WorkTarget): Genesis {
-  const outbox = join(homeFolder(io), 'outbox');
+  const outbox = join(cliFolder(io), 'outbox');
   return new Genesis({ ...target, outbox, ...(token === null ? {} : { token }) });
 }
 

@@ -33,7 +33,7 @@ Examples:
         );
       }
       // Files and commits are tagged with requirement keys only.
-      const inFiles = workspace === null || !isKey ? NO_FILES : await traceInFiles(workspace.root, key);
+      const inFiles = workspace === null || !isKey ? NO_FILE_TRACES : await traceInFiles(workspace.root, key);
       const gaps = [...recorded.gaps, ...missingTraces(inFiles, key)];
       const traced = { ...recorded, ...inFiles, gaps };
       if (hasNoTrace(traced)) {
@@ -48,7 +48,7 @@ Examples:
 
 type FileTraces = Pick<TraceResult, 'places' | 'commits'>;
 
-const NO_FILES: FileTraces = { places: null, commits: [] };
+const NO_FILE_TRACES: FileTraces = { places: null, commits: [] };
 
 async function traceInFiles(root: string, key: string): Promise<FileTraces> {
   const [{ tags }, commits] = await Promise.all([scanTags(root), commitsWithKeys(root, null)]);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { McpHandle } from '../../server/mcp/handle.js';
 import type { Io } from '../io.js';
-import { userFolder } from '../state/home-folder.js';
+import { userFolder } from '../state/cli-folder.js';
 import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
 
 export interface HeldHandle {

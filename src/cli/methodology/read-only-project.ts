@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';
+import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import { readLogUnverified } from '../../stores/file/unverified-reader.js';
 import { linesText } from '../../stores/store.js';
 import { refuseForeign } from '../../workspace/foreign.js';
@@ -30,8 +30,9 @@ async function replayLog<T extends EventVisitor>(folder: string, createVisitor: 
   if (await readLogUnverified(nodeDisk, folder, (event) => skimmed.visit(event))) return skimmed;
   const { readLog } = await import('../verify/read-log.js');
   const verified = createVisitor();
-  const { damage, unexplained } = await readLog({ folder }, ({ event }) => verified.visit(event));
-  const fault = damage ?? unexplained.map((position) => ({ ...position, why: UNEXPLAINED }))[0];
+  const { damage, unrecordedRedactions } = await readLog({ folder }, ({ event }) => verified.visit(event));
+  const fault =
+    damage ?? unrecordedRedactions.map((position) => ({ ...position, why: UNRECORDED_REDACTION }))[0];
   if (fault === undefined) return verified;
   throw new CommandFailure(
     `${fault.file}, ${linesText(fault)}: ${fault.why}. Verify the log: gen verify ${folder}`,

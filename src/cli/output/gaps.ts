@@ -28,7 +28,7 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandC
   const counted = `${full_coverage} covered, ${partial_coverage} partially, ${no_coverage} not covered`;
   const names = (found: readonly string[]) =>
     found.length === 0 ? [] : wrap(joinFirst(found, NAMES_MAX), 2);
-  const places = orphans.map(({ key, places: [first] }) => `${key} (${first?.file}:${first?.line})`);
+  const orphanTexts = orphans.map(({ key, places: [first] }) => `${key} (${first?.file}:${first?.line})`);
   const decisions = reply.clusters.flatMap(({ domain, severity, key_count, layers, intent_id }) => {
     const lacking = `${countText(key_count, 'requirement')} without ${layers.join(', ')}`;
     return wrap(`${severity} ${domain}: ${lacking} (${intent_id})`, 2);
@@ -36,7 +36,7 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandC
   return [
     `${verdict}  ${countText(total_req_keys, 'requirement')}: ${counted}`,
     ...keyLines(coverage, context),
-    ...section(paint.bold(`${countText(orphans.length, 'tag')} without a requirement`), names(places)),
+    ...section(paint.bold(`${countText(orphans.length, 'tag')} without a requirement`), names(orphanTexts)),
     ...section(
       paint.bold(`${countText(untagged_files.length, 'file')} without a tag`),
       names(untagged_files),

@@ -27,13 +27,13 @@ it('collapses escape sequences and line breaks in a cell', () => {
 });
 
 it('uses colour only on a terminal, and not if NO_COLOR is set', async () => {
-  const { setting } = await startPlannedHarness();
+  const { terminal } = await startPlannedHarness();
   const ESCAPE = '\u001b[';
-  const { env } = setting;
-  expect((await gen({ ...setting, columns: 80 }, 'status')).out).toContain(ESCAPE);
+  const { env } = terminal;
+  expect((await gen({ ...terminal, columns: 80 }, 'status')).out).toContain(ESCAPE);
   expect(
-    (await gen({ ...setting, columns: 80, env: { ...env, NO_COLOR: '1' } }, 'status')).out,
+    (await gen({ ...terminal, columns: 80, env: { ...env, NO_COLOR: '1' } }, 'status')).out,
   ).not.toContain(ESCAPE);
-  expect((await gen(setting, 'status')).out).not.toContain(ESCAPE);
-  expect((await gen({ ...setting, columns: 80 }, 'status', '--json')).out).not.toContain(ESCAPE);
+  expect((await gen(terminal, 'status')).out).not.toContain(ESCAPE);
+  expect((await gen({ ...terminal, columns: 80 }, 'status', '--json')).out).not.toContain(ESCAPE);
 });

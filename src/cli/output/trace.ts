@@ -58,8 +58,8 @@ function locationLines({ places, direction }: TraceResult, { labelled, paint }: 
   return stages.flatMap(([kind, name]) => {
     const found = places[kind];
     const sign = found.length === 0 ? paint.dim('○') : paint.green('✓');
-    const place = ({ file, line }: TagLocation) => `${file}:${line}`;
-    const shown = firstLines(found, LOCATIONS_SHOWN_MAX, place, (more) => `and ${more} more`);
+    const locationText = ({ file, line }: TagLocation) => `${file}:${line}`;
+    const shown = firstLines(found, LOCATIONS_SHOWN_MAX, locationText, (more) => `and ${more} more`);
     const text = shown.join(', ') || 'none';
     const [first = '', ...rest] = labelled(`    ${name}`, text, NAME_WIDTH + 2);
     return [`  ${sign}${first.slice(3)}`, ...rest];

@@ -28,7 +28,7 @@ const THEIRS: Files = {
   'home/.gemini/GEMINI.md': 'Be brief.\n\n',
 };
 
-async function begin(theirs: Files) {
+async function createFolders(theirs: Files) {
   const root = await temporaryFolder();
   for (const folder of ['folder', 'home']) await mkdir(join(root, folder));
   const write = async (path: string, text: string) => {
@@ -62,7 +62,7 @@ const CASES = ['claude', 'codex', 'gemini'].flatMap((client) =>
 test.each(CASES)(
   '$client, scope $scope, $what: writes the configuration once, and undo restores every byte',
   async (setupCase) => {
-    const { setup, files } = await begin(setupCase.theirs);
+    const { setup, files } = await createFolders(setupCase.theirs);
     const before = await files();
     const argv = [setupCase.client, '--scope', setupCase.scope];
     expect(await setup(...argv)).toMatchObject({ code: 0, err: '' });
@@ -76,7 +76,7 @@ test.each(CASES)(
 );
 
 test('adds the server, its hooks and a section for Claude Code to the existing content', async () => {
-  const { setup, files } = await begin(THEIRS);
+  const { setup, files } = await createFolders(THEIRS);
   const { out } = await setup('claude', '--url', 'http://127.0.0.1:9/a?b&c');
   for (const path of ['.mcp.json', '.claude/settings.json', 'AGENTS.md']) expect(out).toContain(path);
   const after = await files();
@@ -102,7 +102,7 @@ test('adds the server, its hooks and a section for Claude Code to the existing c
 });
 
 test('writes commands for Claude Code that start this program from any folder and with an empty PATH', async () => {
-  const { setup, files } = await begin({});
+  const { setup, files } = await createFolders({});
   await setup('claude');
   const after = await files();
   const { command, args } = JSON.parse(after['folder/.mcp.json'] ?? '').mcpServers.genesis;
@@ -118,7 +118,7 @@ test('writes commands for Claude Code that start this program from any folder an
 });
 
 test.each(CLIENTS)('writes no command for %s that downloads from a registry', async (client) => {
-  const { setup, files } = await begin({});
+  const { setup, files } = await createFolders({});
   await setup(client);
   expect(JSON.stringify(await files())).not.toMatch(/\bnpx\b/);
 });
@@ -138,7 +138,7 @@ test.each(SPELLINGS)('replaces the hook %s on the next setup, and removes it on 
   for (const [client, event] of Object.entries(events)) {
     const path = `folder/.${client}/settings.json`;
     const old = { hooks: [{ type: 'command', command: spelling }] };
-    const { setup, files } = await begin({
+    const { setup, files } = await createFolders({
       [path]: JSON.stringify({ hooks: { [event]: [THEIR_HOOK, old] } }),
     });
     const hooked = async () => JSON.parse((await files())[path] ?? '').hooks[event];
@@ -188,7 +188,7 @@ test.each(CLIENTS)('on Windows, writes the path of the MCP server for %s unchang
 });
 
 test('undo keeps later changes by the user and removes only its own part', async () => {
-  const { setup, files, write } = await begin({});
+  const { setup, files, write } = await createFolders({});
   await setup('claude');
   await setup('codex');
   const after = await files();
@@ -217,14 +217,14 @@ test.each([
     'unexpected value',
   ],
 ])('refuses to change %s, and names the reason', async (_what, theirs, says) => {
-  const { setup, files } = await begin(theirs as Files);
+  const { setup, files } = await createFolders(theirs as Files);
   const before = await files();
   expect(await setup('claude')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
   expect(await files()).toEqual(before);
 });
 
 test('refuses a setup without a project and writes nothing', async () => {
-  const { files } = await begin({});
+  const { files } = await createFolders({});
   const cwd = await temporaryFolder();
   const ran = await gen({ cwd, env: { HOME: cwd } }, 'setup', 'claude');
   expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('--project') });

@@ -4,7 +4,7 @@ import type { AddCommands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import type { Io } from '../io.js';
 import { selfCommand, startsSelf } from '../self.js';
-import { homeOf, userFolder } from '../state/home-folder.js';
+import { osHomeFolder, userFolder } from '../state/cli-folder.js';
 import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
 import {
   type ConfigSection,
@@ -55,7 +55,7 @@ async function setup(
 ): Promise<void> {
   const { io } = context;
   const receipts = new JsonRecordFolder<Receipt>(join(userFolder(io), 'setup'));
-  const name = recordName(client, scope === 'user' ? homeOf(io) : io.cwd);
+  const name = recordName(client, scope === 'user' ? osHomeFolder(io) : io.cwd);
   const own = (await receipts.get(name))?.written ?? [];
   const allWritten = async () => (await receipts.all()).flatMap(({ written }) => written);
   if (undo) {
@@ -124,7 +124,7 @@ const CLIENT_NAMES: Readonly<Record<ClientName, string>> = {
 };
 
 function setupEnvironment(io: Io, scope: Scope, options: readonly string[]): SetupEnvironment {
-  const home = homeOf(io);
+  const home = osHomeFolder(io);
   return {
     scope,
     folder: io.cwd,

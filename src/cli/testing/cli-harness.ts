@@ -27,7 +27,7 @@ export async function temporaryFolder(): Promise<string> {
 }
 
 export interface CliHarness {
-  readonly setting: TerminalOptions & { readonly env: Record<'GENESIS_URL' | 'GENESIS_AGENT', string> };
+  readonly terminal: TerminalOptions & { readonly env: Record<'GENESIS_URL' | 'GENESIS_AGENT', string> };
   readonly server: RunningServer;
 }
 
@@ -41,13 +41,13 @@ export async function startHarness(): Promise<CliHarness> {
     limits: { min_lease_duration_seconds: 1 },
   });
   onTestFinished(() => server.stop());
-  return { setting: { cwd, env: { GENESIS_URL: server.url, GENESIS_AGENT: 'agent-a' } }, server };
+  return { terminal: { cwd, env: { GENESIS_URL: server.url, GENESIS_AGENT: 'agent-a' } }, server };
 }
 
 /** The same, with the plan imported. */
 export async function startPlannedHarness(): Promise<CliHarness> {
   const harness = await startHarness();
-  const { code, err } = await gen(harness.setting, 'plan', 'import', 'plan.yaml');
+  const { code, err } = await gen(harness.terminal, 'plan', 'import', 'plan.yaml');
   if (code !== 0) throw new Error(err);
   return harness;
 }

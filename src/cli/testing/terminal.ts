@@ -18,7 +18,7 @@ export interface TerminalOptions {
   /** If set, standard output is a terminal of this width. */
   readonly columns?: number;
   /** Standard error is a terminal. */
-  readonly is_watched?: boolean;
+  readonly isStderrTty?: boolean;
 }
 
 /** A running command: its output so far, and how to stop it. */
@@ -35,20 +35,20 @@ export interface RunningCommand {
 }
 
 /** Runs a command line in this process, with a simulated terminal or pipes. */
-export function start(setting: TerminalOptions, ...argv: string[]): RunningCommand {
+export function start(terminal: TerminalOptions, ...argv: string[]): RunningCommand {
   const out = new CapturedOutput();
   const err = new CapturedOutput();
   const listeners = new Set<(signal: StopSignal) => void>();
   const stdin =
-    setting.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(setting.stdin)]);
+    terminal.stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(terminal.stdin)]);
   const raw: RawIo = {
-    stdin: setting.isStdinTty === true ? Object.assign(stdin, { isTTY: true }) : stdin,
+    stdin: terminal.isStdinTty === true ? Object.assign(stdin, { isTTY: true }) : stdin,
     stdout: out,
     stderr: err,
-    env: setting.env ?? {},
-    cwd: setting.cwd,
-    columns: setting.columns ?? null,
-    stderr_is_terminal: setting.is_watched ?? false,
+    env: terminal.env ?? {},
+    cwd: terminal.cwd,
+    columns: terminal.columns ?? null,
+    stderr_is_terminal: terminal.isStderrTty ?? false,
     user: 'tester',
     onStop(listener) {
       listeners.add(listener);
@@ -67,8 +67,8 @@ export function start(setting: TerminalOptions, ...argv: string[]): RunningComma
   };
 }
 
-export const gen = (setting: TerminalOptions, ...argv: string[]): Promise<CommandResult> =>
-  start(setting, ...argv).ended;
+export const gen = (terminal: TerminalOptions, ...argv: string[]): Promise<CommandResult> =>
+  start(terminal, ...argv).ended;
 
 class CapturedOutput extends Writable {
   text = '';

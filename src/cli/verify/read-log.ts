@@ -28,7 +28,7 @@ interface LogReadResult {
   readonly unfinished_bytes: number;
   readonly damage: LogReadDamage | null;
   /** Lines whose payload was changed without an event that records a redaction. */
-  readonly unexplained: readonly LogLinePosition[];
+  readonly unrecordedRedactions: readonly LogLinePosition[];
 }
 
 /** Reads a log like recovery does, from its first line, without changing it. A writer may be active meanwhile. */
@@ -108,7 +108,7 @@ class LogReader {
       foreign_unsealed: this.end.foreign.length,
       unfinished_bytes: this.unfinishedBytes,
       damage: this.damage,
-      unexplained: this.check.unexplainedRedactions(),
+      unrecordedRedactions: this.check.unrecordedRedactions(),
     };
   }
 
@@ -168,10 +168,10 @@ class LogReader {
   }
 
   private visitTransaction(lines: readonly CheckedLine<LogLinePosition>[]): void {
-    for (const { line, location: place } of lines) {
+    for (const { line, location } of lines) {
       if (line.event === null) continue;
       this.position = line.event.position;
-      this.onEvent({ event: line.event, file: place.file, line: place.line });
+      this.onEvent({ event: line.event, file: location.file, line: location.line });
     }
   }
 }

@@ -1,5 +1,5 @@
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
-import { UNEXPLAINED } from '../../stores/file/redacted-lines.js';
+import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import type { LogLocation } from './find-logs.js';
 import { type LocatedEvent, readLog } from './read-log.js';
 
@@ -38,15 +38,17 @@ export async function verifyLog(
   onEvent: (events: number) => void,
 ): Promise<LogReport> {
   const verifier = new LogVerifier(onEvent);
-  const { damage, unexplained, ...read } = await readLog(location, (located) => verifier.visit(located));
-  for (const location of unexplained)
-    verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNEXPLAINED });
+  const { damage, unrecordedRedactions, ...read } = await readLog(location, (located) =>
+    verifier.visit(located),
+  );
+  for (const location of unrecordedRedactions)
+    verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in location ? location.file : location.folder;
   return { ...verifier.report(path), ...read };
 }
 
-const NO_FILES = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
+const NO_FILE_COUNTS = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
 
 /** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
@@ -63,7 +65,7 @@ export class LogVerifier {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
     const { events, breaks } = this;
     const subjects = this.subjects.size;
-    return { tenant_id, project_id, path, ...NO_FILES, events, subjects, breaks };
+    return { tenant_id, project_id, path, ...NO_FILE_COUNTS, events, subjects, breaks };
   }
 
   visit(located: LocatedEvent): void {

@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import type { Work } from '../../client/index.js';
 import { RESULT_BYTES_MAX } from '../../core/contract/values.js';
 import type { CommandContext } from '../context.js';
+import { cliFolder } from '../state/cli-folder.js';
 import type { CliTarget } from '../state/cli-state.js';
-import { homeFolder } from '../state/home-folder.js';
 
 /** Where tasks come from, and the server's token; null if it needs none. */
 export interface WorkTarget extends CliTarget {
@@ -41,7 +41,7 @@ export class TaskWorkdir {
       ...(token === null ? {} : { GENESIS_TOKEN: token }),
       GENESIS_TENANT: tenant,
       GENESIS_PROJECT: project,
-      GENESIS_HOME: homeFolder(io),
+      GENESIS_HOME: cliFolder(io),
       GENESIS_AGENT: claim.agent_id,
       GENESIS_SESSION: claim.session_id,
       GENESIS_TASK_ID: claim.task_id,

@@ -41,18 +41,18 @@ type ParsedContent =
       readonly kind: 'plan';
       readonly project: string | null;
       /** One `[track, tasks]` per chunk. */
-      readonly pieces: JsonChunks;
-      readonly places: PlanSourceMap | null;
+      readonly chunks: JsonChunks;
+      readonly sourceMap: PlanSourceMap | null;
       readonly digest: string;
     }
   /** One list of tasks per chunk. */
-  | { readonly kind: 'tasks'; readonly pieces: JsonChunks; readonly digest: string }
+  | { readonly kind: 'tasks'; readonly chunks: JsonChunks; readonly digest: string }
   | { readonly kind: 'methodology_faults'; readonly faults: readonly ConfigFault[] }
   | {
       readonly kind: 'methodology';
       readonly methodology: Methodology;
       /** One list of features per chunk. */
-      readonly pieces: JsonChunks;
+      readonly chunks: JsonChunks;
       readonly warnings: readonly ConfigFault[];
       readonly digest: string;
     };
@@ -87,19 +87,19 @@ function parsePlan(source: Parameters<typeof readPlanDocument>[0], text: string)
   if (!document.ok) return { kind: 'plan_faults', faults: document.faults };
   const { input, locate } = document;
   const { project = null, tracks } = input;
-  const pieces = Object.entries(tracks).flatMap(([track, tasks]) =>
+  const chunks = Object.entries(tracks).flatMap(([track, tasks]) =>
     // Keep a track without tasks: its name is part of the plan.
     tasks.length === 0 ? [JSON.stringify([track, []])] : toJsonChunks(tasks, (some) => [track, some]),
   );
-  const places = planSourceMapOf(input, locate);
-  return { kind: 'plan', project, pieces, places, digest: sha256Hex(text) };
+  const sourceMap = planSourceMapOf(input, locate);
+  return { kind: 'plan', project, chunks, sourceMap, digest: sha256Hex(text) };
 }
 
 function parseAddedTasks(tasks: unknown, text: string): ParsedContent {
   const { faults } = readTaskItems(tasks);
   if (!faults.isEmpty) return { kind: 'plan_faults', faults: faults.sorted() };
-  const pieces = toJsonChunks(tasks as (TaskInput | AddedSubtask)[], (some) => some);
-  return { kind: 'tasks', pieces, digest: sha256Hex(text) };
+  const chunks = toJsonChunks(tasks as (TaskInput | AddedSubtask)[], (some) => some);
+  return { kind: 'tasks', chunks, digest: sha256Hex(text) };
 }
 
 function* parseMethodology(files: readonly (readonly [string, string])[]): StepGenerator<ParsedContent> {
@@ -107,34 +107,34 @@ function* parseMethodology(files: readonly (readonly [string, string])[]): StepG
   if (!reading.ok) return { kind: 'methodology_faults', faults: reading.faults };
   const { features, warnings } = reading;
   const methodology = toPlainJson(reading.methodology);
-  const pieces = toJsonChunks(features, (some) => some);
-  return { kind: 'methodology', methodology, pieces, warnings, digest: sha256Hex(JSON.stringify(files)) };
+  const chunks = toJsonChunks(features, (some) => some);
+  return { kind: 'methodology', methodology, chunks, warnings, digest: sha256Hex(JSON.stringify(files)) };
 }
 
 const CHUNK_CHARS = 32 * 1024;
 
 function toJsonChunks<T>(items: readonly T[], wrap: (chunk: readonly unknown[]) => unknown): string[] {
-  const pieces: string[] = [];
+  const chunks: string[] = [];
   let chunk: T[] = [];
   let chars = 0;
   for (const item of items) {
     chunk.push(item);
     chars += JSON.stringify(item).length;
     if (chars < CHUNK_CHARS) continue;
-    pieces.push(JSON.stringify(wrap(chunk)));
+    chunks.push(JSON.stringify(wrap(chunk)));
     [chunk, chars] = [[], 0];
   }
-  if (chunk.length > 0) pieces.push(JSON.stringify(wrap(chunk)));
-  return pieces;
+  if (chunk.length > 0) chunks.push(JSON.stringify(wrap(chunk)));
+  return chunks;
 }
 
 /** Rebuilds the plan, one chunk per step. */
 export function* planFromChunks({
   project,
-  pieces,
+  chunks,
 }: ParsedDocument & { kind: 'plan' }): StepGenerator<PlanInput> {
   const tracks = new Map<string, TaskInput[]>();
-  for (const piece of pieces) {
+  for (const piece of chunks) {
     const [track, tasks] = JSON.parse(piece) as [string, TaskInput[]];
     const known = tracks.get(track);
     if (known === undefined) tracks.set(track, tasks);
@@ -146,10 +146,10 @@ export function* planFromChunks({
 
 /** Rebuilds a list, one chunk per step. */
 export function* listFromChunks<T extends TaskInput | AddedSubtask | FeatureVector>(
-  pieces: JsonChunks,
+  chunks: JsonChunks,
 ): StepGenerator<T[]> {
   const all: T[] = [];
-  for (const piece of pieces) {
+  for (const piece of chunks) {
     for (const item of JSON.parse(piece) as T[]) all.push(item);
     yield;
   }

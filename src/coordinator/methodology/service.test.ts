@@ -35,7 +35,7 @@ const evaluators = {
 };
 
 /** A configured project with one feature. */
-async function begin(open: OpenHarness, more = ''): Promise<CoordinatorHarness> {
+async function openConfigured(open: OpenHarness, more = ''): Promise<CoordinatorHarness> {
   const harness = await open();
   const files = {
     ...Object.fromEntries(EDGES.map((edge) => [`graph/edges/${edge}.yml`, edgeFile(edge)])),
@@ -80,7 +80,7 @@ async function expectSound(harness: CoordinatorHarness): Promise<void> {
 forEachStore('a spawn', (open) => {
   // req: EVT-019
   test('creates a record with the next numbered id and a time box, and blocks the named edge', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     const first = await methodology.spawn(P, { ...spike, edge: 'design→code' });
     expect(first).toMatchObject({
@@ -103,7 +103,7 @@ forEachStore('a spawn', (open) => {
   });
 
   test('gets a unique number, also among concurrent spawns and after a restart', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const all = await Promise.all(
       Array.from({ length: 20 }, () => harness.coordinator.methodology.spawn(P, spike)),
     );
@@ -119,7 +119,7 @@ forEachStore('a spawn', (open) => {
   });
 
   test('takes effect once when it is repeated with the same request id', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const request = { ...spike, request_id: 'r1' };
     const first = await harness.coordinator.methodology.spawn(P, request);
     expect(await harness.coordinator.methodology.spawn(P, request)).toEqual(first);
@@ -129,7 +129,7 @@ forEachStore('a spawn', (open) => {
   });
 
   test('is refused with a reason and a next step, and nothing is written', async () => {
-    const harness = await begin(
+    const harness = await openConfigured(
       open,
       'time_box: {enabled: true, duration: 2 hours, started: "2026-01-04T05:00:00Z"}\n',
     );
@@ -160,7 +160,7 @@ forEachStore('a spawn', (open) => {
   });
 
   test('can be nested at most three levels deep, and is refused for a converged parent', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     let parent = F;
     for (const depth of [1, 2, 3]) {
@@ -185,7 +185,7 @@ forEachStore('a spawn', (open) => {
 forEachStore('a fold-back', (open) => {
   // req: EVT-020
   test('happens once, when the question is answered, and unblocks the parent', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, edge: 'design_code' });
     const child = { feature_id: 'REQ-F-SPIKE-001', ...answer };
@@ -212,7 +212,7 @@ forEachStore('a fold-back', (open) => {
   });
 
   test('is allowed after the time box expires, and refused for a feature without a parent', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, duration: '1h' });
     harness.advance(3600);
@@ -229,7 +229,7 @@ forEachStore('a fold-back', (open) => {
   });
 
   test('of a hotfix creates a remediation feature', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     await methodology.spawn(P, { ...spike, vector_type: 'hotfix' });
     harness.advance(4 * 3600);
@@ -246,7 +246,7 @@ forEachStore('a fold-back', (open) => {
 forEachStore('a checkpoint', (open) => {
   // req: EVT-021
   test('describes the project at its position, regardless of later events', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     await converge(harness, F, 'intent_requirements');
     const at = await harness.position();
@@ -290,7 +290,7 @@ forEachStore('gaps', (open) => {
 
   // req: EVT-023
   test('raise one intent per domain, and no second one when they are found again', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     const dry = unwrap(await methodology.gaps(P, { ...found, dry_run: true }));
     expect(dry).toMatchObject({
@@ -317,7 +317,7 @@ forEachStore('gaps', (open) => {
   });
 
   test('are COMPLETE if there are none, and a spawn that names an intent resolves it', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     expect(await methodology.gaps(P, { ...found, keys: [found.keys[0]] })).toMatchObject({
       result: 'COMPLETE',
@@ -338,7 +338,7 @@ forEachStore('gaps', (open) => {
 
 forEachStore('a release', (open) => {
   test('an agent cannot append the events of a release, a spawn or a fold-back', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
     const payloadByType = {
@@ -364,7 +364,7 @@ forEachStore('a release', (open) => {
   });
 
   test('a reviewer can append human decisions, and an agent cannot', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
     const reviewer = { ...OPEN_CALLER, principal: 'key-2', may_work: false };
@@ -383,7 +383,7 @@ forEachStore('a release', (open) => {
 
   // req: EVT-024
   test('is refused until its readiness checks pass, and is created once per version', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     const request = { version: '1.0.0', known_gaps: 0 };
     const early = unwrap(await methodology.release(P, request));
@@ -432,7 +432,7 @@ forEachStore('a review', (open) => {
   }
 
   test('is listed with every field that a decision needs, and decided once, for that candidate', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
     await waiting(harness);
     const { reviews } = unwrap(await methodology.reviews(P));
@@ -470,7 +470,7 @@ forEachStore('a review', (open) => {
   });
 
   test('is refused if it does not name the candidate it decides on', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const bare = { feature_id: F, edge: 'intent_requirements', decision: 'approved' };
     expect(await harness.coordinator.methodology.review(P, bare)).toMatchObject({
       problem: 'INVALID_REQUEST',
@@ -489,7 +489,7 @@ forEachStore('the read-only views', (open) => {
       state: 'UNINITIALISED',
       feature: null,
     });
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const before = await harness.position();
     for (const dry_run of [true, false]) {
       expect(await harness.coordinator.methodology.start(P, { dry_run })).toMatchObject({
@@ -507,7 +507,7 @@ forEachStore('the read-only views', (open) => {
 
   // req: PRJ-003, QRY-007
   test('trace a requirement from its intent to its results', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     await converge(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
     const both = unwrap(await methodology.trace(P, { req: F }));
@@ -528,7 +528,7 @@ forEachStore('the read-only views', (open) => {
 
   // req: PRJ-002, PRJ-005, QRY-006, QRY-008
   test('show status, feature, health, Gantt chart and one edge, each with its position', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     await converge(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
     const seen = { position: await harness.position(), last_updated: expect.stringMatching(/Z$/) };
@@ -550,7 +550,7 @@ forEachStore('the read-only views', (open) => {
 
   // req: STL-002, STL-004
   test('show a claimed edge as held, and as stale when its holder is inactive', async () => {
-    const harness = await begin(open);
+    const harness = await openConfigured(open);
     const by = { agent_id: 'alpha', session_id: 's1' };
     await harness.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
     const claims = async () => unwrap(await harness.coordinator.methodology.status(P)).claims;
@@ -564,7 +564,7 @@ forEachStore('the read-only views', (open) => {
 
 describe('two coordinators over one store', () => {
   test('give concurrent spawns different numbers, and fold a child back once', async () => {
-    const harness = await begin((options) => CoordinatorHarness.open('memory', options));
+    const harness = await openConfigured((options) => CoordinatorHarness.open('memory', options));
     const second = await harness.openAnother();
     const coordinators = [harness.coordinator, second, harness.coordinator, second];
     const replies = await Promise.all(coordinators.map((each) => each.methodology.spawn(P, spike)));

@@ -13,7 +13,7 @@ const answer = {
   question_answered: true,
 };
 
-async function begin(): Promise<CoordinatorHarness> {
+async function openConfigured(): Promise<CoordinatorHarness> {
   const harness = await CoordinatorHarness.open('memory');
   unwrap(await harness.coordinator.settings.configure(P, { files }));
   return harness;
@@ -29,7 +29,7 @@ test.each([
   '9'.repeat(60),
   '1 day -2 days',
 ])('the time box %j is refused, and nothing is spawned', async (duration) => {
-  const harness = await begin();
+  const harness = await openConfigured();
   const before = await harness.position();
   const reply = await harness.coordinator.methodology.spawn(P, { ...spike, duration });
   expect(reply).toMatchObject({ success: false, reason: 'INVALID_DURATION' });
@@ -37,7 +37,7 @@ test.each([
 });
 
 test('an existing feature is not replaced, even by a hundred concurrent spawns', async () => {
-  const harness = await begin();
+  const harness = await openConfigured();
   const { methodology } = harness.coordinator;
   const again = { vector_type: 'feature', feature_id: F, reason: 'mine' };
   expect(await methodology.spawn(P, again)).toMatchObject({ success: false, reason: 'FEATURE_EXISTS' });
@@ -50,7 +50,7 @@ test('an existing feature is not replaced, even by a hundred concurrent spawns',
 });
 
 test('a feature is folded back once, even by concurrent calls', async () => {
-  const harness = await begin();
+  const harness = await openConfigured();
   const { methodology } = harness.coordinator;
   const spawned = unwrap(await methodology.spawn(P, spike));
   const feature_id = spawned.feature_id ?? '';
@@ -62,7 +62,7 @@ test('a feature is folded back once, even by concurrent calls', async () => {
 });
 
 test('a version is released at most once, and concurrent checkpoints each have their own event', async () => {
-  const harness = await begin();
+  const harness = await openConfigured();
   const { methodology } = harness.coordinator;
   const marks = await Promise.all(
     Array.from({ length: 20 }, () => methodology.checkpoint(P, { context_hash: 'same' })),

@@ -5,7 +5,7 @@ import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinat
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 forEachStore('the briefing', (open) => {
-  async function begin(task: Record<string, unknown> = {}) {
+  async function openWithResult(task: Record<string, unknown> = {}) {
     const harness = await open();
     await harness.plan(planOf(A, { id: B, depends_on: [A], description: 'the data', ...task }));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
@@ -14,7 +14,7 @@ forEachStore('the briefing', (open) => {
   }
 
   test('contains the description, the dependencies and the handle', async () => {
-    const { alpha, work_product_ref } = await begin({ instructions: 'use postgres' });
+    const { alpha, work_product_ref } = await openWithResult({ instructions: 'use postgres' });
     const { briefing, claim } = await alpha.next();
     expect(briefing).toEqual({
       description: 'the data',
@@ -28,7 +28,7 @@ forEachStore('the briefing', (open) => {
   });
 
   test('lists earlier attempts with their outcomes, parked results and notes', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openWithResult();
     await alpha.claims(B);
     expect(await alpha.notes(B, 'the schema is in v2')).toEqual({ success: true, reason: 'NOTED' });
     harness.advance(301);
@@ -55,7 +55,10 @@ forEachStore('the briefing', (open) => {
   });
 
   test('is at most 8 KiB, and keeps the latest attempt', async () => {
-    const { alpha } = await begin({ instructions: '€'.repeat(32_000), description: 'ä'.repeat(2_000) });
+    const { alpha } = await openWithResult({
+      instructions: '€'.repeat(32_000),
+      description: 'ä'.repeat(2_000),
+    });
     await alpha.claims(B);
     for (let turn = 0; turn < 10; turn += 1) await alpha.notes(B, `${turn} ${'n'.repeat(4_000)}`);
     await alpha.releases(B);
@@ -66,7 +69,7 @@ forEachStore('the briefing', (open) => {
   });
 
   test('keeps the latest notes when not all of them fit', async () => {
-    const { alpha } = await begin();
+    const { alpha } = await openWithResult();
     await alpha.claims(B);
     for (let turn = 0; turn < 5; turn += 1) await alpha.notes(B, `${turn} ${'n'.repeat(3_000)}`);
     await alpha.releases(B);
@@ -75,7 +78,7 @@ forEachStore('the briefing', (open) => {
   });
 
   test('accepts notes from the current holder only', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openWithResult();
     await alpha.claims(B);
     const zombie = { ...alpha.handle(B) };
     harness.advance(301);

@@ -47,7 +47,11 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
       return transaction.answer(this.request, unknownSubjectProblem(view, this.subject));
     }
     if (this.history === null) return { needs: () => this.readHistory() };
-    const decision = decide(view.head(this.subject), this.command(view), view.decisionContext(this.subject));
+    const decision = decide(
+      view.head(this.subject),
+      this.buildCommand(view),
+      view.decisionContext(this.subject),
+    );
     const transaction = new TransactionBuilder(view, body.request_id);
     const { claim } = decision.next;
     if (decision.code === 'REASSIGNED' && claim !== null) {
@@ -67,7 +71,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     else transaction.openOrCheckSession(session_id, agent_id, this.caller);
   }
 
-  private command(view: DecisionView): SubjectCommand {
+  private buildCommand(view: DecisionView): SubjectCommand {
     const { operatorRequest, caller, subject } = this;
     const by = actorOf(caller);
     const fields: OperatorFields = {

@@ -8,7 +8,7 @@ const KIB_64 = 64 * 1024;
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 forEachStore('results', (open) => {
-  async function begin(limits = {}) {
+  async function openWithClaim(limits = {}) {
     const harness = await open({ limits });
     await harness.plan(planOf(A));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -18,7 +18,7 @@ forEachStore('results', (open) => {
   const textOf = (bytes: number) => 'x'.repeat(bytes - 2);
 
   test('of up to 64 KiB are stored inside the event', async () => {
-    const { harness, alpha, queries } = await begin();
+    const { harness, alpha, queries } = await openWithClaim();
     expect((await alpha.submits(A, textOf(KIB_64))).accepted).toBe(true);
     const payload = (await harness.events()).at(-1)?.payload;
     expect(payload).toMatchObject({ result_data: textOf(KIB_64), result_size_bytes: KIB_64 });
@@ -29,7 +29,7 @@ forEachStore('results', (open) => {
 
   // req: ITR-016
   test('of more than 64 KiB are stored as a blob, and read back whole', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithClaim();
     const data = { text: textOf(KIB_64) };
     expect((await alpha.submits(A, data)).accepted).toBe(true);
     const payload = (await harness.events()).at(-1)?.payload;
@@ -44,7 +44,7 @@ forEachStore('results', (open) => {
   });
 
   test('can be uploaded first and submitted by their hash', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithClaim();
     const bytes = Buffer.from('not json');
     const blob_sha256 = sha256('not json');
     const put = await coordinator.putBlob('acme', blob_sha256, bytes);
@@ -58,7 +58,7 @@ forEachStore('results', (open) => {
   });
 
   test('that name a missing blob, or one of another tenant, are refused and the claim stays', async () => {
-    const { harness, coordinator, alpha } = await begin();
+    const { harness, coordinator, alpha } = await openWithClaim();
     const bytes = Buffer.from('theirs');
     unwrap(await coordinator.putBlob('other', sha256('theirs'), bytes));
     const position = await harness.position();
@@ -70,7 +70,7 @@ forEachStore('results', (open) => {
   });
 
   test('a blob is stored only under its own hash and within the size limit of the tenant', async () => {
-    const { coordinator, queries } = await begin({ max_result_size_bytes: 10 });
+    const { coordinator, queries } = await openWithClaim({ max_result_size_bytes: 10 });
     const bytes = Buffer.from('0123456789');
     const wrong = await coordinator.putBlob('acme', sha256('other'), bytes);
     expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
@@ -83,7 +83,7 @@ forEachStore('results', (open) => {
   });
 
   test('that are refused are kept with their data and can be read', async () => {
-    const { harness, queries, alpha } = await begin();
+    const { harness, queries, alpha } = await openWithClaim();
     harness.advance(301);
     await new HarnessAgent(harness, 'beta', 's2').claims(A);
     const { parked } = await alpha.submits(A, { draft: 1 });

@@ -6,7 +6,7 @@ const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const EDGE = 'REQ-F-1#design_code';
 
 forEachStore('explain', (open) => {
-  async function begin(limits = {}) {
+  async function openWithPlan(limits = {}) {
     const harness = await open({ limits });
     await harness.plan(planOf(A, { id: B, depends_on: [A] }));
     const rules = async (taskId: string) =>
@@ -20,7 +20,7 @@ forEachStore('explain', (open) => {
   }
 
   test('reports a task that can be claimed', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithPlan();
     expect(await coordinator.queries.explain(P, A)).toEqual({
       task_id: A,
       claimable: true,
@@ -30,7 +30,7 @@ forEachStore('explain', (open) => {
   });
 
   test('names the holder, its session and its generation', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithPlan();
     await alpha.claims(A);
     const { claimable, why, next } = unwrap(await coordinator.queries.explain(P, A));
     expect(claimable).toBe(false);
@@ -44,7 +44,7 @@ forEachStore('explain', (open) => {
   });
 
   test('reports that a task is completed, and by whom', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithPlan();
     await alpha.claims(A);
     await alpha.submits(A);
     const { why } = unwrap(await coordinator.queries.explain(P, A));
@@ -52,7 +52,7 @@ forEachStore('explain', (open) => {
   });
 
   test('lists every rule that prevents a claim, not only the first', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithPlan();
     await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'ask legal' });
     expect(unwrap(await coordinator.queries.explain(P, B)).why).toEqual([
       { rule: 'DENIED_HELD', says: 'ask legal' },
@@ -61,7 +61,7 @@ forEachStore('explain', (open) => {
   });
 
   test('reports the backoff after an error, and its end', async () => {
-    const { coordinator, alpha, harness, rules } = await begin();
+    const { coordinator, alpha, harness, rules } = await openWithPlan();
     await alpha.claims(A);
     await alpha.releases(A, { reason: 'ERROR', message: 'disk full' });
     const { why } = unwrap(await coordinator.queries.explain(P, A));
@@ -71,7 +71,7 @@ forEachStore('explain', (open) => {
   });
 
   test('distinguishes exhausted generations, a human gate and a stale holder', async () => {
-    const { coordinator, alpha, harness, rules } = await begin({ max_generations_per_task: 1 });
+    const { coordinator, alpha, harness, rules } = await openWithPlan({ max_generations_per_task: 1 });
     await alpha.claims(A);
     await alpha.suspends(A);
     expect(unwrap(await coordinator.queries.explain(P, A)).why[0]?.says).toContain('waits for a human');
@@ -83,7 +83,7 @@ forEachStore('explain', (open) => {
   });
 
   test('knows a task that was removed from the plan, and not one that was never in it', async () => {
-    const { coordinator, rules } = await begin();
+    const { coordinator, rules } = await openWithPlan();
     await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
     unwrap(await coordinator.plans.put(P, planOf(A)));
     expect(await rules(B)).toEqual(['UNKNOWN_TASK']);

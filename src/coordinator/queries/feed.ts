@@ -61,7 +61,7 @@ export class EventFeed {
     return last === undefined ? end : null;
   }
 
-  /** As many events as fit into one reply. Yields between chunks. */
+  /** As many events as fit into one reply. Yields to the event loop between chunks. */
   private async read(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     const events: EventEnvelope[] = [];
     let chars = 0;

@@ -218,7 +218,7 @@ export class Project implements CommittingProject {
     );
   }
 
-  /** Counts a try. If there were too many, the job is answered. */
+  /** Counts an attempt. After too many it answers the job with a problem, and returns false. */
   mayRetry(job: OperationJob): boolean {
     job.tries += 1;
     if (job.tries <= TRIES_MAX) return true;

@@ -147,11 +147,11 @@ export class PlanService {
         return invalidPlan(document.faults);
       case 'plan': {
         const input = await runInSlices(planFromChunks(document), this.environment);
-        return this.proposalFromDocument({ ok: true, input, locate: locateInSourceMap(document.places) });
+        return this.proposalFromDocument({ ok: true, input, locate: locateInSourceMap(document.sourceMap) });
       }
       case 'tasks':
         return planAdditions(
-          validTaskItems(await runInSlices(listFromChunks(document.pieces), this.environment)),
+          validTaskItems(await runInSlices(listFromChunks(document.chunks), this.environment)),
         );
       default:
         throw new Error(`expected a plan, got ${document.kind}`);

@@ -12,7 +12,7 @@ const iteration = (iteration: number) => ({
 });
 
 forEachStore('appending a methodology event', (open) => {
-  async function begin() {
+  async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(A));
     return {
@@ -23,7 +23,7 @@ forEachStore('appending a methodology event', (open) => {
   }
 
   test('is open to anyone while nobody holds the subject, and records the subject', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithPlan();
     const reply = await coordinator.appendEvent(P, { ...iteration(1), ...EDGE });
     expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
     expect((await harness.events()).at(-1)).toMatchObject({
@@ -36,7 +36,7 @@ forEachStore('appending a methodology event', (open) => {
   });
 
   test('is restricted to the holder of a held subject, under its generation', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithPlan();
     const { claim } = await alpha.claims(A);
     const event = { ...iteration(1), task_id: A };
     const appendReason = async (more: object) => {
@@ -56,7 +56,7 @@ forEachStore('appending a methodology event', (open) => {
   });
 
   test('takes effect once when it is repeated with the same request id', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithPlan();
     const body = { ...iteration(1), request_id: 'r1' };
     const first = await coordinator.appendEvent(P, body);
     expect(await coordinator.appendEvent(P, body)).toEqual(first);
@@ -67,7 +67,7 @@ forEachStore('appending a methodology event', (open) => {
   });
 
   test('takes effect once per event id, whoever appends it', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithPlan();
     const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
     const occurred_at = '2026-01-03T10:00:00.000Z';
     const body = { ...iteration(1), ...EDGE, event_id, occurred_at };
@@ -85,14 +85,14 @@ forEachStore('appending a methodology event', (open) => {
   });
 
   test('is refused with an event id of the version reserved for the coordinator', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithPlan();
     const event_id = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
     const reply = await coordinator.appendEvent(P, { ...iteration(1), event_id });
     expect(reply).toMatchObject({ problem: 'INVALID_REQUEST', faults: [{ path: 'event_id' }] });
   });
 
   test('is refused for events that commands write, and for invalid events', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithPlan();
     const before = (await harness.events()).length;
     const appendReason = async (body: object) => {
       const reply = await coordinator.appendEvent(P, body);

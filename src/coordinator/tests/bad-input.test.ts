@@ -31,7 +31,7 @@ const shown = (body: unknown): string =>
   });
 
 forEachStore('bad input', (open) => {
-  async function begin(): Promise<CoordinatorHarness> {
+  async function openWithClaim(): Promise<CoordinatorHarness> {
     const harness = await open();
     await harness.plan(planOf(A));
     await new HarnessAgent(harness, 'alpha', 's1').claims(A);
@@ -45,11 +45,11 @@ forEachStore('bad input', (open) => {
 
   test.each(Object.entries(BODY_ENDPOINTS))(
     'to %s is refused with a short message and changes nothing',
-    async (name, door) => {
-      const harness = await begin();
+    async (name, endpoint) => {
+      const harness = await openWithClaim();
       const before = await positions(harness);
-      for (const body of wrongBodies(name, door)) {
-        const reply = await door.send(harness.coordinator, body);
+      for (const body of wrongBodies(name, endpoint)) {
+        const reply = await endpoint.send(harness.coordinator, body);
         expect(isProblem(reply) ? reply.problem : 'no problem', shown(body)).toMatch(
           /^(INVALID_REQUEST|INVALID_LEASE)$/,
         );
@@ -62,17 +62,17 @@ forEachStore('bad input', (open) => {
 
   test.each(Object.entries(BODY_ENDPOINTS))(
     'to %s with an invalid tenant or project name is refused',
-    async (_name, door) => {
-      const harness = await begin();
+    async (_name, endpoint) => {
+      const harness = await openWithClaim();
       for (const tenant_id of ['', '..', '../acme', 'a/b', '__proto__', '.', MEGABYTE, 'a\0b']) {
-        const reply = await door.send(harness.coordinator, door.body, { ...P, tenant_id });
+        const reply = await endpoint.send(harness.coordinator, endpoint.body, { ...P, tenant_id });
         expect(reply, tenant_id.slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
       }
     },
   );
 
   test('is reported in a readable message that names the field', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithClaim();
     const request = { task_id: A, session_id: 's1' };
     const said = async (body: object) => {
       const reply = await coordinator.claimTask(P, body);
@@ -84,7 +84,7 @@ forEachStore('bad input', (open) => {
   });
 
   test('in a batch is refused item by item', async () => {
-    const harness = await begin();
+    const harness = await openWithClaim();
     const before = await positions(harness);
     const items = [null, 7, {}, PROTO, { ...handle, extra: 1 }];
     for (const ask of [
@@ -99,7 +99,7 @@ forEachStore('bad input', (open) => {
   });
 
   test('an all_or_nothing batch is refused when it is too long or names a task twice', async () => {
-    const harness = await begin();
+    const harness = await openWithClaim();
     const claim = (task_id: string) => ({ task_id, agent_id: 'a', session_id: 's9' });
     const many = Array.from({ length: 21 }, (_, index) => claim(`A-1${String(index).padStart(2, '0')}-x`));
     for (const claims of [many, [claim(A), claim(A)]]) {
@@ -109,7 +109,7 @@ forEachStore('bad input', (open) => {
   });
 
   test('invalid names are refused by every query', async () => {
-    const harness = await begin();
+    const harness = await openWithClaim();
     const { queries } = harness.coordinator;
     for (const taskId of [
       '',
@@ -149,7 +149,7 @@ forEachStore('bad input', (open) => {
   });
 
   test('an invalid tenant, hash or session name finds nothing and stores nothing', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithClaim();
     const bytes = new Uint8Array(1);
     for (const tenant of ['', '..', '../acme', '__proto__', MEGABYTE]) {
       expect(await coordinator.queries.projectsOf(tenant)).toEqual([]);
@@ -169,7 +169,7 @@ forEachStore('bad input', (open) => {
   });
 
   test('invalid plans are refused with their faults, with and without a request id', async () => {
-    const harness = await begin();
+    const harness = await openWithClaim();
     const before = await positions(harness);
     const plans = [
       null,
@@ -220,7 +220,7 @@ forEachStore('bad input', (open) => {
   });
 
   test('the work, sessions and handles of another tenant are not visible', async () => {
-    const harness = await begin();
+    const harness = await openWithClaim();
     const theirs = { tenant_id: 'other', project_id: 'shop' };
     const { coordinator } = harness;
     const before = await positions(harness);

@@ -5,7 +5,7 @@ import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinat
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('claims', (open) => {
-  async function begin() {
+  async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(A, B, { id: C, depends_on: [A] }));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
@@ -20,7 +20,7 @@ forEachStore('claims', (open) => {
 
   // req: LSE-001
   test('a lease lasts 300 seconds unless the claim requests another duration', async () => {
-    const { alpha } = await begin();
+    const { alpha } = await openWithPlan();
     expect((await alpha.claims(A)).claim).toMatchObject({
       lease_duration_seconds: 300,
       expires_at: '2026-01-04T06:05:00.000Z',
@@ -33,7 +33,7 @@ forEachStore('claims', (open) => {
 
   // req: CLM-003, PLN-010
   test('a claim is refused with a code for the state of the task, and with the next step', async () => {
-    const { alpha, beta } = await begin();
+    const { alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     expect(await beta.claims(C)).toMatchObject({ reason: 'DENIED_DEPENDENCIES', waiting_for: [A] });
     expect(await beta.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'alpha' });
@@ -52,7 +52,7 @@ forEachStore('claims', (open) => {
 
   // req: CLM-009
   test('metadata and role are stored with the claim', async () => {
-    const { alpha, harness } = await begin();
+    const { alpha, harness } = await openWithPlan();
     const { claim } = await alpha.claims(A, { metadata: { branch: 'x' }, agent_role: 'architect' });
     expect(claim?.metadata).toEqual({ branch: 'x' });
     const granted = (await harness.events()).find((event) => event.event_type === 'CLAIM_ACQUIRED');
@@ -61,7 +61,7 @@ forEachStore('claims', (open) => {
 
   // req: LSE-004, LSE-005, LSE-006, LSE-007
   test('renew returns NO_CLAIM, GENERATION_MISMATCH, SESSION_MISMATCH and ALREADY_EXPIRED', async () => {
-    const { alpha, harness, coordinator } = await begin();
+    const { alpha, harness, coordinator } = await openWithPlan();
     const bare = { task_id: A, session_id: 's1', expected_generation: 1 };
     const refusal = (reason: string) => ({
       success: false,
@@ -83,7 +83,7 @@ forEachStore('claims', (open) => {
   });
 
   test('a renewal can request another duration and never shortens the lease', async () => {
-    const { alpha } = await begin();
+    const { alpha } = await openWithPlan();
     await alpha.claims(A);
     expect((await alpha.renews(A, { lease_duration_seconds: 30 })).new_expiry).toBe(
       '2026-01-04T06:05:00.000Z',
@@ -95,7 +95,7 @@ forEachStore('claims', (open) => {
 
   // req: CLM-005, CLM-006
   test('release frees the task at once, and a second release has no further effect', async () => {
-    const { alpha, beta, harness } = await begin();
+    const { alpha, beta, harness } = await openWithPlan();
     await alpha.claims(A);
     expect(await alpha.releases(A, { expected_generation: 2 })).toMatchObject({
       reason: 'GENERATION_MISMATCH',
@@ -111,7 +111,7 @@ forEachStore('claims', (open) => {
 
   // req: CLK-009, RES-002, RES-003, RES-004, RES-010
   test('submit returns every refusal code of the contract, in the order of its rules', async () => {
-    const { alpha, beta, coordinator } = await begin();
+    const { alpha, beta, coordinator } = await openWithPlan();
     const never = { task_id: A, session_id: 's1', generation: 1, result_data: 1 };
     expect(await coordinator.submitResult(P, never)).toMatchObject({
       reason: 'NO_CLAIM',
@@ -142,7 +142,7 @@ forEachStore('claims', (open) => {
 
   // req: RCV-006, RES-005
   test('the accepted submission succeeds when repeated, and is recorded once', async () => {
-    const { alpha, harness } = await begin();
+    const { alpha, harness } = await openWithPlan();
     await alpha.claims(A);
     const first = await alpha.submits(A, { b: 1, a: [2] });
     const position = await harness.position();
@@ -151,7 +151,7 @@ forEachStore('claims', (open) => {
   });
 
   test('the last holder’s result after expiry is accepted as late unless late_submit is reject', async () => {
-    const { alpha, harness, coordinator } = await begin();
+    const { alpha, harness, coordinator } = await openWithPlan();
     await alpha.claims(A);
     await alpha.claims(B);
     harness.advance(301);
@@ -166,7 +166,7 @@ forEachStore('claims', (open) => {
   });
 
   test('a handle without its claim id is refused if keys are required', async () => {
-    const { alpha, coordinator, harness } = await begin();
+    const { alpha, coordinator, harness } = await openWithPlan();
     await alpha.claims(A);
     const position = await harness.position();
     const strict = { ...human('alice'), claim_id_optional: false };
@@ -180,7 +180,7 @@ forEachStore('claims', (open) => {
 
   // req: CLM-010
   test('a partial batch decides each claim separately, in the order of the request', async () => {
-    const { alpha, beta } = await begin();
+    const { alpha, beta } = await openWithPlan();
     await beta.claims(B);
     const results = await alpha.claimsBatch([A, B, C, 'Z-001-none', A]);
     expect(results.map((reply) => reply.reason)).toEqual([
@@ -193,7 +193,7 @@ forEachStore('claims', (open) => {
   });
 
   test('an all_or_nothing batch grants every claim', async () => {
-    const { alpha, harness } = await begin();
+    const { alpha, harness } = await openWithPlan();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
     expect(results.map((reply) => reply.claim?.generation)).toEqual([1, 1]);
     const { claims } = unwrap(await harness.coordinator.sessions.claimsOf('acme', 's1'));
@@ -202,7 +202,7 @@ forEachStore('claims', (open) => {
   });
 
   test('an all_or_nothing batch grants nothing when one claim is refused', async () => {
-    const { alpha, beta, harness, queries } = await begin();
+    const { alpha, beta, harness, queries } = await openWithPlan();
     await beta.claims(B);
     const position = await harness.position();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
@@ -226,7 +226,7 @@ forEachStore('claims', (open) => {
   });
 
   test('renew, release and submit accept lists, and decide each item separately', async () => {
-    const { alpha, coordinator } = await begin();
+    const { alpha, coordinator } = await openWithPlan();
     await alpha.claimsBatch([A, B]);
     const wrong = { ...alpha.expectedHandle(B), expected_generation: 7 };
     const renewed = await coordinator.renewBatch(P, {
@@ -247,7 +247,7 @@ forEachStore('claims', (open) => {
 
   // req: CLK-007, CLM-004
   test('exactly one of forty concurrent claims of one task is granted', async () => {
-    const { harness, queries } = await begin();
+    const { harness, queries } = await openWithPlan();
     const agents = Array.from(
       { length: 40 },
       (_, index) => new HarnessAgent(harness, `agent-${index}`, `s-${index}`),
@@ -259,7 +259,7 @@ forEachStore('claims', (open) => {
 
   // req: SES-008
   test('the claims of a session are listed across projects, without expired ones', async () => {
-    const { alpha, harness } = await begin();
+    const { alpha, harness } = await openWithPlan();
     const other = { tenant_id: 'acme', project_id: 'app' };
     await harness.plan(planOf(A), other);
     await alpha.claims(B);
@@ -274,7 +274,7 @@ forEachStore('claims', (open) => {
   });
 
   test('tasks are listed in pages and filtered by phase, readiness and track', async () => {
-    const { alpha, queries } = await begin();
+    const { alpha, queries } = await openWithPlan();
     await alpha.claims(A);
     const ids = async (filter: Parameters<typeof queries.listTasks>[1]) =>
       unwrap(await queries.listTasks(P, filter)).tasks.map((task) => task.task_id);

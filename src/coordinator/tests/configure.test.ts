@@ -6,7 +6,7 @@ import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checke
 import { checkNewEvent } from '../../core/events/catalogue.js';
 
 forEachStore('configuring a project', (open) => {
-  async function begin() {
+  async function openUnconfigured() {
     const harness = await open();
     const configure = async (files: Record<string, string> = FILES, more = {}) =>
       unwrap(await harness.coordinator.settings.configure(P, { files, ...more }));
@@ -16,7 +16,7 @@ forEachStore('configuring a project', (open) => {
 
   // req: EVT-017
   test('writes the files into records once, and records that the project is initialised', async () => {
-    const { harness, configure, types } = await begin();
+    const { harness, configure, types } = await openUnconfigured();
     expect(await configure()).toMatchObject({
       success: true,
       reason: 'CONFIGURED',
@@ -34,7 +34,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('writes nothing when repeated, also by another coordinator and after a restart', async () => {
-    const { harness, configure, types } = await begin();
+    const { harness, configure, types } = await openUnconfigured();
     await configure();
     const before = await types();
     expect(await configure()).toMatchObject({ reason: 'UNCHANGED', version: 1, features_changed: 0 });
@@ -44,7 +44,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('writes only the features that changed, and keeps features whose files are gone', async () => {
-    const { harness, configure, types } = await begin();
+    const { harness, configure, types } = await openUnconfigured();
     await configure();
     const { 'features/active/REQ-F-D.yml': _, ...rest } = FILES;
     const changed = { ...rest, 'features/active/REQ-F-A.yml': `${vector('REQ-F-A')}priority: high\n` };
@@ -55,7 +55,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('accepts more features than fit in a transaction, and a repeated request has one effect', async () => {
-    const { harness, configure } = await begin();
+    const { harness, configure } = await openUnconfigured();
     const many = Object.fromEntries(
       Array.from({ length: 75 }, (_, n) => [`features/active/REQ-F-M-${n}.yml`, vector(`REQ-F-M-${n}`)]),
     );
@@ -70,7 +70,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('changes nothing if files have faults, and reports the location of each fault', async () => {
-    const { harness } = await begin();
+    const { harness } = await openUnconfigured();
     const files = {
       ...FILES,
       'profiles/broken.yml': 'profile: broken\ngraph:\n  include: [design_code, no_such_edge]\n',
@@ -85,7 +85,7 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('sets the claim policy, which an admin can override until the files change', async () => {
-    const { harness, configure } = await begin();
+    const { harness, configure } = await openUnconfigured();
     const { coordinator } = harness;
     const policy = async () => unwrap(await coordinator.settings.getPolicy(P));
     const saying = (claims: object) => ({ ...FILES, 'coordination.yml': coordinationConfig({ claims }) });

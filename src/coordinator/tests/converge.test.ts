@@ -16,7 +16,7 @@ const roles = (action: string) =>
   `roles:\n  architect: { converge_edges: [design_code] }\nauthority: { outside_authority_action: ${action}, spec_mutation_requires_human: true }\n`;
 
 forEachStore('an edge of a configured project', (open) => {
-  async function begin(more: Record<string, string> = {}) {
+  async function openConfigured(more: Record<string, string> = {}) {
     const harness = await open();
     unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, ...more } }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -39,7 +39,7 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: EVL-002, EVL-005
   test('converges when its required checks have passed, and records the evidence', async () => {
-    const { alpha, last } = await begin();
+    const { alpha, last } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const body = { ...evaluatorReport(), iteration: 3, context_hash: 'sha256:11' };
     expect(await alpha.submits(EDGE, { made: 'it' }, body)).toMatchObject({
@@ -59,7 +59,7 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: EVL-002
   test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const before = await harness.position();
     const failing = async (more: object) => {
@@ -96,7 +96,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('is refused with a manifest that cannot be promoted', async () => {
-    const { alpha, coordinator } = await begin();
+    const { alpha, coordinator } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const file = { path: 'a', sha256: sha256('a'), size_bytes: 3, executable: false, base_sha256: null };
     const files = (...changed: object[]) => ({ kind: 'files', files: changed, total_bytes: 3 });
@@ -120,7 +120,7 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: HUM-001, HUM-002, HUM-004
   test('that requires a human waits for the approval of exactly what was submitted', async () => {
-    const { coordinator, alpha, review, last, sound } = await begin();
+    const { coordinator, alpha, review, last, sound } = await openConfigured();
     await alpha.claims(SPEC, { agent_role: 'architect' });
     const passed = {
       evaluators: evaluatorReport({ complete: 'pass', wanted: 'pass' }).evaluators,
@@ -148,7 +148,7 @@ forEachStore('an edge of a configured project', (open) => {
   // req: ROL-002
   test('outside the role of its holder is escalated, rejected or warned about, as configured', async () => {
     const outcome = async (action: string) => {
-      const { alpha, last, sound } = await begin({ 'agent_roles.yml': roles(action) });
+      const { alpha, last, sound } = await openConfigured({ 'agent_roles.yml': roles(action) });
       await alpha.claims('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
       await alpha.releases('REQ-F-A#code_unit_tests');
       await alpha.claims(EDGE, { agent_role: 'tester' });
@@ -177,7 +177,7 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: WSP-004, WSP-005
   test('needs a human if its files are in the specification, in the body or in a blob', async () => {
-    const { harness, coordinator, alpha, last } = await begin();
+    const { harness, coordinator, alpha, last } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const changes = manifest('src/a.ts', 'specification/INTENT.md');
     expect(await alpha.submits(EDGE, changes, evaluatorReport())).toMatchObject({ reason: 'ESCALATED' });
@@ -193,7 +193,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('can be converged by a human, unless a deterministic check fails', async () => {
-    const { alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    const { alpha } = await openConfigured({ 'agent_roles.yml': roles('reject') });
     await alpha.claims(EDGE, { agent_role: 'human' });
     const changes = manifest('specification/INTENT.md');
     expect(await alpha.submits(EDGE, changes, evaluatorReport({ compiles: 'fail' }))).toMatchObject({
@@ -208,7 +208,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('cannot be claimed as human without a credential that may review', async () => {
-    const { coordinator, alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': roles('reject') });
     const agent = { ...OPEN_CALLER, may_review: false };
     const claim = { task_id: EDGE, agent_id: 'alpha', session_id: 's1', agent_role: 'human' };
     expect(await coordinator.claimTask(P, claim, agent)).toMatchObject({ problem: 'FORBIDDEN' });
@@ -231,7 +231,7 @@ forEachStore('an edge of a configured project', (open) => {
   test.each(['Human', 'HUMAN', ' human', 'human\u200b', 'admin', '__proto__'])(
     'is not converged in the role %j',
     async (agent_role) => {
-      const { coordinator } = await begin({ 'agent_roles.yml': roles('reject') });
+      const { coordinator } = await openConfigured({ 'agent_roles.yml': roles('reject') });
       const agent = { ...OPEN_CALLER, may_review: false, claim_id_optional: true };
       const claim = { task_id: EDGE, agent_id: 'human', session_id: 's1', agent_role };
       const granted = await coordinator.claimTask(P, claim, agent);
@@ -242,7 +242,7 @@ forEachStore('an edge of a configured project', (open) => {
   );
 
   test('keeps the role of its grant, whatever events its holder appends', async () => {
-    const { coordinator, alpha } = await begin({ 'agent_roles.yml': roles('reject') });
+    const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': roles('reject') });
     await alpha.claims(EDGE, { agent_role: 'tester' });
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const payload = { iteration: 1, status: 'iterating' };
@@ -265,7 +265,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('is adopted from a parked result only if its submitted checks have passed', async () => {
-    const { coordinator, alpha, last, sound } = await begin();
+    const { coordinator, alpha, last, sound } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const seen = { expected_generation: 1, reason: 'gone' };
     await coordinator.operate(P, EDGE, 'force_release', seen, human('rita'));
@@ -284,7 +284,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('accepts only well-formed evaluators, and a task accepts none', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openConfigured();
     await alpha.claims(EDGE);
     const submit = (more: object) =>
       coordinator.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...more });

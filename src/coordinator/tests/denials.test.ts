@@ -5,7 +5,7 @@ import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinat
 const A = 'A-001-core';
 
 forEachStore('denials', (open) => {
-  async function begin() {
+  async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(A));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
@@ -13,7 +13,7 @@ forEachStore('denials', (open) => {
   }
 
   test('of an agent that keeps retrying are recorded once per generation', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     for (let turn = 0; turn < 20; turn += 1) await beta.claims(A);
     await Promise.all(Array.from({ length: 20 }, () => beta.claims(A)));
@@ -31,7 +31,7 @@ forEachStore('denials', (open) => {
   });
 
   test('of a zombie’s submissions are recorded once per result', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     harness.advance(301);
     await beta.claims(A);
@@ -52,7 +52,7 @@ forEachStore('denials', (open) => {
   });
 
   test('are counted for the agent that was denied', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     await beta.claims(A);
     const { agents } = unwrap(await harness.coordinator.queries.agents(P));
@@ -63,7 +63,7 @@ forEachStore('denials', (open) => {
   });
 
   test('park at most sixteen results of one agent', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     harness.advance(301);
     await beta.claims(A);

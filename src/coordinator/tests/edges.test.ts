@@ -13,7 +13,7 @@ const eventsOfType = (events: readonly EventEnvelope[], type: string) =>
   events.filter(({ event_type }) => event_type === type);
 
 forEachStore('edges of a configured project', (open) => {
-  async function begin(coordination: Parameters<typeof coordinationConfig>[0] = {}) {
+  async function openConfigured(coordination: Parameters<typeof coordinationConfig>[0] = {}) {
     const harness = await open();
     const configure = async (more: Parameters<typeof coordinationConfig>[0]) =>
       unwrap(
@@ -29,7 +29,7 @@ forEachStore('edges of a configured project', (open) => {
   }
 
   test('need topology, vector and profile, and a refusal names the missing one', async () => {
-    const { harness, alpha, explained } = await begin();
+    const { harness, alpha, explained } = await openConfigured();
     const claimReason = async (subject: string) => {
       const { reason, next } = await alpha.claims(subject);
       return `${reason} ${next}`;
@@ -72,7 +72,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: EDG-002, ROL-005
   test('have one canonical name, however they are spelled, and a grant records the role', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openConfigured();
     await alpha.claims('REQ-F-A#Design → Code', { agent_role: 'architect' });
     for (const spelling of ['design_code', 'design->code', 'DESIGN→CODE', 'Design <-> Code']) {
       expect(await beta.claims(`REQ-F-A#${spelling}`)).toMatchObject({
@@ -93,7 +93,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: EDG-001, EDG-003, EDG-014, EDG-017
   test('claimed by many agents at once go to one, and the refusals name the holder', async () => {
-    const { harness } = await begin();
+    const { harness } = await openConfigured();
     const agents = Array.from({ length: 40 }, (_, n) => new HarnessAgent(harness, `agent-${n}`, `s-${n}`));
     const replies = await Promise.all(agents.map((agent) => agent.claims(A, { agent_role: 'architect' })));
     const winner = replies.find(({ success }) => success)?.claim?.agent_id;
@@ -109,7 +109,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: EDG-007
   test('held by another agent cannot be renewed, released or converged', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openConfigured();
     await alpha.claims(A);
     const { session_id: _, ...handle } = alpha.handle(A);
     const { generation: expected_generation, ...rest } = { ...handle, session_id: 's2' };
@@ -124,7 +124,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: STL-001, STL-008, STL-009
   test('are reported stale once per episode, and neither report nor refusal counts as activity', async () => {
-    const { harness, alpha, beta } = await begin({ claims: { stale_threshold_seconds: 60 } });
+    const { harness, alpha, beta } = await openConfigured({ claims: { stale_threshold_seconds: 60 } });
     await alpha.claims(A);
     await beta.claims(B);
     harness.advance(50);
@@ -148,7 +148,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('are granted with a warning until the edges they build on have converged', async () => {
-    const { alpha } = await begin();
+    const { alpha } = await openConfigured();
     const early = await alpha.claims(A, { agent_role: 'architect' });
     expect(early).toMatchObject({ reason: 'GRANTED' });
     expect(early.warnings).toEqual([
@@ -163,7 +163,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('claimed in an undefined role are granted with a warning that lists the defined roles', async () => {
-    const { harness } = await begin();
+    const { harness } = await openConfigured();
     const { coordinator } = harness;
     const request = { task_id: A, agent_id: 'alpha', session_id: 's1', agent_role: 'wizard' };
     expect(await coordinator.claimTask(P, request)).toHaveProperty(
@@ -177,7 +177,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: RTE-006, RTE-007
   test('that share modules with edges of other holders are granted with a warning', async () => {
-    const { alpha, beta } = await begin();
+    const { alpha, beta } = await openConfigured();
     const sharing = async (agent: HarnessAgent, subject: string) =>
       (await agent.claims(subject)).warnings?.filter((says) => says.includes(' holds ')) ?? [];
     expect(await sharing(alpha, A)).toEqual([]);
@@ -187,7 +187,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('that share modules are refused if that is enforced; unknown modules give a warning', async () => {
-    const { harness, alpha, beta, explained } = await begin({ enforce: true });
+    const { harness, alpha, beta, explained } = await openConfigured({ enforce: true });
     await alpha.claims(A);
     expect(await beta.claims(B)).toMatchObject({
       success: false,
@@ -211,7 +211,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('that share modules and are claimed at once go to one agent if that is enforced', async () => {
-    const { harness, alpha, beta } = await begin({ enforce: true });
+    const { harness, alpha, beta } = await openConfigured({ enforce: true });
     const replies = await Promise.all([alpha.claims(A), beta.claims(B), beta.claims(C)]);
     expect(replies.map(({ reason }) => reason)).toEqual(['GRANTED', 'DENIED_PARALLEL', 'GRANTED']);
     const both = await alpha.claimsBatch([B, 'REQ-F-B#requirements_design'], {}, 'all_or_nothing');
@@ -223,7 +223,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: SGL-001, SGL-003, SGL-006
   test('can be claimed only by primary in single-agent mode, without a lease and never stale', async () => {
-    const { harness, configure, alpha, explained } = await begin({
+    const { harness, configure, alpha, explained } = await openConfigured({
       mode: 'single',
       claims: { max_hold_seconds: 60 },
     });
@@ -254,7 +254,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('of a new feature can be claimed once it is configured, and not before', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openConfigured();
     expect((await alpha.claims('REQ-F-N#design_code')).reason).toBe('UNKNOWN_TASK');
     const files = { ...FILES, 'features/active/REQ-F-N.yml': vector('REQ-F-N') };
     await harness.coordinator.settings.configure(P, { files });

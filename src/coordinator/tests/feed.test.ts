@@ -11,7 +11,7 @@ import {
 const ids = Array.from({ length: 9 }, (_, index) => `A-00${index + 1}-x`);
 
 forEachStore('the feed', (open) => {
-  async function begin() {
+  async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(...ids));
     return { harness, alpha: new HarnessAgent(harness, 'alpha', 's1') };
@@ -28,7 +28,7 @@ forEachStore('the feed', (open) => {
   }
 
   test('returns every event exactly once in pages, also across a restart', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPlan();
     const seen: number[] = [];
     await alpha.claimsBatch(ids.slice(0, 3));
     const cursor = await readOn(harness, '', seen);
@@ -42,7 +42,7 @@ forEachStore('the feed', (open) => {
   });
 
   test('has opaque cursors, and refuses invalid ones', async () => {
-    const { harness } = await begin();
+    const { harness } = await openWithPlan();
     const { next } = unwrap(await harness.coordinator.feed.page(P));
     expect(next).not.toMatch(/^\d+$/);
     for (const after of ['1', '-1', 'x'.repeat(100_000), 'cDotMQ', '__proto__']) {
@@ -54,7 +54,7 @@ forEachStore('the feed', (open) => {
 
   // req: EVT-007, EVT-008
   test('is filtered by type, task, agent, session and time', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPlan();
     const beta = new HarnessAgent(harness, 'beta', 's2');
     await alpha.claims('A-001-x');
     harness.advance(60);
@@ -72,7 +72,7 @@ forEachStore('the feed', (open) => {
 
   // req: PRJ-006
   test('streams every event once, and continues from a cursor after a restart', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPlan();
     const seen: number[] = [];
     let cursor = '';
     const followUntil = async (count: number) => {
@@ -94,7 +94,7 @@ forEachStore('the feed', (open) => {
   });
 
   test('stops when the listener disconnects, also while no event arrives', async () => {
-    const { harness } = await begin();
+    const { harness } = await openWithPlan();
     const stop = new AbortController();
     const feed = harness.coordinator.feed.follow(P, '', stop.signal);
     await feed.next();

@@ -8,7 +8,7 @@ const A = 'A-001-core';
 const claimOf = (task_id: string, agent_id = 'alpha') => ({ task_id, agent_id, session_id: agent_id });
 
 /** A coordinator on a log whose writes wait while they are held, and then succeed or fail. */
-async function begin() {
+async function openOnFaultyDisk() {
   let held: Promise<void> = Promise.resolve();
   let isFailing = false;
   const disk = faultyDisk({
@@ -60,7 +60,7 @@ const turns = async () => {
 };
 
 test('a grant, a refusal that depends on it and a query wait until the grant is durable', async () => {
-  const { coordinator, holdWrites } = await begin();
+  const { coordinator, holdWrites } = await openOnFaultyDisk();
   const release = holdWrites();
   const granted = settled(coordinator.claimTask(P, claimOf(A)));
   await turns();
@@ -75,7 +75,7 @@ test('a grant, a refusal that depends on it and a query wait until the grant is 
 });
 
 test('a failed write takes back the grant and everything that was decided on it', async () => {
-  const { coordinator, holdWrites, allowWrites } = await begin();
+  const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
   const granted = coordinator.claimTask(P, { ...claimOf(A), request_id: 'r1' });
   await turns();
@@ -95,7 +95,7 @@ test('a failed write takes back the grant and everything that was decided on it'
 });
 
 test('a query about settings returns nothing that is not durable', async () => {
-  const { coordinator, holdWrites, allowWrites } = await begin();
+  const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
   const changed = coordinator.settings.putPolicy(P, { max_attempts: 2 });
   await turns();
@@ -110,7 +110,7 @@ test('a query about settings returns nothing that is not durable', async () => {
 });
 
 test('a command that follows a change of policy in the same batch is decided under the new policy', async () => {
-  const { coordinator } = await begin();
+  const { coordinator } = await openOnFaultyDisk();
   const [, , claimed] = await Promise.all([
     // Decided first, so that the policy from before is known.
     coordinator.claimTask(P, claimOf('B-001-data')),
@@ -122,7 +122,7 @@ test('a command that follows a change of policy in the same batch is decided und
 });
 
 test('a command is decided on what was written bypassing the project’s queue', async () => {
-  const { coordinator, store } = await begin();
+  const { coordinator, store } = await openOnFaultyDisk();
   expect(await coordinator.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
   const another = await Coordinator.open({ store });
   onTestFinished(() => another.close());

@@ -21,7 +21,7 @@ async function settleOnDisk(harness: CoordinatorHarness): Promise<void> {
 }
 
 forEachStore('next', (open) => {
-  async function begin(plan: unknown, limits = {}) {
+  async function openWithPlan(plan: unknown, limits = {}) {
     const harness = await open({ limits });
     await harness.plan(plan);
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
@@ -31,7 +31,7 @@ forEachStore('next', (open) => {
 
   // req: RTE-004, RTE-005
   test('orders tasks by priority, then by how many they unblock, then by track and sequence', async () => {
-    const { alpha } = await begin(
+    const { alpha } = await openWithPlan(
       planOf(
         'A-001-plain',
         'A-002-plain',
@@ -48,7 +48,7 @@ forEachStore('next', (open) => {
 
   // req: RTE-001, RTE-002
   test('prefers tracks the agent has worked in, then tracks where nobody else works', async () => {
-    const { harness, alpha, beta } = await begin(
+    const { harness, alpha, beta } = await openWithPlan(
       planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }),
     );
     await beta.claims('B-001-x');
@@ -61,7 +61,7 @@ forEachStore('next', (open) => {
   });
 
   test('reports when there is nothing to wait for', async () => {
-    const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
+    const { alpha } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
     await alpha.claims('A-001-x');
     expect((await alpha.next({ track: 'A' })).next).toContain('wait_seconds');
     await alpha.submits('A-001-x');
@@ -80,7 +80,7 @@ forEachStore('next', (open) => {
   });
 
   test('stays in the requested track', async () => {
-    const { alpha } = await begin(planOf('A-001-x', 'B-001-x'));
+    const { alpha } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
     expect(await taken(alpha, { track: 'B' })).toBe('B-001-x');
     expect(await alpha.next({ track: 'B' })).toMatchObject({
       reason: 'NOTHING_READY',
@@ -89,7 +89,7 @@ forEachStore('next', (open) => {
   });
 
   test('lists the blocking tasks when nothing is ready', async () => {
-    const { alpha, coordinator } = await begin(
+    const { alpha, coordinator } = await openWithPlan(
       planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x'] }),
     );
     await coordinator.operate(P, 'B-001-x', 'hold', { expected_generation: 0, reason: 'wait' });
@@ -101,7 +101,7 @@ forEachStore('next', (open) => {
 
   test('never grants one task to two concurrent callers', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
-    const { harness } = await begin(planOf(...ids));
+    const { harness } = await openWithPlan(planOf(...ids));
     const agents = Array.from(
       { length: 40 },
       (_, index) => new HarnessAgent(harness, `a-${index}`, `s-${index}`),
@@ -113,7 +113,7 @@ forEachStore('next', (open) => {
 
   // req: RTE-003
   test('skips full tracks if agents per track are limited, also the agent’s own', async () => {
-    const { alpha, beta, coordinator } = await begin(
+    const { alpha, beta, coordinator } = await openWithPlan(
       planOf('A-001-x', 'A-002-x', 'A-003-x', 'A-004-x', 'B-001-x'),
     );
     unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 1 }));
@@ -132,7 +132,7 @@ forEachStore('next', (open) => {
 
   test('never exceeds max_agents_per_track under concurrent calls', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
-    const { harness, coordinator } = await begin(planOf(...ids, 'B-001-x'));
+    const { harness, coordinator } = await openWithPlan(planOf(...ids, 'B-001-x'));
     unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 3 }));
     const agents = ids.map((_, index) => new HarnessAgent(harness, `a-${index}`, `s-${index}`));
     const replies = await Promise.all(agents.map((agent) => agent.next()));
@@ -141,7 +141,7 @@ forEachStore('next', (open) => {
   });
 
   test('waits for a submission that makes a task ready', async () => {
-    const { harness, alpha, beta } = await begin(
+    const { harness, alpha, beta } = await openWithPlan(
       planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
     );
     await alpha.claims('A-001-x');
@@ -152,7 +152,7 @@ forEachStore('next', (open) => {
   });
 
   test('does not miss a task that becomes ready in the batch that found none', async () => {
-    const { harness, alpha, beta } = await begin(
+    const { harness, alpha, beta } = await openWithPlan(
       planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
     );
     await alpha.claims('A-001-x');
@@ -172,7 +172,7 @@ forEachStore('next', (open) => {
   });
 
   test('waits for a lease to expire, without the sweeper', async () => {
-    const { harness, alpha, beta } = await begin(planOf('A-001-x'));
+    const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x'));
     await alpha.claims('A-001-x', { lease_duration_seconds: 30 });
     const waiting = beta.next({ wait_seconds: 30 });
     await settleOnDisk(harness);
@@ -182,7 +182,7 @@ forEachStore('next', (open) => {
   });
 
   test('waits for the backoff after an error to end', async () => {
-    const { harness, alpha, beta } = await begin(planOf('A-001-x'));
+    const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     await alpha.releases('A-001-x', { reason: 'ERROR', message: 'boom' });
     const waiting = beta.next({ wait_seconds: 30 });
@@ -193,7 +193,7 @@ forEachStore('next', (open) => {
   });
 
   test('returns NOTHING_READY when the wait time is over', async () => {
-    const { harness, alpha, beta } = await begin(planOf('A-001-x'));
+    const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const waiting = beta.next({ wait_seconds: 2 });
     await settleOnDisk(harness);
@@ -203,7 +203,7 @@ forEachStore('next', (open) => {
   });
 
   test('does not wait when the plan is completed', async () => {
-    const { alpha, beta } = await begin(planOf('A-001-x'));
+    const { alpha, beta } = await openWithPlan(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const waiting = beta.next({ wait_seconds: 30 });
     await alpha.submits('A-001-x');
@@ -212,7 +212,9 @@ forEachStore('next', (open) => {
   });
 
   test('grants a task that becomes ready to one waiter, and the others keep waiting', async () => {
-    const { harness, alpha } = await begin(planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }));
+    const { harness, alpha } = await openWithPlan(
+      planOf('A-001-x', { id: 'A-002-x', depends_on: ['A-001-x'] }),
+    );
     await alpha.claims('A-001-x');
     const agents = Array.from(
       { length: 5 },
@@ -235,7 +237,7 @@ forEachStore('next', (open) => {
   });
 
   test('grants nothing to a caller that disconnected', async () => {
-    const { harness, coordinator, alpha } = await begin(planOf('A-001-x'));
+    const { harness, coordinator, alpha } = await openWithPlan(planOf('A-001-x'));
     await alpha.claims('A-001-x');
     const gone = new AbortController();
     const body = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };

@@ -7,7 +7,7 @@ import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('an operator', (open) => {
-  async function begin() {
+  async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(A, { id: B, depends_on: [A] }, C));
     const { coordinator } = harness;
@@ -18,7 +18,7 @@ forEachStore('an operator', (open) => {
   }
 
   test('must name the current generation', async () => {
-    const { harness, alpha, operate } = await begin();
+    const { harness, alpha, operate } = await openWithPlan();
     await alpha.claims(A);
     const position = await harness.position();
     for (const verb of ['force_release', 'reset', 'hold', 'unhold'] as const) {
@@ -33,7 +33,7 @@ forEachStore('an operator', (open) => {
   });
 
   test('cannot change a task that is not in the plan', async () => {
-    const { harness, operate } = await begin();
+    const { harness, operate } = await openWithPlan();
     const position = await harness.position();
     for (const verb of ['force_release', 'reset', 'hold', 'unhold'] as const) {
       expect(await operate(verb, 'Z-001-none', 0)).toMatchObject({ problem: 'NOT_FOUND' });
@@ -42,7 +42,7 @@ forEachStore('an operator', (open) => {
   });
 
   test('force-releases a claim, and its late result is parked', async () => {
-    const { alpha, beta, operate, queries } = await begin();
+    const { alpha, beta, operate, queries } = await openWithPlan();
     await alpha.claims(A);
     expect(await operate('force_release', A, 1)).toMatchObject({
       success: true,
@@ -61,7 +61,7 @@ forEachStore('an operator', (open) => {
 
   // req: CLM-013
   test('reassigns a live claim in one step', async () => {
-    const { alpha, operate, harness, queries } = await begin();
+    const { alpha, operate, harness, queries } = await openWithPlan();
     await alpha.claims(A);
     const reassigned = await operate('reassign', A, 1, { agent_id: 'beta', session_id: 's2' });
     expect(reassigned).toMatchObject({
@@ -78,7 +78,7 @@ forEachStore('an operator', (open) => {
   });
 
   test('is recorded with the user, or without one with the credential, and with the request id', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithPlan();
     const hold = (taskId: string, caller: Caller, request_id: string) =>
       coordinator.operate(P, taskId, 'hold', { expected_generation: 0, reason: 'wait', request_id }, caller);
     await hold(A, { ...human('ops'), principal: 'key-1' }, 'r1');
@@ -91,7 +91,7 @@ forEachStore('an operator', (open) => {
   });
 
   test('sees how many results are parked, whatever the command', async () => {
-    const { alpha, operate } = await begin();
+    const { alpha, operate } = await openWithPlan();
     await alpha.claims(A);
     await alpha.releases(A);
     await alpha.submits(A);
@@ -99,7 +99,7 @@ forEachStore('an operator', (open) => {
   });
 
   test('does not keep the session of the holder active', async () => {
-    const { harness, alpha, operate } = await begin();
+    const { harness, alpha, operate } = await openWithPlan();
     await alpha.claims(A, { lease_duration_seconds: 60 });
     harness.advance(600);
     await operate('hold', A, 1);
@@ -108,7 +108,7 @@ forEachStore('an operator', (open) => {
   });
 
   test('holds a task and lifts the hold', async () => {
-    const { alpha, operate, harness } = await begin();
+    const { alpha, operate, harness } = await openWithPlan();
     expect(await operate('hold', A, 0, { reason: 'ask legal' })).toMatchObject({
       reason: 'HELD',
       readiness: 'held',
@@ -126,7 +126,7 @@ forEachStore('an operator', (open) => {
 
   // req: RES-004
   test('resets a completed task, and work that was claimed on the old result is refused', async () => {
-    const { alpha, beta, operate, queries } = await begin();
+    const { alpha, beta, operate, queries } = await openWithPlan();
     await alpha.claims(A);
     expect(await operate('reset', A, 1)).toMatchObject({ reason: 'NOT_COMPLETED' });
     await alpha.submits(A);
@@ -154,7 +154,7 @@ forEachStore('an operator', (open) => {
   });
 
   test('adopts a parked result under a new generation', async () => {
-    const { harness, alpha, beta, operate, queries } = await begin();
+    const { harness, alpha, beta, operate, queries } = await openWithPlan();
     await alpha.claims(A);
     harness.advance(301);
     await beta.claims(A);
@@ -183,7 +183,7 @@ forEachStore('an operator', (open) => {
 });
 
 forEachStore('a failing task', (open) => {
-  async function begin(policy = {}) {
+  async function openWithPolicy(policy = {}) {
     const harness = await open();
     await harness.plan(planOf(A));
     unwrap(await harness.coordinator.settings.putPolicy(P, policy));
@@ -195,7 +195,7 @@ forEachStore('a failing task', (open) => {
   }
 
   test('can be claimed again after a pause that doubles', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPolicy();
     const pauses: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
       await alpha.claims(A);
@@ -210,7 +210,7 @@ forEachStore('a failing task', (open) => {
   });
 
   test('can be taken over after expiry without a pause', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPolicy();
     for (let turn = 1; turn <= 5; turn += 1) {
       expect((await alpha.claims(A)).claim?.generation).toBe(turn);
       harness.advance(300);
@@ -218,7 +218,7 @@ forEachStore('a failing task', (open) => {
   });
 
   test('is held after ten consecutive errors or expiries, until a human lifts the hold', async () => {
-    const { harness, coordinator, alpha } = await begin();
+    const { harness, coordinator, alpha } = await openWithPolicy();
     for (let turn = 0; turn < 10; turn += 1) {
       expect((await alpha.claims(A)).reason).toBe('GRANTED');
       if (turn % 2 === 0) await alpha.releases(A, { reason: 'ERROR', message: `error ${turn}` });
@@ -234,7 +234,7 @@ forEachStore('a failing task', (open) => {
   });
 
   test('starts a new count of failures after a success', async () => {
-    const { harness, alpha } = await begin({ max_attempts: 2 });
+    const { harness, alpha } = await openWithPolicy({ max_attempts: 2 });
     const fail = async () => {
       await alpha.claims(A);
       await alpha.releases(A, { reason: 'ERROR', message: 'x' });

@@ -18,7 +18,7 @@ tracks:
 `;
 
 forEachStore('the plan', (open) => {
-  async function begin() {
+  async function openWithAgent() {
     const harness = await open();
     return {
       harness,
@@ -29,7 +29,7 @@ forEachStore('the plan', (open) => {
 
   // req: PLN-007
   test('is read from YAML, can be read back, and creates its project', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithAgent();
     expect(await coordinator.plans.put(P, YAML)).toEqual({
       version: 1,
       added: 3,
@@ -55,7 +55,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('does not change when the same plan is put again, and a new plan reports what changed', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithAgent();
     await coordinator.plans.put(P, YAML);
     const position = await harness.position();
     expect(await coordinator.plans.put(P, YAML)).toMatchObject({
@@ -77,7 +77,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('with faults is refused with their lines, and nothing changes', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithAgent();
     await coordinator.plans.put(P, YAML);
     const position = await harness.position();
     const wrong = YAML.replace('[A-001-core]', '[A-009-nope]').replace('A-002-bus', 'A-001-core');
@@ -100,7 +100,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('cannot lose a task that has been claimed', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithAgent();
     await coordinator.plans.put(P, YAML);
     await alpha.claims('A-001-core');
     await alpha.releases('A-001-core');
@@ -110,7 +110,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('is replaced only at the version in if_match, if it is given', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithAgent();
     await coordinator.plans.put(P, YAML, { if_match: 0 });
     const position = await harness.position();
     expect(await coordinator.plans.put(P, planOf('A-001-core'), { if_match: 0 })).toMatchObject({
@@ -124,7 +124,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('is replaced by only one of several concurrent replacements of the same version', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithAgent();
     const replies = await Promise.all(
       ['A-001-x', 'A-001-y', 'A-001-z'].map((id) => coordinator.plans.put(P, planOf(id), { if_match: 0 })),
     );
@@ -133,7 +133,7 @@ forEachStore('the plan', (open) => {
   });
 
   test('accepts added tasks and subtasks under the same rules, also concurrently', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithAgent();
     await coordinator.plans.put(P, YAML);
     const one = (id: string, more = {}) => ({ id, description: id, ...more });
     const replies = await Promise.all([
@@ -159,14 +159,14 @@ forEachStore('the plan', (open) => {
 
   // req: PLN-009
   test('makes a task without depends_on wait for the previous task of its track', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithAgent();
     await coordinator.plans.put(P, YAML);
     expect(await alpha.claims('A-002-bus')).toMatchObject({ waiting_for: ['A-001-core'] });
     expect(await alpha.claims('B-001-data::1')).toMatchObject({ waiting_for: ['A-001-core'] });
   });
 
   test('that adds dependencies to a claimed task changes what its result builds on', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithAgent();
     await coordinator.plans.put(P, planOf('A-001-x', 'B-001-x'));
     await alpha.claims('A-001-x');
     unwrap(await coordinator.plans.put(P, planOf({ id: 'A-001-x', depends_on: ['B-001-x'] }, 'B-001-x')));

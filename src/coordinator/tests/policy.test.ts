@@ -6,7 +6,7 @@ const A = 'A-001-core';
 const EDGE = 'REQ-F-1#design_code';
 
 forEachStore('the policy', (open) => {
-  async function begin() {
+  async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(A));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
@@ -14,7 +14,7 @@ forEachStore('the policy', (open) => {
   }
 
   test('has the defaults of the contract', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithPlan();
     expect(await coordinator.settings.getPolicy(P)).toEqual({
       stale_policy: { task: 'takeover', edge: 'hold' },
       late_submit: 'accept',
@@ -30,7 +30,7 @@ forEachStore('the policy', (open) => {
   });
 
   test('accepts stale_policy for both kinds or per kind, and keeps omitted fields', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithPlan();
     const stale = async () => unwrap(await harness.coordinator.settings.getPolicy(P)).stale_policy;
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
     expect(await stale()).toEqual({ task: 'hold', edge: 'hold' });
@@ -44,7 +44,7 @@ forEachStore('the policy', (open) => {
   });
 
   test('decides per kind whether an expired claim can be taken over', async () => {
-    const { harness, coordinator, alpha, beta } = await begin();
+    const { harness, coordinator, alpha, beta } = await openWithPlan();
     await coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold', edge: 'takeover' } });
     await alpha.claims(A);
     await alpha.claims(EDGE, { lease_duration_seconds: 300 });
@@ -55,7 +55,7 @@ forEachStore('the policy', (open) => {
 
   // req: STL-007
   test('ends a claim after max_hold_seconds, however often it is renewed', async () => {
-    const { harness, coordinator, alpha, beta } = await begin();
+    const { harness, coordinator, alpha, beta } = await openWithPlan();
     await coordinator.settings.putPolicy(P, { max_hold_seconds: 400 });
     await alpha.claims(A);
     harness.advance(200);
@@ -66,7 +66,7 @@ forEachStore('the policy', (open) => {
   });
 
   test('applies a change to later decisions, even in the same batch', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithPlan();
     const [, claimed] = await Promise.all([
       coordinator.settings.putPolicy(P, { claim_ttl_seconds: 77 }),
       alpha.claims(EDGE),

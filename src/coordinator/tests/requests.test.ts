@@ -5,7 +5,7 @@ import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinat
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 forEachStore('a request id', (open) => {
-  async function begin() {
+  async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(A, B));
     return {
@@ -16,7 +16,7 @@ forEachStore('a request id', (open) => {
   }
 
   test('makes a repeated claim return the same reply, also after a restart and later changes', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPlan();
     const first = await alpha.claims(A, { request_id: 'r1' });
     const position = await harness.position();
     expect(await alpha.claims(A, { request_id: 'r1' })).toEqual(first);
@@ -28,7 +28,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('sent twice concurrently takes effect once, and both calls get the same reply', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPlan();
     const replies = await Promise.all([1, 2, 3].map(() => alpha.claims(A, { request_id: 'r1' })));
     expect(replies[1]).toEqual(replies[0]);
     expect(replies[2]).toEqual(replies[0]);
@@ -36,7 +36,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('reused with another body or operation is a conflict and changes nothing', async () => {
-    const { harness, alpha, coordinator } = await begin();
+    const { harness, alpha, coordinator } = await openWithPlan();
     await alpha.claims(A, { request_id: 'r1' });
     const position = await harness.position();
     const conflict = { problem: 'IDEMPOTENCY_CONFLICT' };
@@ -51,7 +51,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('of another principal is another request', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithPlan();
     const body = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
     const key = (principal: string) => ({ ...human('x'), principal });
     expect(await coordinator.claimTask(P, { task_id: A, ...body }, key('key-1'))).toMatchObject({
@@ -63,7 +63,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('of a refused command is decided again', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPlan();
     const beta = new HarnessAgent(harness, 'beta', 's2');
     await alpha.claims(A);
     expect((await beta.claims(A, { request_id: 'r9' })).reason).toBe('DENIED_ACTIVE_CLAIM');
@@ -72,7 +72,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated next return the same task', async () => {
-    const { alpha, harness } = await begin();
+    const { alpha, harness } = await openWithPlan();
     const first = await alpha.next({ request_id: 'n1' });
     expect(first.claim?.task_id).toBe(A);
     expect(await alpha.next({ request_id: 'n1' })).toEqual(first);
@@ -83,7 +83,7 @@ forEachStore('a request id', (open) => {
   test.each(['partial', 'all_or_nothing'] as const)(
     'makes a repeated %s batch return the same reply',
     async (mode) => {
-      const { coordinator, harness } = await begin();
+      const { coordinator, harness } = await openWithPlan();
       const claims = [A, B].map((task_id) => ({ task_id, agent_id: 'alpha', session_id: 's1' }));
       const batch = { claims, mode, request_id: 'b1' };
       const first = unwrap(await coordinator.batchClaim(P, batch));
@@ -95,7 +95,7 @@ forEachStore('a request id', (open) => {
   );
 
   test('reused with another all_or_nothing batch is a conflict', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithPlan();
     const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
     const batch = { claims: [claim(A)], mode: 'all_or_nothing', request_id: 'b1' };
     await coordinator.batchClaim(P, batch);
@@ -104,7 +104,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated operator command take effect once', async () => {
-    const { coordinator, harness, alpha } = await begin();
+    const { coordinator, harness, alpha } = await openWithPlan();
     await alpha.claims(A);
     const reassign = {
       expected_generation: 1,
@@ -125,7 +125,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated note take effect once, and a different text a conflict', async () => {
-    const { coordinator, harness, alpha } = await begin();
+    const { coordinator, harness, alpha } = await openWithPlan();
     await alpha.claims(A);
     const note = { ...alpha.handle(A), text: 'half of it', request_id: 'n1' };
     const first = await coordinator.note(P, note);
@@ -139,7 +139,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('keeps a repeated suspend from suspending a claim that was resumed since', async () => {
-    const { coordinator, alpha } = await begin();
+    const { coordinator, alpha } = await openWithPlan();
     await alpha.claims(A);
     const handle = alpha.expectedHandle(A);
     const suspended = await coordinator.suspendClaim(P, { ...handle, request_id: 'g1' });
@@ -153,7 +153,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated review take effect once, and is recorded in its event', async () => {
-    const { coordinator, harness, alpha } = await begin();
+    const { coordinator, harness, alpha } = await openWithPlan();
     await alpha.claims(A);
     const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
     await alpha.suspends(A, candidate);
@@ -169,7 +169,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated change of plan, policy or limits take effect once', async () => {
-    const { coordinator, harness } = await begin();
+    const { coordinator, harness } = await openWithPlan();
     const tasks = [{ id: 'C-001-api', description: 'api' }];
     const added = await coordinator.plans.add(P, tasks, { request_id: 'p1' });
     expect(added).toMatchObject({ version: 2, added: 1 });
@@ -190,7 +190,7 @@ forEachStore('a request id', (open) => {
   });
 
   test('makes a repeated opening without a session id open one session', async () => {
-    const { coordinator } = await begin();
+    const { coordinator } = await openWithPlan();
     const body = { user_id: 'alice', project_id: 'shop', request_id: 's1' };
     const first = await coordinator.sessions.open('acme', body);
     expect(first).toMatchObject({ success: true, session: { user_id: 'alice' } });

@@ -13,7 +13,7 @@ const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 forEachStore('a human gate', (open) => {
-  async function begin(options: CoordinatorHarnessOptions = {}) {
+  async function openWithClaim(options: CoordinatorHarnessOptions = {}) {
     const harness = await open(options);
     await harness.plan(planOf(A, B));
     const { coordinator } = harness;
@@ -30,7 +30,7 @@ forEachStore('a human gate', (open) => {
 
   // req: HUM-002
   test('pauses the lease while it is open, for at most suspend_max_seconds', async () => {
-    const { harness, alpha, beta, queries } = await begin();
+    const { harness, alpha, beta, queries } = await openWithClaim();
     expect(await alpha.suspends(A)).toEqual({
       success: true,
       reason: 'SUSPENDED',
@@ -50,7 +50,7 @@ forEachStore('a human gate', (open) => {
   });
 
   test('accepts exactly the approved candidate, and no other', async () => {
-    const { alpha, review } = await begin();
+    const { alpha, review } = await openWithClaim();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     expect(await review('APPROVED', { candidate_sha256: sha256('v2') })).toMatchObject({
       reason: 'STALE_REVIEW',
@@ -64,7 +64,7 @@ forEachStore('a human gate', (open) => {
   });
 
   test('needs no new permit under stale_policy hold, even if the old permit had expired', async () => {
-    const { harness, coordinator, alpha, beta } = await begin({ limits: { max_active_sessions: 1 } });
+    const { harness, coordinator, alpha, beta } = await openWithClaim({ limits: { max_active_sessions: 1 } });
     await coordinator.settings.putPolicy(P, { suspend_max_seconds: 60 });
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     await alpha.resumes(A);
@@ -75,7 +75,7 @@ forEachStore('a human gate', (open) => {
   });
 
   test('requires a new review of any other candidate, and its approval completes the task', async () => {
-    const { alpha, review, queries, harness } = await begin();
+    const { alpha, review, queries, harness } = await openWithClaim();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     await review('APPROVED');
     expect(await alpha.submits(A, 'v2', { iteration: 2 })).toMatchObject({
@@ -95,7 +95,7 @@ forEachStore('a human gate', (open) => {
 
   // req: HUM-001
   test('gives the holder a new lease for requested changes, and holds a rejected task', async () => {
-    const { harness, alpha, beta, review } = await begin();
+    const { harness, alpha, beta, review } = await openWithClaim();
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     harness.advance(3600);
     expect(await review('CHANGES_REQUESTED', { comment: 'shorter' })).toMatchObject({ success: true });
@@ -112,7 +112,9 @@ forEachStore('a human gate', (open) => {
   });
 
   test('parks a late candidate while no permit is free', async () => {
-    const { harness, alpha, beta, review, queries } = await begin({ limits: { max_concurrent_claims: 1 } });
+    const { harness, alpha, beta, review, queries } = await openWithClaim({
+      limits: { max_concurrent_claims: 1 },
+    });
     await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
     await review('APPROVED');
     harness.advance(301);

@@ -6,7 +6,7 @@ import { noopObserver, type Observer } from '../runtime/observer.js';
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
 forEachStore('sessions', (open) => {
-  async function begin(limits = {}, observer = noopObserver) {
+  async function openWithPlan(limits = {}, observer = noopObserver) {
     const harness = await open({ limits, observer });
     await harness.plan(planOf(A, B, C));
     const active = () => harness.store.countPermits('acme', 'sessions');
@@ -14,7 +14,7 @@ forEachStore('sessions', (open) => {
   }
 
   test('an unopened session is opened by its first claim, with the user who made the claim', async () => {
-    const { harness } = await begin();
+    const { harness } = await openWithPlan();
     await new HarnessAgent(harness, 'alpha', 's1', 'alice').claims(A);
     expect(unwrap(await harness.coordinator.sessions.list('acme')).sessions).toEqual([
       {
@@ -31,14 +31,14 @@ forEachStore('sessions', (open) => {
   });
 
   test('a refused claim opens no session', async () => {
-    const { harness } = await begin();
+    const { harness } = await openWithPlan();
     await new HarnessAgent(harness, 'alpha', 's1').claims('A-999-none');
     expect(unwrap(await harness.coordinator.sessions.list('acme')).sessions).toEqual([]);
   });
 
   // req: SES-001, SES-009
   test('opening a session twice has one effect, and its user is the user of its claims', async () => {
-    const { harness, coordinator, queries } = await begin();
+    const { harness, coordinator, queries } = await openWithPlan();
     const body = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
     const first = await coordinator.sessions.open('acme', body);
     expect(first).toMatchObject({
@@ -55,7 +55,7 @@ forEachStore('sessions', (open) => {
 
   // req: SES-001, SES-002, SES-003, SES-004, SES-005, SES-006
   test('the memory of a session lists what it did, in the format of specification 004 §3.5', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithPlan();
     await coordinator.sessions.open('acme', { session_id: 's1', user_id: 'alice', project_id: 'shop' });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
@@ -89,7 +89,7 @@ forEachStore('sessions', (open) => {
   });
 
   test('closing a session releases its claims in every project, and no others', async () => {
-    const { harness, coordinator, queries } = await begin();
+    const { harness, coordinator, queries } = await openWithPlan();
     const other = { tenant_id: 'acme', project_id: 'app' };
     await harness.plan(planOf(A), other);
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -111,7 +111,7 @@ forEachStore('sessions', (open) => {
   });
 
   test('a closed session cannot claim, and closing it again changes nothing', async () => {
-    const { harness, coordinator } = await begin();
+    const { harness, coordinator } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
     await coordinator.sessions.close('acme', 's1');
@@ -134,7 +134,7 @@ forEachStore('sessions', (open) => {
   });
 
   test('a session is active for session_idle_seconds after its last command', async () => {
-    const { harness, active } = await begin();
+    const { harness, active } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A, { lease_duration_seconds: 60 });
     expect(await active()).toBe(1);
@@ -157,7 +157,7 @@ forEachStore('sessions', (open) => {
       const ofSessions = permits.filter(({ scope }) => scope === 'sessions');
       written.push(...ofSessions.map(({ until_ms }) => until_ms));
     };
-    const { harness, active } = await begin({}, { ...noopObserver, committed });
+    const { harness, active } = await openWithPlan({}, { ...noopObserver, committed });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const begunMs = await harness.store.now();
     await alpha.claims(A);
@@ -175,7 +175,7 @@ forEachStore('sessions', (open) => {
   });
 
   test('a session is active while it holds a live claim, also across a restart', async () => {
-    const { harness, active } = await begin();
+    const { harness, active } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A, { lease_duration_seconds: 3600 });
     await harness.restart();
@@ -189,7 +189,7 @@ forEachStore('sessions', (open) => {
   test.each(['partial', 'all_or_nothing'])(
     'the longest lease of a %s batch keeps a session active',
     async (mode) => {
-      const { harness, coordinator, active } = await begin();
+      const { harness, coordinator, active } = await openWithPlan();
       const claims = [3600, 30].map((lease_duration_seconds, index) => ({
         task_id: [A, B][index],
         agent_id: 'alpha',
@@ -205,7 +205,7 @@ forEachStore('sessions', (open) => {
   );
 
   test('a session whose task is reassigned becomes idle like any other', async () => {
-    const { harness, coordinator, active } = await begin({ max_active_sessions: 2 });
+    const { harness, coordinator, active } = await openWithPlan({ max_active_sessions: 2 });
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
@@ -218,7 +218,7 @@ forEachStore('sessions', (open) => {
   });
 
   test('a session with a claim under an earlier policy becomes idle once the claim has expired', async () => {
-    const { harness, coordinator, active } = await begin();
+    const { harness, coordinator, active } = await openWithPlan();
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
     await new HarnessAgent(harness, 'alpha', 's1').claims(A);
     await coordinator.settings.putPolicy(P, { stale_policy: 'takeover' });
@@ -229,7 +229,7 @@ forEachStore('sessions', (open) => {
   });
 
   test('an expiry that the sweeper writes does not keep a session active', async () => {
-    const { harness, coordinator, active } = await begin();
+    const { harness, coordinator, active } = await openWithPlan();
     await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 60 });
     harness.advance(600);
     expect(await coordinator.sweep()).toBe(1);
@@ -238,7 +238,7 @@ forEachStore('sessions', (open) => {
   });
 
   test('closing a session releases its permit at once', async () => {
-    const { harness, coordinator, active } = await begin();
+    const { harness, coordinator, active } = await openWithPlan();
     await new HarnessAgent(harness, 'alpha', 's1').claims(A);
     await coordinator.sessions.close('acme', 's1');
     expect(await active()).toBe(0);

@@ -8,7 +8,7 @@ describe('two coordinators over one store', () => {
   const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
   /** The second coordinator has read the plan, and nothing that the first commits afterwards. */
-  async function begin(plan: unknown) {
+  async function openTwoCoordinators(plan: unknown) {
     const harness = await CoordinatorHarness.open('memory');
     await harness.plan(plan);
     const second = await harness.openAnother();
@@ -18,7 +18,7 @@ describe('two coordinators over one store', () => {
 
   // req: PRJ-008
   test('grant a task once, whichever of them receives the claim', async () => {
-    const { first, second } = await begin(planOf(A));
+    const { first, second } = await openTwoCoordinators(planOf(A));
     expect(await first.claimTask(P, { task_id: A, ...by('alpha') })).toMatchObject({ reason: 'GRANTED' });
     expect(await second.claimTask(P, { task_id: A, ...by('beta') })).toMatchObject({
       reason: 'DENIED_ACTIVE_CLAIM',
@@ -28,7 +28,7 @@ describe('two coordinators over one store', () => {
   });
 
   test('see dependencies that were completed or reset through the other', async () => {
-    const { first, second } = await begin(planOf(A, { id: B, depends_on: [A] }));
+    const { first, second } = await openTwoCoordinators(planOf(A, { id: B, depends_on: [A] }));
     const handle = { task_id: A, session_id: 's-alpha', generation: 1 };
     await first.claimTask(P, { task_id: A, ...by('alpha') });
     await first.submitResult(P, { ...handle, result_data: 1 });
@@ -43,7 +43,7 @@ describe('two coordinators over one store', () => {
   });
 
   test('enforce the limit of agents per track, and offer work from other tracks', async () => {
-    const { first, second } = await begin(planOf(A, 'A-002-more', 'A-003-more', B));
+    const { first, second } = await openTwoCoordinators(planOf(A, 'A-002-more', 'A-003-more', B));
     await first.settings.putPolicy(P, { max_agents_per_track: 1 });
     await second.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
     await first.claimTask(P, { task_id: 'A-003-more', ...by('alpha') });
@@ -70,7 +70,7 @@ describe('two coordinators over one store', () => {
   });
 
   test('apply a configuration that was written through one of them', async () => {
-    const { first, second } = await begin(planOf(A));
+    const { first, second } = await openTwoCoordinators(planOf(A));
     await first.settings.configure(P, { files: FILES });
     const claim = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
     expect(await claim('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
@@ -78,7 +78,7 @@ describe('two coordinators over one store', () => {
   });
 
   test('recognize each other’s requests, and accept each other’s handles', async () => {
-    const { first, second } = await begin(planOf(A));
+    const { first, second } = await openTwoCoordinators(planOf(A));
     const body = { task_id: A, ...by('alpha'), request_id: 'r1' };
     const granted = await first.claimTask(P, body);
     expect(await second.claimTask(P, body)).toEqual(granted);

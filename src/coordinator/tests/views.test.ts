@@ -11,7 +11,7 @@ import {
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 forEachStore('the views', (open) => {
-  async function begin() {
+  async function openWithPlan() {
     const harness = await open();
     await harness.plan(planOf(A, { id: B, depends_on: [A] }));
     return {
@@ -23,7 +23,7 @@ forEachStore('the views', (open) => {
 
   // req: PRJ-005, QRY-006
   test('report the state of the project at the position they name', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPlan();
     await alpha.claims(A);
     expect(await harness.coordinator.queries.status(P)).toMatchObject({
       tenant_id: 'acme',
@@ -43,7 +43,7 @@ forEachStore('the views', (open) => {
 
   // req: EVT-014
   test('report the state at an earlier position, regardless of later events', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     const { queries } = harness.coordinator;
     const position = await harness.position();
@@ -60,7 +60,7 @@ forEachStore('the views', (open) => {
 
   // req: EVT-015, PRJ-004
   test('are the same after a restart', async () => {
-    const { harness, alpha, beta } = await begin();
+    const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     harness.advance(301);
     await beta.claims(A);
@@ -82,7 +82,7 @@ forEachStore('the views', (open) => {
   });
 
   test('show an expired lease at once, without the sweeper', async () => {
-    const { harness, alpha } = await begin();
+    const { harness, alpha } = await openWithPlan();
     await alpha.claims(A);
     harness.advance(300);
     const status = unwrap(await harness.coordinator.queries.status(P));

@@ -50,15 +50,15 @@ class LineBuffer {
     const bytes = stripMarkers(Buffer.concat(this.chunks), line);
     if (this.hash !== null) {
       const why = `it is longer than ${BUFFERED_BYTES_MAX} bytes: only its digest and its beginning are kept`;
-      const held = { why, sha256: this.hash.digest('hex'), size_bytes: this.size };
-      return { line, text: textPrefix(bytes), held };
+      const notInline = { why, sha256: this.hash.digest('hex'), size_bytes: this.size };
+      return { line, text: textPrefix(bytes), notInline };
     }
     if (bytes.length <= INLINE_BYTES_MAX && isUtf8(bytes)) return { line, text: bytes.toString('utf8') };
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     await storeBlob(sha256, bytes);
     const why = isUtf8(bytes) ? `it is longer than ${INLINE_BYTES_MAX} bytes` : 'it is no text in UTF-8';
-    const held = { why, sha256, size_bytes: bytes.length, blob_sha256: sha256 };
-    return { line, text: textPrefix(bytes), held };
+    const notInline = { why, sha256, size_bytes: bytes.length, blob_sha256: sha256 };
+    return { line, text: textPrefix(bytes), notInline };
   }
 
   private switchToHashing(bytes: Buffer): void {

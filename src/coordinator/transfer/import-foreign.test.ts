@@ -158,11 +158,11 @@ test('an interrupted import continues where it stopped', async () => {
     ...target,
     put: (events) => {
       batches += 1;
-      if (batches === 3) throw new Error('the power went');
+      if (batches === 3) throw new Error('power loss');
       return target.put(events);
     },
   };
-  await expect(importForeign(bytesOf(text), failing, importOptions)).rejects.toThrow('the power went');
+  await expect(importForeign(bytesOf(text), failing, importOptions)).rejects.toThrow('power loss');
   const again = await importForeign(bytesOf(text), target, importOptions);
   expect(again).toMatchObject({ read: 1000, written: 488, already_there: 512 });
   const lines = (await harness.events()).map(({ payload }) => (payload.imported as { line: number }).line);

@@ -70,7 +70,7 @@ describe('an edge that converges', () => {
     expect(decision.next).toBe(decision.head);
   });
 
-  it('is refused for a rejected role, unless a human approved this candidate', () => {
+  it('is refused outside the role’s authority if outside_authority_action is reject, unless a human approved this candidate', () => {
     const rejected = { authority: 'reject', ...withConvergence() } as const;
     const { decision } = edge(granted(ada, 0)).when(converges(rejected), 5);
     expect(decision).toMatchObject({ code: 'OUTSIDE_AUTHORITY', events: [], loose_events: [] });
@@ -98,7 +98,7 @@ describe('an edge that converges', () => {
     expect(reasonOf(withConvergence({ needs_human: true }))).toBe('human_review_required');
   });
 
-  it('is accepted outside the role if the action is warn, with a note that changes no head', () => {
+  it('is accepted outside the role’s authority if outside_authority_action is warn, and a loose event records it', () => {
     const warned = {
       authority: 'warn',
       ...withConvergence({ authority_reason: 'outside_role_authority' }),

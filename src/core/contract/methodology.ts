@@ -32,8 +32,6 @@ import {
   WORKSPACE_STATES,
 } from './values.js';
 
-/** The commands of the methodology, and the lists that they decide on. */
-
 const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 const SEMVER =
   /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$/;

@@ -228,8 +228,8 @@ describe('a new event', () => {
       created_by: 'open',
       expires_at: null,
     };
-    const place = { tenant_id: '_genesis', project_id: '_tenant', subject: '~key/k1', seq: 1 };
-    const event = { ...ofProject('KEY_CREATED', { by: 'open', record }), ...place };
+    const fields = { tenant_id: '_genesis', project_id: '_tenant', subject: '~key/k1', seq: 1 };
+    const event = { ...ofProject('KEY_CREATED', { by: 'open', record }), ...fields };
     expect(checkNewEvent(event)).toEqual({ ok: true });
     const faultPathsWith = (more: object) =>
       faultPaths({ ...event, payload: { by: 'open', record: { ...record, ...more } } });

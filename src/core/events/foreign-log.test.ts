@@ -9,7 +9,7 @@ import type { ForeignLogContext } from './read-flat.js';
 import { snakeCase } from './read-open-lineage.js';
 import { foreignLogArbitrary, leafValuesOf } from './testing/foreign-log-arbitrary.js';
 
-const log: ForeignLogContext = {
+const context: ForeignLogContext = {
   tenant_id: 'acme',
   project_id: 'shop',
   source: 'old.jsonl',
@@ -22,7 +22,7 @@ const idOf = (text: string, occurrence: number): string => {
 const events = (...lines: unknown[]): EventEnvelope[] => [
   ...foreignEvents(
     lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))),
-    log,
+    context,
     idOf,
   ),
 ];

@@ -4,12 +4,12 @@ import { isObject, plainDataFault } from './plain-data.js';
 import { type ForeignLogContext, type ForeignParseResult, parseFlatLine } from './read-flat.js';
 import { flattenOpenLineage, isOpenLineage } from './read-open-lineage.js';
 
-/** A line of a foreign log. `held`: the line cannot be stored inline, and `text` is only its beginning. */
+/** A line of a foreign log. `notInline`: the line cannot be stored inline, and `text` is only its beginning. */
 export interface ForeignLine {
   /** Counted from 1. */
   readonly line: number;
   readonly text: string;
-  readonly held?: {
+  readonly notInline?: {
     readonly why: string;
     readonly sha256: string;
     readonly size_bytes: number;
@@ -45,11 +45,12 @@ export class ForeignLogReader {
 
   /** Null for an empty line. */
   readLine(foreignLine: ForeignLine): ImportedLine | null {
-    const { line, text, held } = foreignLine;
-    if (held === undefined && text.trim() === '') return null;
-    const { value, why } = held === undefined ? parseJsonLine(text) : { value: null, why: held.why };
+    const { line, text, notInline } = foreignLine;
+    if (notInline === undefined && text.trim() === '') return null;
+    const { value, why } =
+      notInline === undefined ? parseJsonLine(text) : { value: null, why: notInline.why };
     const parsed = why ?? parseForeignLine(value, this.log, line);
-    const event_id = this.nextId(held?.sha256 ?? (why === null ? canonicalJson(value) : text));
+    const event_id = this.nextId(notInline?.sha256 ?? (why === null ? canonicalJson(value) : text));
     if (typeof parsed !== 'string') return { line, event: { event_id, ...parsed }, why: null };
     return { line, event: { event_id, ...this.unplacedEvent(foreignLine, parsed) }, why: parsed };
   }
@@ -61,9 +62,9 @@ export class ForeignLogReader {
     return occurrence === 0 ? first : this.idOf(identity, occurrence);
   }
 
-  private unplacedEvent({ line, text, held }: ForeignLine, reason: string): Omit<NewEvent, 'event_id'> {
+  private unplacedEvent({ line, text, notInline }: ForeignLine, reason: string): Omit<NewEvent, 'event_id'> {
     const { tenant_id, project_id, source, now_ms } = this.log;
-    const { why: _, ...apart } = held ?? { why: '' };
+    const { why: _, ...apart } = notInline ?? { why: '' };
     return {
       event_type: FOREIGN_LINE,
       timestamp: isoTime(now_ms),

@@ -46,11 +46,11 @@ const sessionChanged = z.strictObject({
   record: sessionRecord,
 });
 
+export const REDACTED_PER_EVENT_MAX = 400;
 /**
  * Retention has redacted these events. Their original digests no longer match, so the digests after redaction are
  * recorded: otherwise a later change to an old event could pass as retention.
  */
-export const REDACTED_PER_EVENT_MAX = 400;
 const historyRedacted = z.strictObject({
   before: isoTimestamp,
   retention_days: count,

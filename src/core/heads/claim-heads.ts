@@ -12,8 +12,8 @@ interface Page {
   readonly text: string;
   /** The start of each line, and the end of the text. */
   readonly starts: readonly number[];
-  /** The lines that are still the head of their subject. */
-  current: number;
+  /** How many lines are still the head of their subject; others have been replaced. */
+  currentCount: number;
 }
 
 export interface HeadsSnapshot {
@@ -24,7 +24,7 @@ export interface HeadsSnapshot {
   readonly summary: HeadsSummary;
 }
 
-/** What the packed heads would have to be unpacked for. */
+/** What the index of a packed head's claims needs, so that loading a snapshot unpacks no head. */
 export interface HeadsSummary {
   readonly tracks_by_agent: readonly (readonly [agent_id: string, tracks: readonly string[]])[];
 }
@@ -35,13 +35,13 @@ export interface HeadsSummary {
  */
 export class ClaimHeads {
   readonly index = emptyClaimIndex();
-  /** A number is the place of a packed head: its page, times the heads per page, plus its line. */
+  /** A number is the index of a packed head: its page, times the heads per page, plus its line. */
   readonly #bySubject = new Map<string, Head | number>();
   /** Null: the page was outdated. */
   readonly #pages: (Page | null)[] = [];
   /** Completed heads that wait for a full page. Some may be outdated. */
   #completed: Head[] = [];
-  /** Packed heads that were read lately, by place. */
+  /** Packed heads that were read lately, by index. */
   readonly #unpacked = new Map<number, Head>();
 
   constructor(private readonly pageHeads = PAGE_HEADS) {}
@@ -92,9 +92,7 @@ export class ClaimHeads {
     for (const subject of this.#bySubject.keys()) yield [subject, this.get(subject) as Head];
   }
 
-  /**
-   * All heads, to be read while they change.
-   */
+  /** All heads as they are now, to be read later while they change. */
   snapshot(): HeadsSnapshot {
     const pages = this.#pages.filter((page) => page !== null).map(({ text }) => text);
     const tracks_by_agent = [...this.index.tracksByAgent].map(([id, tracks]) => [id, [...tracks]] as const);
@@ -102,7 +100,7 @@ export class ClaimHeads {
     return { pages, heads, summary: { tracks_by_agent } };
   }
 
-  /** The heads that were not packed when the next page would have begun at this place. */
+  /** The heads that were not packed when the next page would have begun at this packed index. */
   *#headsNotIn(end: number): Generator<Head> {
     for (const found of this.#bySubject.values()) {
       if (typeof found !== 'number') yield found;
@@ -120,16 +118,16 @@ export class ClaimHeads {
 
   #addPage(text: string): void {
     const starts = startsOfLines(text);
-    const place = this.#pages.length * this.pageHeads;
-    this.#pages.push({ text, starts, current: 0 });
+    const packedIndex = this.#pages.length * this.pageHeads;
+    this.#pages.push({ text, starts, currentCount: 0 });
     for (let line = 0; line + 1 < starts.length; line += 1)
-      this.#place(packedSubject(lineAt(text, starts, line)), place + line);
+      this.#setPacked(packedSubject(lineAt(text, starts, line)), packedIndex + line);
   }
 
-  #place(subject: string, place: number): void {
+  #setPacked(subject: string, packedIndex: number): void {
     const before = this.#bySubject.get(subject);
-    this.#bySubject.set(subject, place);
-    (this.#pageOf(place) as Page).current += 1;
+    this.#bySubject.set(subject, packedIndex);
+    (this.#pageOf(packedIndex) as Page).currentCount += 1;
     if (typeof before === 'number') this.#forget(before);
   }
 
@@ -142,24 +140,24 @@ export class ClaimHeads {
     }
   }
 
-  #unpack(place: number): Head {
-    const known = this.#unpacked.get(place);
+  #unpack(packedIndex: number): Head {
+    const known = this.#unpacked.get(packedIndex);
     if (known !== undefined) return known;
-    const { text, starts } = this.#pageOf(place) as Page;
-    const head = unpackHead(lineAt(text, starts, place % this.pageHeads));
+    const { text, starts } = this.#pageOf(packedIndex) as Page;
+    const head = unpackHead(lineAt(text, starts, packedIndex % this.pageHeads));
     if (this.#unpacked.size >= UNPACKED_MAX) this.#unpacked.clear();
-    this.#unpacked.set(place, head);
+    this.#unpacked.set(packedIndex, head);
     return head;
   }
 
   /** A packed head was replaced. A page that is mostly outdated is packed again, or it would be kept for ever. */
-  #forget(place: number): void {
-    this.#unpacked.delete(place);
-    const page = this.#pageOf(place) as Page;
-    page.current -= 1;
-    const { text, starts, current } = page;
-    if (current * 2 > starts.length) return;
-    const first = place - (place % this.pageHeads);
+  #forget(packedIndex: number): void {
+    this.#unpacked.delete(packedIndex);
+    const page = this.#pageOf(packedIndex) as Page;
+    page.currentCount -= 1;
+    const { text, starts, currentCount } = page;
+    if (currentCount * 2 > starts.length) return;
+    const first = packedIndex - (packedIndex % this.pageHeads);
     for (let line = 0; line + 1 < starts.length; line += 1) {
       const subject = packedSubject(lineAt(text, starts, line));
       if (this.#bySubject.get(subject) !== first + line) continue;
@@ -171,8 +169,8 @@ export class ClaimHeads {
     this.#pages[first / this.pageHeads] = null;
   }
 
-  #pageOf(place: number): Page | null | undefined {
-    return this.#pages[Math.floor(place / this.pageHeads)];
+  #pageOf(packedIndex: number): Page | null | undefined {
+    return this.#pages[Math.floor(packedIndex / this.pageHeads)];
   }
 }
 

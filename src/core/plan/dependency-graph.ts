@@ -62,15 +62,15 @@ export function dependenciesOf(lookup: PlanLookup, subject: string): readonly st
 export function* dependantsOf(plan: Plan, subject: string): Generator<string> {
   const planned = plan.get(subject);
   if (planned === undefined) return;
-  for (const name of plan.explicitDependantsOf(subject)) yield* startableSubjects(plan, name);
+  for (const name of plan.explicitDependantsOf(subject)) yield* waitingSubjectsOf(plan, name);
   const { task, subtask_index } = planned;
   if (subtask_index !== null) yield task.id;
   const next = subtask_index === null ? plan.taskAfter(task.track, task.sequence) : undefined;
-  if (next?.depends_on === null) yield* startableSubjects(plan, next.id);
+  if (next?.depends_on === null) yield* waitingSubjectsOf(plan, next.id);
 }
 
-/** Subjects that an explicit dependency blocks: the subtasks of a task that has any. */
-function startableSubjects(plan: Plan, name: string): string[] {
+/** The subjects of a task that wait for its dependencies: its subtasks, or the task itself if it has none. */
+function waitingSubjectsOf(plan: Plan, name: string): string[] {
   const task = plan.task(name);
   return task === undefined || subtaskCount(task) === 0 ? [name] : subtaskIds(task);
 }

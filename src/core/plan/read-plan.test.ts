@@ -362,10 +362,10 @@ describe('a plan of 100,000 tasks', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
     const tracks: Record<string, object[]> = {};
     for (let at = 0; at < 100_000; at++) {
-      const [of, place] = [Math.floor(at / 999), (at % 999) + 1];
-      const track = `${letters[Math.floor(of / 26)]}${letters[of % 26]}`;
+      const [trackIndex, number] = [Math.floor(at / 999), (at % 999) + 1];
+      const track = `${letters[Math.floor(trackIndex / 26)]}${letters[trackIndex % 26]}`;
       tracks[track] ??= [];
-      tracks[track].push({ id: `${track}-${String(place).padStart(3, '0')}-work`, description: `Do ${at}` });
+      tracks[track].push({ id: `${track}-${String(number).padStart(3, '0')}-work`, description: `Do ${at}` });
     }
     const plan = planOf({ json: { tracks } });
     expect(plan.task_count).toBe(100_000);

@@ -6,7 +6,7 @@ const NESTED_MAX = 32;
 const MARKS_IN_LINE_MAX = 32;
 const ALIASES_MAX = 100;
 const DIRECTIVES_MAX = 10;
-const STRAY_MAX = 10;
+const STRAY_BRACKETS_MAX = 10;
 
 /**
  * Scans the tokens of YAML text before it is parsed, and stops at the first limit exceeded: a parser needs minutes for a
@@ -15,7 +15,7 @@ const STRAY_MAX = 10;
 export function findAliasGuardFault(
   text: string,
 ): { readonly source_position: SourcePosition; readonly message: string } | null {
-  const counts = { nested: 0, marks: 0, aliases: 0, directives: 0, stray: 0 };
+  const counts = { nested: 0, marks: 0, aliases: 0, directives: 0, strayBrackets: 0 };
   let offset = 0;
   for (const source of new Lexer().lex(text)) {
     switch (CST.tokenType(source)) {
@@ -29,7 +29,7 @@ export function findAliasGuardFault(
       case 'flow-seq-end':
       case 'flow-map-end':
         if (counts.nested > 0) counts.nested -= 1;
-        else counts.stray += 1;
+        else counts.strayBrackets += 1;
         break;
       case 'seq-item-ind':
       case 'explicit-key-ind':
@@ -55,10 +55,10 @@ function sourcePositionAt(text: string, offset: number): SourcePosition {
 }
 
 function faultMessage(
-  counts: Record<'nested' | 'marks' | 'aliases' | 'directives' | 'stray', number>,
+  counts: Record<'nested' | 'marks' | 'aliases' | 'directives' | 'strayBrackets', number>,
 ): string | null {
   if (counts.nested > NESTED_MAX || counts.marks > MARKS_IN_LINE_MAX) return 'The text is nested too deeply.';
   if (counts.aliases > ALIASES_MAX) return 'Anchors and aliases are not supported; write the values out.';
   if (counts.directives > DIRECTIVES_MAX) return 'Directives are not supported; remove them.';
-  return counts.stray > STRAY_MAX ? 'Unmatched closing brackets; remove them.' : null;
+  return counts.strayBrackets > STRAY_BRACKETS_MAX ? 'Unmatched closing brackets; remove them.' : null;
 }

@@ -12,7 +12,7 @@ const ALICE: Principal = {
 };
 
 /** A key ring and a credential under the test's control. */
-function begin(expiresAtMs: number | null = null) {
+function createCredentialWatch(expiresAtMs: number | null = null) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const keys: { change: () => void } = { change: () => {} };
@@ -32,11 +32,11 @@ function begin(expiresAtMs: number | null = null) {
     isValid: validity.isValid,
     watch,
   };
-  return { keys, credential, watch, gatekeeper: authenticator };
+  return { keys, credential, watch, authenticator };
 }
 
 test('notifies a watcher once when a change of the keys makes its credential invalid', () => {
-  const { keys, credential, watch } = begin();
+  const { keys, credential, watch } = createCredentialWatch();
   const onInvalid = vi.fn();
   watch(ALICE, onInvalid);
   keys.change();
@@ -48,7 +48,7 @@ test('notifies a watcher once when a change of the keys makes its credential inv
 });
 
 test('does not notify a watcher that has stopped watching', () => {
-  const { keys, credential, watch } = begin(1000);
+  const { keys, credential, watch } = createCredentialWatch(1000);
   const onInvalid = vi.fn();
   watch(ALICE, onInvalid)();
   credential.isValid = false;
@@ -62,7 +62,7 @@ test.each([
   ['a second', 1000],
   ['a year', 365 * 24 * 3600 * 1000],
 ])('notifies when a credential expires after %s, and not before', (_, expiresMs) => {
-  const { watch } = begin(expiresMs);
+  const { watch } = createCredentialWatch(expiresMs);
   const onInvalid = vi.fn();
   watch(ALICE, onInvalid);
   vi.advanceTimersByTime(expiresMs - 1);
@@ -72,7 +72,7 @@ test.each([
 });
 
 test('waits for the expiry by a clock that is behind this machine', () => {
-  const { watch, credential } = begin(1000);
+  const { watch, credential } = createCredentialWatch(1000);
   const onInvalid = vi.fn();
   watch(ALICE, onInvalid);
   credential.clock_behind_ms = 500;
@@ -83,7 +83,7 @@ test('waits for the expiry by a clock that is behind this machine', () => {
 });
 
 test('an authorization ends when a recheck is refused, although the credential itself has not changed', async () => {
-  const { gatekeeper: authenticator } = begin();
+  const { authenticator } = createCredentialWatch();
   let isSigningKeyKnown = true;
   const authorization = new Authorization(authenticator, ALICE, async () => isSigningKeyKnown);
   const end = vi.fn();
@@ -97,7 +97,7 @@ test('an authorization ends when a recheck is refused, although the credential i
 });
 
 test('an authorization stays valid when a recheck fails', async () => {
-  const { gatekeeper: authenticator } = begin();
+  const { authenticator } = createCredentialWatch();
   const authorization = new Authorization(authenticator, ALICE, () =>
     Promise.reject(new Error('no network')),
   );

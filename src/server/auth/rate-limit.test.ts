@@ -5,7 +5,7 @@ import { RateLimiter } from './rate-limit.js';
 const key = (id: string): Principal => ({ id, kind: 'key', tenant_id: 'acme', role: 'agent', user_id: null });
 const [ONE, TWO] = [key('key-1'), key('key-2')];
 
-function begin(limits = {}) {
+function createRateLimiter(limits = {}) {
   let nowMs = 0;
   const slow = { requests_per_second: 0.5, requests_burst: 2, renewals_per_second: 1, renewals_burst: 2 };
   const limiter = new RateLimiter({ ...slow, ...limits }, () => nowMs);
@@ -13,7 +13,7 @@ function begin(limits = {}) {
 }
 
 test('allows a burst up to the size of the bucket, then requests at its refill rate', () => {
-  const { limiter, pass } = begin();
+  const { limiter, pass } = createRateLimiter();
   const take = () => limiter.take(ONE, 'requests');
   expect([take(), take(), take()]).toEqual([null, null, 2]);
   pass(1);
@@ -25,24 +25,24 @@ test('allows a burst up to the size of the bucket, then requests at its refill r
 });
 
 test('allows renewals while other requests are limited', () => {
-  const { limiter } = begin();
+  const { limiter } = createRateLimiter();
   while (limiter.take(ONE, 'requests') === null);
   expect(limiter.take(ONE, 'renewals')).toBeNull();
 });
 
 test('limits each key independently', () => {
-  const { limiter } = begin();
+  const { limiter } = createRateLimiter();
   while (limiter.take(ONE, 'requests') === null);
   expect(limiter.take(TWO, 'requests')).toBeNull();
 });
 
 test('does not limit callers of an open server', () => {
-  const { limiter } = begin({ requests_burst: 0 });
+  const { limiter } = createRateLimiter({ requests_burst: 0 });
   expect(limiter.take(OPEN_PRINCIPAL, 'requests')).toBeNull();
 });
 
 test('keeps a bounded number of buckets: the most recently used', () => {
-  const { limiter } = begin();
+  const { limiter } = createRateLimiter();
   while (limiter.take(ONE, 'requests') === null);
   for (let n = 0; n < 20_000; n += 1) {
     limiter.take(key(`key-x${n}`), 'requests');

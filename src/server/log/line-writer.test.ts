@@ -18,7 +18,7 @@ function scripted(...script: (number | 'all' | string)[]) {
 
 const SETTINGS = { waiting_chars_max: 20, retry_ms: 0, close_within_ms: 3600_000 };
 
-function begin(...script: (number | 'all' | string)[]) {
+function createLineWriter(...script: (number | 'all' | string)[]) {
   const log = scripted(...script);
   const failures: string[] = [];
   const writer = new LogLineWriter(log.append, ({ code = '' }) => failures.push(code), SETTINGS);
@@ -31,13 +31,13 @@ function begin(...script: (number | 'all' | string)[]) {
 }
 
 test('writes lines in order, also after partial writes', async () => {
-  const { writer, write, text } = begin(3, 1);
+  const { writer, write, text } = createLineWriter(3, 1);
   await write('one\n', 'two\n');
   expect([text(), writer.lost_lines]).toEqual(['one\ntwo\n', 0]);
 });
 
 test('drops and counts lines while the disk is full, and starts a new line when writes succeed again', async () => {
-  const { writer, write, text } = begin('all', 2, 'ENOSPC');
+  const { writer, write, text } = createLineWriter('all', 2, 'ENOSPC');
   await write('one\n', 'two\n', 'six\n');
   expect([text(), writer.lost_lines]).toEqual(['one\ntw', 2]);
   await write('ten\n');
@@ -45,7 +45,7 @@ test('drops and counts lines while the disk is full, and starts a new line when 
 });
 
 test('reports the first failure, and the first failure after a successful write', async () => {
-  const { writer, write, failures } = begin('ENOSPC', 'EPIPE', 'all', 'EIO');
+  const { writer, write, failures } = createLineWriter('ENOSPC', 'EPIPE', 'all', 'EIO');
   for (const line of ['1\n', '2\n', '3\n', '4\n']) await write(line);
   expect([failures, writer.lost_lines]).toEqual([['ENOSPC', 'EIO'], 3]);
 });
@@ -59,7 +59,7 @@ test('waits for a full pipe to be read', async () => {
 });
 
 test('does not wait for a full pipe on close', async () => {
-  const { writer, write } = begin(...Array(100).fill('EAGAIN'));
+  const { writer, write } = createLineWriter(...Array(100).fill('EAGAIN'));
   await write('one\n', 'two\n');
   expect(writer.lost_lines).toBe(2);
 });
@@ -90,7 +90,7 @@ test('drops and counts lines beyond the buffer limit', async () => {
 });
 
 test('escapes control characters that JSON leaves as they are', async () => {
-  const { write, text } = begin();
+  const { write, text } = createLineWriter();
   await write('"\u009b31m"\n');
   expect(text()).toBe('"\\u009b31m"\n');
   expect(JSON.parse(text())).toBe('\u009b31m');

@@ -30,7 +30,7 @@ export function standardErrorLog(): LogFile {
   });
 }
 
-/** Its `close` writes the pending lines, then closes the file. */
+/** A log that appends lines to an open file. Its `close` writes the pending lines, then closes the file. */
 function logFile(
   append: AppendBytes,
   closeFile: () => Promise<void>,

@@ -8,13 +8,13 @@ test('an error of a sink does not reach the caller, and its lines are counted as
     throw new Error('the log is broken');
   };
   const logs = new ServerLogs({ log: fail, errorLog: fail, lostLogLines: () => 5 });
-  logs.log?.(LINE);
+  logs.accessLog?.(LINE);
   logs.errorLog(LINE);
   expect(logs.lost_lines).toBe(7);
 });
 
 test('a sink that is used for requests and errors gets each error once', () => {
   const sink = (): void => {};
-  const { log, errorLog } = new ServerLogs({ log: sink, errorLog: sink });
-  expect(log).toBe(errorLog);
+  const { accessLog, errorLog } = new ServerLogs({ log: sink, errorLog: sink });
+  expect(accessLog).toBe(errorLog);
 });

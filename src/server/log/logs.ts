@@ -19,7 +19,7 @@ export interface ServerLogOptions {
 
 /** A server's logs. They never throw, and lost lines are counted. */
 export class ServerLogs {
-  readonly log: LogSink | null;
+  readonly accessLog: LogSink | null;
   readonly errorLog: LogSink;
   private lostInSinks = 0;
   private readonly standardError: LogFile | null;
@@ -29,8 +29,8 @@ export class ServerLogs {
     const errorLog = options.errorLog ?? jsonLineSink(this.standardError?.writer);
     this.errorLog = this.neverThrowing(errorLog);
     // If both are the same sink, an error is written once.
-    if (options.log === errorLog) this.log = this.errorLog;
-    else this.log = options.log === undefined ? null : this.neverThrowing(options.log);
+    if (options.log === errorLog) this.accessLog = this.errorLog;
+    else this.accessLog = options.log === undefined ? null : this.neverThrowing(options.log);
   }
 
   get lost_lines(): number {

@@ -3,11 +3,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import {
   callTool,
-  forgetfulAgent,
   type McpToolReply,
   mcpClient,
   REVISIONS,
   type Revision,
+  runForgetfulAgent,
 } from '../../../test/support/mcp-client.js';
 import { createApp } from '../app.js';
 import type { Authenticator } from '../auth/authenticator.js';
@@ -50,7 +50,7 @@ const authenticator: Authenticator = {
 };
 
 /** Server and client are real; only time is frozen. */
-async function begin() {
+async function startMcpServer() {
   const harness = await CoordinatorHarness.open('memory');
   await harness.plan(planOf(A, { id: B, depends_on: [A] }, { id: C, depends_on: [B] }));
   const { coordinator, store } = harness;
@@ -90,7 +90,7 @@ async function begin() {
 }
 
 test.each(REVISIONS)('supports revision %s, and lists eight tools in less than 6 KB', async (revision) => {
-  const { visit } = await begin();
+  const { visit } = await startMcpServer();
   const client = await visit({ revision });
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   const { tools } = await client.listTools();
@@ -112,8 +112,8 @@ test.each(REVISIONS)('supports revision %s, and lists eight tools in less than 6
 test.each(REVISIONS)(
   'an agent that remembers only the last reply completes a plan over %s',
   async (revision) => {
-    const { harness, visit } = await begin();
-    const heard = await forgetfulAgent(await visit({ revision }));
+    const { harness, visit } = await startMcpServer();
+    const heard = await runForgetfulAgent(await visit({ revision }));
     expect(heard.map(({ reason }) => reason)).toEqual([
       ...Array(3).fill(['GRANTED', 'NOTED', 'ACCEPTED']).flat(),
       'NOTHING_READY',
@@ -128,7 +128,7 @@ test.each(REVISIONS)(
 );
 
 test('a refusal is a result with its code and the next step, and a malformed call is an error', async () => {
-  const { visit } = await begin();
+  const { visit } = await startMcpServer();
   const client = await visit();
   await callTool(client, 'claim', { task_id: A, session_id: 's1', agent_id: 'alpha' });
   expect(await callTool(client, 'claim', { task_id: A, session_id: 's2' })).toEqual({
@@ -167,7 +167,7 @@ const EDGE_FILES = {
 test.each(REVISIONS)(
   'claims an edge, reports its checks and escalates it to a human over %s',
   async (revision) => {
-    const { harness, visit } = await begin();
+    const { harness, visit } = await startMcpServer();
     await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
     const client = await visit({ revision });
     const by = { session_id: 's1', agent_role: 'architect' };
@@ -199,7 +199,7 @@ test.each(REVISIONS)(
 );
 
 test('claims an edge by its id or its fields, and refuses both or neither', async () => {
-  const { harness, visit } = await begin();
+  const { harness, visit } = await startMcpServer();
   await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
   const client = await visit();
   expect(await callTool(client, 'claim', { session_id: 's1' })).toMatchObject({ is_error: true });
@@ -216,7 +216,7 @@ test('claims an edge by its id or its fields, and refuses both or neither', asyn
 });
 
 test('a call with a handle renews the claim', async () => {
-  const { harness, visit } = await begin();
+  const { harness, visit } = await startMcpServer();
   const client = await visit();
   const granted = await callTool(client, 'next', { lease_duration_seconds: 60 });
   harness.advance(50);
@@ -228,7 +228,7 @@ test('a call with a handle renews the claim', async () => {
 });
 
 test('a refused submission renews the lease too', async () => {
-  const { harness, visit } = await begin();
+  const { harness, visit } = await startMcpServer();
   await harness.coordinator.settings.putLimits('acme', { max_result_size_bytes: 10 });
   const client = await visit();
   const { handle } = await callTool(client, 'next', { lease_duration_seconds: 60 });
@@ -240,7 +240,7 @@ test('a refused submission renews the lease too', async () => {
 });
 
 test('releases failed work with its error message', async () => {
-  const { harness, visit } = await begin();
+  const { harness, visit } = await startMcpServer();
   const client = await visit();
   const { handle } = await callTool(client, 'next');
   const released = await callTool(client, 'release', { handle, reason: 'ERROR', message: 'no compiler' });
@@ -252,7 +252,7 @@ test('releases failed work with its error message', async () => {
 });
 
 test('the project comes from the path or a header, or is the only one of the tenant', async () => {
-  const { harness, visit } = await begin();
+  const { harness, visit } = await startMcpServer();
   const tenant = { 'x-genesis-tenant': 'acme' };
   expect(await callTool(await visit({ path: '/mcp', headers: tenant }), 'status')).toMatchObject({
     project_id: 'shop',
@@ -265,13 +265,13 @@ test('the project comes from the path or a header, or is the only one of the ten
 });
 
 test('agent and session come from the headers if the call names none', async () => {
-  const { visit } = await begin();
+  const { visit } = await startMcpServer();
   const client = await visit({ headers: { 'x-genesis-agent': 'alpha', 'x-genesis-session': 's1' } });
   expect(await callTool(client, 'next')).toMatchObject({ agent_id: 'alpha', handle: { session_id: 's1' } });
 });
 
 test('a key sees only its own tenant, and only the tools that its role may use', async () => {
-  const { visit } = await begin();
+  const { visit } = await startMcpServer();
   await expect(visit({ token: 'globex:agent', revision: '2025-11-25' })).rejects.toThrow('NOT_FOUND');
   const viewer = await visit({ token: 'acme:viewer' });
   expect((await viewer.listTools()).tools.map(({ name }) => name)).toEqual(['status', 'explain']);
@@ -287,7 +287,7 @@ test('a key sees only its own tenant, and only the tools that its role may use',
 });
 
 test('an open server refuses requests from pages of another origin', async () => {
-  const { visit } = await begin();
+  const { visit } = await startMcpServer();
   await expect(
     visit({ headers: { origin: 'https://evil.example' }, revision: '2025-11-25' }),
   ).rejects.toThrow('FORBIDDEN');

@@ -203,10 +203,10 @@ export const problemToolResult = (problem: ApiProblem): ToolResult => ({
 });
 
 /** A caller without a session gets a new one, returned in the reply: agents sharing one would be indistinguishable. */
-function claimantOf(given: McpIdentity, identity: McpIdentity): Claimant {
+function claimantOf(fromCall: McpIdentity, fallback: McpIdentity): Claimant {
   const session_id =
-    given.session_id ?? identity.session_id ?? `mcp-${randomBytes(SESSION_BYTES).toString('hex')}`;
-  return { session_id, agent_id: given.agent_id ?? identity.agent_id ?? session_id };
+    fromCall.session_id ?? fallback.session_id ?? `mcp-${randomBytes(SESSION_BYTES).toString('hex')}`;
+  return { session_id, agent_id: fromCall.agent_id ?? fallback.agent_id ?? session_id };
 }
 
 const SESSION_BYTES = 8;

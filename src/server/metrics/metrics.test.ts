@@ -14,7 +14,7 @@ async function samples(metrics: Metrics): Promise<Map<string, string>> {
   );
 }
 
-async function begin() {
+async function openWithMetrics() {
   const metrics = new Metrics();
   const harness = await CoordinatorHarness.open('memory', {
     observer: metrics,
@@ -39,7 +39,7 @@ async function begin() {
 
 // req: MET-001, MET-002, MET-003, MET-005, MET-010
 test('counts every reply, including the refusals that the log keeps only once', async () => {
-  const { metrics, alpha, beta } = await begin();
+  const { metrics, alpha, beta } = await openWithMetrics();
   await alpha.claims(A);
   await beta.claims(A);
   await beta.claims(A);
@@ -61,7 +61,7 @@ test('counts every reply, including the refusals that the log keeps only once', 
 
 // req: MET-006
 test('reports live claims, pending tasks and completed tasks', async () => {
-  const { metrics, harness, alpha } = await begin();
+  const { metrics, harness, alpha } = await openWithMetrics();
   await alpha.claims(A, { lease_duration_seconds: 5 });
   let values = await samples(metrics);
   expect(values.get(`coditect_active_claims{${OWN}}`)).toBe('1');
@@ -79,7 +79,7 @@ test('reports live claims, pending tasks and completed tasks', async () => {
 
 // req: MET-004, MET-007, MET-008, MET-009
 test('measures claims, tasks from their first grant, and the generations per task', async () => {
-  const { metrics, harness, alpha, beta } = await begin();
+  const { metrics, harness, alpha, beta } = await openWithMetrics();
   await alpha.claims(A, { lease_duration_seconds: 5 });
   harness.advance(20);
   await beta.claims(A, { lease_duration_seconds: 100 });

@@ -86,7 +86,7 @@ function describePage(): void {
     await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
     const page = await seen(`${served.url}/?tenant=acme&project=shop`);
     expect(part(page, 'link')).toBe('key required');
-    expect(part(page, 'door')).toContain('This server requires a key');
+    expect(part(page, 'key-form')).toContain('This server requires a key');
   });
 
   test('shows when the connection was lost, and keeps reconnecting', async () => {

@@ -52,7 +52,7 @@ function moment(iso) {
 async function ask(path) {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const reply = await fetch(tenant + path, { headers });
-  at('door').hidden = reply.status !== 401;
+  at('key-form').hidden = reply.status !== 401;
   if (!reply.ok) throw Object.assign(new Error((await reply.json()).detail), { status: reply.status });
   return reply;
 }
@@ -209,7 +209,7 @@ at('project').addEventListener('change', () => {
   asked.set('project', at('project').value);
   location.search = asked;
 });
-at('door').addEventListener('submit', (event) => {
+at('key-form').addEventListener('submit', (event) => {
   event.preventDefault();
   sessionStorage.setItem('token', at('token').value);
   location.reload();

@@ -152,14 +152,14 @@ function describeUnits(fixture: () => StoreFixture): void {
   });
 
   it('returns outcomes in the order of the transactions across projects and tenants', async () => {
-    const places = [
+    const projectKeys = [
       fixture().key('x'),
       fixture().key('y'),
       fixture().key('x'),
       fixture().key('x', `${fixture().tenant_id}-2`),
     ];
     const outcomes = await fixture().store.commit(
-      places.map((place) => transactionOf(place, { swaps: [swapOf(place, '~a', 0)] })),
+      projectKeys.map((projectKey) => transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] })),
     );
     expect(kindsOf(outcomes)).toEqual(['committed', 'committed', 'conflict', 'committed']);
   });

@@ -16,7 +16,8 @@ const ITEM_BYTES = 500;
 export type PlanNeed =
   /** Everything that the transactions depend on must be read. */
   | { readonly kind: 'read' }
-  | { readonly kind: 'room'; readonly scope: string; readonly max: number; readonly want: number }
+  /** The project must reserve a larger share of a limit. */
+  | { readonly kind: 'share'; readonly scope: string; readonly max: number; readonly want: number }
   /** The current plan must be sent first. */
   | { readonly kind: 'send' };
 
@@ -91,7 +92,7 @@ export class BatchPlan {
     if (decision.kind === 'send') return decision;
     // An assumption is enough to try a transaction, but not to refuse one.
     if (!this.cache.isComplete) return { kind: 'read' };
-    if (decision.kind === 'room') return decision;
+    if (decision.kind === 'share') return decision;
     this.outcomes.push(decision);
     return null;
   }
@@ -158,7 +159,7 @@ export class BatchPlan {
     const share = this.cache.shares.get(scope);
     if (share === undefined) return null;
     const fits = share !== null && want <= share.spare && share.room_max <= max;
-    return fits ? null : { kind: 'room', scope, max, want };
+    return fits ? null : { kind: 'share', scope, max, want };
   }
 
   /** The effect of a transaction's permits on each scope. */

@@ -58,18 +58,18 @@ export class BatchWriter {
     private readonly attemptId: string,
     private readonly tables: TableNames,
   ) {
-    this.row();
-    this.put(tables.requests, this.markItem(), { ...IS_NEW, ...ALL_OLD });
+    this.addRow();
+    this.addPut(tables.requests, this.markItem(), { ...IS_NEW, ...ALL_OLD });
     if (before.version === 0) {
-      this.put(tables.state, { ...projectListKey(projectKey), project_id: S(projectKey.project_id) });
+      this.addPut(tables.state, { ...projectListKey(projectKey), project_id: S(projectKey.project_id) });
     }
-    for (const [subject, entry] of plan.heads) this.head(subject, entry);
-    for (const [key, kept] of plan.requests) this.request(key, kept);
+    for (const [subject, entry] of plan.heads) this.addHead(subject, entry);
+    for (const [key, kept] of plan.requests) this.addRequest(key, kept);
     for (const eventId of plan.looseEvents)
-      this.put(tables.state, looseEventKey(projectKey, eventId), IS_NEW);
-    for (const entry of plan.members.values()) this.member(entry);
-    for (const [scope, entry] of plan.shares) this.share(scope, entry);
-    this.events();
+      this.addPut(tables.state, looseEventKey(projectKey, eventId), IS_NEW);
+    for (const entry of plan.members.values()) this.addMember(entry);
+    for (const [scope, entry] of plan.shares) this.addShare(scope, entry);
+    this.addEvents();
     if (this.writes.length > ITEMS_MAX) {
       throw new StoreRefused(
         `The command changes ${this.writes.length} items; a DynamoDB transaction allows ${ITEMS_MAX}. Split it.`,
@@ -83,7 +83,7 @@ export class BatchWriter {
     return { ...attemptKey(this.projectKey, this.attemptId), [TTL_ATTRIBUTE]: ttl };
   }
 
-  private row(): void {
+  private addRow(): void {
     const { version } = this.before;
     const isSame: WriteCondition = {
       ConditionExpression: '#version = :version',
@@ -91,35 +91,35 @@ export class BatchWriter {
       ExpressionAttributeValues: { ':version': N(version) },
     };
     const item = { ...rowKey(this.projectKey), ...projectItem(this.plan.project) };
-    this.put(this.tables.state, item, version === 0 ? IS_NEW : isSame);
+    this.addPut(this.tables.state, item, version === 0 ? IS_NEW : isSame);
   }
 
-  private head(subject: string, { assumed_seq, seq, head }: HeadEntry): void {
+  private addHead(subject: string, { assumed_seq, seq, head }: HeadEntry): void {
     const key = headKey(this.projectKey, subject);
     const condition: WriteCondition =
       assumed_seq === 0
         ? IS_NEW
         : { ConditionExpression: 'seq = :seq', ExpressionAttributeValues: { ':seq': N(assumed_seq) } };
-    if (head === null) this.check(this.tables.state, key, condition);
-    else this.put(this.tables.state, { ...key, seq: N(seq), ...this.text('head', head) }, condition);
+    if (head === null) this.addCheck(this.tables.state, key, condition);
+    else this.addPut(this.tables.state, { ...key, seq: N(seq), ...this.text('head', head) }, condition);
   }
 
-  private request(key: string, kept: CachedRequest | null): void {
+  private addRequest(key: string, kept: CachedRequest | null): void {
     const condition: WriteCondition = {
       ConditionExpression: 'attribute_not_exists(pk) OR at_ms < :window',
       ExpressionAttributeValues: { ':window': N(this.plan.now_ms - REQUEST_WINDOW_MS) },
     };
     const itemKey = requestKey(this.projectKey, key);
-    if (kept === null) this.check(this.tables.requests, itemKey, condition);
-    else this.put(this.tables.requests, { ...itemKey, ...requestItem(kept) }, condition);
+    if (kept === null) this.addCheck(this.tables.requests, itemKey, condition);
+    else this.addPut(this.tables.requests, { ...itemKey, ...requestItem(kept) }, condition);
   }
 
-  private member({ scope, member, assumed, until_ms }: MemberEntry): void {
+  private addMember({ scope, member, assumed, until_ms }: MemberEntry): void {
     const { state } = this.tables;
     const key = memberKey(this.projectKey, scope, member);
     const condition = this.memberCondition(assumed);
-    if (until_ms !== null) this.put(state, { ...key, until_ms: untilValue(until_ms) }, condition);
-    else if (assumed === 'absent') this.check(state, key, condition);
+    if (until_ms !== null) this.addPut(state, { ...key, until_ms: untilValue(until_ms) }, condition);
+    else if (assumed === 'absent') this.addCheck(state, key, condition);
     else this.writes.push({ Delete: { TableName: state, Key: key, ...condition } });
   }
 
@@ -132,7 +132,7 @@ export class BatchWriter {
     };
   }
 
-  private share(scope: string, { delta, need, max }: ShareEntry): void {
+  private addShare(scope: string, { delta, need, max }: ShareEntry): void {
     const Key = shareKey(this.projectKey, scope);
     const condition: WriteCondition | null =
       need === null
@@ -142,7 +142,7 @@ export class BatchWriter {
             ExpressionAttributeValues: { ':need': N(need), ':max': N(max) },
           };
     if (delta === 0) {
-      if (condition !== null) this.check(this.tables.state, Key, condition);
+      if (condition !== null) this.addCheck(this.tables.state, Key, condition);
       return;
     }
     const values = { ':delta': N(delta), ':minus': N(-delta) };
@@ -158,17 +158,17 @@ export class BatchWriter {
   }
 
   /** One item per event, unless a single transaction has more events than DynamoDB takes items: then pages of events. */
-  private events(): void {
+  private addEvents(): void {
     const { events } = this.plan;
     if (this.writes.length + events.length <= ITEMS_MAX) {
       for (const positioned of events)
-        this.event(positioned.position, positioned.event, this.indexed(positioned));
+        this.addEvent(positioned.position, positioned.event, this.indexed(positioned));
       return;
     }
     for (const page of pagesOf(events)) {
       const { position } = page.at(-1) as PositionedEvent;
       const kept = page.map(({ event }) => event);
-      this.event(position, kept, {});
+      this.addEvent(position, kept, {});
     }
     const pk = S(`${projectPartition(this.projectKey)}#X#${this.attemptId}`);
     for (const positioned of events) {
@@ -177,8 +177,8 @@ export class BatchWriter {
   }
 
   /** Unconditional: the transaction that moves the project's row owns its positions. */
-  private event(position: number, kept: unknown, indexed: DynamoItem): void {
-    this.put(this.tables.events, {
+  private addEvent(position: number, kept: unknown, indexed: DynamoItem): void {
+    this.addPut(this.tables.events, {
       ...eventKey(this.projectKey, position),
       at_ms: N(this.plan.now_ms),
       ...this.text('event', kept),
@@ -200,11 +200,11 @@ export class BatchWriter {
     return attributes;
   }
 
-  private put(TableName: string, Item: DynamoItem, condition?: WriteCondition): void {
+  private addPut(TableName: string, Item: DynamoItem, condition?: WriteCondition): void {
     this.writes.push({ Put: { TableName, Item, ...condition } });
   }
 
-  private check(TableName: string, Key: DynamoKey, condition: WriteCondition): void {
+  private addCheck(TableName: string, Key: DynamoKey, condition: WriteCondition): void {
     this.writes.push({ ConditionCheck: { TableName, Key, ...condition } });
   }
 }

@@ -16,12 +16,12 @@ const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py
 const PYTHON = [findProgram('python3'), '/usr/bin/python3'].find(
   (python) => python !== null && spawnSync(python, ['-c', 'import boto3']).status === 0,
 );
-const MISSING = PYTHON == null ? 'boto3 is not installed for python3 (npm run engines:install)' : null;
+const BOTO3_MISSING = PYTHON == null ? 'boto3 is not installed for python3 (npm run engines:install)' : null;
 
 const EDGE = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
 const SUBJECT = `${EDGE.feature_id}#${EDGE.edge}`;
 
-await onProgram('boto3', MISSING, () =>
+await onProgram('boto3', BOTO3_MISSING, () =>
   describeOnDynamodb('a Python program with boto3 and a coordinator', describeBoto3),
 );
 

@@ -117,7 +117,7 @@ export class ProjectCommitter {
       const need = plan.add(transaction);
       if (need?.kind === 'send') break;
       if (need?.kind === 'read') return this.read(cache, transactions);
-      if (need?.kind !== 'room') continue;
+      if (need?.kind !== 'share') continue;
       const grant = await this.permitShares.reserve(this.projectKey, need, plan.now_ms);
       if (grant !== null) cache.shares.set(need.scope, grant.share);
       if (grant?.counted) cache.permitCounts.set(need.scope, grant.counted);

@@ -22,7 +22,7 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
       permits,
       permit_limits: [{ scope: 'claims', max }],
     });
-  const place = (member: string, until_ms: number | null = FOREVER): Permit => ({
+  const permit = (member: string, until_ms: number | null = FOREVER): Permit => ({
     scope: 'claims',
     member,
     until_ms,
@@ -48,7 +48,7 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
     const outcomes = await Promise.all(
       range(1, 45).map(async (n) => {
         const store = stores[n % 3] as Store;
-        const [outcome] = await store.commit([take(keyOf(`p${n % 5}`, tenant_id), [place(`m${n}`)], 7)]);
+        const [outcome] = await store.commit([take(keyOf(`p${n % 5}`, tenant_id), [permit(`m${n}`)], 7)]);
         return outcome!;
       }),
     );
@@ -62,13 +62,13 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
     const [here, there] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
     const store = await open();
     const untilMs = (await store.now()) + HOUR_MS;
-    const gone = range(1, 120).map((n) => place(`gone${n}`, untilMs));
+    const gone = range(1, 120).map((n) => permit(`gone${n}`, untilMs));
     await store.commit([take(there, gone.slice(0, 60), 121), take(there, gone.slice(60), 121)]);
-    await store.commit([take(there, [place('stays')], 121)]);
-    expect(kindsOf(await store.commit([take(here, [place('new')], 121)]))).toEqual(['full']);
+    await store.commit([take(there, [permit('stays')], 121)]);
+    expect(kindsOf(await store.commit([take(here, [permit('new')], 121)]))).toEqual(['full']);
     const later = await open(undefined, ahead(2 * HOUR_MS));
     expect(await later.countPermits(tenant_id, 'claims')).toBe(1);
-    const outcomes = await later.commit([take(here, [place('new')], 2), take(here, [place('newer')], 2)]);
+    const outcomes = await later.commit([take(here, [permit('new')], 2), take(here, [permit('newer')], 2)]);
     expect(kindsOf(outcomes)).toEqual(['committed', 'full']);
     expect(await later.countPermits(tenant_id, 'claims')).toBe(2);
   });
@@ -77,17 +77,17 @@ await describeOnDynamodb('several dynamodb stores on the same tables', ({ store:
     const { tenant_id } = keyOf();
     const [one, two] = await Promise.all([open(), open()]);
     const [a, b] = [keyOf('a', tenant_id), keyOf('b', tenant_id)];
-    await one.commit([take(a, [place('a1')], 10)]);
+    await one.commit([take(a, [permit('a1')], 10)]);
     for (const n of range(1, 9)) {
-      expect(kindsOf(await two.commit([take(b, [place(`b${n}`)], 10)]))).toEqual(['committed']);
+      expect(kindsOf(await two.commit([take(b, [permit(`b${n}`)], 10)]))).toEqual(['committed']);
     }
-    expect(kindsOf(await two.commit([take(b, [place('b10')], 10)]))).toEqual(['full']);
-    expect(kindsOf(await one.commit([take(a, [place('a1')], 10), take(a, [place('a2')], 10)]))).toEqual([
+    expect(kindsOf(await two.commit([take(b, [permit('b10')], 10)]))).toEqual(['full']);
+    expect(kindsOf(await one.commit([take(a, [permit('a1')], 10), take(a, [permit('a2')], 10)]))).toEqual([
       'committed',
       'full',
     ]);
-    await two.commit([take(b, [place('b1', null)], 10)]);
-    expect(kindsOf(await one.commit([take(a, [place('a2')], 10)]))).toEqual(['committed']);
+    await two.commit([take(b, [permit('b1', null)], 10)]);
+    expect(kindsOf(await one.commit([take(a, [permit('a2')], 10)]))).toEqual(['committed']);
   });
 
   it('keep the time of a project at least at that of the fastest clock', async () => {

@@ -108,7 +108,7 @@ export class DynamodbEvents {
   private async fromTable(query: EventQuery, range: PositionRange): Promise<TimedEvent[]> {
     const matches = matcher(query);
     const found: TimedEvent[] = [];
-    for await (const events of this.buckets(range)) {
+    for await (const events of this.readBuckets(range)) {
       for (const event of events) {
         if (found.length >= query.limit) return found;
         if (matches(event)) found.push(event);
@@ -121,13 +121,13 @@ export class DynamodbEvents {
    * Reads bucket after bucket, up to the first gap: a transaction becomes visible item by item, and a reader that
    * skipped an item would never see it.
    */
-  private async *buckets(range: PositionRange): AsyncGenerator<TimedEvent[]> {
+  private async *readBuckets(range: PositionRange): AsyncGenerator<TimedEvent[]> {
     let last = range.after;
     for (let step = 1; last < range.until; step = BUCKETS_AT_ONCE) {
       const first = bucketOf(last + 1);
       const until = Math.min(first + step - 1, bucketOf(range.until));
       const buckets = await Promise.all(
-        Array.from({ length: until - first + 1 }, (_, index) => this.bucket(first + index, range)),
+        Array.from({ length: until - first + 1 }, (_, index) => this.readBucket(first + index, range)),
       );
       for (const [index, events] of buckets.entries()) {
         const run = events.filter((event) => event.position > last);
@@ -140,7 +140,7 @@ export class DynamodbEvents {
     }
   }
 
-  private async bucket(bucket: number, { after, until }: PositionRange): Promise<TimedEvent[]> {
+  private async readBucket(bucket: number, { after, until }: PositionRange): Promise<TimedEvent[]> {
     const items = await this.dynamo.all({
       TableName: this.dynamo.tables.events,
       // A page is stored under its last position, so the query has no upper bound.
@@ -181,7 +181,7 @@ export class DynamodbEvents {
   private async firstUnindexed(range: PositionRange, indexedUntilMs: number): Promise<number> {
     let firstUnindexed = range.until + 1;
     for (let bucket = bucketOf(range.until); bucket >= bucketOf(range.after + 1); bucket -= 1) {
-      const events = await this.bucket(bucket, range);
+      const events = await this.readBucket(bucket, range);
       const first = events.find(({ at_ms }) => at_ms >= indexedUntilMs);
       if (first !== undefined) firstUnindexed = first.position;
       if (first === undefined || first !== events[0]) break;
@@ -237,7 +237,7 @@ export class DynamodbEvents {
     for (const item of items) add(await this.read(item));
     for (const position of positions) {
       if (!found.has(position)) {
-        add(await this.bucket(bucketOf(position), { after: position - 1, until: position }));
+        add(await this.readBucket(bucketOf(position), { after: position - 1, until: position }));
       }
     }
     return positions.flatMap((position) => found.get(position) ?? []);

@@ -6,13 +6,13 @@ import { ManualClock } from '../memory/manual-clock.js';
 import { type EventQuery, type ProjectKey, StoreRefused } from '../store.js';
 import { describeOnDynamodb } from './testing/harness.js';
 
-const keyOf = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+const newProjectKey = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 const HOUR_MS = 3_600_000;
 
 await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, proxy: openProxy }) => {
   it('do not apply to a head or an event of a megabyte: both are returned unchanged', async () => {
     const store = await open();
-    const projectKey = keyOf();
+    const projectKey = newProjectKey();
     const record = { text: 'ü'.repeat(600_000) };
     const swap = swapWith('~a', 0, [eventOf(projectKey, { subject: '~a', seq: 1, payload: { record } })]);
     await store.commit([transactionOf(projectKey, { swaps: [swap] })]);
@@ -26,7 +26,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
 
   it('do not apply to a commit: one with too many bytes is split into several DynamoDB transactions', async () => {
     const store = await open();
-    const projectKey = keyOf();
+    const projectKey = newProjectKey();
     const payload = { record: { text: 'x'.repeat(60_000) } };
     const transactions = range(1, 50).map((n) => {
       const event = eventOf(projectKey, { subject: `~s${n}`, seq: 1, payload });
@@ -40,7 +40,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
 
   it('allow a transaction of ninety swaps with two events each, which filters find', async () => {
     const store = await open();
-    const projectKey = keyOf();
+    const projectKey = newProjectKey();
     await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~first', 0)] })]);
     const swaps = range(1, 90).map((n) => swapOf(projectKey, `~s${n}`, 0, 2));
     const [outcome] = await store.commit([transactionOf(projectKey, { swaps })]);
@@ -57,7 +57,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
 
   it('refuse a transaction with too many heads as a whole', async () => {
     const store = await open();
-    const projectKey = keyOf();
+    const projectKey = newProjectKey();
     const swaps = range(1, 120).map((n) => swapOf(projectKey, `~s${n}`, 0));
     await expect(store.commit([transactionOf(projectKey, { swaps })])).rejects.toBeInstanceOf(StoreRefused);
     expect(await store.project(projectKey)).toBeNull();
@@ -66,7 +66,7 @@ await describeOnDynamodb('the limits of DynamoDB', ({ options, store: open, prox
   it('apply a time to live to requests only', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const projectKey = keyOf();
+    const projectKey = newProjectKey();
     const requests = [{ key: 'k', digest: 'd', keep: true }];
     await store.commit([transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], requests })]);
     const sent = proxy.calls.filter(({ operation }) => operation === 'TransactWriteItems');
@@ -125,7 +125,7 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
   }
 
   it('read little more than they find', async () => {
-    const projectKey = keyOf();
+    const projectKey = newProjectKey();
     const clock = new ManualClock(Date.now());
     await fill(projectKey, clock);
     // By then the indexes are complete, and the table need not be searched.
@@ -145,7 +145,7 @@ await describeOnDynamodb('the filters of the dynamodb store', ({ store: open, pr
   });
 
   it('find events that an index does not contain yet', async () => {
-    const projectKey = keyOf();
+    const projectKey = newProjectKey();
     const clock = new ManualClock(Date.now());
     await fill(projectKey, clock);
     const proxy = await openProxy();

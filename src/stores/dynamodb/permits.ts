@@ -72,8 +72,8 @@ export class PermitShares {
     let earliestMs: number | null = null;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const shared = await this.read(projectKey, scope);
-      const unshared = max - shared.own.registered - total(shared, reserved);
-      const unused = max - shared.own.registered - total(shared, ({ registered }) => registered);
+      const unshared = max - shared.own.registered - sumOverOthers(shared, reserved);
+      const unused = max - shared.own.registered - sumOverOthers(shared, ({ registered }) => registered);
       const spare = unshared >= want ? want + Math.floor((unshared - want) / 2) : Math.min(want, unused);
       if (spare < want && earliestMs === null) {
         // The shares are read again after this: every permit that is still counted is then known to be live.
@@ -204,7 +204,7 @@ export class PermitShares {
 
 const keyOf = ({ pk, sk }: DynamoItem): DynamoKey => ({ pk, sk }) as DynamoKey;
 
-const total = ({ others }: ScopeShares, part: (share: PermitShare) => number): number =>
+const sumOverOthers = ({ others }: ScopeShares, part: (share: PermitShare) => number): number =>
   others.reduce((sum, { share }) => sum + part(share), 0);
 
 const reserved = ({ registered, spare }: PermitShare): number => registered + Math.max(spare, 0);

@@ -50,10 +50,10 @@ function foreignLinesIn(bytes: Buffer): Buffer[] | null {
 /** Where a batch was written: from the start of the file, and the foreign lines that came between. */
 export interface AppendedBatch {
   readonly start: number;
-  /** Before the write was decided; the batch covers them. */
-  readonly noticed: readonly Buffer[];
-  /** Between the decision and the write; the next batch covers them. */
-  readonly between: readonly Buffer[];
+  /** Foreign lines found before the write; the batch covers them. */
+  readonly foreignBefore: readonly Buffer[];
+  /** Foreign lines written between that check and the write; the next batch covers them. */
+  readonly foreignBetween: readonly Buffer[];
 }
 
 /** How a batch becomes durable after it was written. */
@@ -74,11 +74,16 @@ export async function appendBatch(
   file: DiskFile,
   path: string,
   end: number,
-  seal: (noticed: readonly Buffer[]) => Buffer,
+  seal: (foreignBefore: readonly Buffer[]) => Buffer,
   sync: BatchSync,
 ): Promise<AppendedBatch> {
-  const noticed = await readForeignTail(disk, file, path, end);
-  const written = { path, noticed, expected: end + bytesInFile(noticed), bytes: seal(noticed) };
+  const foreignBefore = await readForeignTail(disk, file, path, end);
+  const written = {
+    path,
+    foreignBefore,
+    expected: end + bytesInFile(foreignBefore),
+    bytes: seal(foreignBefore),
+  };
   await writeFully(file, written.bytes);
   if (sync.isDirect) {
     // The size is read while the disk is busy anyway.
@@ -88,14 +93,14 @@ export async function appendBatch(
   }
   const appended = await findBatch(file, written, await file.size());
   // The lines of others too: the seal covers them, so it is worth nothing without them.
-  const foreign = [...noticed, ...appended.between].flatMap((line) => [line, NEWLINE_BYTES]);
+  const foreign = [...foreignBefore, ...appended.foreignBetween].flatMap((line) => [line, NEWLINE_BYTES]);
   await sync.makeDurable(end, [...foreign, written.bytes]);
   return appended;
 }
 
 interface WrittenBatch {
   readonly path: string;
-  readonly noticed: readonly Buffer[];
+  readonly foreignBefore: readonly Buffer[];
   /** Where it begins, unless another program appended something between the check and the write. */
   readonly expected: number;
   readonly bytes: Buffer;
@@ -103,15 +108,15 @@ interface WrittenBatch {
 
 async function findBatch(
   file: DiskFile,
-  { path, noticed, expected, bytes }: WrittenBatch,
+  { path, foreignBefore, expected, bytes }: WrittenBatch,
   size: number,
 ): Promise<AppendedBatch> {
-  if (size === expected + bytes.length) return { start: expected, noticed, between: [] };
+  if (size === expected + bytes.length) return { start: expected, foreignBefore, foreignBetween: [] };
   const tail = await readTail(file, expected);
   const at = placeOf(bytes, tail);
-  const between = at === null ? null : foreignLinesIn(tail.subarray(0, at));
-  if (at === null || between === null) throw otherWriter(path, size, expected + bytes.length);
-  return { start: expected + at, noticed, between };
+  const foreignBetween = at === null ? null : foreignLinesIn(tail.subarray(0, at));
+  if (at === null || foreignBetween === null) throw otherWriter(path, size, expected + bytes.length);
+  return { start: expected + at, foreignBefore, foreignBetween };
 }
 
 /** The start of the line where these bytes are; null if they are nowhere. */

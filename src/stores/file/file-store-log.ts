@@ -11,7 +11,7 @@ interface StoreGuard {
   assertIntact(): void;
 }
 
-/** A project's log as its writer uses it, with what concerns the tenant and the store as a whole. */
+/** A project's log for its writer: also checks the store, and waits for the tenant's other logs where permits need it. */
 export class FileStoreLog implements WritableLog {
   /** The permits of a scope may be taken by another project, whose log must then be durable too. */
   private dependsOnTenant = false;

@@ -27,7 +27,7 @@ import { OpenFiles } from './open-files.js';
 import type { ProjectLog } from './project-log.js';
 import { openStoreFile, type StoredMeta, writeStoreFile } from './store-file.js';
 import { messageOf, strictDisk } from './strict-disk.js';
-import { assertPermitsLoaded, TenantLogs, type TenantOptions } from './tenant-logs.js';
+import { assertPermitsLoaded, TenantLogs, type TenantLogsOptions } from './tenant-logs.js';
 import { GroupCommit } from './wal/group-commit.js';
 import { replayWal } from './wal/replay-wal.js';
 import { WriteAheadLog } from './wal/write-ahead-log.js';
@@ -60,7 +60,7 @@ export interface FileStoreOptions {
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Node has four threads for the disk: more syncs than that wait for each other. */
 const DIRECT_SYNCS_MAX = 4;
-/** Read at once when the store is opened after a crash. */
+/** The write-ahead log is read into memory as a whole when the store is opened after a crash. */
 const WAL_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Opens the store in a folder. Rejects with `StoreUnavailable` while another process has it open, or if the disk fails. */
@@ -116,7 +116,7 @@ export class FileStore implements LogStore {
   /** The tenants already open, so that a commit need not await each of its transactions. */
   private readonly openTenants = new Map<string, TenantLogs>();
   private readonly clock: SteadyClock;
-  private readonly tenantOptions: TenantOptions;
+  private readonly tenantLogsOptions: TenantLogsOptions;
   private readonly groups: GroupCommit;
   /** Tenants whose logs are damaged. They stay refused until the store is reopened: reading a log takes long. */
   private readonly refusedTenants = new Map<string, LogDamaged>();
@@ -158,7 +158,7 @@ export class FileStore implements LogStore {
       warn,
       onBroken,
     });
-    this.tenantOptions = {
+    this.tenantLogsOptions = {
       layout: new StoreLayout(options.root, options.home),
       disk,
       now: () => this.clock.now(),
@@ -251,7 +251,7 @@ export class FileStore implements LogStore {
   }
 
   tenantIds(): Promise<string[]> {
-    return this.guarded(() => this.tenantOptions.layout.tenantIds(this.tenantOptions.disk));
+    return this.guarded(() => this.tenantLogsOptions.layout.tenantIds(this.tenantLogsOptions.disk));
   }
 
   damage(): readonly FoundDamage[] {
@@ -303,7 +303,7 @@ export class FileStore implements LogStore {
   }
 
   private async openTenant(tenantId: string): Promise<TenantLogs> {
-    const tenant = await TenantLogs.open(tenantId, this.tenantOptions).catch((error) => {
+    const tenant = await TenantLogs.open(tenantId, this.tenantLogsOptions).catch((error) => {
       if (error instanceof LogDamaged) this.reportDamage(error, true);
       throw error;
     });
@@ -319,7 +319,7 @@ export class FileStore implements LogStore {
   private followLogTime(tenantId: string, newestMs: number): void {
     if (newestMs <= this.clock.now() + FUTURE_MS_MAX) this.clock.advanceTo(newestMs);
     else {
-      const { layout, warn } = this.tenantOptions;
+      const { layout, warn } = this.tenantLogsOptions;
       warn(
         `A log of ${tenantId} in ${layout.root} has an event of ${new Date(newestMs).toISOString()}, which is in the ` +
           'future. Its time is ignored. Check the clock of the machine that wrote it.',
@@ -339,7 +339,7 @@ export class FileStore implements LogStore {
     if (isRefused) this.refusedTenants.set(tenant_id, error);
     if (this.damages.has(location)) return;
     this.damages.set(location, { ...error.damage, isServed: !isRefused });
-    const { layout, warn } = this.tenantOptions;
+    const { layout, warn } = this.tenantLogsOptions;
     const what = isRefused ? `The tenant ${tenant_id} is not served` : `The log of ${tenant_id} is damaged`;
     warn(`${what}. In ${layout.root}: ${error.message}`);
   }

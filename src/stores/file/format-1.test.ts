@@ -134,7 +134,7 @@ it('is damaged if any byte of a line changes', async () => {
   }
 });
 
-it('is not served as if it were complete when it was truncated while it is open', async () => {
+it('refuses to serve a log that was truncated while it is open', async () => {
   const root = await migrated();
   const store = await openFileStore({ root });
   await store.projects(KEY.tenant_id);

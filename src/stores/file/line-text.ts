@@ -84,7 +84,7 @@ const sharedFieldsText = ({ event_type, timestamp, tenant_id, project_id }: Shar
   `"event_type":"${escapeJson(event_type)}","timestamp":"${escapeJson(timestamp)}"` +
   `,"tenant_id":"${escapeJson(tenant_id)}","project_id":"${escapeJson(project_id)}"`;
 
-/** Other tools of the methodology look for `project` and `feature` beside `edge`. */
+/** Repeats the ids as `project` and `feature`: other tools of the methodology read these names. */
 function featureText({ edge, project_id }: NewEvent, featureId: string): string {
   const feature = escapeJson(featureId);
   const edgeText = edge === undefined ? '' : `,"edge":"${escapeJson(edge)}"`;
@@ -94,7 +94,7 @@ function featureText({ edge, project_id }: NewEvent, featureId: string): string 
 function recordFieldsText(record: TransactionRecord): string {
   let text = '';
   if (record.rules_seq !== undefined) text += `,"rules_seq":${record.rules_seq}`;
-  if (record.slots !== undefined) text += `,"slots":[${joinTexts(record.slots, permitText)}]`;
+  if (record.permits !== undefined) text += `,"slots":[${joinTexts(record.permits, permitText)}]`;
   if (record.requests !== undefined) text += `,"requests":[${joinTexts(record.requests, requestText)}]`;
   return text;
 }

@@ -28,7 +28,7 @@ export const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
 
 export const digestOf = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
 
-/** The log's own data in a line, beside the event. */
+/** The fields that the log adds to the event of a line. */
 export interface LineLog {
   /** Of the payload as it was written. Missing on the line of a transaction without events. */
   readonly payload_sha256?: string;
@@ -62,7 +62,7 @@ const requestFromLine = ({ key, digest, reply }: LineRequest): LoggedRequest =>
 export function recordFromLog(log: LineLog): TransactionRecord {
   return {
     ...(log.rules_seq === undefined ? {} : { rules_seq: log.rules_seq }),
-    ...(log.slots === undefined ? {} : { slots: log.slots.map(permitFromLine) }),
+    ...(log.slots === undefined ? {} : { permits: log.slots.map(permitFromLine) }),
     ...(log.requests === undefined ? {} : { requests: log.requests.map(requestFromLine) }),
   };
 }

@@ -69,7 +69,7 @@ function checked(text: string): EventEnvelope[] | string {
     from = end + 1;
   }
   if (check.isWithinBlock) return 'without a seal';
-  return check.unexplainedRedactions().length > 0 ? 'redacted' : events;
+  return check.unrecordedRedactions().length > 0 ? 'redacted' : events;
 }
 
 it('decodes an event unchanged, whatever its strings contain', () => {
@@ -92,7 +92,7 @@ it('has project and feature beside the edge for other tools, and not in the even
 it('keeps the record of a transaction: permits without expiry, and replies that look like payloads', () => {
   const record = {
     rules_seq: 3,
-    slots: [
+    permits: [
       { scope: 's', member: 'a', until_ms: Number.POSITIVE_INFINITY },
       { scope: 's', member: 'b', until_ms: null },
       { scope: 's', member: 'c', until_ms: 5 },

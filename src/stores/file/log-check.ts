@@ -7,24 +7,24 @@ import { decodeLine } from './log-line.js';
 import { RedactedLines } from './redacted-lines.js';
 import { type Seal, SealInput, sealedText } from './seal.js';
 
-export interface CheckedLine<Place> {
+export interface CheckedLine<Location> {
   readonly line: DecodedLine;
-  readonly location: Place;
+  readonly location: Location;
 }
 
 /** Lines that are not valid where they are: one, or those of a block. */
-export interface LineFault<Place> {
-  readonly first: Place;
-  readonly last: Place;
+export interface LineFault<Location> {
+  readonly first: Location;
+  readonly last: Location;
   readonly why: string;
 }
 
 /** What follows from the lines of a log, once it is certain. */
-export interface LogVisitor<Place> {
+export interface LogVisitor<Location> {
   /** A complete transaction, and the store's time when its batch was decided; 0: unknown. */
-  onTransaction(lines: readonly CheckedLine<Place>[], atMs: number): void;
+  onTransaction(lines: readonly CheckedLine<Location>[], atMs: number): void;
   /** Everything up to this line is whole. It is the seal of a block, the last line of a transaction, or foreign. */
-  onWhole(last: Place, block: { readonly first: Place; readonly sealBefore: string } | null): void;
+  onWhole(last: Location, block: { readonly first: Location; readonly sealBefore: string } | null): void;
 }
 
 /** The state of a log before its next line. */
@@ -68,22 +68,22 @@ export function placeError(event: EventEnvelope, projectKey: ProjectKey, positio
  * Checks the lines of a log in turn: each by itself, its block by its seal, and redacted payloads by the log's own
  * retention events. Recovery and `gen verify` both use it, so that neither accepts what the other refuses.
  */
-export class LogCheck<Place> {
+export class LogCheck<Location> {
   /** The lines since the last seal; in format 1, the lines of an incomplete transaction. */
-  private pending: CheckedLine<Place>[] = [];
+  private pending: CheckedLine<Location>[] = [];
   private pendingEvents = 0;
   /** The first line since the last seal, which may be foreign. */
-  private firstSinceSeal: Place | null = null;
+  private firstSinceSeal: Location | null = null;
   /** Of the last line. */
   private part: TransactionPart = SINGLE_PART;
   /** Of the last format-1 line, which may be within a transaction. */
   private v1Hash: string;
   private readonly sealInput = new SealInput();
-  private readonly redacted = new RedactedLines<Place>();
+  private readonly redacted = new RedactedLines<Location>();
 
   constructor(
     private readonly end: LogEnd,
-    private readonly visitor: LogVisitor<Place>,
+    private readonly visitor: LogVisitor<Location>,
   ) {
     this.v1Hash = end.seal;
   }
@@ -94,7 +94,7 @@ export class LogCheck<Place> {
   }
 
   /** Checks the next line. Returns null, or what is not valid; an invalid line changes nothing. */
-  addLine(bytes: Buffer, location: Place): LineFault<Place> | null {
+  addLine(bytes: Buffer, location: Location): LineFault<Location> | null {
     const decoded = decodeLine(bytes);
     if (typeof decoded === 'string') return faultAt(location, decoded);
     if (decoded.kind === 'v1') return this.addV1(decoded.line, location);
@@ -108,7 +108,7 @@ export class LogCheck<Place> {
     return fault;
   }
 
-  addTransactionLine(line: DecodedLine, location: Place): LineFault<Place> | null {
+  addTransactionLine(line: DecodedLine, location: Location): LineFault<Location> | null {
     const why = this.v1TransactionError() ?? this.orderError(line);
     // A line before it in the block may be the damaged one, and may even look foreign because of that.
     if (why !== null) return { first: this.firstSinceSeal ?? location, last: location, why };
@@ -118,7 +118,7 @@ export class LogCheck<Place> {
   }
 
   /** `digest`: of the lines since the last seal, and null if it is not to be checked. */
-  addSeal(seal: Seal, location: Place, digest: string | null): LineFault<Place> | null {
+  addSeal(seal: Seal, location: Location, digest: string | null): LineFault<Location> | null {
     const { pending, end } = this;
     const first = pending[0]?.location ?? location;
     // A line of the block may look foreign because it is damaged.
@@ -139,7 +139,7 @@ export class LogCheck<Place> {
   }
 
   /** A foreign line ends a block that has no seal: it was torn, and what was appended later was not. */
-  addForeign(bytes: Buffer, location: Place): LineFault<Place> | null {
+  addForeign(bytes: Buffer, location: Location): LineFault<Location> | null {
     const { pending, end } = this;
     if (this.isWithinBlock) return { first: pending[0]?.location ?? location, last: location, why: UNSEALED };
     end.isFormat1 = false;
@@ -149,7 +149,7 @@ export class LogCheck<Place> {
     return null;
   }
 
-  addV1(line: V1Line, location: Place): LineFault<Place> | null {
+  addV1(line: V1Line, location: Location): LineFault<Location> | null {
     if (!this.end.isFormat1) return faultAt(location, 'it has format 1 and follows lines of format 2');
     if (line.prev !== this.v1Hash) return faultAt(location, 'it does not continue the line before it');
     const error = this.orderError(line);
@@ -171,9 +171,9 @@ export class LogCheck<Place> {
     this.v1Hash = this.end.seal;
   }
 
-  /** Where payloads were changed that no event explains. Call it only after the whole log was read. */
-  unexplainedRedactions(): Place[] {
-    return this.redacted.unexplained();
+  /** Where payloads were changed although no redaction event records it. Call it only after the whole log was read. */
+  unrecordedRedactions(): Location[] {
+    return this.redacted.unrecorded();
   }
 
   private get isWithinTransaction(): boolean {
@@ -199,7 +199,7 @@ export class LogCheck<Place> {
       : placeError(event, this.end.key ?? event, this.end.position + this.pendingEvents + 1);
   }
 
-  private push(line: DecodedLine, location: Place): void {
+  private push(line: DecodedLine, location: Location): void {
     this.part = transactionPart(line.log.unit);
     this.firstSinceSeal ??= location;
     if (line.event !== null) {
@@ -231,4 +231,8 @@ const UNSEALED = 'its block has no seal';
 const UNFINISHED = 'it comes within a transaction';
 const CHANGED_FOREIGN = 'the lines of other programs that its seal covers were changed or removed';
 
-const faultAt = <Place>(place: Place, why: string): LineFault<Place> => ({ first: place, last: place, why });
+const faultAt = <Location>(location: Location, why: string): LineFault<Location> => ({
+  first: location,
+  last: location,
+  why,
+});

@@ -6,7 +6,7 @@ import { NOT_OURS } from './line.js';
 import { decodeLine } from './log-line.js';
 import { damageTo, type EventLine, locationError, readV1Lines, v1LineEnd } from './log-reader-v1.js';
 import type { RecoveredLog } from './recovery.js';
-import { UNEXPLAINED } from './redacted-lines.js';
+import { UNRECORDED_REDACTION } from './redacted-lines.js';
 import type { LogState } from './replay.js';
 
 const PAGE_EVENTS_MAX = 1000;
@@ -82,22 +82,22 @@ async function readPositions(
 ): Promise<EventEnvelope[]> {
   const lines = await readLines(log, blocks, positions);
   for (const { event, isRedacted } of lines) {
-    if (isRedacted && !(await isExplainedRedaction(log, event))) {
-      throw await damageTo(log, event.position, UNEXPLAINED);
+    if (isRedacted && !(await isRecordedRedaction(log, event))) {
+      throw await damageTo(log, event.position, UNRECORDED_REDACTION);
     }
   }
   return lines.map(({ event }) => event);
 }
 
 /** Whether a redaction event of the log records this payload as what retention leaves of an event. */
-export const isExplainedRedaction = (log: RecoveredLog, event: EventEnvelope): Promise<boolean> =>
-  log.redactions.explains(event, log.state, (positions) => readRedactions(log, positions));
+export const isRecordedRedaction = (log: RecoveredLog, event: EventEnvelope): Promise<boolean> =>
+  log.redactions.isRecorded(event, log.state, (positions) => readRedactions(log, positions));
 
-/** A redaction event is never itself redacted: no other event would explain the last one. */
+/** A redaction event is never itself redacted: nothing would record the redaction of the last one. */
 async function readRedactions(log: RecoveredLog, positions: readonly number[]): Promise<EventEnvelope[]> {
   const lines = await readLines(log, new BlockReader(log), positions);
   const changed = lines.find(({ isRedacted }) => isRedacted);
-  if (changed !== undefined) throw await damageTo(log, changed.event.position, UNEXPLAINED);
+  if (changed !== undefined) throw await damageTo(log, changed.event.position, UNRECORDED_REDACTION);
   return lines.map(({ event }) => event);
 }
 

@@ -13,7 +13,7 @@ import {
 import { type AppendedBatch, appendBatch, type BatchSync } from './append.js';
 import type { BlockWriters } from './block-writer.js';
 import { coverOf } from './foreign-lines.js';
-import { isExplainedRedaction, readEvents } from './log-reader.js';
+import { isRecordedRedaction, readEvents } from './log-reader.js';
 import { Maintenance } from './maintenance.js';
 import { publishBatch } from './publish.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
@@ -145,7 +145,7 @@ export class ProjectLog {
     await this.betweenBatches(async () => {
       const { files, state } = this.log;
       for (const event of events) {
-        if (!(await isExplainedRedaction(this.log, event)))
+        if (!(await isRecordedRedaction(this.log, event)))
           throw new Error(`No event of the log records the redaction of event ${event.position}.`);
       }
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
@@ -212,7 +212,7 @@ export class ProjectLog {
     const { files } = this.log;
     const { disk, groups, key } = this.options;
     const { first_position: segment, bytes: end } = files.last;
-    const seal = (noticed: readonly Buffer[]): Buffer => this.seal(noticed);
+    const seal = (foreignBefore: readonly Buffer[]): Buffer => this.seal(foreignBefore);
     const sync: BatchSync = {
       get isDirect() {
         return groups.isDirect;
@@ -224,9 +224,9 @@ export class ProjectLog {
   }
 
   /** Seals the pending batch, and starts the next one: what is applied from now on comes after this seal. */
-  private seal(noticed: readonly Buffer[]): Buffer {
+  private seal(foreignBefore: readonly Buffer[]): Buffer {
     const batch = this.pendingBatch;
-    const sealed = batch.finish(this.durablePosition, coverOf([...this.log.state.foreign, ...noticed]));
+    const sealed = batch.finish(this.durablePosition, coverOf([...this.log.state.foreign, ...foreignBefore]));
     this.flushingBatch = { ...sealed, batch };
     this.pendingBatch = this.newBatch(sealed.seal);
     return sealed.bytes;

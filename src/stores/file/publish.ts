@@ -8,12 +8,12 @@ export function publishBatch(
   { files, state }: RecoveredLog,
   { bytes, seal, blocks }: SealedBatch,
   { events, offsets, at_ms }: WriteBatch,
-  { start: startInFile, between }: AppendedBatch,
+  { start: startInFile, foreignBetween }: AppendedBatch,
 ): void {
   const start = files.last.start + startInFile;
   files.last.bytes = startInFile + bytes.length;
   // The batch covers all that were known when it was sealed.
-  state.foreign.splice(0, state.foreign.length, ...between);
+  state.foreign.splice(0, state.foreign.length, ...foreignBetween);
   for (let at = 0; at < blocks.length; at += 2) {
     state.blocks.add(start + (blocks[at] as number), start + (blocks[at + 1] as number), state.seal);
   }

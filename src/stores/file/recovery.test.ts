@@ -320,15 +320,18 @@ describe('a log in segments', () => {
 
 it('keeps transactions without events when every batch may be sealed', async () => {
   const root = await temporaryFolder();
-  const request = (key: string) => transactionOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
+  const requestTransaction = (key: string) =>
+    transactionOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
   let store = await openFileStore({ root, segment_bytes_max: 1 });
   await commitOne(store, looseEventTransaction('first'));
-  for (const key of ['a', 'b', 'c']) expect((await commitOne(store, request(key))).kind).toBe('committed');
+  for (const key of ['a', 'b', 'c'])
+    expect((await commitOne(store, requestTransaction(key))).kind).toBe('committed');
   await commitOne(store, looseEventTransaction('second'));
   await store.close();
   await rm(join(logFolder(root), 'snapshots'), { recursive: true });
   store = await openFileStore({ root, segment_bytes_max: 1 });
-  for (const key of ['a', 'b', 'c']) expect((await commitOne(store, request(key))).kind).toBe('replay');
+  for (const key of ['a', 'b', 'c'])
+    expect((await commitOne(store, requestTransaction(key))).kind).toBe('replay');
   expect(await allEvents(store)).toHaveLength(2);
   await store.close();
 });
@@ -359,10 +362,15 @@ describe('a write after the damaged one', () => {
     await store.close();
     return readFile(activeFile(root));
   }
-  const request = (key: string) => transactionOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
+  const requestTransaction = (key: string) =>
+    transactionOf(KEY, { requests: [{ key, digest: 'd', keep: true }] });
 
   it('proves that lines without events were durable', async () => {
-    const log = await logAfter([looseEventTransaction('a')], [request('first')], [request('second')]);
+    const log = await logAfter(
+      [looseEventTransaction('a')],
+      [requestTransaction('first')],
+      [requestTransaction('second')],
+    );
     const damaged = Buffer.from(log.toString('latin1').replace('"key":"first"', '"key":"other"'), 'latin1');
     await expect(recover('p', memoryDisk(new Map([['p/events.jsonl', damaged]])))).rejects.toThrow(
       /lines 3 to 4: the seal does not match/,

@@ -6,7 +6,7 @@ import { ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, sealedPositions, segmen
 import { lineNumberAt } from './line-reader.js';
 import { displayPath, LogFiles, type Segment } from './log-files.js';
 import type { OpenFiles } from './open-files.js';
-import { UNEXPLAINED } from './redacted-lines.js';
+import { UNRECORDED_REDACTION } from './redacted-lines.js';
 import { RedactionIndex } from './redaction-index.js';
 import { emptyState, LogReplay, type LogState } from './replay.js';
 import { type FileDamage, replayFile } from './replay-file.js';
@@ -53,8 +53,9 @@ export async function recoverLog(context: RecoveryContext): Promise<RecoveredLog
   }
   await readActive(context, replay, segments, sealed, point);
   const files = new LogFiles(context.disk, context.root, context.folder, context.open_files, segments);
-  const [unexplained] = replay.check.unexplainedRedactions();
-  if (unexplained !== undefined) throw await files.damageAt(context.key, unexplained.offset, UNEXPLAINED);
+  const [unrecorded] = replay.check.unrecordedRedactions();
+  if (unrecorded !== undefined)
+    throw await files.damageAt(context.key, unrecorded.offset, UNRECORDED_REDACTION);
   if (files.last.bytes > 0) await files.useActive((file) => file.sync());
   return { state, files, redactions: new RedactionIndex(), snapshot_position: point?.position ?? 0 };
 }

@@ -17,24 +17,24 @@ const REDACTED: EventEnvelope = {
   payload: { left: 1 },
 };
 
-function unexplainedWith(explanation: Partial<EventEnvelope>): string[] {
+function unrecordedWith(redaction: Partial<EventEnvelope>): string[] {
   const lines = new RedactedLines<string>();
   lines.add(REDACTED, true, 'line 1');
-  const event = { ...ENVELOPE, position: 2, event_type: 'HISTORY_FORGOTTEN', payload: {}, ...explanation };
+  const event = { ...ENVELOPE, position: 2, event_type: 'HISTORY_FORGOTTEN', payload: {}, ...redaction };
   lines.add(event, false, 'line 2');
-  return lines.unexplained();
+  return lines.unrecorded();
 }
 
 const payload = { events: [{ position: 1, payload_sha256: digestRemaining(REDACTED.payload) }] };
 
-it('accepts a redacted line that a redaction event of the coordinator explains', () => {
-  expect(unexplainedWith({ subject: HISTORY_SUBJECT, payload })).toEqual([]);
+it('accepts a redacted line if a redaction event of the coordinator records its digest', () => {
+  expect(unrecordedWith({ subject: HISTORY_SUBJECT, payload })).toEqual([]);
 });
 
-it('does not accept an imported event of the same type as an explanation', () => {
-  expect(unexplainedWith({ payload: { ...payload, imported: { from: 'x' } } })).toEqual(['line 1']);
+it('does not accept an imported event of the same type as an redaction', () => {
+  expect(unrecordedWith({ payload: { ...payload, imported: { from: 'x' } } })).toEqual(['line 1']);
 });
 
 it('ignores a malformed redaction event', () => {
-  expect(unexplainedWith({ subject: HISTORY_SUBJECT, payload: { events: 5 } })).toEqual(['line 1']);
+  expect(unrecordedWith({ subject: HISTORY_SUBJECT, payload: { events: 5 } })).toEqual(['line 1']);
 });

@@ -4,7 +4,7 @@ import type { HistoryRedacted } from '../../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 
 export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
-export const UNEXPLAINED = 'its payload was changed, and no event records a redaction';
+export const UNRECORDED_REDACTION = 'its payload was changed, and no event records a redaction';
 
 /** The digest of a remaining payload, as a redaction event records it. */
 export const digestRemaining = (payload: EventEnvelope['payload']): string =>
@@ -12,15 +12,15 @@ export const digestRemaining = (payload: EventEnvelope['payload']): string =>
 
 /**
  * The entries of a redaction event: the digest of what remains of each event. Only the coordinator writes events about the
- * subject `~history`; an imported event of the same type has no subject, and explains nothing.
+ * subject `~history`; an imported event of the same type has no subject, and does not count.
  */
 export function redactionsIn({ event_type, subject, payload }: EventEnvelope): HistoryRedacted['events'] {
   if (event_type !== REDACTION_EVENT || subject !== HISTORY_SUBJECT) return [];
   return Array.isArray(payload.events) ? payload.events : [];
 }
 
-interface RedactedLine<Place> {
-  readonly location: Place;
+interface RedactedLine<Location> {
+  readonly location: Location;
   readonly position: number;
   readonly payload_sha256: string;
 }
@@ -29,20 +29,20 @@ interface RedactedLine<Place> {
  * The redacted lines of a log, compared with the log's redaction events. The digest of such a line covers the original
  * payload, so only the event distinguishes retention from tampering.
  */
-export class RedactedLines<Place> {
-  private readonly lines: RedactedLine<Place>[] = [];
+export class RedactedLines<Location> {
+  private readonly lines: RedactedLine<Location>[] = [];
   /** The last entry per event wins: retention may redact an event twice. */
   private readonly digestByPosition = new Map<number, string>();
 
-  add(event: EventEnvelope, isRedacted: boolean, location: Place): void {
+  add(event: EventEnvelope, isRedacted: boolean, location: Location): void {
     for (const { position, payload_sha256 } of redactionsIn(event))
       this.digestByPosition.set(position, payload_sha256);
     if (!isRedacted) return;
     this.lines.push({ location, position: event.position, payload_sha256: digestRemaining(event.payload) });
   }
 
-  /** Call it only after the whole log was read: a redaction event comes after the lines it explains. */
-  unexplained(): Place[] {
+  /** Call it only after the whole log was read: a redaction event comes after the lines whose digests it records. */
+  unrecorded(): Location[] {
     return this.lines
       .filter(({ position, payload_sha256 }) => this.digestByPosition.get(position) !== payload_sha256)
       .map(({ location }) => location);

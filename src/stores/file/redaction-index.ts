@@ -26,7 +26,7 @@ export class RedactionIndex {
   private latestRead: { readonly at: number; readonly left: ReadonlyMap<number, string> } | null = null;
 
   /** Whether the log records exactly this payload as what retention left of the event. */
-  async explains(event: EventEnvelope, state: LogState, read: ReadPositions): Promise<boolean> {
+  async isRecorded(event: EventEnvelope, state: LogState, read: ReadPositions): Promise<boolean> {
     await this.catchUp(state, read);
     // The last entry per event wins: retention may redact an event twice.
     for (const range of this.ranges.toReversed()) {

@@ -42,7 +42,7 @@ const contents = (): LedgerSnapshot => ({
     at_ms: 1000 + index,
   })),
   note_ids: each((index) => `note-${index}`),
-  slots: each((index) => ({
+  permits: each((index) => ({
     scope: 'claims',
     member: `m-${index}`,
     until_ms: index % 2 === 0 ? Number.POSITIVE_INFINITY : 5000 + index,
@@ -62,19 +62,19 @@ it('restores everything in order, over many lines', async () => {
   const blocks = Float64Array.from(each((at) => at * 100));
   const foreign = [Buffer.from('{"event_type":"ü"}'), Buffer.from('{}')];
   const segments = [{ first_position: 1, bytes: 9 }];
-  const place = { position: COUNT, seal: 's', first_seal_before: 'f', newest_ms: 7, segments };
+  const point = { position: COUNT, seal: 's', first_seal_before: 'f', newest_ms: 7, segments };
   await writeSnapshot(
     nodeDisk,
     folder,
-    { point: place, ledger: contents(), index: index.exportState(), offsets, blocks, foreign },
+    { point, ledger: contents(), index: index.exportState(), offsets, blocks, foreign },
     async () => {},
   );
   const permits = new TenantPermits();
   const loaded = await loadSnapshot(nodeDisk, `${folder}/snapshots/000000005000`, KEY, permits);
   const written = ProjectLedger.load(KEY, new TenantPermits(), contents());
-  expect(loaded.point).toMatchObject(place);
+  expect(loaded.point).toMatchObject(point);
   expect(snapshotText(loaded.state.ledger.snapshot())).toBe(snapshotText(written.snapshot()));
-  expect([...permits.entries(KEY.project_id)]).toEqual(contents().slots);
+  expect([...permits.entries(KEY.project_id)]).toEqual(contents().permits);
   expect(loaded.state.offsets.copy()).toEqual(offsets);
   expect(loaded.state.blocks.copy()).toEqual(blocks);
   expect(loaded.state.blocks.sealBefore).toBe('f');

@@ -107,7 +107,7 @@ async function writeParts(
     'heads.jsonl': jsonLines(ledger.heads, pack),
     'requests.jsonl': jsonLines(ledger.requests, pack),
     'notes.jsonl': jsonLines(ledger.note_ids, (ids) => ids),
-    'slots.jsonl': jsonLines(ledger.slots, (permits) => permits.map(permitToLine)),
+    'slots.jsonl': jsonLines(ledger.permits, (permits) => permits.map(permitToLine)),
   };
   const files: Record<string, string> = {};
   for (const [name, chunks] of Object.entries(parts)) {
@@ -186,7 +186,7 @@ export async function loadSnapshot(
     heads: await packs('heads.jsonl'),
     requests: await packs('requests.jsonl'),
     note_ids: await lines('notes.jsonl'),
-    slots: (await lines<LinePermit>('slots.jsonl')).map(permitFromLine),
+    permits: (await lines<LinePermit>('slots.jsonl')).map(permitFromLine),
   });
   const { seal, newest_ms } = manifest;
   return { point: manifest, state: { ledger, index, offsets, blocks, foreign, seal, newest_ms } };

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store.js';
 import { idOfFolder, type StoreLayout } from './layout.js';
 import { type LogOptions, ProjectLog } from './project-log.js';
 
-export type TenantOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'permits' | 'reloads'> & {
+export type TenantLogsOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'permits' | 'reloads'> & {
   readonly layout: StoreLayout;
 };
 
@@ -16,10 +16,10 @@ export class TenantLogs {
 
   private constructor(
     private readonly tenantId: string,
-    private readonly options: TenantOptions,
+    private readonly options: TenantLogsOptions,
   ) {}
 
-  static async open(tenantId: string, options: TenantOptions): Promise<TenantLogs> {
+  static async open(tenantId: string, options: TenantLogsOptions): Promise<TenantLogs> {
     const tenant = new TenantLogs(tenantId, options);
     try {
       const { disk, layout } = options;

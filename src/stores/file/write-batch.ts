@@ -15,7 +15,7 @@ export class WriteBatch {
   resolve!: () => void;
   reject!: (error: Error) => void;
   /** Taken with the first transaction, because most logs are idle. */
-  private taken: BlockWriter | null = null;
+  private writer: BlockWriter | null = null;
   private failure: { readonly error: unknown } | null = null;
 
   constructor(
@@ -36,10 +36,10 @@ export class WriteBatch {
   /** Never throws, because memory has the transaction already: a failure is thrown by `finish`. */
   add(events: readonly NewEvent[], firstPosition: number, record: TransactionRecord, nowMs: number): void {
     try {
-      this.taken ??= this.writers.take(this.sealBefore);
+      this.writer ??= this.writers.take(this.sealBefore);
       // Not before there is a next block: the last one covers the foreign lines, which are known when it is written.
-      if (this.taken.isFull) this.taken.sealBlock({ durable: this.durablePosition, at_ms: this.at_ms });
-      this.encode(this.taken, events, firstPosition, record);
+      if (this.writer.isFull) this.writer.sealBlock({ durable: this.durablePosition, at_ms: this.at_ms });
+      this.encode(this.writer, events, firstPosition, record);
     } catch (error) {
       this.failure ??= { error };
     }
@@ -67,16 +67,16 @@ export class WriteBatch {
   /** Seals the last block, which covers the foreign lines. Returns the bytes to write. */
   finish(durable: number, foreign: ForeignCover | undefined): SealedBatch {
     if (this.failure !== null) throw this.failure.error;
-    this.taken ??= this.writers.take(this.sealBefore);
-    const { taken: writer, at_ms } = this;
+    this.writer ??= this.writers.take(this.sealBefore);
+    const { writer, at_ms } = this;
     writer.sealBlock({ durable, at_ms, foreign });
     return { bytes: writer.bytes, seal: writer.seal, blocks: writer.blocks };
   }
 
   /** Gives the buffers back. The sealed batch must not be used any more. */
   release(): void {
-    if (this.taken !== null) this.writers.giveBack(this.taken);
-    this.taken = null;
+    if (this.writer !== null) this.writers.giveBack(this.writer);
+    this.writer = null;
   }
 }
 

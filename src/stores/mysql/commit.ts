@@ -79,7 +79,7 @@ export class MysqlCommitter {
         return results.slice(0, -1);
       });
     return sendOnce('MySQL', send, {
-      isLost: (error) => isSent && classifyError(error) === 'lost',
+      isReplyLost: (error) => isSent && classifyError(error) === 'lost',
       isRetryable: (error) => classifyError(error) === 'again',
       toStoreError: (error) => toStoreError(error, this.options),
     });

@@ -14,7 +14,7 @@ export function sendBatch(connections: PostgresPool, namespace: string, values: 
       return (await client.query<{ answer: string }>(statement)).rows[0]?.answer as string;
     });
   return sendOnce('PostgreSQL', send, {
-    isLost: (error) => isSent && classifyError(error) === 'lost',
+    isReplyLost: (error) => isSent && classifyError(error) === 'lost',
     isRetryable: (error) => classifyError(error) === 'again',
     toStoreError,
   });

@@ -55,7 +55,7 @@ export class RedisCommitter {
     const keys = [this.keys.tenant(tenantId), this.keys.batch(tenantId, randomUUID())];
     const args = encodeBatch(this.keys, transactions, this.lineage());
     const reply = await sendOnce('Redis', () => this.connection.runOnce(COMMIT_SCRIPT, keys, args), {
-      isLost: (error) => error instanceof ReplyLost,
+      isReplyLost: (error) => error instanceof ReplyLost,
       isRetryable: () => false,
       toStoreError: (error) => error,
     });

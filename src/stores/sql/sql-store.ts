@@ -23,7 +23,7 @@ export abstract class SqlStore implements Store {
   private latestMs = 0;
 
   protected abstract commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;
-  /** A statement whose first parameters are names, of which the first is the tenant; null: it concerns no tenant. */
+  /** Runs a named statement. Its parameters are `names`, then `values`. Without `names` it concerns no tenant. */
   protected abstract query(
     statement: string,
     names?: readonly [tenantId: string, ...names: string[]] | null,

@@ -19,24 +19,24 @@ import { ALPHA, DraftsHarness, digest, EDGE, write } from './testing/drafts-harn
 
 const SECRET = 'the secret';
 
-async function workspaceWithSecret(): Promise<{ workspace: DraftsHarness; secret: string }> {
-  const workspace = await DraftsHarness.open();
-  const secret = `${workspace.root}-secret`;
+async function openWithSecret(): Promise<{ harness: DraftsHarness; secret: string }> {
+  const harness = await DraftsHarness.open();
+  const secret = `${harness.root}-secret`;
   await mkdir(secret);
   onTestFinished(() => rm(secret, { recursive: true, force: true }));
   await writeFile(join(secret, 'a.ts'), SECRET);
-  await workspace.writeDraft('src/z.ts', 'z');
-  return { workspace, secret };
+  await harness.writeDraft('src/z.ts', 'z');
+  return { harness, secret };
 }
 
 describe('the manifest of drafts', () => {
   test('has the digest, size, mode and base of each file, whose bytes are stored as blobs', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('src/a.ts', 'old');
-    await workspace.writeDraft('src/a.ts', 'new');
-    await workspace.writeDraft('docs/übung/日本.md', 'text');
-    await write(workspace.draftPath('bin/run'), '#!/bin/sh\n', 0o755);
-    const manifest = await workspace.collected();
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('src/a.ts', 'old');
+    await harness.writeDraft('src/a.ts', 'new');
+    await harness.writeDraft('docs/übung/日本.md', 'text');
+    await write(harness.draftPath('bin/run'), '#!/bin/sh\n', 0o755);
+    const manifest = await harness.collected();
     expect(manifest).toEqual({
       kind: 'files',
       files: [
@@ -65,40 +65,40 @@ describe('the manifest of drafts', () => {
       total_bytes: 17,
     });
     expect(parseManifest(manifest)).toMatchObject({ ok: true });
-    expect(await workspace.blobText(digest('new'))).toBe('new');
-    expect(await workspace.readShared('src/a.ts')).toBe('old');
+    expect(await harness.blobText(digest('new'))).toBe('new');
+    expect(await harness.readShared('src/a.ts')).toBe('old');
   });
 
   test('is the same when it is collected again, also after the files were promoted', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('a', 'old');
-    await workspace.writeDraft('a', 'new');
-    await workspace.writeDraft('b', 'b');
-    const manifest = await workspace.collected();
-    await workspace.writeShared('a', 'new');
-    await workspace.writeShared('b', 'b');
-    expect(canonicalJson(await workspace.collect())).toBe(canonicalJson(manifest));
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('a', 'old');
+    await harness.writeDraft('a', 'new');
+    await harness.writeDraft('b', 'b');
+    const manifest = await harness.collected();
+    await harness.writeShared('a', 'new');
+    await harness.writeShared('b', 'b');
+    expect(canonicalJson(await harness.collect())).toBe(canonicalJson(manifest));
   });
 
   test('treats names in different Unicode normal forms as one name', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeDraft('u\u0308bung', 'x');
-    expect((await workspace.collected()).files[0]?.path).toBe('\u00fcbung');
-    await workspace.writeDraft('\u00fcbung', 'y');
-    expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
+    const harness = await DraftsHarness.open();
+    await harness.writeDraft('u\u0308bung', 'x');
+    expect((await harness.collected()).files[0]?.path).toBe('\u00fcbung');
+    await harness.writeDraft('\u00fcbung', 'y');
+    expect(await harness.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
   test('is refused when the drafts have too many entries', async () => {
-    const workspace = await DraftsHarness.open();
-    mkdirSync(workspace.draftPath('empty'), { recursive: true });
-    for (let at = 0; at <= 2 * MANIFEST_FILES_MAX; at += 1) mkdirSync(workspace.draftPath(`empty/${at}`));
-    expect(await workspace.collect()).toMatchObject({ refused: 'TOO_MANY' });
+    const harness = await DraftsHarness.open();
+    mkdirSync(harness.draftPath('empty'), { recursive: true });
+    for (let at = 0; at <= 2 * MANIFEST_FILES_MAX; at += 1) mkdirSync(harness.draftPath(`empty/${at}`));
+    expect(await harness.collect()).toMatchObject({ refused: 'TOO_MANY' });
   });
 });
 
 test('fails to collect drafts when a blob cannot be stored', async () => {
-  const workspace = await DraftsHarness.open();
-  for (let at = 0; at < 40; at += 1) await workspace.writeDraft(`${at}`, `${at}`);
+  const harness = await DraftsHarness.open();
+  for (let at = 0; at < 40; at += 1) await harness.writeDraft(`${at}`, `${at}`);
   let puts = 0;
   const blobs = {
     get: async () => null,
@@ -109,122 +109,122 @@ test('fails to collect drafts when a blob cannot be stored', async () => {
       if (puts === 7) throw new Error('the disk is full');
     },
   };
-  await expect(collectDrafts(workspace, { ...workspace, blobs }, ALPHA)).rejects.toThrow('the disk is full');
+  await expect(collectDrafts(harness, { ...harness, blobs }, ALPHA)).rejects.toThrow('the disk is full');
 });
 
 describe('collecting drafts refuses, with a code and the path,', () => {
   test('a folder without drafts or without changed drafts', async () => {
-    const workspace = await DraftsHarness.open();
-    expect(await workspace.collect()).toMatchObject({ refused: 'NO_DRAFTS', next: expect.any(String) });
-    await mkdir(workspace.draftPath('empty/folder'), { recursive: true });
-    expect(await workspace.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
-    await workspace.writeShared('a', 'same');
-    await workspace.writeDraft('a', 'same');
-    expect(await workspace.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
+    const harness = await DraftsHarness.open();
+    expect(await harness.collect()).toMatchObject({ refused: 'NO_DRAFTS', next: expect.any(String) });
+    await mkdir(harness.draftPath('empty/folder'), { recursive: true });
+    expect(await harness.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
+    await harness.writeShared('a', 'same');
+    await harness.writeDraft('a', 'same');
+    expect(await harness.collect()).toMatchObject({ refused: 'NO_DRAFTS' });
   });
 
   test('a symbolic link to a file outside or inside the drafts', async () => {
-    const { workspace, secret } = await workspaceWithSecret();
-    await symlink(join(secret, 'a.ts'), workspace.draftPath('src/a.ts'));
-    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/a.ts' });
-    await rm(workspace.draftPath('src/a.ts'));
-    await symlink('z.ts', workspace.draftPath('src/y.ts'));
-    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/y.ts' });
+    const { harness, secret } = await openWithSecret();
+    await symlink(join(secret, 'a.ts'), harness.draftPath('src/a.ts'));
+    expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/a.ts' });
+    await rm(harness.draftPath('src/a.ts'));
+    await symlink('z.ts', harness.draftPath('src/y.ts'));
+    expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK', path: 'src/y.ts' });
   });
 
   test('a symbolic link to a folder, below or above the drafts', async () => {
-    const { workspace, secret } = await workspaceWithSecret();
-    await symlink(secret, workspace.draftPath('lib'));
-    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib' });
-    await rm(workspace.path('agents/alpha/drafts'), { recursive: true });
-    await symlink(secret, workspace.path('agents/alpha/drafts'));
-    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK' });
-    await rm(workspace.path('agents/alpha'), { recursive: true });
+    const { harness, secret } = await openWithSecret();
+    await symlink(secret, harness.draftPath('lib'));
+    expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib' });
+    await rm(harness.path('agents/alpha/drafts'), { recursive: true });
+    await symlink(secret, harness.path('agents/alpha/drafts'));
+    expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK' });
+    await rm(harness.path('agents/alpha'), { recursive: true });
     await mkdir(join(secret, 'drafts'));
-    await symlink(secret, workspace.path('agents/alpha'));
-    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK' });
+    await symlink(secret, harness.path('agents/alpha'));
+    expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK' });
   });
 
   test('a path into the specification through a link or through names that differ only in case', async () => {
-    const { workspace } = await workspaceWithSecret();
-    await workspace.writeShared('specification/INTENT.md', 'what we want');
-    await mkdir(join(workspace.root, 'docs'));
-    await symlink('../specification', join(workspace.root, 'docs/s'));
-    await workspace.writeDraft('docs/s/INTENT.md', 'what I want');
-    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'docs/s/INTENT.md' });
-    await rm(workspace.draftPath('docs'), { recursive: true });
-    await workspace.writeDraft('SPECIFICATION/INTENT.md', 'a');
-    await workspace.writeDraft('specification/intent.md', 'b');
-    expect(await workspace.collect()).toMatchObject({
+    const { harness } = await openWithSecret();
+    await harness.writeShared('specification/INTENT.md', 'what we want');
+    await mkdir(join(harness.root, 'docs'));
+    await symlink('../specification', join(harness.root, 'docs/s'));
+    await harness.writeDraft('docs/s/INTENT.md', 'what I want');
+    expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK', path: 'docs/s/INTENT.md' });
+    await rm(harness.draftPath('docs'), { recursive: true });
+    await harness.writeDraft('SPECIFICATION/INTENT.md', 'a');
+    await harness.writeDraft('specification/intent.md', 'b');
+    expect(await harness.collect()).toMatchObject({
       refused: 'BAD_NAME',
       says: expect.stringContaining('the same file'),
     });
   });
 
   test('a hard link', async () => {
-    const { workspace, secret } = await workspaceWithSecret();
-    await link(join(secret, 'a.ts'), workspace.draftPath('src/a.ts'));
-    expect(await workspace.collect()).toMatchObject({ refused: 'HARD_LINK', path: 'src/a.ts' });
-    expect(await workspace.blobs.size('local', digest(SECRET))).toBeNull();
+    const { harness, secret } = await openWithSecret();
+    await link(join(secret, 'a.ts'), harness.draftPath('src/a.ts'));
+    expect(await harness.collect()).toMatchObject({ refused: 'HARD_LINK', path: 'src/a.ts' });
+    expect(await harness.blobs.size('local', digest(SECRET))).toBeNull();
   });
 
   test('a pipe and a socket', async () => {
-    const { workspace } = await workspaceWithSecret();
-    execFileSync('mkfifo', [workspace.draftPath('src/a.pipe')]);
-    expect(await workspace.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/a.pipe' });
-    await rm(workspace.draftPath('src/a.pipe'));
+    const { harness } = await openWithSecret();
+    execFileSync('mkfifo', [harness.draftPath('src/a.pipe')]);
+    expect(await harness.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/a.pipe' });
+    await rm(harness.draftPath('src/a.pipe'));
     const server = createServer();
     // A socket path has at most 108 bytes.
-    const short = `${workspace.root}/s`;
+    const short = `${harness.root}/s`;
     await new Promise<void>((resolve) => server.listen(short, resolve));
     onTestFinished(() => void server.close());
-    await rename(short, workspace.draftPath('src/b.socket'));
-    expect(await workspace.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/b.socket' });
+    await rename(short, harness.draftPath('src/b.socket'));
+    expect(await harness.collect()).toMatchObject({ refused: 'NOT_A_FILE', path: 'src/b.socket' });
   });
 
   test.each(['.git/hooks/post-checkout', '.ai-workspace/agent_roles.yml', 'a\nb', 'a\\b', 'dot.', 'space '])(
     'the invalid name %j',
     async (name) => {
-      const { workspace } = await workspaceWithSecret();
-      await workspace.writeDraft(name, 'x');
-      expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
+      const { harness } = await openWithSecret();
+      await harness.writeDraft(name, 'x');
+      expect(await harness.collect()).toMatchObject({ refused: 'BAD_NAME' });
     },
   );
 
   test('a name that is not valid UTF-8', async () => {
-    const { workspace } = await workspaceWithSecret();
+    const { harness } = await openWithSecret();
     await writeFile(
-      Buffer.concat([Buffer.from(`${workspace.draftPath('')}/`), Buffer.from([0x61, 0xff])]),
+      Buffer.concat([Buffer.from(`${harness.draftPath('')}/`), Buffer.from([0x61, 0xff])]),
       'x',
     );
-    expect(await workspace.collect()).toMatchObject({ refused: 'BAD_NAME' });
+    expect(await harness.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
 
   test('a file that is too large, without reading it', async () => {
-    const { workspace } = await workspaceWithSecret();
-    await writeFile(workspace.draftPath('huge'), '');
-    await truncate(workspace.draftPath('huge'), FILE_BYTES_MAX + 1);
-    expect(await workspace.collect()).toMatchObject({ refused: 'TOO_LARGE', path: 'huge' });
+    const { harness } = await openWithSecret();
+    await writeFile(harness.draftPath('huge'), '');
+    await truncate(harness.draftPath('huge'), FILE_BYTES_MAX + 1);
+    expect(await harness.collect()).toMatchObject({ refused: 'TOO_LARGE', path: 'huge' });
   });
 
   if (process.getuid?.() === 0) skipGroup('an unreadable draft', 'root can read every file');
   else {
     test('a file without read permission', async () => {
-      const { workspace } = await workspaceWithSecret();
-      await chmod(workspace.draftPath('src/z.ts'), 0);
-      expect(await workspace.collect()).toMatchObject({ refused: 'UNREADABLE', path: 'src/z.ts' });
+      const { harness } = await openWithSecret();
+      await chmod(harness.draftPath('src/z.ts'), 0);
+      expect(await harness.collect()).toMatchObject({ refused: 'UNREADABLE', path: 'src/z.ts' });
     });
   }
 
   test('an agent or an edge whose id would lead outside its folder', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('.ai-workspace/agents/drafts/evil', 'x');
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('.ai-workspace/agents/drafts/evil', 'x');
     const evil = { agent_id: '..', subject: '../../..#../..' };
-    expect(await workspace.collect(evil)).toMatchObject({ refused: 'NO_DRAFTS' });
-    expect(workspace.draftPath('', evil)).toContain('/agents/%2E./drafts/');
+    expect(await harness.collect(evil)).toMatchObject({ refused: 'NO_DRAFTS' });
+    expect(harness.draftPath('', evil)).toContain('/agents/%2E./drafts/');
     const long = { agent_id: 'a', subject: `${'é'.repeat(100)}#e` };
-    expect(await workspace.collect(long)).toMatchObject({ refused: 'BAD_NAME' });
-    expect(await workspace.collect({ agent_id: 'a', subject: 'A-001-task' })).toMatchObject({
+    expect(await harness.collect(long)).toMatchObject({ refused: 'BAD_NAME' });
+    expect(await harness.collect({ agent_id: 'a', subject: 'A-001-task' })).toMatchObject({
       refused: 'BAD_NAME',
     });
   });
@@ -243,23 +243,23 @@ describe('a draft that is replaced while it is read', () => {
   ];
 
   test.each(swaps)('is refused after step %s: %s', async (step, _what, swap) => {
-    const { workspace, secret } = await workspaceWithSecret();
-    const refused = await workspace.collect(ALPHA, async (now) => {
-      if (now === step) await swap(workspace.draftPath('src/z.ts'), secret);
+    const { harness, secret } = await openWithSecret();
+    const refused = await harness.collect(ALPHA, async (now) => {
+      if (now === step) await swap(harness.draftPath('src/z.ts'), secret);
     });
     expect(refused).toMatchObject({ refused: 'SWAPPED', path: 'src/z.ts' });
-    expect(await workspace.blobs.size('local', digest(SECRET))).toBeNull();
+    expect(await harness.blobs.size('local', digest(SECRET))).toBeNull();
   });
 
   for (const by_handle of [true, false]) {
     const swapFolder = async (steps: 'looked' | 'before', turnedBack: boolean) => {
-      const { workspace, secret } = await workspaceWithSecret();
-      await workspace.writeDraft('lib/a.ts', 'mine');
-      const path = relative(workspace.root, workspace.draftPath('lib'));
-      const folder = await OpenFolder.openBelow(workspace.root, path, { by_handle });
+      const { harness, secret } = await openWithSecret();
+      await harness.writeDraft('lib/a.ts', 'mine');
+      const path = relative(harness.root, harness.draftPath('lib'));
+      const folder = await OpenFolder.openBelow(harness.root, path, { by_handle });
       if (typeof folder === 'string') throw new Error(folder);
       onTestFinished(() => folder.close());
-      const lib = workspace.draftPath('lib');
+      const lib = harness.draftPath('lib');
       const swap = async () => {
         await rename(lib, `${lib}-away`);
         await symlink(secret, lib);
@@ -293,58 +293,56 @@ describe('a draft that is replaced while it is read', () => {
 
 describe('the base of a draft', () => {
   test('is the shared file when the draft was begun, and a later change to it is refused by name', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('src/a.ts', 'one');
-    await workspace.writeShared('src/b.ts', 'one');
-    expect(await beginDrafts(workspace, ALPHA, ['src/a.ts', 'src/b.ts', 'src/new.ts'])).toEqual({
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('src/a.ts', 'one');
+    await harness.writeShared('src/b.ts', 'one');
+    expect(await beginDrafts(harness, ALPHA, ['src/a.ts', 'src/b.ts', 'src/new.ts'])).toEqual({
       begun: [
         { path: 'src/a.ts', base_sha256: digest('one'), copied: true },
         { path: 'src/b.ts', base_sha256: digest('one'), copied: true },
         { path: 'src/new.ts', base_sha256: null, copied: false },
       ],
     });
-    await workspace.writeDraft('src/a.ts', 'mine');
-    await workspace.writeDraft('src/new.ts', 'mine');
+    await harness.writeDraft('src/a.ts', 'mine');
+    await harness.writeDraft('src/new.ts', 'mine');
     // Copied out and never changed, so it is not part of the result even when the shared file changes.
-    await workspace.writeShared('src/b.ts', 'two');
-    expect((await workspace.collected()).files.map((file) => file.path)).toEqual(['src/a.ts', 'src/new.ts']);
-    await workspace.writeShared('src/a.ts', 'theirs');
-    await workspace.writeShared('src/new.ts', 'theirs');
-    expect(await workspace.collect()).toMatchObject({
+    await harness.writeShared('src/b.ts', 'two');
+    expect((await harness.collected()).files.map((file) => file.path)).toEqual(['src/a.ts', 'src/new.ts']);
+    await harness.writeShared('src/a.ts', 'theirs');
+    await harness.writeShared('src/new.ts', 'theirs');
+    expect(await harness.collect()).toMatchObject({
       refused: 'BASE_CHANGED',
       path: 'src/a.ts',
       says: expect.stringContaining('src/a.ts, src/new.ts'),
     });
-    await beginDrafts(workspace, ALPHA, ['src/a.ts', 'src/new.ts']);
-    const { files } = await workspace.collected();
+    await beginDrafts(harness, ALPHA, ['src/a.ts', 'src/new.ts']);
+    const { files } = await harness.collected();
     expect(files.map((file) => file.base_sha256)).toEqual([digest('theirs'), digest('theirs')]);
     expect(files[0]?.sha256).toBe(digest('mine'));
   });
 
   test('is not guessed from an invalid record', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeDraft('a', 'x');
-    await workspace.collected();
-    await writeFile(`${workspace.draftPath()}.base.json`, '{"bases":{"a":7}}');
-    expect(await workspace.collect()).toMatchObject({ refused: 'BAD_BASE' });
+    const harness = await DraftsHarness.open();
+    await harness.writeDraft('a', 'x');
+    await harness.collected();
+    await writeFile(`${harness.draftPath()}.base.json`, '{"bases":{"a":7}}');
+    expect(await harness.collect()).toMatchObject({ refused: 'BAD_BASE' });
   });
 
   test('is never copied from outside the project', async () => {
-    const { workspace, secret } = await workspaceWithSecret();
-    await symlink(secret, join(workspace.root, 'lib'));
-    expect(await beginDrafts(workspace, ALPHA, ['lib/a.ts'])).toMatchObject({ refused: 'SYMLINK' });
-    expect(await beginDrafts(workspace, ALPHA, ['../x'])).toMatchObject({ refused: 'BAD_NAME' });
-    await workspace.writeDraft('lib/a.ts', 'x');
-    expect(await workspace.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib/a.ts' });
+    const { harness, secret } = await openWithSecret();
+    await symlink(secret, join(harness.root, 'lib'));
+    expect(await beginDrafts(harness, ALPHA, ['lib/a.ts'])).toMatchObject({ refused: 'SYMLINK' });
+    expect(await beginDrafts(harness, ALPHA, ['../x'])).toMatchObject({ refused: 'BAD_NAME' });
+    await harness.writeDraft('lib/a.ts', 'x');
+    expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib/a.ts' });
   });
 
   test('differs from the draft when only the executable bit changed', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('run', 'x');
-    await write(workspace.draftPath('run'), 'x', 0o755);
-    expect((await workspace.collected()).files).toMatchObject([
-      { executable: true, base_sha256: digest('x') },
-    ]);
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('run', 'x');
+    await write(harness.draftPath('run'), 'x', 0o755);
+    expect((await harness.collected()).files).toMatchObject([{ executable: true, base_sha256: digest('x') }]);
     expect(EDGE).toBe('REQ-F-PAY-1#code_unit_tests');
   });
 });

@@ -13,26 +13,26 @@ const FILES = { a: 'a', 'b/b': 'b' };
 
 /** A project whose log has two accepted files that are not promoted yet. */
 async function accepted(): Promise<DraftsHarness> {
-  const workspace = await DraftsHarness.open();
-  const store = await openFileStore({ root: workspace.path('store') });
-  const coordinator = await Coordinator.open({ store, blobs: workspace.blobs });
+  const harness = await DraftsHarness.open();
+  const store = await openFileStore({ root: harness.path('store') });
+  const coordinator = await Coordinator.open({ store, blobs: harness.blobs });
   const result = { task_id: EDGE, agent_id: 'alpha', session_id: 's1' };
   const { claim } = unwrap(await coordinator.claimTask(KEY, result));
-  for (const [path, text] of Object.entries(FILES)) await workspace.writeDraft(path, text);
+  for (const [path, text] of Object.entries(FILES)) await harness.writeDraft(path, text);
   const handle = { task_id: EDGE, session_id: 's1', generation: 1, claim_id: claim?.id };
   const submitted = await coordinator.submitResult(KEY, {
     ...handle,
-    result_data: await workspace.collected(),
+    result_data: await harness.collected(),
   });
   expect(submitted).toMatchObject({ reason: 'ACCEPTED' });
   coordinator.close();
   await store.close();
-  return workspace;
+  return harness;
 }
 
 /** Kills a promoter after `steps` steps; returns the step it was killed at, null if it ended before. */
-async function killedAfter(workspace: DraftsHarness, steps: number): Promise<string | null> {
-  const { process, lines, ended } = promoter(workspace.root);
+async function killedAfter(harness: DraftsHarness, steps: number): Promise<string | null> {
+  const { process, lines, ended } = promoter(harness.root);
   let seen = 0;
   let last: string | null = null;
   for await (const line of lines) {
@@ -49,16 +49,16 @@ async function killedAfter(workspace: DraftsHarness, steps: number): Promise<str
 test('finishes a promotion that was killed at any step', async () => {
   const killed: string[] = [];
   for (let steps = 0; ; steps += 1) {
-    const workspace = await accepted();
-    const at = await killedAfter(workspace, steps);
+    const harness = await accepted();
+    const at = await killedAfter(harness, steps);
     if (at !== null) killed.push(at);
-    const store = await openFileStore({ root: workspace.path('store') });
+    const store = await openFileStore({ root: harness.path('store') });
     onTestFinished(() => store.close());
-    const log = { store, blobs: workspace.blobs, key: KEY };
-    const { conflicts, failures } = await promoteAccepted(workspace, log);
+    const log = { store, blobs: harness.blobs, key: KEY };
+    const { conflicts, failures } = await promoteAccepted(harness, log);
     expect({ at, conflicts, failures }).toEqual({ at, conflicts: [], failures: [] });
-    for (const [path, text] of Object.entries(FILES)) expect(await workspace.readShared(path)).toBe(text);
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [], unchanged: [] });
+    for (const [path, text] of Object.entries(FILES)) expect(await harness.readShared(path)).toBe(text);
+    expect(await promoteAccepted(harness, log)).toMatchObject({ written: [], unchanged: [] });
     await store.close();
     if (at === null) break;
   }

@@ -8,71 +8,74 @@ import { type PromotionLog, promoteAccepted } from './promote-accepted.js';
 import { ALPHA, DraftsHarness, digest, EDGE } from './testing/drafts-harness.js';
 
 /** A project with its coordinator, and agents that submit their drafts. */
-async function begin() {
+async function openWithLog() {
   const harness = await CoordinatorHarness.open('file');
-  const workspace = await DraftsHarness.open();
+  const draftsHarness = await DraftsHarness.open();
   unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' } }));
   const log: PromotionLog = { store: harness.store, blobs: harness.blobs, key: P };
   const agent = (agentId: string) => new HarnessAgent(harness, agentId, `s-${agentId}`);
   const submits = async (by: HarnessAgent, subject = EDGE) => {
-    const manifest = await collectDrafts(workspace, log, { agent_id: by.agent_id, subject });
+    const manifest = await collectDrafts(draftsHarness, log, { agent_id: by.agent_id, subject });
     return by.submits(subject, manifest);
   };
   const converges = async (subject: string, files: Record<string, string>) => {
     const by = agent('alpha');
     await by.claims(subject);
     for (const [path, text] of Object.entries(files))
-      await workspace.writeDraft(path, text, { ...ALPHA, subject });
+      await draftsHarness.writeDraft(path, text, { ...ALPHA, subject });
     expect(await submits(by, subject)).toMatchObject({ reason: 'ACCEPTED' });
   };
-  return { harness, workspace, log, agent, submits, converges };
+  return { harness, draftsHarness, log, agent, submits, converges };
 }
 
 const OTHER = 'REQ-F-PAY-2#code_unit_tests';
-const watermark = (workspace: DraftsHarness) => workspace.path('events', 'promoted.json');
+const watermark = (draftsHarness: DraftsHarness) => draftsHarness.path('events', 'promoted.json');
 
 describe('promoting accepted results', () => {
   test('follows the order of the log, and examines each result once', async () => {
-    const { workspace, log, converges } = await begin();
+    const { draftsHarness, log, converges } = await openWithLog();
     await converges(EDGE, { 'src/a': 'one', 'src/b': 'b' });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a', 'src/b'] });
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a', 'src/b'] });
     await converges(OTHER, { 'src/a': 'two' });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a'], unchanged: [] });
-    expect(await workspace.readShared('src/a')).toBe('two');
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a'], unchanged: [] });
+    expect(await draftsHarness.readShared('src/a')).toBe('two');
     // A later change by a person is kept, even if it restores an earlier version.
-    await workspace.writeShared('src/a', 'one');
-    expect(await promoteAccepted(workspace, log)).toMatchObject({
+    await draftsHarness.writeShared('src/a', 'one');
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({
       written: [],
       unchanged: [],
       conflicts: [],
     });
-    expect(await workspace.readShared('src/a')).toBe('one');
+    expect(await draftsHarness.readShared('src/a')).toBe('one');
   });
 
   test('starts from the beginning when the watermark is missing, invalid or from another log', async () => {
-    const { workspace, log, converges } = await begin();
+    const { draftsHarness, log, converges } = await openWithLog();
     await converges(EDGE, { 'src/a': 'one' });
-    await promoteAccepted(workspace, log);
+    await promoteAccepted(draftsHarness, log);
     await converges(OTHER, { 'src/a': 'two' });
-    await promoteAccepted(workspace, log);
-    const { position } = JSON.parse(await readFile(watermark(workspace), 'utf8')) as { position: number };
+    await promoteAccepted(draftsHarness, log);
+    const { position } = JSON.parse(await readFile(watermark(draftsHarness), 'utf8')) as { position: number };
     const other = JSON.stringify({ position, event_id: 'another', unfinished: [] });
     for (const mark of [null, '{', '{"position":-1}', other]) {
-      if (mark === null) await rm(watermark(workspace));
-      else await writeFile(watermark(workspace), mark);
-      expect(await promoteAccepted(workspace, log)).toMatchObject({ unchanged: ['src/a'], conflicts: [] });
-      await writeFile(watermark(workspace), mark ?? '');
-      await workspace.writeShared('src/a', 'by hand');
-      expect(await promoteAccepted(workspace, log)).toMatchObject({
+      if (mark === null) await rm(watermark(draftsHarness));
+      else await writeFile(watermark(draftsHarness), mark);
+      expect(await promoteAccepted(draftsHarness, log)).toMatchObject({
+        unchanged: ['src/a'],
+        conflicts: [],
+      });
+      await writeFile(watermark(draftsHarness), mark ?? '');
+      await draftsHarness.writeShared('src/a', 'by hand');
+      expect(await promoteAccepted(draftsHarness, log)).toMatchObject({
         written: [],
         conflicts: [{ path: 'src/a' }],
       });
-      await workspace.writeShared('src/a', 'two');
+      await draftsHarness.writeShared('src/a', 'two');
     }
   });
 
   test('runs concurrent calls one after the other', async () => {
-    const { workspace, log, converges } = await begin();
+    const { draftsHarness, log, converges } = await openWithLog();
     await converges(EDGE, { a: 'one', b: 'b', c: 'c' });
     let inside = 0;
     let most = 0;
@@ -80,39 +83,39 @@ describe('promoting accepted results', () => {
       if (step === 'read') most = Math.max(most, ++inside);
       if (step === 'synced') inside -= 1;
     };
-    const calls = [1, 2, 3].map(() => promoteAccepted(workspace, log, steps));
+    const calls = [1, 2, 3].map(() => promoteAccepted(draftsHarness, log, steps));
     expect((await Promise.all(calls)).map(({ written }) => written.length)).toEqual([3, 0, 0]);
     expect(most).toBe(1);
   });
 
   test('skips results without files, and writes a watermark at intervals', async () => {
-    const { workspace, log, harness, agent } = await begin();
+    const { draftsHarness, log, harness, agent } = await openWithLog();
     const alpha = agent('alpha');
     await alpha.claims(EDGE);
     await alpha.submits(EDGE, { done: true });
-    await promoteAccepted(workspace, log);
-    await expect(readFile(watermark(workspace))).rejects.toThrow('ENOENT');
+    await promoteAccepted(draftsHarness, log);
+    await expect(readFile(watermark(draftsHarness))).rejects.toThrow('ENOENT');
     await alpha.claims(OTHER);
     for (let at = 0; at < 500; at += 1) await alpha.notes(OTHER, `${at}`);
-    await promoteAccepted(workspace, log);
-    expect(JSON.parse(await readFile(watermark(workspace), 'utf8'))).toMatchObject({
+    await promoteAccepted(draftsHarness, log);
+    expect(JSON.parse(await readFile(watermark(draftsHarness), 'utf8'))).toMatchObject({
       position: await harness.position(),
     });
   });
 
   test('reads a manifest from a blob when it is too large for an event', async () => {
-    const { workspace, log, converges, harness } = await begin();
+    const { draftsHarness, log, converges, harness } = await openWithLog();
     const long = 'x'.repeat(240);
     const files = Object.fromEntries(
       Array.from({ length: 220 }, (_, index) => [`many/${index}${long}`, `${index}`]),
     );
     await converges(EDGE, files);
     expect((await harness.events()).at(-1)?.payload).toHaveProperty('blob_sha256');
-    expect((await promoteAccepted(workspace, log)).written).toHaveLength(220);
+    expect((await promoteAccepted(draftsHarness, log)).written).toHaveLength(220);
   });
 
   test('skips results of tasks, of other tools, without files or with an invalid manifest', async () => {
-    const { workspace, log, harness, converges } = await begin();
+    const { draftsHarness, log, harness, converges } = await openWithLog();
     await converges(EDGE, { a: 'a' });
     const [event] = (await harness.events()).slice(-1) as [EventEnvelope];
     const resultData = event.payload.result_data as { files: { path: string }[] };
@@ -130,16 +133,16 @@ describe('promoting accepted results', () => {
       events: async (_key: unknown, query: { after: number }) =>
         events.map((event, index) => ({ ...event, position: index + 1 })).slice(query.after),
     };
-    const promotion = await promoteAccepted(workspace, { ...log, store });
+    const promotion = await promoteAccepted(draftsHarness, { ...log, store });
     expect(promotion).toMatchObject({
       written: [],
       failures: [{ position: 4, path: 'files.0.path', again: false }],
     });
-    expect(await workspace.readShared('a')).toBeNull();
+    expect(await draftsHarness.readShared('a')).toBeNull();
   });
 
   test('retries a result whose blobs were missing', async () => {
-    const { workspace, log, converges } = await begin();
+    const { draftsHarness, log, converges } = await openWithLog();
     await converges(EDGE, { a: 'a', b: 'b' });
     const without = {
       put: log.blobs.put.bind(log.blobs),
@@ -147,92 +150,92 @@ describe('promoting accepted results', () => {
       get: async (tenant: string, sha256: string) =>
         sha256 === digest('a') ? null : log.blobs.get(tenant, sha256),
     };
-    const first = await promoteAccepted(workspace, { ...log, blobs: without });
+    const first = await promoteAccepted(draftsHarness, { ...log, blobs: without });
     expect(first).toMatchObject({ written: ['b'], failures: [{ path: 'a' }] });
     await converges(OTHER, { c: 'c' });
-    const second = await promoteAccepted(workspace, { ...log, blobs: without });
+    const second = await promoteAccepted(draftsHarness, { ...log, blobs: without });
     expect(second).toMatchObject({ written: ['c'], failures: [{ path: 'a' }] });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['a'], failures: [] });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [], unchanged: [] });
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['a'], failures: [] });
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: [], unchanged: [] });
   });
 });
 
 describe('an interrupted promotion', () => {
   const stepsOf = async (): Promise<string[]> => {
     const seen: string[] = [];
-    const { workspace, log, converges } = await begin();
-    await workspace.writeShared('c', 'old');
+    const { draftsHarness, log, converges } = await openWithLog();
+    await draftsHarness.writeShared('c', 'old');
     await converges(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
-    await workspace.writeShared('c', 'by hand');
-    await promoteAccepted(workspace, log, (step, path) => void seen.push(`${step} ${path}`));
+    await draftsHarness.writeShared('c', 'by hand');
+    await promoteAccepted(draftsHarness, log, (step, path) => void seen.push(`${step} ${path}`));
     return seen;
   };
 
   test('is completed on the next start, when it is interrupted twice at any step', async () => {
     const steps = await stepsOf();
     expect(steps.length).toBeGreaterThan(9);
-    const { workspace, log, converges } = await begin();
-    await workspace.writeShared('c', 'old');
+    const { draftsHarness, log, converges } = await openWithLog();
+    await draftsHarness.writeShared('c', 'old');
     await converges(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
-    await workspace.writeShared('c', 'by hand');
+    await draftsHarness.writeShared('c', 'by hand');
     for (const crash of steps) {
-      for (const path of ['a', 'b', watermark(workspace).slice(workspace.root.length + 1)]) {
-        await rm(`${workspace.root}/${path}`, { recursive: true, force: true });
+      for (const path of ['a', 'b', watermark(draftsHarness).slice(draftsHarness.root.length + 1)]) {
+        await rm(`${draftsHarness.root}/${path}`, { recursive: true, force: true });
       }
-      const crashing = promoteAccepted(workspace, log, (step, path) => {
+      const crashing = promoteAccepted(draftsHarness, log, (step, path) => {
         if (`${step} ${path}` === crash) throw new Error('crash');
       });
       await expect(crashing).rejects.toThrow('crash');
-      await promoteAccepted(workspace, log);
-      const files = await Promise.all(['a', 'b/b', 'c'].map((path) => workspace.readShared(path)));
+      await promoteAccepted(draftsHarness, log);
+      const files = await Promise.all(['a', 'b/b', 'c'].map((path) => draftsHarness.readShared(path)));
       expect({ crash, files }).toEqual({ crash, files: ['a', 'b', 'by hand'] });
-      expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [], conflicts: [] });
+      expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: [], conflicts: [] });
     }
   });
 });
 
 describe('a zombie', () => {
   test('cannot promote, but its drafts and manifest are kept and promoted after adoption', async () => {
-    const { harness, workspace, log, agent, submits } = await begin();
-    await workspace.writeShared('src/a', 'old');
+    const { harness, draftsHarness, log, agent, submits } = await openWithLog();
+    await draftsHarness.writeShared('src/a', 'old');
     const [alpha, beta] = [agent('alpha'), agent('beta')];
     await alpha.claims(EDGE);
-    await workspace.writeDraft('src/a', 'by alpha');
-    await workspace.writeDraft('src/new', 'by alpha');
+    await draftsHarness.writeDraft('src/a', 'by alpha');
+    await draftsHarness.writeDraft('src/new', 'by alpha');
     harness.advance(24 * 3600);
     expect(await beta.claims(EDGE)).toMatchObject({ success: true, claim: { generation: 2 } });
     const zombie = await submits(alpha);
     expect(zombie).toMatchObject({ accepted: false, reason: 'STALE_GENERATION', parked: expect.any(String) });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: [], conflicts: [] });
-    expect([await workspace.readShared('src/a'), await workspace.readShared('src/new')]).toEqual([
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: [], conflicts: [] });
+    expect([await draftsHarness.readShared('src/a'), await draftsHarness.readShared('src/new')]).toEqual([
       'old',
       null,
     ]);
-    expect((await workspace.collected()).files).toHaveLength(2);
+    expect((await draftsHarness.collected()).files).toHaveLength(2);
 
     const body = { expected_generation: 2, reason: 'it was good', result_id: zombie.parked };
     const adopted = await harness.coordinator.operate(P, EDGE, 'adopt', body, human('ann'));
     expect(adopted).toMatchObject({ reason: 'ADOPTED' });
-    expect(await promoteAccepted(workspace, log)).toMatchObject({ written: ['src/a', 'src/new'] });
-    expect([await workspace.readShared('src/a'), await workspace.readShared('src/new')]).toEqual([
+    expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a', 'src/new'] });
+    expect([await draftsHarness.readShared('src/a'), await draftsHarness.readShared('src/new')]).toEqual([
       'by alpha',
       'by alpha',
     ]);
   });
 
   test('is refused until it rebases on the promoted files of its successor', async () => {
-    const { harness, workspace, log, agent, submits } = await begin();
-    await workspace.writeShared('src/a', 'old');
+    const { harness, draftsHarness, log, agent, submits } = await openWithLog();
+    await draftsHarness.writeShared('src/a', 'old');
     const [alpha, beta] = [agent('alpha'), agent('beta')];
     await alpha.claims(EDGE);
-    await workspace.writeDraft('src/a', 'by alpha');
-    await workspace.collected();
+    await draftsHarness.writeDraft('src/a', 'by alpha');
+    await draftsHarness.collected();
     harness.advance(24 * 3600);
     await beta.claims(EDGE);
-    await workspace.writeDraft('src/a', 'by beta', { agent_id: 'beta', subject: EDGE });
+    await draftsHarness.writeDraft('src/a', 'by beta', { agent_id: 'beta', subject: EDGE });
     expect(await submits(beta)).toMatchObject({ reason: 'ACCEPTED' });
-    await promoteAccepted(workspace, log);
-    expect(await workspace.readShared('src/a')).toBe('by beta');
-    expect(await workspace.collect()).toMatchObject({ refused: 'BASE_CHANGED', path: 'src/a' });
+    await promoteAccepted(draftsHarness, log);
+    expect(await draftsHarness.readShared('src/a')).toBe('by beta');
+    expect(await draftsHarness.collect()).toMatchObject({ refused: 'BASE_CHANGED', path: 'src/a' });
   });
 });

@@ -7,16 +7,15 @@ import { promote } from './promote.js';
 import { ALPHA, DraftsHarness } from './testing/drafts-harness.js';
 
 test(`promotes a manifest of ${MANIFEST_FILES_MAX} files, and refuses a larger one`, async () => {
-  const workspace = await DraftsHarness.open();
-  await mkdir(workspace.draftPath('many'), { recursive: true });
-  for (let at = 0; at < MANIFEST_FILES_MAX; at += 1)
-    writeFileSync(workspace.draftPath(`many/${at}`), `${at}`);
-  const manifest = await workspace.collected();
+  const harness = await DraftsHarness.open();
+  await mkdir(harness.draftPath('many'), { recursive: true });
+  for (let at = 0; at < MANIFEST_FILES_MAX; at += 1) writeFileSync(harness.draftPath(`many/${at}`), `${at}`);
+  const manifest = await harness.collected();
   expect(manifest.files).toHaveLength(MANIFEST_FILES_MAX);
   expect(parseManifest(manifest)).toMatchObject({ ok: true });
-  await workspace.writeDraft('one-more', 'x');
-  expect(await workspace.collect()).toMatchObject({ refused: 'TOO_MANY' });
-  const { written } = await promote(workspace, workspace, {
+  await harness.writeDraft('one-more', 'x');
+  expect(await harness.collect()).toMatchObject({ refused: 'TOO_MANY' });
+  const { written } = await promote(harness, harness, {
     ...ALPHA,
     generation: 1,
     position: 1,
@@ -24,6 +23,6 @@ test(`promotes a manifest of ${MANIFEST_FILES_MAX} files, and refuses a larger o
     human_approved: false,
   });
   expect(written).toHaveLength(MANIFEST_FILES_MAX);
-  expect(await readdir(join(workspace.root, 'many'))).toHaveLength(MANIFEST_FILES_MAX);
-  expect(await workspace.readShared('many/1999')).toBe('1999');
+  expect(await readdir(join(harness.root, 'many'))).toHaveLength(MANIFEST_FILES_MAX);
+  expect(await harness.readShared('many/1999')).toBe('1999');
 });

@@ -4,11 +4,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type AcceptedManifest, promote } from './promote.js';
 import { ALPHA, DraftsHarness, digest, write } from './testing/drafts-harness.js';
 
-const accept = async (workspace: DraftsHarness, position = 1): Promise<AcceptedManifest> => ({
+const accept = async (harness: DraftsHarness, position = 1): Promise<AcceptedManifest> => ({
   ...ALPHA,
   generation: position,
   position,
-  manifest: await workspace.collected(),
+  manifest: await harness.collected(),
   human_approved: false,
 });
 
@@ -16,139 +16,139 @@ const KEPT = '.ai-workspace/agents/alpha/conflicts/%52%45%51-%46-%50%41%59-1/cod
 
 describe('an accepted manifest', () => {
   test('writes its files into the project once', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('src/a.ts', 'old');
-    await workspace.writeDraft('src/a.ts', 'new');
-    await workspace.writeDraft('docs/übung/日本.md', 'text');
-    await write(workspace.draftPath('bin/run'), 'run', 0o755);
-    const accepted = await accept(workspace);
-    const promotion = await promote(workspace, workspace, accepted);
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('src/a.ts', 'old');
+    await harness.writeDraft('src/a.ts', 'new');
+    await harness.writeDraft('docs/übung/日本.md', 'text');
+    await write(harness.draftPath('bin/run'), 'run', 0o755);
+    const accepted = await accept(harness);
+    const promotion = await promote(harness, harness, accepted);
     const paths = ['bin/run', 'docs/übung/日本.md', 'src/a.ts'];
     expect(promotion).toEqual({ written: paths, unchanged: [], conflicts: [], failures: [] });
-    expect(await workspace.readShared('src/a.ts')).toBe('new');
-    expect(await workspace.readShared('docs/übung/日本.md')).toBe('text');
-    expect([await workspace.isExecutable('bin/run'), await workspace.isExecutable('src/a.ts')]).toEqual([
+    expect(await harness.readShared('src/a.ts')).toBe('new');
+    expect(await harness.readShared('docs/übung/日本.md')).toBe('text');
+    expect([await harness.isExecutable('bin/run'), await harness.isExecutable('src/a.ts')]).toEqual([
       true,
       false,
     ]);
-    const before = await lstat(join(workspace.root, 'src/a.ts'), { bigint: true });
-    expect(await promote(workspace, workspace, accepted)).toMatchObject({ written: [], unchanged: paths });
-    expect(await lstat(join(workspace.root, 'src/a.ts'), { bigint: true })).toEqual(before);
-    expect((await readdir(join(workspace.root, 'src'))).sort()).toEqual(['a.ts']);
+    const before = await lstat(join(harness.root, 'src/a.ts'), { bigint: true });
+    expect(await promote(harness, harness, accepted)).toMatchObject({ written: [], unchanged: paths });
+    expect(await lstat(join(harness.root, 'src/a.ts'), { bigint: true })).toEqual(before);
+    expect((await readdir(join(harness.root, 'src'))).sort()).toEqual(['a.ts']);
   });
 
   test('writes its files into a project that is reached through a link', async () => {
-    const workspace = await DraftsHarness.open();
-    const link = `${workspace.root}-link`;
-    await symlink(workspace.root, link);
+    const harness = await DraftsHarness.open();
+    const link = `${harness.root}-link`;
+    await symlink(harness.root, link);
     onTestFinished(() => rm(link));
     const linked = new DraftsHarness(link);
     await linked.writeDraft('src/a.ts', 'a');
     expect(await promote(linked, linked, await accept(linked))).toMatchObject({ written: ['src/a.ts'] });
-    expect(await workspace.readShared('src/a.ts')).toBe('a');
+    expect(await harness.readShared('src/a.ts')).toBe('a');
   });
 
   test('keeps the read permissions of a file, and changes only its execute permission', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('private', 'old');
-    await chmod(join(workspace.root, 'private'), 0o640);
-    await write(workspace.draftPath('private'), 'new', 0o755);
-    await promote(workspace, workspace, await accept(workspace));
-    expect((await lstat(join(workspace.root, 'private'))).mode & 0o777).toBe(0o750);
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('private', 'old');
+    await chmod(join(harness.root, 'private'), 0o640);
+    await write(harness.draftPath('private'), 'new', 0o755);
+    await promote(harness, harness, await accept(harness));
+    expect((await lstat(join(harness.root, 'private'))).mode & 0o777).toBe(0o750);
   });
 });
 
 describe('promotion does not overwrite', () => {
   test('an edit by a person, and keeps the accepted version separately', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('src/a.ts', 'old');
-    await workspace.writeDraft('src/a.ts', 'new');
-    await workspace.writeDraft('src/b.ts', 'b');
-    const accepted = await accept(workspace);
-    await workspace.writeShared('src/a.ts', 'by hand');
-    const promotion = await promote(workspace, workspace, accepted);
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('src/a.ts', 'old');
+    await harness.writeDraft('src/a.ts', 'new');
+    await harness.writeDraft('src/b.ts', 'b');
+    const accepted = await accept(harness);
+    await harness.writeShared('src/a.ts', 'by hand');
+    const promotion = await promote(harness, harness, accepted);
     expect(promotion).toMatchObject({
       written: ['src/b.ts'],
       conflicts: [{ path: 'src/a.ts', generation: 1, sha256: digest('new'), kept_at: `${KEPT}/src/a.ts` }],
     });
-    expect(await workspace.readShared('src/a.ts')).toBe('by hand');
-    expect(await workspace.readShared(`${KEPT}/src/a.ts`)).toBe('new');
-    expect((await promote(workspace, workspace, accepted)).conflicts).toEqual(promotion.conflicts);
-    expect(await workspace.readShared('src/a.ts')).toBe('by hand');
+    expect(await harness.readShared('src/a.ts')).toBe('by hand');
+    expect(await harness.readShared(`${KEPT}/src/a.ts`)).toBe('new');
+    expect((await promote(harness, harness, accepted)).conflicts).toEqual(promotion.conflicts);
+    expect(await harness.readShared('src/a.ts')).toBe('by hand');
   });
 
   test('an edit made after the new file is written and before it is renamed', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('src/a.ts', 'old');
-    await workspace.writeDraft('src/a.ts', 'new');
-    const accepted = await accept(workspace);
-    const promotion = await promote(workspace, workspace, accepted, async (step) => {
-      if (step === 'written') await workspace.writeShared('src/a.ts', 'by hand');
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('src/a.ts', 'old');
+    await harness.writeDraft('src/a.ts', 'new');
+    const accepted = await accept(harness);
+    const promotion = await promote(harness, harness, accepted, async (step) => {
+      if (step === 'written') await harness.writeShared('src/a.ts', 'by hand');
     });
     expect(promotion.conflicts).toMatchObject([{ path: 'src/a.ts', kept_at: `${KEPT}/src/a.ts` }]);
-    expect(await workspace.readShared('src/a.ts')).toBe('by hand');
-    expect(await readdir(join(workspace.root, 'src'))).toEqual(['a.ts']);
+    expect(await harness.readShared('src/a.ts')).toBe('by hand');
+    expect(await readdir(join(harness.root, 'src'))).toEqual(['a.ts']);
   });
 
   test('a folder at the path of a file, or a file at the path of a folder', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeDraft('a', 'a');
-    await workspace.writeDraft('b/c', 'c');
-    const accepted = await accept(workspace);
-    await workspace.writeShared('a/inner', 'x');
-    await workspace.writeShared('b', 'x');
-    const { written, conflicts } = await promote(workspace, workspace, accepted);
+    const harness = await DraftsHarness.open();
+    await harness.writeDraft('a', 'a');
+    await harness.writeDraft('b/c', 'c');
+    const accepted = await accept(harness);
+    await harness.writeShared('a/inner', 'x');
+    await harness.writeShared('b', 'x');
+    const { written, conflicts } = await promote(harness, harness, accepted);
     expect(written).toEqual([]);
     expect(conflicts).toMatchObject([{ path: 'a' }, { path: 'b/c' }]);
-    expect([await workspace.readShared('a/inner'), await workspace.readShared('b')]).toEqual(['x', 'x']);
-    expect(await workspace.readShared(`${KEPT}/b/c`)).toBe('c');
+    expect([await harness.readShared('a/inner'), await harness.readShared('b')]).toEqual(['x', 'x']);
+    expect(await harness.readShared(`${KEPT}/b/c`)).toBe('c');
   });
 
   test('the first of two results that started from the same file', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeDraft('a', 'first');
-    const first = await accept(workspace, 1);
+    const harness = await DraftsHarness.open();
+    await harness.writeDraft('a', 'first');
+    const first = await accept(harness, 1);
     const beta = { ...ALPHA, agent_id: 'beta' };
-    await workspace.writeDraft('a', 'second', beta);
-    const manifest = await workspace.collected(beta);
+    await harness.writeDraft('a', 'second', beta);
+    const manifest = await harness.collected(beta);
     const second = { ...beta, generation: 2, position: 2, manifest, human_approved: false };
-    const promotion = await promote(workspace, workspace, [second, first]);
+    const promotion = await promote(harness, harness, [second, first]);
     expect(promotion).toMatchObject({ written: ['a'], conflicts: [{ path: 'a', generation: 2 }] });
-    expect(await workspace.readShared('a')).toBe('first');
-    expect(await workspace.readShared(promotion.conflicts[0]?.kept_at ?? '')).toBe('second');
+    expect(await harness.readShared('a')).toBe('first');
+    expect(await harness.readShared(promotion.conflicts[0]?.kept_at ?? '')).toBe('second');
   });
 });
 
 describe('a file that configures other programs', () => {
   test('is not promoted without human approval, and is no conflict once a person has copied it', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeDraft('CLAUDE.md', 'new');
-    await workspace.writeDraft('src/a.ts', 'new');
-    const accepted = await accept(workspace);
-    const promotion = await promote(workspace, workspace, accepted);
+    const harness = await DraftsHarness.open();
+    await harness.writeDraft('CLAUDE.md', 'new');
+    await harness.writeDraft('src/a.ts', 'new');
+    const accepted = await accept(harness);
+    const promotion = await promote(harness, harness, accepted);
     expect(promotion).toMatchObject({ written: ['src/a.ts'], conflicts: [{ path: 'CLAUDE.md' }] });
-    expect(await workspace.readShared('CLAUDE.md')).toBeNull();
-    expect(await workspace.readShared(`${KEPT}/CLAUDE.md`)).toBe('new');
-    await workspace.writeShared('CLAUDE.md', 'new');
-    expect(await promote(workspace, workspace, accepted)).toMatchObject({ written: [], conflicts: [] });
+    expect(await harness.readShared('CLAUDE.md')).toBeNull();
+    expect(await harness.readShared(`${KEPT}/CLAUDE.md`)).toBe('new');
+    await harness.writeShared('CLAUDE.md', 'new');
+    expect(await promote(harness, harness, accepted)).toMatchObject({ written: [], conflicts: [] });
   });
 
   test('is promoted in the version that a human approved, not in the one before', async () => {
-    const workspace = await DraftsHarness.open();
-    await workspace.writeShared('AGENTS.md', 'old');
-    await workspace.writeDraft('AGENTS.md', 'unseen');
-    const unseen = await accept(workspace, 1);
-    await workspace.writeDraft('AGENTS.md', 'seen');
-    const seen = { ...(await accept(workspace, 2)), human_approved: true };
-    const promotion = await promote(workspace, workspace, [unseen, seen]);
+    const harness = await DraftsHarness.open();
+    await harness.writeShared('AGENTS.md', 'old');
+    await harness.writeDraft('AGENTS.md', 'unseen');
+    const unseen = await accept(harness, 1);
+    await harness.writeDraft('AGENTS.md', 'seen');
+    const seen = { ...(await accept(harness, 2)), human_approved: true };
+    const promotion = await promote(harness, harness, [unseen, seen]);
     expect(promotion).toMatchObject({ written: ['AGENTS.md'], conflicts: [{ generation: 1 }] });
-    expect(await workspace.readShared('AGENTS.md')).toBe('seen');
+    expect(await harness.readShared('AGENTS.md')).toBe('seen');
   });
 });
 
 describe('promotion writes nothing outside the project', () => {
-  async function outside(workspace: DraftsHarness): Promise<string> {
-    const folder = `${workspace.root}-outside`;
+  async function outside(harness: DraftsHarness): Promise<string> {
+    const folder = `${harness.root}-outside`;
     await mkdir(folder);
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     return folder;
@@ -156,16 +156,16 @@ describe('promotion writes nothing outside the project', () => {
 
   test('through a link in the path, created before or during the write', async () => {
     for (const when of ['before', 'fetched', 'written']) {
-      const workspace = await DraftsHarness.open();
-      const folder = await outside(workspace);
-      await workspace.writeDraft('lib/a', 'a');
-      const accepted = await accept(workspace);
+      const harness = await DraftsHarness.open();
+      const folder = await outside(harness);
+      await harness.writeDraft('lib/a', 'a');
+      const accepted = await accept(harness);
       const plant = async () => {
-        await rm(join(workspace.root, 'lib'), { recursive: true, force: true });
-        await symlink(folder, join(workspace.root, 'lib'));
+        await rm(join(harness.root, 'lib'), { recursive: true, force: true });
+        await symlink(folder, join(harness.root, 'lib'));
       };
       if (when === 'before') await plant();
-      const { written, conflicts } = await promote(workspace, workspace, accepted, async (step) => {
+      const { written, conflicts } = await promote(harness, harness, accepted, async (step) => {
         if (step === when) await plant();
       });
       expect({ when, written, conflicts }).toMatchObject({ written: [], conflicts: [{ path: 'lib/a' }] });
@@ -174,24 +174,24 @@ describe('promotion writes nothing outside the project', () => {
   });
 
   test('through a link at the path of a file', async () => {
-    const workspace = await DraftsHarness.open();
-    const folder = await outside(workspace);
+    const harness = await DraftsHarness.open();
+    const folder = await outside(harness);
     await writeFile(join(folder, 'theirs'), 'theirs');
-    await workspace.writeDraft('a', 'a');
-    const accepted = await accept(workspace);
-    await symlink(join(folder, 'theirs'), join(workspace.root, 'a'));
-    expect((await promote(workspace, workspace, accepted)).conflicts).toMatchObject([{ path: 'a' }]);
-    expect((await lstat(join(workspace.root, 'a'))).isSymbolicLink()).toBe(true);
+    await harness.writeDraft('a', 'a');
+    const accepted = await accept(harness);
+    await symlink(join(folder, 'theirs'), join(harness.root, 'a'));
+    expect((await promote(harness, harness, accepted)).conflicts).toMatchObject([{ path: 'a' }]);
+    expect((await lstat(join(harness.root, 'a'))).isSymbolicLink()).toBe(true);
   });
 
   test('through a link at the path of the conflicts folder', async () => {
-    const workspace = await DraftsHarness.open();
-    const folder = await outside(workspace);
-    await workspace.writeDraft('a', 'a');
-    const accepted = await accept(workspace);
-    await workspace.writeShared('a', 'by hand');
-    await symlink(folder, workspace.path('agents/alpha/conflicts'));
-    expect((await promote(workspace, workspace, accepted)).conflicts).toMatchObject([
+    const harness = await DraftsHarness.open();
+    const folder = await outside(harness);
+    await harness.writeDraft('a', 'a');
+    const accepted = await accept(harness);
+    await harness.writeShared('a', 'by hand');
+    await symlink(folder, harness.path('agents/alpha/conflicts'));
+    expect((await promote(harness, harness, accepted)).conflicts).toMatchObject([
       { path: 'a', kept_at: null },
     ]);
     expect(await readdir(folder)).toEqual([]);
@@ -199,33 +199,33 @@ describe('promotion writes nothing outside the project', () => {
 });
 
 test('reports a missing or damaged blob and writes nothing', async () => {
-  const workspace = await DraftsHarness.open();
-  await workspace.writeDraft('a', 'a');
-  await workspace.writeDraft('b', 'b');
-  const accepted = await accept(workspace);
+  const harness = await DraftsHarness.open();
+  await harness.writeDraft('a', 'a');
+  await harness.writeDraft('b', 'b');
+  const accepted = await accept(harness);
   const blobs = {
     put: async () => {},
     size: async () => 1,
     get: async (_: string, sha256: string) => (sha256 === digest('a') ? null : Buffer.from('other')),
   };
-  const { written, failures } = await promote(workspace, { ...workspace, blobs }, accepted);
+  const { written, failures } = await promote(harness, { ...harness, blobs }, accepted);
   expect(written).toEqual([]);
   expect(failures).toMatchObject([
     { path: 'a', again: true },
     { path: 'b', again: true },
   ]);
-  expect(await workspace.readShared('b')).toBeNull();
+  expect(await harness.readShared('b')).toBeNull();
 });
 
 test('reports a path that the disk refuses, and promotes the other files', async () => {
-  const workspace = await DraftsHarness.open();
-  await workspace.writeDraft('a', 'a');
-  await workspace.writeDraft('b', 'b');
-  const accepted = await accept(workspace);
+  const harness = await DraftsHarness.open();
+  await harness.writeDraft('a', 'a');
+  await harness.writeDraft('b', 'b');
+  const accepted = await accept(harness);
   // A log written before such names were refused may contain one.
   const [first, ...others] = accepted.manifest.files;
   const files = [{ ...first!, path: 'x'.repeat(300) }, ...others];
-  const promotion = await promote(workspace, workspace, {
+  const promotion = await promote(harness, harness, {
     ...accepted,
     manifest: { ...accepted.manifest, files },
   });

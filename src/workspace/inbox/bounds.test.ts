@@ -45,8 +45,8 @@ it('loses no command when an agent removes its outcomes or replaces one by a lin
   let listed = 0;
   const taking: InboxFiles = {
     ...nodeInboxFiles,
-    async make(path) {
-      const held = await nodeInboxFiles.make(path);
+    async makeFolder(path) {
+      const held = await nodeInboxFiles.makeFolder(path);
       const names = held.names.bind(held);
       held.names = async () => {
         const found = await names();

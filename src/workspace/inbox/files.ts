@@ -12,7 +12,7 @@ export interface InboxFiles {
   open(path: string): Promise<AgentFolder | null>;
 
   /** The same, but creates a missing folder. */
-  make(path: string): Promise<AgentFolder>;
+  makeFolder(path: string): Promise<AgentFolder>;
 }
 
 /** A link or a file is in the place of an agent's folder. */

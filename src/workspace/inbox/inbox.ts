@@ -75,7 +75,7 @@ export class AgentInbox {
   }
 
   private async openOutcomes(): Promise<Outcomes> {
-    this.outcomes ??= new Outcomes(await this.files.make(join(this.events, 'outcome', this.agent_id)));
+    this.outcomes ??= new Outcomes(await this.files.makeFolder(join(this.events, 'outcome', this.agent_id)));
     return this.outcomes;
   }
 
@@ -87,7 +87,7 @@ export class AgentInbox {
 
   /** Moves the invalid file that `next` found to quarantine. False if the agent's quarantine is full. */
   async quarantine(reason: string, at: string): Promise<boolean> {
-    const broken = await this.files.make(join(this.events, 'broken', this.agent_id));
+    const broken = await this.files.makeFolder(join(this.events, 'broken', this.agent_id));
     try {
       const name = this.waiting.at(-1) as Buffer;
       const kept = await quarantineFile(this.folder, name, broken, { reason, at }).catch(ignoreRemoved);

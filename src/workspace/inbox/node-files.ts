@@ -19,7 +19,7 @@ export const nodeInboxFiles: InboxFiles = {
     return typeof held === 'string' ? null : new NodeAgentFolder(held);
   },
 
-  async make(path) {
+  async makeFolder(path) {
     // A link or a file in its place is reported below.
     await mkdir(path, { recursive: true }).catch((error) => {
       if (!isErrorCode(error, 'EEXIST')) throw error;

@@ -57,7 +57,7 @@ export class Serialiser {
   private roundOffset = 0;
   /** The last agent of the previous scan; the next scan starts after it. */
   private lastScanned = '';
-  private readonly warned = new Set<string>();
+  private readonly warnedAgents = new Set<string>();
 
   private readonly files: InboxFiles;
   private readonly decidedCommands: DecidedCommands;
@@ -222,8 +222,8 @@ export class Serialiser {
   }
 
   private warnOnce(whose: string, what: string): void {
-    if (this.warned.has(whose) || this.warned.size >= WARNINGS_MAX) return;
-    this.warned.add(whose);
+    if (this.warnedAgents.has(whose) || this.warnedAgents.size >= WARNINGS_MAX) return;
+    this.warnedAgents.add(whose);
     this.options.warn(`${whose} ${what}.`);
   }
 }

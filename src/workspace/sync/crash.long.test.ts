@@ -10,7 +10,7 @@ import { childProgram } from '../testing/child-program.js';
 import { KEY, readLog, syncWorkspaceIn, temporaryFolder, workOffline } from './testing/sync-harness.js';
 import { syncOnce } from './testing/sync-once.js';
 
-const syncing = childProgram(join(import.meta.dirname, 'sync.child.ts'));
+const startSync = childProgram(join(import.meta.dirname, 'sync.child.ts'));
 
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
@@ -22,7 +22,7 @@ async function syncAndDie(
   office: string,
   diesAt: number,
 ): Promise<{ signal: string | null; step: string }> {
-  const { lines, ended } = syncing(folder, office, String(diesAt));
+  const { lines, ended } = startSync(folder, office, String(diesAt));
   let step = '';
   for await (const line of lines) step += line;
   const { code, signal } = await ended;
@@ -49,7 +49,7 @@ async function officeLog(office: string): Promise<EventEnvelope[]> {
 }
 
 /** A laptop and an office that both have events from while they were disconnected. */
-async function begin(): Promise<{ folder: string; office: string }> {
+async function createOfflineWork(): Promise<{ folder: string; office: string }> {
   const folder = await temporaryFolder('laptop', onTestFinished);
   const office = await temporaryFolder('office', onTestFinished);
   await inOffice(office, async (there) => unwrap(await there.claimTask(KEY, { ...OTHER, ...by('bob') })));
@@ -64,11 +64,11 @@ async function begin(): Promise<{ folder: string; office: string }> {
 
 test('reaches the same result when a sync is killed at any step and run again', async () => {
   const seen: string[] = [];
-  const begun = await begin();
+  const begun = await createOfflineWork();
   for (let diesAt = 1; ; diesAt += 1) {
     const folder = await temporaryFolder('laptop', onTestFinished);
     const office = await temporaryFolder('office', onTestFinished);
-    const place = syncWorkspaceIn(folder);
+    const workspace = syncWorkspaceIn(folder);
     await cp(begun.folder, folder, { recursive: true });
     await cp(begun.office, office, { recursive: true });
     const { signal, step } = await syncAndDie(folder, office, diesAt);
@@ -76,14 +76,14 @@ test('reaches the same result when a sync is killed at any step and run again', 
     seen.push(step);
     await syncOnce(folder, office);
     const log = await officeLog(office);
-    expect(await readLog(place), step).toEqual(log);
+    expect(await readLog(workspace), step).toEqual(log);
     const eventTypes = log
       .filter(({ subject }) => subject?.startsWith('REQ'))
       .map(({ event_type }) => event_type);
     expect(eventTypes, step).toEqual(['edge_started', 'edge_started', 'claim_rejected', 'edge_converged']);
-    expect(await readdir(join(place.events, 'offline')), step).toHaveLength(1);
+    expect(await readdir(join(workspace.events, 'offline')), step).toHaveLength(1);
     expect(
-      (await readdir(place.events)).filter((name) => name.startsWith('.')),
+      (await readdir(workspace.events)).filter((name) => name.startsWith('.')),
       step,
     ).toEqual([]);
   }

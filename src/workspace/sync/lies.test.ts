@@ -22,7 +22,7 @@ import {
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
-const place = async () => syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
+const newWorkspace = async () => syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
 
 async function office(): Promise<{ harness: CoordinatorHarness; remote: SyncRemote }> {
   const harness = await CoordinatorHarness.open('memory');
@@ -33,10 +33,10 @@ async function office(): Promise<{ harness: CoordinatorHarness; remote: SyncRemo
   };
 }
 
-const pulling = (at: SyncWorkspace, remote: SyncRemote, keep_aside = false) =>
-  pull(at, remote, { ...quietOptions, keep_aside });
-const pushing = (at: SyncWorkspace, remote: SyncRemote) =>
-  withLocalLog(at, (local) => push(at, local, remote, new Map(), quietOptions));
+const pulling = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false) =>
+  pull(workspace, remote, { ...quietOptions, keep_aside });
+const pushing = (workspace: SyncWorkspace, remote: SyncRemote) =>
+  withLocalLog(workspace, (local) => push(workspace, local, remote, new Map(), quietOptions));
 
 /** The same remote, but its log is replaced by `tell`. */
 const telling = (
@@ -113,35 +113,35 @@ describe('a remote that', () => {
   test.each(LIES)('%s is refused, and a later correct pull succeeds', async (_, tell) => {
     const { harness, remote } = await office();
     await busy(harness);
-    const at = await place();
-    expect(await pulling(at, telling(remote, tell))).toMatchObject({ refused: 'REMOTE_BROKEN' });
-    expect(isSyncRefusal(await pulling(at, remote))).toBe(false);
-    expect(await readLog(at)).toEqual(await harness.events(KEY));
+    const workspace = await newWorkspace();
+    expect(await pulling(workspace, telling(remote, tell))).toMatchObject({ refused: 'REMOTE_BROKEN' });
+    expect(isSyncRefusal(await pulling(workspace, remote))).toBe(false);
+    expect(await readLog(workspace)).toEqual(await harness.events(KEY));
   });
 
   test.each(LIES)('%s after offline work destroys no local event', async (_, tell) => {
     const { harness, remote } = await office();
     await busy(harness);
-    const at = await place();
-    await pulling(at, remote);
-    await workOffline(at, async (here) =>
+    const workspace = await newWorkspace();
+    await pulling(workspace, remote);
+    await workOffline(workspace, async (here) =>
       unwrap(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
     );
-    const before = await readLog(at);
-    const reply = (await pulling(at, telling(remote, tell), true)) as { aside: string };
+    const before = await readLog(workspace);
+    const reply = (await pulling(workspace, telling(remote, tell), true)) as { aside: string };
     const aside = (await readFile(reply.aside, 'utf8')).trimEnd().split('\n');
-    expect([...(await readLog(at)), ...aside.map((line) => JSON.parse(line))]).toEqual(before);
+    expect([...(await readLog(workspace)), ...aside.map((line) => JSON.parse(line))]).toEqual(before);
   });
 
   test('changes its log during a pull does not replace the shared part', async () => {
     const { harness, remote } = await office();
     await busy(harness);
-    const at = await place();
-    await pulling(at, remote);
-    await workOffline(at, async (here) =>
+    const workspace = await newWorkspace();
+    await pulling(workspace, remote);
+    await workOffline(workspace, async (here) =>
       unwrap(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
     );
-    const shared = (await readLog(at)).slice(0, await remote.position());
+    const shared = (await readLog(workspace)).slice(0, await remote.position());
     const other = await office();
     unwrap(await other.harness.coordinator.claimTask(KEY, { ...EDGE, ...by('mallory') }));
     let requestCount = 0;
@@ -153,18 +153,18 @@ describe('a remote that', () => {
         return requestCount === 1 ? remote.events(after, limit) : other.remote.events(after, limit);
       },
     };
-    await pulling(at, turning, true).catch(() => {});
-    expect((await readLog(at)).slice(0, shared.length)).toEqual(shared);
+    await pulling(workspace, turning, true).catch(() => {});
+    expect((await readLog(workspace)).slice(0, shared.length)).toEqual(shared);
   });
 
   test('reports an impossible position is refused or unavailable', async () => {
     const { harness, remote } = await office();
     await busy(harness);
     const endless = (position: number): SyncRemote => ({ ...remote, position: async () => position });
-    const at = await place();
-    await expect(pulling(at, endless(1e15))).rejects.toThrow(RemoteUnavailable);
+    const workspace = await newWorkspace();
+    await expect(pulling(workspace, endless(1e15))).rejects.toThrow(RemoteUnavailable);
     for (const none of [Number.NaN, -1, 1.5, 'x' as never]) {
-      expect(await pulling(await place(), endless(none)).catch((error) => error)).toSatisfy(
+      expect(await pulling(await newWorkspace(), endless(none)).catch((error) => error)).toSatisfy(
         (reply) => reply instanceof RemoteUnavailable || isSyncRefusal(reply),
       );
     }
@@ -182,13 +182,15 @@ describe('a remote that', () => {
         result_data,
       }),
     );
-    const at = await place();
+    const workspace = await newWorkspace();
     const lying = { ...remote, getBlob: async () => Buffer.from('other') };
-    expect(await pulling(at, lying)).toMatchObject({
+    expect(await pulling(workspace, lying)).toMatchObject({
       refused: 'REMOTE_BROKEN',
       detail: expect.stringContaining('blob'),
     });
-    expect(await pulling(at, { ...remote, getBlob: async () => null })).toMatchObject({ rebuilt: false });
+    expect(await pulling(workspace, { ...remote, getBlob: async () => null })).toMatchObject({
+      rebuilt: false,
+    });
   });
 });
 
@@ -218,8 +220,8 @@ test.each(['before', 'after'] as const)(
     for (let diesAt = 1; ; diesAt += 1) {
       const { harness, remote } = await office();
       unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
-      const at = await place();
-      await workOffline(at, async (here) => {
+      const workspace = await newWorkspace();
+      await workOffline(workspace, async (here) => {
         unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
         unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
         unwrap(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
@@ -228,8 +230,8 @@ test.each(['before', 'after'] as const)(
       });
       const failing = breaking(remote, diesAt, when);
       const both = async (through: SyncRemote) => {
-        await pushing(at, through);
-        return pulling(at, through);
+        await pushing(workspace, through);
+        return pulling(workspace, through);
       };
       const whole = await both(failing).then(
         () => true,
@@ -244,7 +246,7 @@ test.each(['before', 'after'] as const)(
       }
       await both(remote);
       const log = await harness.events(KEY);
-      expect(await readLog(at), `request ${diesAt}`).toEqual(log);
+      expect(await readLog(workspace), `request ${diesAt}`).toEqual(log);
       const eventTypes = log
         .filter(({ subject }) => subject?.startsWith('REQ'))
         .map(({ event_type }) => event_type);
@@ -261,10 +263,10 @@ test.each(['before', 'after'] as const)(
 
 test('grants an edge to one of two workspaces that push at once, and records each event once', async () => {
   const { harness, remote } = await office();
-  const places = await Promise.all(
+  const workspaces = await Promise.all(
     ['ada', 'bob'].map(async (agent) => {
-      const at = await place();
-      await workOffline(at, async (here) => {
+      const workspace = await newWorkspace();
+      await workOffline(workspace, async (here) => {
         unwrap(await here.claimTask(KEY, { ...EDGE, ...by(agent) }));
         unwrap(
           await here.submitResult(KEY, {
@@ -275,60 +277,60 @@ test('grants an edge to one of two workspaces that push at once, and records eac
           }),
         );
       });
-      return at;
+      return workspace;
     }),
   );
-  const pushTwice = async (at: SyncWorkspace) => {
-    await pushing(at, remote);
-    await pushing(at, remote);
+  const pushTwice = async (workspace: SyncWorkspace) => {
+    await pushing(workspace, remote);
+    await pushing(workspace, remote);
   };
-  await Promise.all(places.map(pushTwice));
+  await Promise.all(workspaces.map(pushTwice));
   const log = await harness.events(KEY);
   expect(log.filter(({ event_type }) => event_type === 'edge_started')).toHaveLength(1);
   expect(log.filter(({ event_type }) => event_type === 'edge_converged')).toHaveLength(1);
   const checker = new PolicyAwareLogChecker();
   expect(log.flatMap((event) => checker.checkEvent(event))).toEqual([]);
-  for (const at of places) {
-    await pulling(at, remote);
-    expect(await readLog(at)).toEqual(log);
+  for (const workspace of workspaces) {
+    await pulling(workspace, remote);
+    expect(await readLog(workspace)).toEqual(log);
   }
 });
 
 test('refuses and keeps work under a claim that another agent holds by now', async () => {
   const { harness, remote } = await office();
-  const at = await place();
+  const workspace = await newWorkspace();
   unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-  await pulling(at, remote);
-  await workOffline(at, async (here) => {
+  await pulling(workspace, remote);
+  await workOffline(workspace, async (here) => {
     unwrap(
       await here.submitResult(KEY, { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'mine' }),
     );
   });
   const taken = { expected_generation: 1, reason: 'gone', ...by('bob') };
   unwrap(await harness.coordinator.operate(KEY, EDGE.task_id, 'reassign', taken));
-  expect(await pushing(at, remote)).toMatchObject({
+  expect(await pushing(workspace, remote)).toMatchObject({
     sent: 0,
     refused: [{ event_type: 'edge_converged', reason: expect.stringMatching(/STALE|NOT_HOLDER|GENERATION/) }],
   });
-  const reply = await pulling(at, remote);
-  expect(await readLog(at)).toEqual(await harness.events(KEY));
+  const reply = await pulling(workspace, remote);
+  expect(await readLog(workspace)).toEqual(await harness.events(KEY));
   expect(await readFile((reply as { aside: string }).aside, 'utf8')).toContain('edge_converged');
 });
 
 test('ignores an incomplete line at the end of the local log', async () => {
   const { harness, remote } = await office();
   await busy(harness);
-  const at = await place();
-  await pulling(at, remote);
-  const line = (await readFile(join(at.events, 'events.jsonl'), 'utf8'))
+  const workspace = await newWorkspace();
+  await pulling(workspace, remote);
+  const line = (await readFile(join(workspace.events, 'events.jsonl'), 'utf8'))
     .trimEnd()
     .split('\n')
     .at(-1) as string;
-  await appendFile(join(at.events, 'events.jsonl'), line.slice(0, 80));
+  await appendFile(join(workspace.events, 'events.jsonl'), line.slice(0, 80));
   unwrap(
     await harness.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 2 }),
   );
-  expect(await pulling(at, remote)).toMatchObject({ rebuilt: false });
-  expect(await readLog(at)).toEqual(await harness.events(KEY));
-  expect(await readdir(at.events)).not.toContain('offline');
+  expect(await pulling(workspace, remote)).toMatchObject({ rebuilt: false });
+  expect(await readLog(workspace)).toEqual(await harness.events(KEY));
+  expect(await readdir(workspace.events)).not.toContain('offline');
 });

@@ -23,54 +23,57 @@ const MARKER_FILE = '.swap';
 /** The parts of a log. The store's secret is not one, so handles that it issued stay valid. */
 const LOG_PARTS = [ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, DURABLE_FILE];
 
-export const isSwapInProgress = async (events: string): Promise<boolean> => (await stageOf(events)) !== null;
+export const isSwapInProgress = async (eventsFolder: string): Promise<boolean> =>
+  (await stageOf(eventsFolder)) !== null;
 
 /**
  * Replaces the log with the rebuilt one. An interrupted swap continues from the marker; until it is finished the
  * log must not be opened. `isUnchanged` is called while the log is locked.
  */
 export async function swapLog(
-  events: string,
+  eventsFolder: string,
   isUnchanged: () => Promise<boolean>,
   onStep: SyncStepHook,
 ): Promise<boolean> {
-  return withLogLock(events, async () => {
-    if ((await stageOf(events)) === null) {
+  return withLogLock(eventsFolder, async () => {
+    if ((await stageOf(eventsFolder)) === null) {
       // Another pull may have removed the rebuilt log: never replace a log with nothing.
-      if (!(await exists(join(events, REBUILT_FOLDER, STORE_FILE))) || !(await isUnchanged())) return false;
-      await nodeDisk.removeFolder(join(events, REPLACED_FOLDER));
-      await setStage(events, 'out');
+      if (!(await exists(join(eventsFolder, REBUILT_FOLDER, STORE_FILE))) || !(await isUnchanged()))
+        return false;
+      await nodeDisk.removeFolder(join(eventsFolder, REPLACED_FOLDER));
+      await setStage(eventsFolder, 'out');
     }
-    await completeSwap(events, onStep);
+    await completeSwap(eventsFolder, onStep);
     return true;
   });
 }
 
 /** Completes an interrupted swap, or removes the leftovers of one that never started or was not cleaned up. */
-export async function finishSwap(events: string, onStep: SyncStepHook): Promise<void> {
-  if (await isSwapInProgress(events)) await withLogLock(events, () => completeSwap(events, onStep));
-  else await removeLeftovers(events);
+export async function finishSwap(eventsFolder: string, onStep: SyncStepHook): Promise<void> {
+  if (await isSwapInProgress(eventsFolder))
+    await withLogLock(eventsFolder, () => completeSwap(eventsFolder, onStep));
+  else await removeLeftovers(eventsFolder);
 }
 
-async function removeLeftovers(events: string): Promise<void> {
-  await nodeDisk.removeFolder(join(events, REBUILT_FOLDER));
-  await nodeDisk.removeFolder(join(events, REPLACED_FOLDER));
+async function removeLeftovers(eventsFolder: string): Promise<void> {
+  await nodeDisk.removeFolder(join(eventsFolder, REBUILT_FOLDER));
+  await nodeDisk.removeFolder(join(eventsFolder, REPLACED_FOLDER));
 }
 
-async function completeSwap(events: string, onStep: SyncStepHook): Promise<void> {
-  const rebuilt = join(events, REBUILT_FOLDER);
-  const replaced = join(events, REPLACED_FOLDER);
-  if ((await stageOf(events)) === 'out') {
+async function completeSwap(eventsFolder: string, onStep: SyncStepHook): Promise<void> {
+  const rebuilt = join(eventsFolder, REBUILT_FOLDER);
+  const replaced = join(eventsFolder, REPLACED_FOLDER);
+  if ((await stageOf(eventsFolder)) === 'out') {
     await nodeDisk.makeFolder(replaced);
-    await moveParts(events, replaced, (part) => onStep(`out ${part}`));
-    await setStage(events, 'in');
+    await moveParts(eventsFolder, replaced, (part) => onStep(`out ${part}`));
+    await setStage(eventsFolder, 'in');
   }
-  await moveParts(rebuilt, events, (part) => onStep(`in ${part}`));
+  await moveParts(rebuilt, eventsFolder, (part) => onStep(`in ${part}`));
   await onStep('swapped');
-  await nodeDisk.unlink(join(events, MARKER_FILE));
-  await nodeDisk.syncFolder(events);
+  await nodeDisk.unlink(join(eventsFolder, MARKER_FILE));
+  await nodeDisk.syncFolder(eventsFolder);
   await onStep('unmarked');
-  await removeLeftovers(events);
+  await removeLeftovers(eventsFolder);
 }
 
 /** Moves the parts that still exist. Others were moved before the interruption. */
@@ -84,19 +87,19 @@ async function moveParts(from: string, to: string, onPart: SyncStepHook): Promis
 }
 
 /** The stage of a swap: old parts are moved out, or new parts are moved in. Null: no swap is in progress. */
-async function stageOf(events: string): Promise<'out' | 'in' | null> {
-  const text = await readSmallFile(nodeDisk, join(events, MARKER_FILE));
+async function stageOf(eventsFolder: string): Promise<'out' | 'in' | null> {
+  const text = await readSmallFile(nodeDisk, join(eventsFolder, MARKER_FILE));
   return text === 'out' || text === 'in' ? text : null;
 }
 
-const setStage = (events: string, stage: 'out' | 'in'): Promise<void> =>
-  writeAtomically(nodeDisk, events, MARKER_FILE, stage);
+const setStage = (eventsFolder: string, stage: 'out' | 'in'): Promise<void> =>
+  writeAtomically(nodeDisk, eventsFolder, MARKER_FILE, stage);
 
-async function withLogLock<T>(events: string, work: () => Promise<T>): Promise<T> {
-  const lock = await nodeDisk.lock(join(events, LOCK_FILE));
+async function withLogLock<T>(eventsFolder: string, work: () => Promise<T>): Promise<T> {
+  const lock = await nodeDisk.lock(join(eventsFolder, LOCK_FILE));
   if (lock === null) {
     throw new StoreUnavailable(
-      `Another process has the log in ${events} open. Stop it, then run this command again.`,
+      `Another process has the log in ${eventsFolder} open. Stop it, then run this command again.`,
     );
   }
   try {

@@ -35,14 +35,14 @@ const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 interface SyncScenario {
   readonly harness: CoordinatorHarness;
   readonly remote: SyncRemote;
-  readonly place: SyncWorkspace;
+  readonly workspace: SyncWorkspace;
 }
 
 async function openSyncScenario(name: TestStoreName): Promise<SyncScenario> {
   const harness = await CoordinatorHarness.open(name);
   const { coordinator, store, blobs } = harness;
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-  return { harness, remote, place: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };
+  return { harness, remote, workspace: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };
 }
 
 const pushed = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushReport> =>
@@ -71,12 +71,12 @@ const iterated = (generation: number, agent: string) => ({
 });
 
 /** Asserts that both logs are equal and valid. */
-async function inStep({ harness, place }: SyncScenario): Promise<void> {
-  const log = await readLog(place);
+async function inStep({ harness, workspace }: SyncScenario): Promise<void> {
+  const log = await readLog(workspace);
   expect(log).toEqual(await harness.events(KEY));
   const checker = new PolicyAwareLogChecker();
   for (const event of log) expect(checker.checkEvent(event)).toEqual([]);
-  await withLocalLog(place, async ({ store }) => {
+  await withLocalLog(workspace, async ({ store }) => {
     const page = { after: null, limit: 1000 };
     expect(await store.scanHeads(KEY, page)).toEqual(await harness.store.scanHeads(KEY, page));
   });
@@ -86,20 +86,20 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-001
   test('pulls remote events incrementally, at the same positions', async () => {
     const all = await openSyncScenario(name);
-    const { harness, remote, place } = all;
+    const { harness, remote, workspace } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    expect(await pulled(place, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
+    expect(await pulled(workspace, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
     await inStep(all);
     unwrap(await harness.coordinator.submitResult(KEY, converged(1, 'ada', 'x'.repeat(100_000))));
     unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('ada') }));
-    expect(await pulled(place, remote)).toMatchObject({ received: 2 });
+    expect(await pulled(workspace, remote)).toMatchObject({ received: 2 });
     await inStep(all);
-    expect(await pulled(place, remote)).toMatchObject({ received: 0 });
-    await withLocalLog(place, async ({ blobs }) => {
+    expect(await pulled(workspace, remote)).toMatchObject({ received: 0 });
+    await withLocalLog(workspace, async ({ blobs }) => {
       const sha256 = (await eventOfType(harness, 'edge_converged'))?.payload.blob_sha256 as string;
       expect((await blobs.get(KEY.tenant_id, sha256))?.byteLength).toBe(100_002);
     });
-    await withLocalLog(place, async ({ store }) => {
+    await withLocalLog(workspace, async ({ store }) => {
       expect(await store.countPermits(KEY.tenant_id, CLAIMS_SCOPE)).toBe(
         await harness.store.countPermits(KEY.tenant_id, CLAIMS_SCOPE),
       );
@@ -107,12 +107,12 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   });
 
   test('transfers the files of a result in both directions', async () => {
-    const { harness, remote, place } = await openSyncScenario(name);
+    const { harness, remote, workspace } = await openSyncScenario(name);
     const text = Buffer.from('what the file is to become');
     const sha256 = sha256Hex(text);
     const file = { path: 'src/a.ts', sha256, size_bytes: text.length, executable: false, base_sha256: null };
     const manifest = { kind: 'files', files: [file], total_bytes: text.length };
-    await workOffline(place, async (here) => {
+    await workOffline(workspace, async (here) => {
       unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       expect(await here.submitResult(KEY, converged(1, 'ada', manifest))).toMatchObject({
         problem: 'BLOB_MISSING',
@@ -120,7 +120,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       unwrap(await here.putBlob(KEY.tenant_id, sha256, text));
       unwrap(await here.submitResult(KEY, converged(1, 'ada', manifest)));
     });
-    expect(await pushed(place, remote)).toMatchObject({ sent: 2, refused: [] });
+    expect(await pushed(workspace, remote)).toMatchObject({ sent: 2, refused: [] });
     expect(Buffer.from((await harness.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
     const elsewhere = syncWorkspaceIn(await temporaryFolder('desk', onTestFinished));
     await pulled(elsewhere, remote);
@@ -132,10 +132,10 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   // req: SYN-002, SYN-004
   test('pushes offline work, after which both logs are equal', async () => {
     const all = await openSyncScenario(name);
-    const { harness, remote, place } = all;
+    const { harness, remote, workspace } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
-    await pulled(place, remote);
-    await workOffline(place, async (here) => {
+    await pulled(workspace, remote);
+    await workOffline(workspace, async (here) => {
       unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
       unwrap(await here.submitResult(KEY, converged(1, 'ada', 'y'.repeat(100_000))));
@@ -144,11 +144,11 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
     const release = { ...EDGE, session_id: 's-eve', expected_generation: 1 };
     unwrap(await harness.coordinator.releaseClaim(KEY, release));
-    const tail = (await readLog(place)).slice(2);
-    const report = await pushed(place, remote);
+    const tail = (await readLog(workspace)).slice(2);
+    const report = await pushed(workspace, remote);
     expect(report).toMatchObject({ from: 3, sent: 3, refused: [], not_sent: [] });
     expect(report.claims).toMatchObject([{ subject: EDGE.task_id, local_generation: 1, generation: 2 }]);
-    expect(await pulled(place, remote)).toMatchObject({
+    expect(await pulled(workspace, remote)).toMatchObject({
       rebuilt: true,
       aside: expect.stringContaining('offline'),
     });
@@ -160,23 +160,23 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       generation: 2,
       payload: { occurred_at: local?.timestamp },
     });
-    const [aside = ''] = await readdir(join(place.events, 'offline'));
-    const kept = (await readFile(join(place.events, 'offline', aside), 'utf8')).trimEnd().split('\n');
+    const [aside = ''] = await readdir(join(workspace.events, 'offline'));
+    const kept = (await readFile(join(workspace.events, 'offline', aside), 'utf8')).trimEnd().split('\n');
     expect(kept.map((line) => JSON.parse(line))).toEqual(tail);
   });
 
   // req: SYN-005
   test('sends nothing that depends on a refused offline claim, and keeps all of it', async () => {
     const all = await openSyncScenario(name);
-    const { harness, remote, place } = all;
-    await workOffline(place, async (here) => {
+    const { harness, remote, workspace } = all;
+    await workOffline(workspace, async (here) => {
       unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
       unwrap(await here.submitResult(KEY, converged(1, 'ada', 1)));
       unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
     });
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('bob') }));
-    const report = await pushed(place, remote);
+    const report = await pushed(workspace, remote);
     expect(report).toMatchObject({ sent: 1, refused_count: 1, not_sent_count: 2 });
     expect(report.refused).toMatchObject([
       { event_type: 'edge_started', reason: 'DENIED_ACTIVE_CLAIM', holder: 'bob' },
@@ -185,51 +185,51 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       'iteration_completed',
       'edge_converged',
     ]);
-    const { aside } = await pulled(place, remote);
+    const { aside } = await pulled(workspace, remote);
     await inStep(all);
     expect(await readFile(aside ?? '', 'utf8')).toContain('edge_converged');
-    expect((await readLog(place)).filter(({ event_type }) => event_type === 'claim_rejected')).toMatchObject([
-      { agent_id: 'ada', payload: { holding_agent: 'bob' } },
-    ]);
+    expect(
+      (await readLog(workspace)).filter(({ event_type }) => event_type === 'claim_rejected'),
+    ).toMatchObject([{ agent_id: 'ada', payload: { holding_agent: 'bob' } }]);
   });
 
   // req: SYN-003
   test('applies events once when they are pushed twice, with and without the cursor', async () => {
     const all = await openSyncScenario(name);
-    const { harness, remote, place } = all;
-    await workOffline(place, async (here) => {
+    const { harness, remote, workspace } = all;
+    await workOffline(workspace, async (here) => {
       unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
       unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
       unwrap(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half way' }));
       unwrap(await here.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }));
     });
-    await pushed(place, remote);
+    await pushed(workspace, remote);
     const before = await harness.events(KEY);
-    await pushed(place, remote);
-    await rm(place.sync_file);
-    await pushed(place, remote);
+    await pushed(workspace, remote);
+    await rm(workspace.sync_file);
+    await pushed(workspace, remote);
     expect(await harness.events(KEY)).toEqual(before);
-    await pulled(place, remote);
+    await pulled(workspace, remote);
     await inStep(all);
   });
 
   // req: SYN-006
   test('rebuilds a deleted log, however it was deleted', async () => {
     const all = await openSyncScenario(name);
-    const { harness, remote, place } = all;
+    const { harness, remote, workspace } = all;
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    await pulled(place, remote);
-    await rm(join(place.events, 'events.jsonl'));
-    await pulled(place, remote);
+    await pulled(workspace, remote);
+    await rm(join(workspace.events, 'events.jsonl'));
+    await pulled(workspace, remote);
     await inStep(all);
-    await rm(place.events, { recursive: true });
-    await pulled(place, remote);
+    await rm(workspace.events, { recursive: true });
+    await pulled(workspace, remote);
     await inStep(all);
   });
 
   test('pushes events of other tools unchanged', async () => {
     const all = await openSyncScenario(name);
-    const { remote, place } = all;
+    const { remote, workspace } = all;
     const line = JSON.stringify({
       event_type: 'moon_phase',
       timestamp: '2025-12-01T10:00:00Z',
@@ -238,7 +238,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     async function* bytes() {
       yield Buffer.from(`${line}\nnot a line\n${line}\n`);
     }
-    await withLocalLog(place, ({ store, blobs }) =>
+    await withLocalLog(workspace, ({ store, blobs }) =>
       importForeign(
         bytes(),
         {
@@ -248,66 +248,72 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
         { ...KEY, source: 'old', now_ms: quietOptions.now_ms, known_edges: null },
       ),
     );
-    expect(await pushed(place, remote)).toMatchObject({ sent: 3, refused: [], not_sent: [] });
-    await pulled(place, remote);
+    expect(await pushed(workspace, remote)).toMatchObject({ sent: 3, refused: [], not_sent: [] });
+    await pulled(workspace, remote);
     await inStep(all);
-    expect(await readLog(place)).toHaveLength(3);
+    expect(await readLog(workspace)).toHaveLength(3);
   });
 });
 
 describe('a pull', () => {
   test('requires that offline work is pushed first or kept aside', async () => {
     const all = await openSyncScenario('memory');
-    const { remote, place } = all;
-    await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
-    expect(await pull(place, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
+    const { remote, workspace } = all;
+    await workOffline(workspace, async (here) =>
+      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })),
+    );
+    expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
-    expect(await pulled(place, remote, true)).toMatchObject({ position: 0, rebuilt: true });
+    expect(await pulled(workspace, remote, true)).toMatchObject({ position: 0, rebuilt: true });
     await inStep(all);
   });
 
   test('is refused while work after the last push is not pushed', async () => {
     const all = await openSyncScenario('memory');
-    const { remote, place } = all;
-    await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })));
-    await pushed(place, remote);
-    await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') })));
-    expect(await pull(place, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
+    const { remote, workspace } = all;
+    await workOffline(workspace, async (here) =>
+      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })),
+    );
+    await pushed(workspace, remote);
+    await workOffline(workspace, async (here) =>
+      unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') })),
+    );
+    expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
-    await pushed(place, remote);
-    await pulled(place, remote);
+    await pushed(workspace, remote);
+    await pulled(workspace, remote);
     await inStep(all);
   });
 
   test('from another log than before is refused and changes nothing', async () => {
-    const { harness, remote, place } = await openSyncScenario('memory');
+    const { harness, remote, workspace } = await openSyncScenario('memory');
     unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    await pulled(place, remote);
-    const before = await readLog(place);
+    await pulled(workspace, remote);
+    const before = await readLog(workspace);
     const { harness: restored } = await openSyncScenario('memory');
     const { coordinator, store, blobs } = restored;
     const other = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-    expect(await pull(place, other, { ...quietOptions, keep_aside: true })).toMatchObject({
+    expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
     for (const agent of ['x', 'y']) await coordinator.claimTask(KEY, { ...EDGE, ...by(agent) });
-    expect(await pull(place, other, { ...quietOptions, keep_aside: true })).toMatchObject({
+    expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
-    expect(await readLog(place)).toEqual(before);
+    expect(await readLog(workspace)).toEqual(before);
   });
 });
 
 test('reports in the status how far the logs differ, and warns about an old pull', async () => {
-  const { harness, remote, place } = await openSyncScenario('memory');
+  const { harness, remote, workspace } = await openSyncScenario('memory');
   const status = (nowMs = quietOptions.now_ms) =>
-    withLocalLog(place, (local) => syncStatus(place, local, remote, nowMs)).then(fine);
+    withLocalLog(workspace, (local) => syncStatus(workspace, local, remote, nowMs)).then(fine);
   expect(await status()).toMatchObject({ tail: 0, behind: 0, warning: expect.stringContaining('never') });
-  await pulled(place, remote);
+  await pulled(workspace, remote);
   unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-  await workOffline(place, async (here) => unwrap(await here.claimTask(KEY, { ...OTHER, ...by('bob') })));
+  await workOffline(workspace, async (here) => unwrap(await here.claimTask(KEY, { ...OTHER, ...by('bob') })));
   expect(await status()).toMatchObject({
     tail: 2,
     behind: 2,
@@ -318,7 +324,7 @@ test('reports in the status how far the logs differ, and warns about an old pull
   expect(await status(quietOptions.now_ms + 3601_000)).toMatchObject({
     warning: expect.stringContaining('an hour'),
   });
-  await writeFile(place.sync_file, 'nonsense: [');
+  await writeFile(workspace.sync_file, 'nonsense: [');
   expect(await status()).toMatchObject({ tail: 2, behind: 2 });
 });
 

@@ -37,7 +37,7 @@ export function tailActionFor(event: EventEnvelope, handle: RemoteHandle): TailA
   };
 }
 
-/** The workspace's files contain these, and are sent first. */
+/** Events about changes of the workspace's files. They are not sent: the files themselves are, before the events. */
 const RECORDED_BY_FILES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
 type TailActionBuilder = (event: EventEnvelope, handle: RemoteHandle) => TailAction;

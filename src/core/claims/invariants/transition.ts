@@ -114,7 +114,8 @@ const checkLoss: Check<'lost'> = (loss, { event, before, rules }, report) => {
   const fromMs = lapsesAtMs(before.claim, rules) + rules.skew_margin_ms;
   if (msOf(event.timestamp) >= fromMs) return;
   const until = Number.isFinite(fromMs) ? new Date(fromMs).toISOString() : 'a human decides';
-  report('INV-04', `taken from ${before.claim.agent_id} at ${event.timestamp}, held until ${until}`);
+  const taken = `the claim was taken from ${before.claim.agent_id} at ${event.timestamp}`;
+  report('INV-04', `${taken}, but was not due to lapse until ${until}`);
 };
 
 const checkReview: Check<'reviewed'> = ({ iteration, candidate_sha256 }, { before: { gate } }, report) => {

@@ -110,7 +110,7 @@ describe('an empty workspace', () => {
 describe('a fault', () => {
   const topology = DEFAULT_FILES.get('graph/graph_topology.yml') ?? '';
   const graph = 'graph:\n  include: [design→code]\n';
-  it.each<[name: string, file: string, text: string, place: string, says: string]>([
+  it.each<[name: string, file: string, text: string, position: string, says: string]>([
     ['text that is not YAML', 'profiles/a.yml', 'profile: [\n', ' 2:1', 'Flow sequence'],
     ['a file that is a list', 'profiles/a.yml', '- a\n', ' 1:1', 'expected object, received array'],
     ['an empty file', 'agent_roles.yml', '', ' 1:1', 'expected object, received null'],
@@ -280,9 +280,9 @@ describe('a fault', () => {
       'depends_on 2:1',
       'A-1 → A-1',
     ],
-  ])('is reported with its source position: %s', (_, file, text, place, says) => {
+  ])('is reported with its source position: %s', (_, file, text, position, says) => {
     const [fault, ...more] = faultsOf({ [file]: text });
-    expect(fault === undefined ? 'nothing' : at(fault)).toBe(`${file} ${place}`);
+    expect(fault === undefined ? 'nothing' : at(fault)).toBe(`${file} ${position}`);
     expect(fault?.message).toContain(says);
     expect(more).toEqual([]);
   });

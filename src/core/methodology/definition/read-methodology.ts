@@ -97,7 +97,7 @@ function constraintsOf(files: WorkspaceFiles): ParsedConstraints | null {
   return file && parseConstraints(file, builtIn?.constraints ?? null);
 }
 
-/** The built-in profiles, replaced by those of the workspace with the same name. */
+/** The built-in profiles and those of the workspace. A workspace profile replaces the built-in one of the same name. */
 function profilesOf(files: WorkspaceFiles, names: EdgeNameIndex): Record<string, Profile> {
   const builtIn: Record<string, Profile> = {};
   for (const file of builtInProfiles()) {

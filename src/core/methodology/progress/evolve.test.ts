@@ -425,8 +425,8 @@ const wild = fc.dictionary(
   fc.oneof(fc.anything(), fc.constant({ details: [null, { name: 3 }, { name: 'a', result: 'fail' }] })),
 ) as fc.Arbitrary<Record<string, unknown>>;
 
-describe('the fold', () => {
-  it('of two parts is the fold of the whole, even if the second part repeats some of the first', () => {
+describe('folding events into progress', () => {
+  it('gives the same in two parts as in one, even if the second part repeats some of the first', () => {
     fc.assert(
       fc.property(events(sensible), fc.nat(40), fc.nat(40), (whole, cut, overlap) => {
         const parts = foldAll(whole.slice(Math.max(cut - overlap, 0)), foldAll(whole.slice(0, cut)));

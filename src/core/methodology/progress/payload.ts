@@ -25,7 +25,7 @@ function textIn(payload: PayloadFields, names: readonly string[], lengthMax: num
   return null;
 }
 
-/** A short text; null if it is longer than any name. */
+/** A text of at most the length of a name. Longer ones are ignored. */
 export const shortTextIn = (payload: PayloadFields, ...names: readonly string[]): string | null =>
   textIn(payload, names, NAME_LENGTH_MAX);
 

@@ -70,8 +70,8 @@ export function frameAt(bytes: Buffer, offset: number): WalFrame | null {
   if (header === null) return null;
   const parts: StoredPart[] = [];
   let end = lineEnd + 1;
-  for (const { bytes: length, ...place } of header.parts) {
-    parts.push({ ...place, bytes: bytes.subarray(end, end + length) });
+  for (const { bytes: length, ...part } of header.parts) {
+    parts.push({ ...part, bytes: bytes.subarray(end, end + length) });
     end += length;
   }
   if (end > bytes.length || digestOf(bytes.subarray(offset + HASHED_FROM, end)) !== header.frame) return null;

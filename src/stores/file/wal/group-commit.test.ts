@@ -32,7 +32,7 @@ async function rejections(commits: readonly Promise<unknown>[]): Promise<unknown
   );
 }
 
-it('makes the batches of many projects durable with few syncs, and none of their own files', async () => {
+it('makes the batches of many projects durable with few syncs of the write-ahead log, and none of their own files', async () => {
   const { root, watched, store } = await opened();
   await commitToAll(store, PROJECTS, 'second');
   expect(new Set(watched.syncs)).toEqual(new Set(['_wal.jsonl']));

@@ -24,7 +24,7 @@ interface WaitingBatch {
   readonly reject: (error: unknown) => void;
 }
 
-interface WaitingCheckpoint {
+interface CheckpointCaller {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -40,7 +40,7 @@ const SYNCS_AT_ONCE = 4;
 export class GroupCommit {
   private batches = 0;
   private waiting: WaitingBatch[] = [];
-  private checkpoints: WaitingCheckpoint[] = [];
+  private checkpoints: CheckpointCaller[] = [];
   private isRunning = false;
   private running: Promise<void> = Promise.resolve();
   private readonly unsynced = new Set<UnsyncedFile>();
@@ -132,7 +132,7 @@ export class GroupCommit {
     }
   }
 
-  private async runCheckpoint(wal: WriteAheadLog, callers: readonly WaitingCheckpoint[]): Promise<void> {
+  private async runCheckpoint(wal: WriteAheadLog, callers: readonly CheckpointCaller[]): Promise<void> {
     try {
       const files = [...this.unsynced].values();
       const syncRest = async (): Promise<void> => {

@@ -71,7 +71,7 @@ export class WatchedDisk {
   }
 }
 
-/** What a killed process leaves: the system writes what it had in memory. */
+/** A copy of a store's folder as a killed process leaves it: the system keeps what was written, synced or not. */
 export async function copyOf(root: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'file-store-'));
   onTestFinished(() => rm(copy, { recursive: true, force: true }));

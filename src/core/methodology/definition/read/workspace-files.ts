@@ -27,7 +27,10 @@ export class WorkspaceFiles {
     return paths.map((path) => this.#open(path)).filter((file) => file !== null);
   }
 
-  /** The file of a kind that a workspace has once. Null if there is none, or if it has faults, which are reported. */
+  /**
+   * The file of a kind of which a workspace uses only one: the first; the others are ignored with a warning. Null if there
+   * is none, or if it has faults, which are reported.
+   */
   fileOf(kind: WorkspaceFileKind): YamlFile | null {
     const [first, ...others] = this.#byKind.get(kind) ?? [];
     if (first === undefined) return null;

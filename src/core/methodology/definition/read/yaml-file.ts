@@ -79,7 +79,7 @@ export function openYamlFile(
   }
   const { value, problems, locate } = readYamlText(text, 'merged');
   const file = new YamlFile(name, value, locate, findings, isBuiltIn);
-  for (const { path, message, source_position: place } of problems) file.fault(path, message, place);
+  for (const { path, message, source_position } of problems) file.fault(path, message, source_position);
   const clean = findings.faults.length;
   if (problems.length > 0 || !checkJsonShape(value, [], file)) return null;
   return findings.faults.length === clean ? file : null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { mutantsOf } from './flips.js';
 import { mutate } from './mutant.js';
-import { mutantsOf } from './random-places.js';
 
 const mutantsIn = (text: string): string[] =>
   mutantsOf('a.ts', text).map((mutant) => mutate(text, mutant).trim());

@@ -10,10 +10,10 @@ import type { Io } from '../io.js';
 
 const FOLDER = '.genesis';
 
-export const homeOf = (io: Io): string => io.env.HOME ?? homedir();
+export const osHomeFolder = (io: Io): string => io.env.HOME ?? homedir();
 
 /** The folder for data that belongs to the user and not to a project. */
-export const userFolder = (io: Io): string => io.env.GENESIS_HOME ?? join(homeOf(io), FOLDER);
+export const userFolder = (io: Io): string => io.env.GENESIS_HOME ?? join(osHomeFolder(io), FOLDER);
 
 /**
  * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims
@@ -21,7 +21,7 @@ export const userFolder = (io: Io): string => io.env.GENESIS_HOME ?? join(homeOf
  * another user owns it; `GENESIS_HOME` can name it as trusted. A workspace of another user does not count: commands
  * that need it refuse it, and the others must work there.
  */
-export function homeFolder(io: Io): string {
+export function cliFolder(io: Io): string {
   if (io.env.GENESIS_HOME !== undefined) return resolve(io.cwd, io.env.GENESIS_HOME);
   const here = resolve(io.cwd);
   const root = Workspace.findOwn(here, io.env)?.root ?? null;
@@ -37,7 +37,7 @@ const pathExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: 
 
 /** Whether a parent's folder may be used: not the user's global one, not a link, and not another user's. */
 function isOwnedByUser(path: string, io: Io): boolean {
-  if (dirname(path) === resolve(homeOf(io))) return false;
+  if (dirname(path) === resolve(osHomeFolder(io))) return false;
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found?.isDirectory() === true && findForeignPath([path], io.env) === null;
 }

@@ -16,13 +16,14 @@ const SWAPPED = new Map<ts.SyntaxKind, string>([
 ]);
 const SHOWN_CHARS_MAX = 90;
 
-/** Every place of a file where an operator or a constant can be flipped, one mutant each, in the order of the text. */
+/** Every node of a file at which an operator or a constant can be flipped, one mutant each, in the order of the text. */
 export function mutantsOf(file: string, text: string): Mutant[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const mutants: Mutant[] = [];
   const visit = (node: ts.Node): void => {
     if (isWithoutCode(node)) return;
-    for (const { place, mutated } of changesAt(node)) mutants.push(mutantAt(source, place, mutated));
+    for (const { node: changed, mutated } of changesAt(node))
+      mutants.push(mutantAt(source, changed, mutated));
     ts.forEachChild(node, visit);
   };
   visit(source);
@@ -38,37 +39,37 @@ const isWithoutCode = (node: ts.Node): boolean =>
   ts.isExportDeclaration(node);
 
 interface Change {
-  readonly place: ts.Node;
-  /** The text that replaces the whole place. */
+  readonly node: ts.Node;
+  /** The text that replaces the whole node. */
   readonly mutated: string;
 }
 
 function* changesAt(node: ts.Node): Generator<Change> {
   if (ts.isBinaryExpression(node)) yield* changesOfBinary(node);
   if (ts.isPrefixUnaryExpression(node) && node.operator === SyntaxKind.ExclamationToken)
-    yield { place: node, mutated: node.operand.getText() };
-  if (node.kind === SyntaxKind.TrueKeyword) yield { place: node, mutated: 'false' };
-  if (node.kind === SyntaxKind.FalseKeyword) yield { place: node, mutated: 'true' };
+    yield { node, mutated: node.operand.getText() };
+  if (node.kind === SyntaxKind.TrueKeyword) yield { node, mutated: 'false' };
+  if (node.kind === SyntaxKind.FalseKeyword) yield { node, mutated: 'true' };
   if (ts.isNumericLiteral(node) && !ts.isPropertyAssignment(node.parent)) yield* nextTo(node);
   if (ts.isPropertyAssignment(node) && ts.isNumericLiteral(node.initializer)) yield* nextTo(node.initializer);
   const value = returnedBoolean(node);
-  if (value !== null) yield { place: value, mutated: `!(${value.getText()})` };
+  if (value !== null) yield { node: value, mutated: `!(${value.getText()})` };
 }
 
 function* changesOfBinary(node: ts.BinaryExpression): Generator<Change> {
   const { operatorToken, right } = node;
   if (operatorToken.kind === SyntaxKind.QuestionQuestionToken)
-    yield { place: node, mutated: `(${right.getText()})` };
+    yield { node, mutated: `(${right.getText()})` };
   const swapped = SWAPPED.get(operatorToken.kind);
   if (swapped === undefined || isConcatenation(node)) return;
   const text = node.getText();
   const at = operatorToken.getStart() - node.getStart();
   const after = at + operatorToken.getText().length;
-  yield { place: node, mutated: text.slice(0, at) + swapped + text.slice(after) };
+  yield { node, mutated: text.slice(0, at) + swapped + text.slice(after) };
 }
 
 function* nextTo(literal: ts.NumericLiteral): Generator<Change> {
-  for (const step of [1, -1]) yield { place: literal, mutated: String(Number(literal.text) + step) };
+  for (const step of [1, -1]) yield { node: literal, mutated: String(Number(literal.text) + step) };
 }
 
 /** A concatenation is no sum. */
@@ -102,9 +103,9 @@ const isFlippedAnyway = (value: ts.Expression): boolean =>
     (value.operatorToken.kind === SyntaxKind.EqualsEqualsEqualsToken ||
       value.operatorToken.kind === SyntaxKind.ExclamationEqualsEqualsToken));
 
-function mutantAt(source: ts.SourceFile, place: ts.Node, mutated: string): Mutant {
+function mutantAt(source: ts.SourceFile, node: ts.Node, mutated: string): Mutant {
   const { fileName: file, text } = source;
-  const [start, end] = [place.getStart(), place.getEnd()];
+  const [start, end] = [node.getStart(), node.getEnd()];
   const [from, to] = uniqueWindow(text, start, end);
   return {
     name: `${file}:${source.getLineAndCharacterOfPosition(start).line + 1}`,
@@ -115,7 +116,7 @@ function mutantAt(source: ts.SourceFile, place: ts.Node, mutated: string): Mutan
   };
 }
 
-/** Whole lines around the place, as many as it takes for their text to occur once in the file. */
+/** Whole lines around the change, as many as it takes for their text to occur once in the file. */
 function uniqueWindow(text: string, start: number, end: number): [from: number, to: number] {
   let from = text.lastIndexOf('\n', start - 1) + 1;
   let to = lineEnd(text, end);

@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { WORKSPACE_FOLDER } from '../../workspace/workspace.js';
 import { startPlannedHarness, temporaryFolder } from '../testing/cli-harness.js';
 import { gen, start } from '../testing/terminal.js';
-import { homeFolder } from './home-folder.js';
+import { cliFolder } from './cli-folder.js';
 
 const homeAt = (cwd: string, env: Record<string, string> = {}): string =>
-  homeFolder(start({ cwd, env }, '--version').io);
+  cliFolder(start({ cwd, env }, '--version').io);
 
 it('uses the nearest .genesis folder upward, or one in the current folder if there is none', async () => {
   const top = await temporaryFolder();
@@ -36,10 +36,10 @@ it('uses the folder next to the workspace, and does not search above it', async 
 });
 
 it('lets a subfolder release a claim made in its parent folder', async () => {
-  const { setting } = await startPlannedHarness();
-  expect((await gen(setting, 'task', 'claim', 'A-001-schema')).code).toBe(0);
-  const below = join(setting.cwd, 'src');
+  const { terminal } = await startPlannedHarness();
+  expect((await gen(terminal, 'task', 'claim', 'A-001-schema')).code).toBe(0);
+  const below = join(terminal.cwd, 'src');
   await mkdir(below);
-  const released = await gen({ ...setting, cwd: below }, 'task', 'release', 'A-001-schema');
+  const released = await gen({ ...terminal, cwd: below }, 'task', 'release', 'A-001-schema');
   expect(released).toMatchObject({ code: 0 });
 });
