@@ -11,7 +11,6 @@ import { type BodyMemory, BodyReservation } from './body-memory.js';
 import { FetchConnection, type RequestConnection } from './connection.js';
 import type { ReadinessProbe } from './readiness.js';
 import { type HttpResponse, toResponse } from './response.js';
-import type { RouteMatch } from './router.js';
 import type { ProjectFeeds } from './stream.js';
 
 /** Dependencies of the routes. */
@@ -143,6 +142,13 @@ export class ApiCall<Query = Record<string, unknown>> {
 /** An operation of the contract with its handler. */
 export interface Route extends IdentifiedOperation {
   readonly run: (call: ApiCall) => Promise<HttpResponse>;
+}
+
+/** The route of a path. */
+export interface RouteMatch {
+  readonly route: Route;
+  /** The values of the path's parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>;
 }
 
 type QueryOf<Id extends OperationId> = (typeof OPERATIONS)[Id] extends {

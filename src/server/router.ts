@@ -1,11 +1,5 @@
 import { RegExpRouter } from 'hono/router/reg-exp-router';
-import type { Route } from './route.js';
-
-export interface RouteMatch {
-  readonly route: Route;
-  /** The values of the path's parameters, decoded. */
-  readonly params: Readonly<Record<string, string>>;
-}
+import type { Route, RouteMatch } from './route.js';
 
 interface RoutedRoute {
   readonly route: Route;
