@@ -16,6 +16,8 @@ export interface RawIo {
   readonly user: string;
   /** Calls back on a stop signal; returns a function that removes the listener. */
   onStop(listener: (signal: StopSignal) => void): () => void;
+  /** Starts the program again in the same process with this flag of Node, unless it has it. Null where that is impossible. */
+  readonly restartWith: ((nodeFlag: string) => void) | null;
 }
 
 /** What commands get. Its output streams sanitize all text, so no command can write raw text. */
@@ -70,6 +72,20 @@ export function processIo(): RawIo {
         for (const signal of STOP_SIGNALS) process.off(signal, listener);
       };
     },
+    restartWith: restarter(),
+  };
+}
+
+/** Node 22.15 and later can replace a process: its id and its standard streams stay. */
+function restarter(): RawIo['restartWith'] {
+  const { execve, execPath, execArgv, argv, env } = process as NodeJS.Process & {
+    execve?: (file: string, args: readonly string[], env: NodeJS.ProcessEnv) => never;
+  };
+  if (execve === undefined) return null;
+  return (nodeFlag) => {
+    const [name = nodeFlag] = nodeFlag.split('=');
+    if ([...execArgv, env.NODE_OPTIONS ?? ''].some((flags) => flags.includes(name))) return;
+    execve(execPath, [execPath, nodeFlag, ...execArgv, ...argv.slice(1)], env);
   };
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -69,6 +69,16 @@ it('up prints its address, locks its log, stops on a signal, and leaves a valid 
     code: 0,
     out: expect.stringContaining('default/shop'),
   });
+});
+
+it.skipIf(!('execve' in process))('up has a larger young generation in the same process', async () => {
+  const { server, address } = await serving();
+  expect(address.pid).toBe(server.pid);
+  expect(await readFile(`/proc/${server.pid}/cmdline`, 'utf8')).toContain('--max-semi-space-size=32');
+  const ended = once(server, 'exit');
+  process.kill(address.pid, 'SIGKILL');
+  await ended;
+  await expect(fetch(address.url)).rejects.toThrow();
 });
 
 it('up publishes its address to all commands of the workspace, and removes it when it stops', async () => {

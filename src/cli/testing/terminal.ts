@@ -49,6 +49,7 @@ export function start(terminal: TerminalOptions, ...argv: string[]): RunningComm
     cwd: terminal.cwd,
     columns: terminal.columns ?? null,
     stderr_is_terminal: terminal.isStderrTty ?? false,
+    restartWith: null,
     user: 'tester',
     onStop(listener) {
       listeners.add(listener);
