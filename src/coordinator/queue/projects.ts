@@ -69,6 +69,12 @@ export class Projects {
     return this.loadedProjects;
   }
 
+  /** Loads the projects in which a lease has ended while no coordinator had them loaded, if the store can find them. */
+  async loadDue(countMax: number): Promise<void> {
+    const due = (await this.options.store.dueProjects?.(countMax)) ?? [];
+    await Promise.all(due.map((projectKey) => this.get(projectKey)));
+  }
+
   /** The ids of a tenant's projects, without the internal project that holds its limits. */
   async projectIdsOf(tenantId: string): Promise<string[]> {
     if (tenantProblem(tenantId) !== null) return [];
