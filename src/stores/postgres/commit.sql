@@ -332,12 +332,15 @@ BEGIN
     WHERE k.known ON CONFLICT DO NOTHING;
   END IF;
 
-  INSERT INTO request (project_no, event_count, at_ms, first_position, key, digest, reply)
-  SELECT project_nos[k.project], k.events, now, k.first, k.key, k.digest, k.reply
+  INSERT INTO request (project_no, event_count, first_position, key, digest, reply)
+  SELECT project_nos[k.project], k.events, k.first, k.key, k.digest, k.reply
   FROM unnest(kept_project, kept_keys, string_to_array(digest_lines, E'\n'), string_to_array(reply_lines, E'\n', ''),
               request_first, request_events)
        AS k (project, key, digest, reply, first, events)
   WHERE k.first >= 0;
+  INSERT INTO kept_requests (project_no, at_ms, keys)
+  SELECT project_nos[k.project], now, array_agg(k.key)
+  FROM unnest(kept_project, kept_keys, request_first) AS k (project, key, first) WHERE k.first >= 0 GROUP BY 1;
 
   IF cardinality(members) > 0 THEN
     PERFORM write_permits(project_nos, scope_nos, permit_project, permit_scope, permit_on_head, members, until_before,
@@ -534,9 +537,10 @@ BEGIN
            unnest(string_to_array(event_session_lines, E'\n', '')), unnest(string_to_array(event_body_lines, E'\n'));
   END IF;
   IF kept > 0 THEN
-    INSERT INTO request (project_no, event_count, at_ms, first_position, key, digest, reply)
-    SELECT p.project_no, unnest(request_events), now, p.position + unnest(request_first), unnest(requests[1:kept]),
+    INSERT INTO request (project_no, event_count, first_position, key, digest, reply)
+    SELECT p.project_no, unnest(request_events), p.position + unnest(request_first), unnest(requests[1:kept]),
            unnest(string_to_array(digest_lines, E'\n')), unnest(string_to_array(reply_lines, E'\n', ''));
+    INSERT INTO kept_requests (project_no, at_ms, keys) VALUES (p.project_no, now, requests[1:kept]);
   END IF;
   IF cardinality(permit_scope) > 0 THEN
     live_of := write_simple_permits(p.project_no, scope_nos, permit_scope, string_to_array(member_lines, E'\n'),
@@ -580,26 +584,34 @@ END $$;
 -- name: forget
 -- Each batch deletes slightly more expired rows than it adds, so that no call has to do a large cleanup.
 CREATE FUNCTION forget(project_nos int[], kept bigint[], now bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  deleted bigint;
-  is_over boolean;
 BEGIN
   DELETE FROM batch b USING (
     SELECT o.batch_id FROM batch o WHERE o.at_ms < now - ${batch_window_ms} ORDER BY o.at_ms LIMIT 4
     FOR UPDATE SKIP LOCKED
   ) AS old WHERE b.batch_id = old.batch_id;
   FOR nr IN 1 .. cardinality(project_nos) LOOP
-    CONTINUE WHEN kept[nr] = 0;
-    SELECT p.requests > ${requests_max} INTO is_over FROM project p WHERE p.project_no = project_nos[nr];
-    DELETE FROM request r WHERE r.ctid = ANY (ARRAY(
-      SELECT o.ctid FROM request o
-      WHERE o.project_no::bigint = project_nos[nr]
-        AND o.at_ms < CASE WHEN is_over THEN now ELSE now - ${request_window_ms} END
-      ORDER BY o.at_ms LIMIT 2 * kept[nr]
-    ));
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    IF deleted > 0 THEN
-      UPDATE project p SET requests = p.requests - deleted WHERE p.project_no = project_nos[nr];
-    END IF;
+    IF kept[nr] > 0 THEN PERFORM forget_requests(project_nos[nr], 2 * kept[nr], now); END IF;
   END LOOP;
+END $$;
+
+-- name: forget_requests
+-- Forgets the oldest requests of a project, batch by batch, if they are old enough or too many.
+CREATE FUNCTION forget_requests(number int, enough bigint, now bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  is_over boolean := (SELECT p.requests > ${requests_max} FROM project p WHERE p.project_no = number);
+  deleted bigint := 0;
+  oldest text[];
+BEGIN
+  WHILE deleted < enough LOOP
+    DELETE FROM kept_requests r WHERE r.ctid = (
+      SELECT o.ctid FROM kept_requests o
+      WHERE o.project_no = number AND o.at_ms < CASE WHEN is_over THEN now ELSE now - ${request_window_ms} END
+      ORDER BY o.at_ms LIMIT 1
+    ) RETURNING r.keys INTO oldest;
+    EXIT WHEN oldest IS NULL;
+    DELETE FROM request r USING (SELECT number AS project_no, unnest(oldest) AS key) AS k
+    WHERE r.project_no = k.project_no AND r.key = k.key;
+    deleted := deleted + cardinality(oldest);
+  END LOOP;
+  IF deleted > 0 THEN UPDATE project p SET requests = p.requests - deleted WHERE p.project_no = number; END IF;
 END $$;

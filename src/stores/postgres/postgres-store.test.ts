@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
-import { eventOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
-import type { EventQuery } from '../store.js';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import { type EventQuery, REQUEST_WINDOW_MS } from '../store.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { eventStatement } from './events.js';
 import type { PostgresOptions } from './options.js';
@@ -13,6 +13,7 @@ import { migrateNamespace } from './testing.js';
 await onSharedEngine('postgres', ({ url }) => {
   describe('tenants of a postgres store', () => describeTenants(url));
   describe('events of a postgres store', () => describeIndexes(url));
+  describe('requests of a postgres store', () => describeForgetting(url));
 });
 
 function describeTenants(url: string): void {
@@ -148,5 +149,30 @@ function describeIndexes(url: string): void {
       expect(plan).not.toContain('Seq Scan');
     }
     await client.query('ROLLBACK');
+  });
+}
+
+function describeForgetting(url: string): void {
+  it('are forgotten after their window, in both ways of a commit', async () => {
+    const options = await migrateNamespace(url, own('forgetting'));
+    const client = await asUser(url);
+    for (const usesSimpleCommits of [true, false]) {
+      const store = await openPostgresStore(options, { usesSimpleCommits });
+      const project = { tenant_id: 'acme', project_id: `simple-${usesSimpleCommits}` };
+      const keep = async (...keys: string[]) => {
+        const requests = keys.map((key) => ({ key, digest: 'd', keep: true }));
+        const transactions = requests.map((request) => transactionOf(project, { requests: [request] }));
+        return kindsOf(await store.commit(transactions));
+      };
+      await keep('old-1', 'old-2');
+      await client.query(
+        `UPDATE ${options.namespace}.kept_requests SET at_ms = at_ms - ${REQUEST_WINDOW_MS + 1}`,
+      );
+      expect(await keep('old-1', 'new')).toEqual(['replay', 'committed']);
+      expect(await keep('old-1', 'old-2', 'new')).toEqual(['committed', 'committed', 'replay']);
+      await store.close();
+    }
+    const { rows } = await client.query(`SELECT requests FROM ${options.namespace}.project`);
+    expect(rows).toEqual([{ requests: '3' }, { requests: '3' }]);
   });
 }

@@ -25,7 +25,10 @@ import { SimpleBatch } from './simple-batch.js';
 export { openPostgresMigrator } from './migrator.js';
 
 /** Opens what `gen migrate` created; creates nothing itself. */
-export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
+export async function openPostgresStore(
+  options: PostgresOptions,
+  { usesSimpleCommits = true } = {},
+): Promise<PostgresStore> {
   const { namespace } = options;
   const connections = await PostgresPool.make(options);
   try {
@@ -36,7 +39,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       const { rows } = await client.query(sql('read_role', { read_role: readRole(namespace) }));
       return rows[0].role as string;
     });
-    return new PostgresStore(connections, namespace, role);
+    return new PostgresStore(connections, namespace, role, usesSimpleCommits);
   } catch (error) {
     await connections.close();
     throw error instanceof StoreRefused ? error : toOpeningError(error, options);
@@ -60,7 +63,7 @@ export class PostgresStore extends SqlStore {
     /** Sees the rows of one tenant only. */
     private readonly role: string,
     /** Tests turn this off, to compare the two ways of a commit. */
-    private readonly usesSimpleCommits = true,
+    private readonly usesSimpleCommits: boolean,
   ) {
     super();
     this.blobs = new PostgresBlobs(connections, namespace, role);

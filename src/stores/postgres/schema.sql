@@ -75,7 +75,7 @@ CREATE TABLE head (
   subject text COLLATE "C",
   body text NOT NULL,
   CONSTRAINT head_by_subject PRIMARY KEY (project_no, subject)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 50);
 CREATE INDEX head_by_permit ON head (project_no) WHERE has_permit;
 
 -- `task_is_subject`: the task has the same name as the subject, and `task_id` is null.
@@ -105,13 +105,21 @@ CREATE TABLE loose_event (
 CREATE TABLE request (
   project_no int,
   event_count int NOT NULL,
-  at_ms bigint NOT NULL,
   first_position bigint NOT NULL,
   key text COLLATE "C",
   digest text NOT NULL,
   reply text,
   CONSTRAINT request_by_key PRIMARY KEY (project_no, key)
 );
+
+-- The requests that a batch kept, to be forgotten together: an index of requests by age would cost more.
+CREATE TABLE kept_requests (
+  project_no int,
+  at_ms bigint NOT NULL,
+  keys text[] NOT NULL
+);
+ALTER TABLE kept_requests ALTER COLUMN keys SET STORAGE EXTERNAL;
+CREATE INDEX kept_requests_by_age ON kept_requests (project_no, at_ms);
 
 -- How many permits a scope has, including those that have ended and were not yet removed.
 CREATE TABLE scope (
@@ -180,9 +188,12 @@ BEGIN
   INSERT INTO loose_event (project_no, event_id)
   SELECT p.project_no, n.event_id FROM old_note n JOIN project p USING (tenant_id, project_id);
 
-  INSERT INTO request (project_no, event_count, at_ms, first_position, key, digest, reply)
-  SELECT p.project_no, r.events, r.at_ms, r.first_position, r.key, r.body::json ->> 'digest', (r.body::json -> 'reply')::text
-  FROM old_request r JOIN project p USING (tenant_id, project_id) ORDER BY r.at_ms;
+  INSERT INTO request (project_no, event_count, first_position, key, digest, reply)
+  SELECT p.project_no, r.events, r.first_position, r.key, r.body::json ->> 'digest', (r.body::json -> 'reply')::text
+  FROM old_request r JOIN project p USING (tenant_id, project_id);
+  INSERT INTO kept_requests (project_no, at_ms, keys)
+  SELECT p.project_no, r.at_ms, array_agg(r.key)
+  FROM old_request r JOIN project p USING (tenant_id, project_id) GROUP BY 1, 2 ORDER BY 2;
 
   DROP TABLE old_project, old_head, old_event, old_note, old_request, old_scope, old_slot;
 END $$;
@@ -199,8 +210,6 @@ CREATE INDEX event_by_edge ON event (project_no, edge, position) WHERE edge IS N
 CREATE INDEX event_by_agent ON event (project_no, agent_id, position) WHERE agent_id IS NOT NULL;
 CREATE INDEX event_by_session ON event (project_no, session_id, position) WHERE session_id IS NOT NULL;
 CREATE INDEX event_by_time ON event USING brin (at_ms) WITH (pages_per_range = 16, autosummarize = on);
--- On an expression, so that the planner does not take it for the primary key when it looks for a key.
-CREATE INDEX request_by_age ON request ((project_no::bigint), at_ms);
 
 -- name: commit_settings
 -- The commit looks up every row by key, so these settings force index access even for a table that has just grown. The
@@ -216,10 +225,12 @@ ALTER FUNCTION ${function} SET jit = off;
 
 -- name: read_settings
 ALTER FUNCTION due_projects SET search_path = ${namespace}, pg_temp;
+ALTER FUNCTION due_projects SET enable_seqscan = off;
 ALTER FUNCTION count_permits SET search_path = ${namespace}, pg_temp;
+ALTER FUNCTION count_permits SET enable_seqscan = off;
 ALTER FUNCTION redact_events SET search_path = ${namespace}, pg_temp;
-REVOKE ALL ON FUNCTION decide, start_commit, remove_ended_permits, write_permits, write_simple_permits, forget, commit_batch,
-commit_simple, due_projects, count_permits, redact_events FROM PUBLIC;
+REVOKE ALL ON FUNCTION decide, start_commit, remove_ended_permits, write_permits, write_simple_permits, forget, forget_requests,
+commit_batch, commit_simple, due_projects, count_permits, redact_events FROM PUBLIC;
 
 -- name: commit_policy
 -- The owner sees all rows only inside its own functions. In a subquery, so that it is evaluated once per statement.

@@ -30,7 +30,7 @@ export const readRole = (namespace: string): string => `${namespace}_read`;
 /** Tables whose rows name their tenant, and those whose rows name their project. The others are for the commit only. */
 const TENANT_TABLES = ['project', 'blob'];
 const PROJECT_TABLES = ['head', 'event'];
-const COMMIT_TABLES = ['loose_event', 'request', 'scope', 'permit', 'batch'];
+const COMMIT_TABLES = ['loose_event', 'request', 'kept_requests', 'scope', 'permit', 'batch'];
 
 const COMMIT_FUNCTIONS = [
   'start_commit',
@@ -39,6 +39,7 @@ const COMMIT_FUNCTIONS = [
   'write_simple_permits',
   'decide',
   'forget',
+  'forget_requests',
   'commit_batch',
   'commit_simple',
 ];
