@@ -89,10 +89,10 @@ function describeMigration(url: string): void {
 
 /** A live claim, an ended one, a session, events with every field, and requests with and without a reply. */
 function transactionsIn(project: ProjectKey, untilMs: number): Transaction[] {
-  const event = (subject: string, at_ms: number, more: object) =>
+  const event = (subject: string, atMs: number, more: object) =>
     eventOf(project, {
       event_type: 'claimed',
-      timestamp: isoTime(at_ms),
+      timestamp: isoTime(atMs),
       subject,
       seq: 1,
       agent_id: 'agent-1',
