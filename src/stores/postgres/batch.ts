@@ -1,5 +1,4 @@
-import { msOf, type NewEvent } from '../../core/events/envelope.js';
-import { FILTER_FIELDS } from '../event-matcher.js';
+import type { NewEvent } from '../../core/events/envelope.js';
 import { NumberedRows } from '../numbered-rows.js';
 import { lastPerMember } from '../permits.js';
 import type {
@@ -10,23 +9,17 @@ import type {
   StoredHead,
   Transaction,
 } from '../store.js';
-import { assertWellFormed } from '../well-formed.js';
-
-/** The commit function's value for "forever" and "any time". */
-const INT64_MAX = '9223372036854775807';
+import { lines, names, numbers, untilOf, wholeMs } from './encoding.js';
+import { eventColumns } from './events.js';
 
 /** Kinds of outcome in the reply of the commit function. */
 export const OUTCOME_CODE = { committed: 0, conflict: 1, replay: 2, early: 3, late: 4, full: 5 } as const;
 
-/** The fields of an event that have columns, in addition to those of its key. */
-const EVENT_COLUMNS = ['event_type', ...FILTER_FIELDS] as const;
-const KEY_COLUMNS = ['tenant_id', 'project_id', 'position'];
-const IN_COLUMNS = Object.fromEntries([...KEY_COLUMNS, ...EVENT_COLUMNS].map((field) => [field, undefined]));
+/** The reply to remember, as JSON; empty: none. */
+export const replyOf = ({ reply }: RequestRecord): string =>
+  reply === undefined ? '' : JSON.stringify(reply);
 
-/** The event as JSON, without the fields that have columns; `eventFromRow` adds them back. */
-export const bodyOf = (event: NewEvent): string => JSON.stringify({ ...event, ...IN_COLUMNS });
-
-/** A batch as the commit function takes it, column by column, and the decoder of its reply. */
+/** Any batch, as `commit_batch` takes it, column by column, and the decoder of its reply. */
 export class CommitBatch {
   private readonly encodedOperations: (number | string)[] = [];
   private readonly projects = new NumberedRows<[tenant_id: string, project_id: string]>();
@@ -35,7 +28,9 @@ export class CommitBatch {
   /** By scope: the number of permits taken, and the lowest limit. */
   private readonly scopeTakes: number[] = [];
   private readonly scopeMax: number[] = [];
-  private readonly permits = new NumberedRows<[project: number, scope: number, member: string]>();
+  private readonly permits = new NumberedRows<
+    [project: number, scope: number, onHead: 't' | 'f', member: string]
+  >();
   private readonly requestKeys = new NumberedRows<[project: number, key: string]>();
   private readonly looseEvents = new NumberedRows<[project: number, event_id: string]>();
   private readonly heads: StoredHead[] = [];
@@ -44,7 +39,6 @@ export class CommitBatch {
   private readonly events: { project: number; event: NewEvent }[] = [];
 
   constructor(private readonly transactions: readonly Transaction[]) {
-    for (const transaction of transactions) assertWellFormed(transaction);
     for (const [index, transaction] of transactions.entries()) this.add(transaction, index);
   }
 
@@ -72,7 +66,8 @@ export class CommitBatch {
       numbers(scopes.rows.map((_, index) => wholeMs(this.scopeMax[index] ?? Number.POSITIVE_INFINITY))),
       numbers(permits.column(0)),
       numbers(permits.column(1)),
-      names(permits.column(2)),
+      numbers(permits.column(2)),
+      names(permits.column(3)),
       numbers(requests.column(0)),
       names(requests.column(1)),
       numbers(looseEvents.column(0)),
@@ -80,11 +75,10 @@ export class CommitBatch {
       lines(this.heads.map((head) => JSON.stringify(head))),
       numbers(sentRequests.map(({ project }) => project)),
       names(sentRequests.map(({ request }) => request.key)),
-      lines(sentRequests.map(({ request: { digest, reply } }) => JSON.stringify({ digest, reply }))),
+      names(sentRequests.map(({ request }) => request.digest)),
+      lines(sentRequests.map(({ request }) => replyOf(request))),
       numbers(events.map(({ project }) => project)),
-      numbers(events.map(({ event }) => timeOf(event.timestamp))),
-      ...EVENT_COLUMNS.map((field) => names(events.map(({ event }) => event[field]))),
-      lines(events.map(({ event }) => bodyOf(event))),
+      ...eventColumns(events.map(({ event }) => event)),
     ];
   }
 
@@ -199,11 +193,11 @@ export class CommitBatch {
     project: number,
     permits: readonly Permit[],
   ): void {
-    for (const { scope, member, until_ms } of permits) {
+    for (const { scope, member, until_ms, on_head } of permits) {
       const scopeNumber = this.scopes.numberOf(tenant_id, scope);
       this.encodedOperations.push(
-        this.permits.numberOf(project, scopeNumber, member),
-        wholeMs(until_ms ?? 0),
+        this.permits.numberOf(project, scopeNumber, on_head ? 't' : 'f', member),
+        untilOf(until_ms),
       );
       this.scopeTakes[scopeNumber - 1] = (this.scopeTakes[scopeNumber - 1] ?? 0) + 1;
     }
@@ -219,7 +213,7 @@ export class CommitBatch {
   }
 }
 
-const swapEventCount = ({ swaps }: Transaction): number =>
+export const swapEventCount = ({ swaps }: Transaction): number =>
   swaps.reduce((count, { events }) => count + events.length, 0);
 
 /** Heads and requests from before the batch, by the numbers of subjects and requests. */
@@ -228,17 +222,21 @@ interface EarlierRows {
   readonly requests: ReadonlyMap<number, Omit<CompletedRequest, 'key'>>;
 }
 
-/** A line is `h NUMBER HEAD` or `r NUMBER FIRST_POSITION EVENTS BODY`. */
+/** A line is `h NUMBER HEAD` or `r NUMBER FIRST_POSITION EVENTS [DIGEST, REPLY]`. */
 function rowsBefore(rows: readonly string[]): EarlierRows {
   const heads = new Map<number, StoredHead>();
   const requests = new Map<number, Omit<CompletedRequest, 'key'>>();
   for (const row of rows) {
-    const body = JSON.parse(row.slice(row.indexOf('{')));
     const [kind, rowNumber, first, events] = row.split(' ', 4);
-    if (kind === 'h') heads.set(Number(rowNumber), body);
+    if (kind === 'h') heads.set(Number(rowNumber), JSON.parse(row.slice(row.indexOf('{'))));
     else {
+      const [digest, reply] = JSON.parse(row.slice(row.indexOf('['))) as [string, string | null];
       const positions = Array.from({ length: Number(events) }, (_, index) => Number(first) + index);
-      requests.set(Number(rowNumber), { digest: body.digest, reply: body.reply, positions });
+      requests.set(Number(rowNumber), {
+        digest,
+        reply: reply === null ? undefined : JSON.parse(reply),
+        positions,
+      });
     }
   }
   return { heads, requests };
@@ -252,29 +250,4 @@ function numberReader(text: string): () => number {
     if (done) throw new Error('The reply of the commit function is shorter than its batch.');
     return Number(value);
   };
-}
-
-/** The engine counts whole milliseconds; rounding up gives the same comparisons. */
-function wholeMs(ms: number): number | string {
-  return ms > Number.MAX_SAFE_INTEGER ? INT64_MAX : Math.ceil(ms);
-}
-
-function timeOf(timestamp: string): number | string {
-  const atMs = msOf(timestamp);
-  return Number.isNaN(atMs) ? 'NULL' : atMs;
-}
-
-const numbers = (list: readonly (number | string)[]): string => `{${list.join()}}`;
-
-/** Encoded JSON contains no line feed. */
-const lines = (list: readonly string[]): string => list.join('\n');
-
-/** Line-separated; an empty line is no name. Ids contain neither line feeds nor NUL, which PostgreSQL cannot store. */
-function names(list: readonly (string | undefined)[]): string {
-  const lines = list.join('\n');
-  if (list.includes('') || lines.includes('\0') || lines.split('\n').length > Math.max(list.length, 1)) {
-    const invalid = list.find((name) => name === '' || /[\n\0]/.test(name ?? ''));
-    throw new Error(`PostgreSQL: ${JSON.stringify(invalid)} is empty or contains a line feed or a NUL.`);
-  }
-  return lines;
 }

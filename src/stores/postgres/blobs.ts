@@ -11,7 +11,7 @@ export class PostgresBlobs implements Blobs {
   ) {}
 
   async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    await this.connections.queryAsTenant(tenantId, 'none', {
+    await this.connections.queryAsTenant('none', [tenantId], {
       text: sql('put_blob', { namespace: this.namespace }),
       values: [tenantId, sha256, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)],
     });
@@ -28,7 +28,7 @@ export class PostgresBlobs implements Blobs {
   }
 
   private async find<Row extends object>(statement: string, tenantId: string, sha256: string) {
-    const [row] = await this.connections.queryAsTenant<Row>(tenantId, this.readRole, {
+    const [row] = await this.connections.queryAsTenant<Row>(this.readRole, [tenantId], {
       text: sql(statement, { namespace: this.namespace }),
       values: [tenantId, sha256],
     });

@@ -4,14 +4,22 @@ import type { PostgresPool } from './connection.js';
 import { classifyError, toStoreError } from './errors.js';
 import { sql } from './queries.js';
 
-/** Calls the commit function once for a batch, and returns its reply. */
-export function sendBatch(connections: PostgresPool, namespace: string, values: unknown[]): Promise<string> {
-  const statement = { name: 'commit', text: sql('commit', { namespace }), values: [randomUUID(), ...values] };
+/** Calls a commit function once for a batch, and returns its reply. */
+export function sendBatch(
+  connections: PostgresPool,
+  namespace: string,
+  name: string,
+  values: readonly unknown[],
+): Promise<string | null> {
+  const parameters = Array.from({ length: values.length + 1 }, (_, index) => `$${index + 1}`).join();
+  const text = sql(name, { namespace, parameters });
+  const statement = { name, text, values: [randomUUID(), ...values] };
   let isSent = false;
   const send = () =>
     connections.withClient(async (client) => {
       isSent = true;
-      return (await client.query<{ answer: string }>(statement)).rows[0]?.answer as string;
+      const { rows } = await client.query<{ reply: string | null }>(statement);
+      return rows[0]?.reply ?? null;
     });
   return sendOnce('PostgreSQL', send, {
     isReplyLost: (error) => isSent && classifyError(error) === 'lost',

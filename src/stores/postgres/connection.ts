@@ -64,17 +64,21 @@ export class PostgresPool {
   }
 
   /**
-   * Queries as a role that sees one tenant. The four statements are sent together, so that this takes one round trip;
-   * the settings end with the transaction, even behind a pooler.
+   * Queries as a role that sees one tenant, and the rows of one of its projects. The four statements are sent together,
+   * so that this takes one round trip; the settings end with the transaction, even behind a pooler.
    */
   queryAsTenant<Row extends QueryResultRow>(
-    tenantId: string,
     role: string,
+    [tenantId, projectId = '']: readonly [tenantId: string, projectId?: string],
     statement: PostgresStatement,
   ): Promise<Row[]> {
     return this.rowsOf(async (client) => {
       const begun = client.query('BEGIN');
-      const set = client.query({ name: 'as-tenant', text: sql('as_tenant'), values: [role, tenantId] });
+      const set = client.query({
+        name: 'as-tenant',
+        text: sql('as_tenant'),
+        values: [role, tenantId, projectId],
+      });
       const replies = [begun, set, client.query<Row>(statement), client.query('COMMIT')] as const;
       // None may be pending when the connection is released.
       await Promise.allSettled(replies);

@@ -1,17 +1,48 @@
-import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
+import { type EventEnvelope, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { FILTER_FIELDS } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { PostgresStatement } from './connection.js';
+import { lines, names, numbers } from './encoding.js';
 import { sql } from './queries.js';
 
+/** The fields of an event that have columns, in addition to those of its key. */
+const EVENT_COLUMNS = ['event_type', ...FILTER_FIELDS] as const;
+type EventColumn = (typeof EVENT_COLUMNS)[number];
+
+const KEY_COLUMNS = ['tenant_id', 'project_id', 'position'];
+const IN_COLUMNS = Object.fromEntries([...KEY_COLUMNS, ...EVENT_COLUMNS].map((field) => [field, undefined]));
+
 /** Fields stored in columns, not in the body. */
-export type EventRow = Readonly<
-  Record<'position' | 'event_type' | (typeof FILTER_FIELDS)[number] | 'body', string | null>
->;
+export type EventRow = Readonly<Record<'position' | EventColumn | 'body', string | null>> & {
+  /** The task has the name of the subject; then `task_id` is null. */
+  readonly task_is_subject: boolean;
+};
+
+/** The event as JSON, without the fields that have columns; `eventFromRow` adds them back. */
+export const bodyOf = (event: NewEvent): string => JSON.stringify({ ...event, ...IN_COLUMNS });
+
+/** Events as the commit functions take them, column by column. */
+export const eventColumns = (events: readonly NewEvent[]): string[] => [
+  numbers(events.map(({ timestamp }) => timeOf(timestamp))),
+  numbers(events.map((event) => (isSubjectTask(event) ? 't' : 'f'))),
+  ...EVENT_COLUMNS.map((field) =>
+    names(events.map((event) => (field === 'task_id' && isSubjectTask(event) ? undefined : event[field]))),
+  ),
+  lines(events.map(bodyOf)),
+];
+
+const isSubjectTask = ({ task_id, subject }: NewEvent): boolean =>
+  task_id !== undefined && task_id === subject;
+
+function timeOf(timestamp: string): number | string {
+  const atMs = msOf(timestamp);
+  return Number.isNaN(atMs) ? 'NULL' : atMs;
+}
 
 export function eventFromRow({ tenant_id, project_id }: ProjectKey, row: EventRow): EventEnvelope {
-  const { position, body, ...columns } = row;
-  const present = Object.entries(columns).filter(([, name]) => name !== null);
+  const { position, body, task_is_subject, ...columns } = row;
+  const fields = task_is_subject ? { ...columns, task_id: columns.subject } : columns;
+  const present = Object.entries(fields).filter(([, name]) => name !== null);
   return {
     position: Number(position),
     tenant_id,
@@ -29,17 +60,29 @@ export function eventStatement(
 ): PostgresStatement {
   const values: unknown[] = [tenant_id, project_id];
   const parameter = (value: unknown): string => `$${values.push(value)}`;
-  const conditions = ['tenant_id = $1', 'project_id = $2', `position > ${parameter(query.after)}`];
+  const conditions = [`position > ${parameter(query.after)}`];
   if (query.until_position !== undefined) conditions.push(`position <= ${parameter(query.until_position)}`);
   for (const field of FILTER_FIELDS) {
-    if (query[field] !== undefined) conditions.push(`${field} = ${parameter(query[field])}`);
+    if (query[field] !== undefined && field !== 'task_id')
+      conditions.push(`${field} = ${parameter(query[field])}`);
   }
   if (query.since !== undefined) conditions.push(`at_ms >= ${parameter(msOf(query.since))}`);
   if (query.until !== undefined) conditions.push(`at_ms < ${parameter(msOf(query.until))}`);
-  const types = new Set(query.types);
-  if (types.size === 1) conditions.push(`event_type = ${parameter([...types][0])}`);
-  if (types.size > 1) conditions.push('event_type = type.name');
-  const parts = { namespace, condition: conditions.join(' AND '), limit: parameter(query.limit) };
-  if (types.size < 2) return { text: sql('events', parts), values };
-  return { text: sql('events_of_types', { ...parts, types: parameter([...types]) }), values };
+  const types = [...new Set(query.types)];
+  if (types.length === 1) conditions.push(`event_type = ${parameter(types[0])}`);
+  if (types.length > 1) conditions.push('event_type = type.name');
+  const limit = parameter(query.limit);
+  const typeList = types.length > 1 ? parameter(types) : '';
+  const select = (...more: readonly string[]): string =>
+    sql(types.length > 1 ? 'events_of_types' : 'events', {
+      namespace,
+      condition: [...conditions, ...more].join(' AND '),
+      limit,
+      types: typeList,
+    });
+  if (query.task_id === undefined) return { text: select(), values };
+  const task = parameter(query.task_id);
+  const as_subject = select(`subject = ${task}`, 'task_is_subject');
+  const as_task = select(`task_id = ${task}`);
+  return { text: sql('events_of_task', { as_subject, as_task, limit }), values };
 }

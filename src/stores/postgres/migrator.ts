@@ -8,8 +8,12 @@ import { runPreflight } from './preflight.js';
 import { sql } from './queries.js';
 import { migrationSteps, SCHEMA_VERSION } from './schema.js';
 
+/** A step may copy all events. */
+const STATEMENT_MAX_MS = 24 * 3600 * 1000;
+
 export async function openPostgresMigrator(options: PostgresOptions): Promise<Migrator> {
-  const connections = await PostgresPool.make({ ...options, connections_max: 1 });
+  const timeouts = { statement_timeout_ms: STATEMENT_MAX_MS };
+  const connections = await PostgresPool.make({ ...options, ...timeouts, connections_max: 1 });
   const migrator = new PostgresMigrator(connections, options);
   try {
     await migrator.status();
@@ -50,7 +54,6 @@ class PostgresMigrator implements Migrator {
       await runPreflight(client, this.options);
       await client.query('BEGIN');
       try {
-        await client.query("SET LOCAL statement_timeout = '10min'");
         await client.query(sql('lock_migrations'), [`genesis-fleet migrate ${namespace}`]);
         const steps = await this.pendingSteps(client);
         for (const { version, name, statements } of steps) {

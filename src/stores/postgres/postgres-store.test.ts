@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
-import { eventOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
-import type { EventQuery } from '../store.js';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import { type EventQuery, REQUEST_WINDOW_MS } from '../store.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
 import { eventStatement } from './events.js';
 import type { PostgresOptions } from './options.js';
@@ -13,6 +13,7 @@ import { migrateNamespace } from './testing.js';
 await onSharedEngine('postgres', ({ url }) => {
   describe('tenants of a postgres store', () => describeTenants(url));
   describe('events of a postgres store', () => describeIndexes(url));
+  describe('requests of a postgres store', () => describeForgetting(url));
 });
 
 function describeTenants(url: string): void {
@@ -46,18 +47,21 @@ function describeTenants(url: string): void {
     const attacker = await asUser(options);
     for (const tenant of ['', 'other']) {
       await attacker.query("SELECT set_config('genesis.tenant', $1, false)", [tenant]);
-      for (const table of ['project', 'head', 'event', 'slot', 'blob']) {
+      await attacker.query("SELECT set_config('genesis.project', 'p', false)");
+      for (const table of ['project', 'head', 'event', 'blob']) {
         expect((await attacker.query(`SELECT * FROM ${options.namespace}.${table}`)).rows).toEqual([]);
       }
     }
     for (const attempt of [
       `SELECT * FROM ${options.namespace}.request`,
       `SELECT * FROM ${options.namespace}.batch`,
+      `SELECT * FROM ${options.namespace}.permit`,
+      `SELECT * FROM ${options.namespace}.scope`,
       `UPDATE ${options.namespace}.head SET body = '{}'`,
       `DELETE FROM ${options.namespace}.event`,
-      `INSERT INTO ${options.namespace}.head VALUES ('acme', 'p', '~b', 1, '{}')`,
+      `INSERT INTO ${options.namespace}.head (project_no, subject, seq, body) VALUES (1, '~b', 1, '{}')`,
       `INSERT INTO ${options.namespace}.blob VALUES ('acme', 'cd', '')`,
-      `SELECT ${options.namespace}.forget(NULL, NULL, 0, NULL)`,
+      `SELECT ${options.namespace}.forget(NULL, NULL, 0)`,
       `ALTER TABLE ${options.namespace}.head DISABLE ROW LEVEL SECURITY`,
       `SET genesis.commit = 'on'; DELETE FROM ${options.namespace}.head`,
     ]) {
@@ -94,16 +98,21 @@ function describeTenants(url: string): void {
 }
 
 const FILTERS: [Partial<EventQuery>, string][] = [
-  [{}, 'event_pkey'],
-  [{ types: ['type-7'] }, 'event_type'],
-  [{ types: ['type-7', 'type-8'] }, 'event_type'],
-  [{ subject: '~s7' }, 'event_subject'],
-  [{ task_id: 'task-7' }, 'event_task'],
-  [{ feature_id: 'feature-7' }, 'event_feature'],
-  [{ edge: 'edge-7' }, 'event_edge'],
-  [{ agent_id: 'agent-7' }, 'event_agent'],
-  [{ session_id: 'session-7' }, 'event_session'],
-  [{ since: isoTime(Date.UTC(2020, 0, 1, 1)), until: isoTime(Date.UTC(2020, 0, 1, 1, 0, 9)) }, 'event_time'],
+  [{}, 'event_by_position'],
+  [{ types: ['type-7'] }, 'event_by_type'],
+  [{ types: ['type-7', 'type-8'] }, 'event_by_type'],
+  [{ subject: '~s7' }, 'event_by_subject'],
+  [{ task_id: 'task-7' }, 'event_by_task'],
+  [{ task_id: 'task-7' }, 'event_by_subject'],
+  [{ task_id: 'task-7', types: ['type-7', 'type-8'] }, 'event_by_task'],
+  [{ feature_id: 'feature-7' }, 'event_by_feature'],
+  [{ edge: 'edge-7' }, 'event_by_edge'],
+  [{ agent_id: 'agent-7' }, 'event_by_agent'],
+  [{ session_id: 'session-7' }, 'event_by_session'],
+  [
+    { since: isoTime(Date.UTC(2020, 0, 1, 1)), until: isoTime(Date.UTC(2020, 0, 1, 1, 0, 9)) },
+    'event_by_time',
+  ],
 ];
 
 function describeIndexes(url: string): void {
@@ -126,10 +135,11 @@ function describeIndexes(url: string): void {
     );
     await store.commit([transactionOf(project, { loose_events: looseEvents })]);
     const client = await asUser(url);
-    await client.query(`ANALYZE ${options.namespace}.event`);
+    await client.query(`VACUUM ANALYZE ${options.namespace}.event`);
     await client.query('BEGIN');
     await client.query(`SET LOCAL ROLE ${options.namespace}_read`);
     await client.query("SELECT set_config('genesis.tenant', $1, true)", [project.tenant_id]);
+    await client.query("SELECT set_config('genesis.project', $1, true)", [project.project_id]);
     for (const [query, index] of FILTERS) {
       const { text, values } = eventStatement(options.namespace, project, { after: 10, limit: 20, ...query });
       const plan = (await client.query(`EXPLAIN ${text}`, values)).rows
@@ -139,5 +149,30 @@ function describeIndexes(url: string): void {
       expect(plan).not.toContain('Seq Scan');
     }
     await client.query('ROLLBACK');
+  });
+}
+
+function describeForgetting(url: string): void {
+  it('are forgotten after their window, in both ways of a commit', async () => {
+    const options = await migrateNamespace(url, own('forgetting'));
+    const client = await asUser(url);
+    for (const usesSimpleCommits of [true, false]) {
+      const store = await openPostgresStore(options, { usesSimpleCommits });
+      const project = { tenant_id: 'acme', project_id: `simple-${usesSimpleCommits}` };
+      const keep = async (...keys: string[]) => {
+        const requests = keys.map((key) => ({ key, digest: 'd', keep: true }));
+        const transactions = requests.map((request) => transactionOf(project, { requests: [request] }));
+        return kindsOf(await store.commit(transactions));
+      };
+      await keep('old-1', 'old-2');
+      await client.query(
+        `UPDATE ${options.namespace}.kept_requests SET at_ms = at_ms - ${REQUEST_WINDOW_MS + 1}`,
+      );
+      expect(await keep('old-1', 'new')).toEqual(['replay', 'committed']);
+      expect(await keep('old-1', 'old-2', 'new')).toEqual(['committed', 'committed', 'replay']);
+      await store.close();
+    }
+    const { rows } = await client.query(`SELECT requests FROM ${options.namespace}.project`);
+    expect(rows).toEqual([{ requests: '3' }, { requests: '3' }]);
   });
 }

@@ -8,22 +8,27 @@ import {
   StoreRefused,
   type Transaction,
 } from '../store.js';
-import { bodyOf, CommitBatch } from './batch.js';
+import { assertWellFormed } from '../well-formed.js';
+import { CommitBatch } from './batch.js';
 import { PostgresBlobs } from './blobs.js';
 import { sendBatch } from './commit.js';
 import { PostgresPool } from './connection.js';
 import { toOpeningError } from './errors.js';
-import { type EventRow, eventFromRow, eventStatement } from './events.js';
+import { bodyOf, type EventRow, eventFromRow, eventStatement } from './events.js';
 import { schemaVersion } from './migrator.js';
 import type { PostgresOptions } from './options.js';
 import { runPreflight } from './preflight.js';
 import { sql } from './queries.js';
 import { migrationSteps, readRole } from './schema.js';
+import { SimpleBatch } from './simple-batch.js';
 
 export { openPostgresMigrator } from './migrator.js';
 
 /** Opens what `gen migrate` created; creates nothing itself. */
-export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
+export async function openPostgresStore(
+  options: PostgresOptions,
+  { usesSimpleCommits = true } = {},
+): Promise<PostgresStore> {
   const { namespace } = options;
   const connections = await PostgresPool.make(options);
   try {
@@ -34,7 +39,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       const { rows } = await client.query(sql('read_role', { read_role: readRole(namespace) }));
       return rows[0].role as string;
     });
-    return new PostgresStore(connections, namespace, role);
+    return new PostgresStore(connections, namespace, role, usesSimpleCommits);
   } catch (error) {
     await connections.close();
     throw error instanceof StoreRefused ? error : toOpeningError(error, options);
@@ -57,6 +62,8 @@ export class PostgresStore extends SqlStore {
     private readonly namespace: string,
     /** Sees the rows of one tenant only. */
     private readonly role: string,
+    /** Tests turn this off, to compare the two ways of a commit. */
+    private readonly usesSimpleCommits: boolean,
   ) {
     super();
     this.blobs = new PostgresBlobs(connections, namespace, role);
@@ -65,7 +72,8 @@ export class PostgresStore extends SqlStore {
   async events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
     if (query.types?.length === 0) return [];
     const statement = eventStatement(this.namespace, projectKey, query);
-    const rows = await this.connections.queryAsTenant<EventRow>(projectKey.tenant_id, this.role, statement);
+    const names = [projectKey.tenant_id, projectKey.project_id] as const;
+    const rows = await this.connections.queryAsTenant<EventRow>(this.role, names, statement);
     return rows.map((row) => eventFromRow(projectKey, row));
   }
 
@@ -79,16 +87,30 @@ export class PostgresStore extends SqlStore {
     return this.connections.close();
   }
 
-  protected async commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    const batch = new CommitBatch(transactions);
-    return batch.outcomes(await sendBatch(this.connections, this.namespace, batch.values()));
+  async dueProjects(limit: number): Promise<ProjectKey[]> {
+    const rows = await this.query('due_projects', null, this.latestMs, Math.floor(limit));
+    return rows.map(({ tenant_id, project_id }) => ({
+      tenant_id: String(tenant_id),
+      project_id: String(project_id),
+    }));
   }
 
+  protected async commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    for (const transaction of transactions) assertWellFormed(transaction);
+    const simple = this.usesSimpleCommits ? SimpleBatch.of(transactions) : null;
+    if (simple !== null) {
+      const reply = await this.send('commit_simple', simple.values());
+      if (reply !== null) return simple.outcomes(reply);
+    }
+    const batch = new CommitBatch(transactions);
+    return batch.outcomes((await this.send('commit', batch.values())) as string);
+  }
+
+  /** If a second name is given, it is the project whose rows the statement reads, or the statement reads no such rows. */
   protected query(name: string, names: readonly string[] | null = null, ...values: unknown[]) {
     const statement = { text: this.text(name), values: [...(names ?? []), ...values] };
-    const tenantId = names?.[0];
-    if (tenantId === undefined) return this.connections.query(statement);
-    return this.connections.queryAsTenant(tenantId, this.role, statement);
+    if (names === null) return this.connections.query(statement);
+    return this.connections.queryAsTenant(this.role, names as [string, string?], statement);
   }
 
   protected headRows({ tenant_id, project_id }: ProjectKey, subjects: readonly string[]) {
@@ -97,6 +119,10 @@ export class PostgresStore extends SqlStore {
 
   protected nameOf(column: unknown): string {
     return String(column);
+  }
+
+  private send(name: string, values: readonly unknown[]): Promise<string | null> {
+    return sendBatch(this.connections, this.namespace, name, values);
   }
 
   private text(name: string): string {

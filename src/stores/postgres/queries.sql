@@ -9,7 +9,7 @@ SELECT coalesce(
 -- name: clock_ms
 floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
 -- name: as_tenant
-SELECT set_config('role', $1, true), set_config('genesis.tenant', $2, true);
+SELECT set_config('role', $1, true), set_config('genesis.tenant', $2, true), set_config('genesis.project', $3, true);
 -- name: has_schema
 -- Queries the catalogue directly: name lookups cached by a connection may predate a lock it waited for.
 SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '${namespace}' AND tablename = 'migration') AS there;
@@ -20,22 +20,28 @@ SELECT pg_advisory_xact_lock(hashtextextended($1, 0));
 -- name: add_migration
 INSERT INTO ${namespace}.migration (version, name) VALUES ($1, $2);
 -- name: commit
-SELECT ${namespace}.commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-  $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31) AS answer;
+SELECT ${namespace}.commit_batch(${parameters}) AS reply;
+-- name: commit_simple
+SELECT ${namespace}.commit_simple(${parameters}) AS reply;
 -- name: redact
-SELECT ${namespace}.forget_said($1, $2, $3::bigint[], $4::text[]);
+SELECT ${namespace}.redact_events($1, $2, $3::bigint[], $4::text[]);
+-- name: of_project
+project_no = (SELECT p.project_no FROM ${namespace}.project p WHERE p.tenant_id = $1 AND p.project_id = $2)
 -- name: heads
-SELECT body AS head FROM ${namespace}.head
-WHERE tenant_id = $1 AND project_id = $2 AND subject = ANY ($3::text[]);
+SELECT body AS head FROM ${namespace}.head WHERE ${of_project} AND subject = ANY ($3::text[]);
 -- name: scan_heads
-SELECT body AS head FROM ${namespace}.head
-WHERE tenant_id = $1 AND project_id = $2 AND subject > $3 ORDER BY subject LIMIT $4;
+SELECT body AS head FROM ${namespace}.head WHERE ${of_project} AND subject > $3 ORDER BY subject LIMIT $4;
 -- name: events
-SELECT position, event_type, subject, task_id, feature_id, edge, agent_id, session_id, body FROM ${namespace}.event
-WHERE ${condition} ORDER BY position LIMIT ${limit};
+SELECT position, task_is_subject, event_type, subject, task_id, feature_id, edge, agent_id, session_id, body
+FROM ${namespace}.event
+WHERE ${of_project} AND ${condition} ORDER BY position LIMIT ${limit};
 -- name: events_of_types
 -- One page per type, in index order, then the first of these: reads no more than could be returned.
 SELECT found.* FROM unnest(${types}::text[]) AS type (name), LATERAL (${events}) AS found
+ORDER BY position LIMIT ${limit};
+-- name: events_of_task
+-- The same for the two ways in which the task of an event is stored.
+SELECT found.* FROM ((${as_subject}) UNION ALL (${as_task})) AS found
 ORDER BY position LIMIT ${limit};
 -- name: project
 SELECT position, rules_seq FROM ${namespace}.project
@@ -43,8 +49,9 @@ WHERE tenant_id = $1 AND project_id = $2 AND written;
 -- name: projects
 SELECT project_id FROM ${namespace}.project WHERE tenant_id = $1 AND written ORDER BY project_id;
 -- name: count_permits
-SELECT count(*) AS live FROM ${namespace}.slot
-WHERE tenant_id = $1 AND scope = $2 AND until_ms > greatest($3::bigint, ${clock_ms});
+SELECT ${namespace}.count_permits($1, $2, $3) AS live;
+-- name: due_projects
+SELECT tenant_id, project_id FROM ${namespace}.due_projects($1, $2);
 -- name: now
 SELECT ${clock_ms} AS now_ms;
 -- name: meta

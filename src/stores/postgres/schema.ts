@@ -4,10 +4,13 @@ import { REQUEST_WINDOW_MS, REQUESTS_MAX } from '../store.js';
 import { OUTCOME_CODE } from './batch.js';
 
 /** The schema version this program requires. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /** How long the engine keeps the outcome of a batch, for a coordinator that lost the reply. */
 const BATCH_WINDOW_MS = 5 * 60_000;
+
+/** How many projects the engine looks at together to find those that are due. */
+const DUE_PAGE = 100;
 
 const SCHEMA = readSqlFile(new URL('./schema.sql', import.meta.url));
 const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
@@ -17,36 +20,64 @@ const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
   requests_max: REQUESTS_MAX,
 });
 
-/** May only execute the commit and the redaction; it can change nothing else. */
+const READS = readSqlFile(new URL('./reads.sql', import.meta.url), { page: DUE_PAGE });
+
+/** May only execute the functions that write; it can change nothing else. */
 export const writeRole = (namespace: string): string => `${namespace}_write`;
-/** Owns nothing, and sees only the rows of the tenant that its transaction names. */
+/** Owns nothing, and sees only the rows of the tenant and the project that its transaction names. */
 export const readRole = (namespace: string): string => `${namespace}_read`;
 
-/** Every table with a tenant column. */
-const TENANT_TABLES = ['project', 'head', 'event', 'note', 'request', 'scope', 'slot', 'blob'];
+/** Tables whose rows name their tenant, and those whose rows name their project. The others are for the commit only. */
+const TENANT_TABLES = ['project', 'blob'];
+const PROJECT_TABLES = ['head', 'event'];
+const COMMIT_TABLES = ['loose_event', 'request', 'kept_requests', 'scope', 'permit', 'batch'];
 
+const COMMIT_FUNCTIONS = [
+  'start_commit',
+  'remove_ended_permits',
+  'write_permits',
+  'write_simple_permits',
+  'decide',
+  'forget',
+  'forget_requests',
+  'commit_batch',
+  'commit_simple',
+];
+const OTHER_FUNCTIONS = ['count_permits', 'due_projects', 'redact_events'];
+
+/**
+ * Versions 1 and 2 had other tables, which version 3 copies into its own. A new schema passes through them without any:
+ * they only create what has not changed since.
+ */
 export function migrationSteps(namespace: string): readonly MigrationStep[] {
   const values = { namespace, write_role: writeRole(namespace), read_role: readRole(namespace) };
   const statements = (name: string) => splitStatements(SCHEMA(name, values));
-  const forEach = (tables: readonly string[], name: string) =>
-    tables.flatMap((table) => splitStatements(SCHEMA(name, { table })));
+  const forEach = (list: readonly string[], name: string, as: string) =>
+    list.flatMap((item) => splitStatements(SCHEMA(name, { namespace, [as]: item })));
   return [
     {
       version: 1,
-      name: 'heads, events, requests, slots, blobs and the commit',
+      name: 'heads, events, requests, permits, blobs and the commit',
+      statements: statements('base'),
+    },
+    { version: 2, name: 'reduced payloads, for retention', statements: [] },
+    {
+      version: 3,
+      name: 'lean rows, permits on heads, projects that are due',
       statements: [
+        ...statements('set_old_aside'),
         ...statements('tables'),
-        ...['decide', 'forget', 'commit_batch'].map((name) => COMMIT(name)),
-        ...statements('commit_settings'),
-        ...forEach([...TENANT_TABLES, 'batch'], 'policy_of_the_commit'),
-        ...forEach(TENANT_TABLES, 'policy_of_the_tenant'),
+        ...statements('copy_old'),
+        ...statements('indexes'),
+        ...COMMIT_FUNCTIONS.map((name) => COMMIT(name)),
+        ...OTHER_FUNCTIONS.map((name) => READS(name)),
+        ...forEach(['commit_batch', 'commit_simple'], 'commit_settings', 'function'),
+        ...statements('read_settings'),
+        ...forEach([...TENANT_TABLES, ...PROJECT_TABLES, ...COMMIT_TABLES], 'commit_policy', 'table'),
+        ...forEach(TENANT_TABLES, 'tenant_policy', 'table'),
+        ...forEach(PROJECT_TABLES, 'project_policy', 'table'),
         ...statements('access'),
       ],
-    },
-    {
-      version: 2,
-      name: 'forgetting what was said, for retention',
-      statements: statements('redaction'),
     },
   ];
 }

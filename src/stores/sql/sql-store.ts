@@ -20,7 +20,7 @@ export abstract class SqlStore implements Store {
   abstract readonly capabilities: StoreCapabilities;
   abstract readonly blobs: Blobs;
   /** The latest time reported: the server's clock may be set back, and after a failover it is another one. */
-  private latestMs = 0;
+  protected latestMs = 0;
 
   protected abstract commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;
   /** Runs a named statement. Its parameters are `names`, then `values`. Without `names` it concerns no tenant. */

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isoTime } from '../../core/events/envelope.js';
+import { eventOf, kindsOf, swapWith, transactionOf } from '../conformance/fixture.js';
+import { openMemoryStore } from '../memory/memory-store.js';
+import type { CommitOutcome, EventQuery, Permit, ProjectKey, Store, Transaction } from '../store.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
+import { bodyOf } from './events.js';
+import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
+import { asUser, own } from './testing/harness.js';
+import { optionsWithoutTimeouts } from './testing.js';
+
+const HOUR_MS = 3_600_000;
+const ENDED_MS = 1;
+const PROJECTS: ProjectKey[] = ['acme', 'other'].flatMap((tenant_id) =>
+  ['p', 'q'].map((project_id) => ({ tenant_id, project_id })),
+);
+const QUERIES: Partial<EventQuery>[] = [
+  {},
+  { types: ['claimed', 'noted'] },
+  { subject: 'task-1' },
+  { task_id: 'task-1' },
+  { task_id: 'parent' },
+  { feature_id: 'f' },
+  { edge: 'e' },
+  { agent_id: 'agent-1' },
+  { session_id: 'session-1' },
+  { since: isoTime(1000), until: isoTime(2000) },
+];
+
+await onSharedEngine('postgres', ({ url }) => {
+  describe('a postgres store of version 2', () => describeMigration(url));
+});
+
+function describeMigration(url: string): void {
+  it('is refused until it is migrated, and then returns what it returned before', async () => {
+    const namespace = own('migrated');
+    const options = optionsWithoutTimeouts(`${url}?namespace=${namespace}`);
+    const client = await asUser(url);
+    const untilMs = Date.now() + HOUR_MS;
+    const memory = openMemoryStore();
+    const transactions = PROJECTS.map((project) => transactionsIn(project, untilMs));
+    const outcomes = new Map<Transaction, CommitOutcome>();
+    for (const transaction of transactions.flat()) {
+      const [outcome] = await memory.commit([transaction]);
+      outcomes.set(transaction, outcome as CommitOutcome);
+    }
+    await redactFirst(memory, PROJECTS[0] as ProjectKey);
+    const versionTwo = readFileSync(new URL('./testing/version-2.sql', import.meta.url), 'utf8');
+    await client.query(versionTwo.replaceAll(/\$\{namespace\}/g, namespace).replace('SET LOCAL', 'SET'));
+    await new OldLayout(client).fill(memory, outcomes);
+    const secret = (await client.query('SELECT secret FROM meta')).rows[0].secret;
+
+    await expect(openPostgresStore(options)).rejects.toThrow(
+      'has version 2, and this program needs 3. Run: gen migrate --store URL',
+    );
+    const migrator = await openPostgresMigrator(options);
+    expect((await migrator.up()).map(({ version }) => version)).toEqual([3]);
+    await migrator.close();
+
+    const store = await openPostgresStore(options);
+    onTestFinished(() => store.close());
+    expect((await store.meta()).secret).toBe(secret);
+    expect(await store.blobs.get('acme', 'ab')).toEqual(Buffer.from('bytes'));
+    expect(await everything(store)).toEqual(await everything(memory));
+    expect(await store.dueProjects(10)).toEqual(PROJECTS);
+    const repeated = (of: Store) => of.commit(transactions.flat()).then(timeless);
+    expect(await repeated(store)).toEqual(await repeated(memory));
+    const released = PROJECTS.map((project) =>
+      transactionOf(project, {
+        permits: [
+          { scope: 'claims', member: 'task-2', until_ms: null, on_head: true },
+          { scope: 'claims', member: 'task-1', until_ms: null, on_head: true },
+          { scope: 'sessions', member: 'session-1', until_ms: null },
+        ],
+      }),
+    );
+    expect(kindsOf(await store.commit(released))).toEqual(kindsOf(await memory.commit(released)));
+    expect(await everything(store)).toEqual(await everything(memory));
+    expect(await store.dueProjects(10)).toEqual([]);
+    const tables = await client.query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [namespace]);
+    expect(
+      tables.rows.map(({ tablename }) => tablename).filter((name) => /^old_|slot|note/.test(name)),
+    ).toEqual([]);
+  });
+}
+
+/** A live claim, an ended one, a session, events with every field, and requests with and without a reply. */
+function transactionsIn(project: ProjectKey, untilMs: number): Transaction[] {
+  const event = (subject: string, atMs: number, more: object) =>
+    eventOf(project, {
+      event_type: 'claimed',
+      timestamp: isoTime(atMs),
+      subject,
+      seq: 1,
+      agent_id: 'agent-1',
+      session_id: 'session-1',
+      payload: { record: { a: 'long text' } },
+      ...more,
+    });
+  const claim = (member: string, until_ms: number): Permit => ({
+    scope: 'claims',
+    member,
+    until_ms,
+    on_head: true,
+  });
+  const {
+    event_id,
+    seq: _,
+    ...loose
+  } = event('task-1', 1500, { event_type: 'noted', feature_id: 'f', edge: 'e' });
+  return [
+    transactionOf(project, {
+      swaps: [swapWith('task-1', 0, [event('task-1', 1000, { task_id: 'task-1' })])],
+      requests: [{ key: 'k1', digest: 'd1', keep: true, reply: { text: 'line\nfeed' } }],
+      permits: [claim('task-1', untilMs), { scope: 'sessions', member: 'session-1', until_ms: untilMs }],
+    }),
+    transactionOf(project, {
+      swaps: [swapWith('task-2', 0, [event('task-2', 2000, { task_id: 'parent', agent_id: 'agent-2' })])],
+      requests: [{ key: 'k2', digest: 'd2', keep: true }],
+      permits: [claim('task-2', ENDED_MS)],
+      changes_rules: true,
+    }),
+    transactionOf(project, {
+      swaps: [swapWith('~record', 0, [event('~record', 3000, { session_id: undefined })])],
+      loose_events: [{ ...loose, event_id }],
+    }),
+  ];
+}
+
+/** As retention does: the payload of the first event loses its fields. */
+async function redactFirst(store: Store, project: ProjectKey): Promise<void> {
+  const [event] = await store.events(project, { after: 0, limit: 1 });
+  if (event !== undefined) await store.redact(project, [{ ...event, payload: {} }]);
+}
+
+/** Writes what a store has into the tables of version 2. */
+class OldLayout {
+  constructor(private readonly client: pg.Client) {}
+
+  async fill(store: Store, outcomes: ReadonlyMap<Transaction, CommitOutcome>): Promise<void> {
+    for (const project of PROJECTS) await this.addProject(store, project);
+    for (const [transaction, outcome] of outcomes) {
+      const { tenant_id, project_id, requests, permits, loose_events } = transaction;
+      const { positions } = outcome as CommitOutcome & { kind: 'committed' };
+      for (const { key, digest, reply } of requests) {
+        const body = JSON.stringify({ digest, reply });
+        await this.insert('request', [
+          tenant_id,
+          project_id,
+          key,
+          Date.now(),
+          positions[0],
+          positions.length,
+          body,
+        ]);
+      }
+      for (const { scope, member, until_ms } of permits) {
+        await this.insert('slot', [tenant_id, scope, project_id, member, until_ms]);
+      }
+      for (const { event_id } of loose_events) await this.insert('note', [tenant_id, project_id, event_id]);
+    }
+    await this.client.query('INSERT INTO scope SELECT tenant_id, scope, count(*) FROM slot GROUP BY 1, 2');
+    await this.insert('blob', ['acme', 'ab', Buffer.from('bytes')]);
+  }
+
+  private async addProject(store: Store, project: ProjectKey): Promise<void> {
+    const { tenant_id, project_id } = project;
+    const row = await store.project(project);
+    await this.insert('project', [tenant_id, project_id, row?.position, row?.rules_seq, 2, Date.now(), true]);
+    for (const head of await store.scanHeads(project, { after: null, limit: 100 })) {
+      await this.insert('head', [tenant_id, project_id, head.subject, head.seq, JSON.stringify(head)]);
+    }
+    for (const event of await store.events(project, { after: 0, limit: 100 })) {
+      const { position, timestamp, event_type, subject, task_id, feature_id, edge, agent_id, session_id } =
+        event;
+      const columns = [event_type, subject, task_id, feature_id, edge, agent_id, session_id];
+      await this.insert('event', [
+        ...[tenant_id, project_id, position, Date.parse(timestamp)],
+        ...columns,
+        bodyOf(event),
+      ]);
+    }
+  }
+
+  private async insert(table: string, values: readonly unknown[]): Promise<void> {
+    const parameters = values.map((_, index) => `$${index + 1}`).join();
+    await this.client.query(`INSERT INTO ${table} VALUES (${parameters})`, [...values]);
+  }
+}
+
+async function everything(store: Store): Promise<unknown> {
+  const projectStates = PROJECTS.map(async (project) => ({
+    row: await store.project(project),
+    heads: await store.scanHeads(project, { after: null, limit: 100 }),
+    two: await store.heads(project, ['task-2', randomUUID()]),
+    events: await Promise.all(
+      QUERIES.map((query) => store.events(project, { after: 0, limit: 50, ...query })),
+    ),
+  }));
+  const tenantStates = ['acme', 'other'].map(async (tenantId) => ({
+    projects: await store.projects(tenantId),
+    claims: await store.countPermits(tenantId, 'claims'),
+    sessions: await store.countPermits(tenantId, 'sessions'),
+  }));
+  return { projects: await Promise.all(projectStates), tenants: await Promise.all(tenantStates) };
+}
+
+/** Omits what may differ: times, and what is stored beside a request's public fields. */
+const timeless = (outcomes: readonly CommitOutcome[]): unknown[] =>
+  outcomes.map((outcome) => {
+    if (outcome.kind !== 'replay') return { ...outcome, now_ms: 0 };
+    const { key, digest, reply, positions } = outcome.request;
+    return { kind: outcome.kind, key, digest, reply, positions };
+  });

@@ -1,0 +1,72 @@
+-- name: count_permits
+-- The live permits in a scope, on heads of all projects of the tenant. For the tenant that the transaction names only.
+CREATE FUNCTION count_permits(tenant text, name text, earliest_ms bigint)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+  now bigint := greatest(earliest_ms, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+  number int;
+BEGIN
+  IF tenant IS DISTINCT FROM current_setting('genesis.tenant', true) THEN RETURN 0; END IF;
+  -- What lets the owner past row-level security, which is forced on it too.
+  PERFORM set_config('genesis.commit', 'on', true);
+  SELECT s.scope_no INTO number FROM scope s WHERE s.tenant_id = tenant AND s.scope = name;
+  RETURN (SELECT count(*) FROM permit m WHERE m.scope_no = number AND m.until_ms > now)
+    + (SELECT count(*) FROM project p JOIN head h ON h.project_no = p.project_no
+       WHERE p.tenant_id = tenant AND h.has_permit AND h.permit_scope_no = number AND h.permit_until_ms > now);
+END $$;
+
+-- name: due_projects
+-- The projects with a permit on a head that has ended, the earliest first. Looks at the projects whose bound has passed,
+-- a page at a time in the order of the bounds, and makes their bounds exact; the first ones are known when enough of
+-- the exact ends found so far are before all bounds that follow. A project that a commit has locked or changed since
+-- keeps its bound, so nothing waits.
+CREATE FUNCTION due_projects(earliest_ms bigint, max_count bigint)
+RETURNS TABLE (tenant_id text, project_id text) LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+  now bigint := greatest(earliest_ms, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+  after_ms bigint := -1;
+  after_no int := 0;
+  projects int[] := '{}'; ends bigint[] := '{}';
+  page_rows tid[]; page_projects int[]; page_bounds bigint[]; page_ends bigint[];
+BEGIN
+  PERFORM set_config('genesis.commit', 'on', true);
+  LOOP
+    SELECT array_agg(p.row_id), array_agg(p.project_no), array_agg(p.due_ms), array_agg(p.end_ms)
+    INTO page_rows, page_projects, page_bounds, page_ends
+    FROM (SELECT p.ctid AS row_id, p.project_no, p.due_ms,
+                 (SELECT min(h.permit_until_ms) FROM head h WHERE h.project_no = p.project_no AND h.has_permit) AS end_ms
+          FROM project p WHERE p.due_ms <= now AND (p.due_ms, p.project_no) > (after_ms, after_no)
+          ORDER BY p.due_ms, p.project_no LIMIT ${page}) AS p;
+    EXIT WHEN page_rows IS NULL;
+    UPDATE project p SET due_ms = k.end_ms
+    FROM (SELECT o.project_no, k.end_ms
+          FROM unnest(page_rows, page_projects, page_ends) AS k (row_id, project_no, end_ms)
+          JOIN project o ON o.project_no = k.project_no AND o.ctid = k.row_id
+          WHERE o.due_ms IS DISTINCT FROM k.end_ms
+          FOR NO KEY UPDATE OF o SKIP LOCKED) AS k
+    WHERE p.project_no = k.project_no;
+    SELECT projects || array_agg(k.project_no), ends || array_agg(k.end_ms) INTO projects, ends
+    FROM unnest(page_projects, page_ends) AS k (project_no, end_ms) WHERE k.end_ms <= now;
+    after_ms := page_bounds[cardinality(page_bounds)];
+    after_no := page_projects[cardinality(page_projects)];
+    EXIT WHEN (SELECT count(*) FROM unnest(ends) AS k (end_ms) WHERE k.end_ms <= after_ms) >= max_count;
+  END LOOP;
+  RETURN QUERY SELECT p.tenant_id, p.project_id
+    FROM (SELECT k.project_no, min(k.end_ms) AS end_ms FROM unnest(projects, ends) AS k (project_no, end_ms) GROUP BY 1) AS k
+    JOIN project p ON p.project_no = k.project_no
+    ORDER BY k.end_ms, p.project_no LIMIT max_count;
+END $$;
+
+-- name: redact_events
+-- Retention: replaces the bodies of existing events with reduced ones.
+CREATE FUNCTION redact_events(tenant text, project text, positions bigint[], bodies text[])
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+  PERFORM set_config('genesis.commit', 'on', true);
+  UPDATE event e SET body = k.body
+  FROM unnest(positions, bodies) AS k (position, body)
+  WHERE e.project_no = (SELECT p.project_no FROM project p WHERE p.tenant_id = tenant AND p.project_id = project)
+    AND e.position = k.position;
+END $$;
