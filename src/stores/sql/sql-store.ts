@@ -20,7 +20,7 @@ export abstract class SqlStore implements Store {
   abstract readonly capabilities: StoreCapabilities;
   abstract readonly blobs: Blobs;
   /** The latest time reported: the server's clock may be set back, and after a failover it is another one. */
-  private latestMs = 0;
+  protected latestMs = 0;
 
   protected abstract commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]>;
   /** A statement whose first parameters are names, of which the first is the tenant; null: it concerns no tenant. */
@@ -71,7 +71,7 @@ export abstract class SqlStore implements Store {
 
   async countPermits(tenantId: string, scope: string): Promise<number> {
     const [row] = await this.query('count_permits', [tenantId, scope], this.latestMs);
-    return Number(row?.live);
+    return Number(row?.live ?? 0);
   }
 
   async now(): Promise<number> {
