@@ -6,6 +6,8 @@ import { decodeName, encodeName, NAME_BYTES_MAX } from './name-encoding.js';
 
 /** JSON has no Infinity; this stands for a permit that never expires. */
 export const FOREVER_MS = Number.MAX_SAFE_INTEGER;
+/** The limit of a scope without one (commit.sql). */
+const NO_LIMIT = -1;
 
 export type BatchValue = Buffer | string | number | null;
 
@@ -187,10 +189,10 @@ class RunLists {
 
 /** How many permits are taken in each scope, and the lowest limit. */
 export class ScopeUsages {
-  private readonly usageByScope = new Map<string, { takes: number; max: number | null }>();
+  private readonly usageByScope = new Map<string, { takes: number; max: number }>();
 
   take(scope: string, untilMs: number): void {
-    const usage = this.usageByScope.get(scope) ?? { takes: 0, max: null };
+    const usage = this.usageByScope.get(scope) ?? { takes: 0, max: NO_LIMIT };
     this.usageByScope.set(scope, usage);
     if (untilMs > 0) usage.takes += 1;
   }
@@ -199,11 +201,11 @@ export class ScopeUsages {
   limit(scope: string, max: number): number {
     const finite = Math.min(max, FOREVER_MS);
     const usage = this.usageByScope.get(scope);
-    if (usage !== undefined) usage.max = Math.min(usage.max ?? finite, finite);
+    if (usage !== undefined) usage.max = usage.max === NO_LIMIT ? finite : Math.min(usage.max, finite);
     return finite;
   }
 
-  rows(): [takes: number, max: number | null, scope: string][] {
+  rows(): [takes: number, max: number, scope: string][] {
     const usages = [...this.usageByScope].map(([scope, usage]) => [checkedName(scope), usage] as const);
     return usages.sort(byName).map(([scope, { takes, max }]) => [takes, max, scope]);
   }

@@ -14,6 +14,9 @@ FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000)
 -- name: forget_every
 -- Old and surplus requests are deleted after this many new ones.
 1024
+-- name: no_limit
+-- A JSON null cannot be read with JSON_EXTRACT.
+-1
 -- name: given_scopes
 JSON_TABLE(v_scopes, '$[*]' COLUMNS (
   takes BIGINT PATH '$[0]', max BIGINT PATH '$[1]', scope VARBINARY(1500) PATH '$[2]'))
@@ -21,16 +24,35 @@ JSON_TABLE(v_scopes, '$[*]' COLUMNS (
 ${given_scopes} s STRAIGHT_JOIN scope c ON c.tenant_id = v_tenant AND c.scope = s.scope
 
 -- name: lock_scopes
--- Creates the missing scopes, and locks all of them in order. Inserts only what is missing: InnoDB takes a number for
--- each attempt.
-IF (SELECT COUNT(*) FROM ${scope_rows}) < JSON_LENGTH(v_scopes) THEN
-        INSERT INTO scope (tenant_id, scope)
-        SELECT v_tenant, s.scope FROM ${given_scopes} s
-        LEFT JOIN scope c ON c.tenant_id = v_tenant AND c.scope = s.scope WHERE c.scope_no IS NULL
-        ON DUPLICATE KEY UPDATE live_at_most = scope.live_at_most;
-      END IF;
-      UPDATE ${scope_rows} SET c.live_at_most = c.live_at_most + s.takes;
+-- Locks the scopes in order, and adds what the run takes. One by one: for a join with a JSON table, MariaDB creates a
+-- table on disk. Inserts only what is missing: InnoDB takes a number for each attempt.
+SET v_next = 0, v_is_short = 0;
+      WHILE v_next < JSON_LENGTH(v_scopes) DO
+        SET v_at = CONCAT('$[', v_next, ']');
+        SET v_takes = JSON_EXTRACT(v_scopes, CONCAT(v_at, '[0]'));
+        SET v_max = NULLIF(JSON_EXTRACT(v_scopes, CONCAT(v_at, '[1]')), ${no_limit});
+        SET v_scope = JSON_UNQUOTE(JSON_EXTRACT(v_scopes, CONCAT(v_at, '[2]')));
+        SET v_scope_no = NULL;
+        SELECT scope_no INTO v_scope_no FROM scope WHERE tenant_id = v_tenant AND scope = v_scope FOR UPDATE;
+        IF v_scope_no IS NULL THEN
+          INSERT INTO scope (tenant_id, scope) VALUES (v_tenant, v_scope)
+          ON DUPLICATE KEY UPDATE live_at_most = scope.live_at_most;
+        END IF;
+        UPDATE scope SET live_at_most = live_at_most + v_takes WHERE tenant_id = v_tenant AND scope = v_scope;
+        SELECT scope_no, v_is_short OR COALESCE(live_at_most > v_max, 0)
+          OR (live_at_most > 2 * counted + ${uncounted_max} AND EXISTS (
+            SELECT 1 FROM permit WHERE permit.scope_no = scope.scope_no))
+          INTO v_scope_no, v_is_short
+          FROM scope WHERE tenant_id = v_tenant AND scope = v_scope;
+        SET v_next = v_next + 1;
+      END WHILE;
 
+-- name: scope_variables
+DECLARE v_at VARCHAR(20) CHARACTER SET utf8mb4;
+  DECLARE v_scope VARBINARY(1500);
+  DECLARE v_scope_no INT UNSIGNED;
+  DECLARE v_takes, v_max BIGINT;
+  DECLARE v_next, v_is_short INT DEFAULT 0;
 -- name: forget_requests
 -- Deletes the oldest requests, in the order in which they came.
 IF v_made DIV ${forget_every} > (v_made - v_request_count) DIV ${forget_every} THEN
@@ -64,6 +86,7 @@ SQL SECURITY INVOKER
 MODIFIES SQL DATA
 common: BEGIN
   DECLARE v_no, v_head_scope INT UNSIGNED;
+  ${scope_variables};
   DECLARE v_position, v_rules, v_made, v_last, v_due, v_now, v_oldest, v_oldest_ms BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   -- A duplicate key, or a head's seq that is set to null.
@@ -87,8 +110,7 @@ common: BEGIN
   -- Every lock is held: this is the time of the commit.
   SET v_now = GREATEST(v_last, ${clock_ms});
   IF v_no IS NULL OR p_rules_seq <> v_rules OR v_now < p_not_before_ms OR v_now >= p_not_after_ms
-    OR (v_scopes <> '[]' AND EXISTS (SELECT 1 FROM ${scope_rows} WHERE c.live_at_most > s.max
-      OR (NOT s.scope <=> p_head_scope AND c.live_at_most > 2 * c.counted + ${uncounted_max})))
+    OR v_is_short
     OR (p_checks <> '[]' AND EXISTS (
       SELECT 1 FROM JSON_TABLE(p_checks, '$[*]' COLUMNS (
         seq BIGINT PATH '$[0]', subject VARBINARY(1500) PATH '$[1]')) t
@@ -131,7 +153,7 @@ common: BEGIN
       agent_id VARBINARY(1500) PATH '$[2]', session_id VARBINARY(1500) PATH '$[3]',
       subject VARBINARY(1500) PATH '$[4]')) e;
     INSERT INTO event_name (project_no, field, name, block)
-    SELECT DISTINCT v_no, n.field, n.name, (v_position + n.number) DIV ${block_events}
+    SELECT v_no, n.field, n.name, (v_position + n.number) DIV ${block_events}
     FROM JSON_TABLE(p_names, '$[*]' COLUMNS (
       number INT PATH '$[0]', field INT PATH '$[1]', name VARBINARY(1500) PATH '$[2]')) n
     ON DUPLICATE KEY UPDATE block = VALUES(block);
@@ -245,12 +267,13 @@ SQL SECURITY INVOKER
 MODIFIES SQL DATA
 BEGIN
   DECLARE v_run INT DEFAULT 0;
-  DECLARE v_at VARCHAR(20) CHARACTER SET utf8mb4;
+  DECLARE v_run_at VARCHAR(20) CHARACTER SET utf8mb4;
   DECLARE v_tenant, v_project VARBINARY(128);
   DECLARE v_transactions, v_subjects, v_heads, v_events, v_names, v_requests, v_scopes, v_permits
     LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-  DECLARE v_count, v_has_loose, v_has_releases, v_rules_changes, v_request_count, v_wrote INT;
+  DECLARE v_count, v_has_loose, v_has_releases, v_rules_changes, v_request_count, v_wrote, v_found INT;
   DECLARE v_no INT UNSIGNED;
+  ${scope_variables};
   DECLARE v_position, v_rules, v_made, v_oldest, v_oldest_ms, v_due, v_now BIGINT;
   DECLARE v_known, v_moved, v_out, v_existing, v_kept, v_refused LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
   DECLARE v_is_repeated TINYINT;
@@ -265,28 +288,28 @@ BEGIN
   SELECT g.tenant_id, g.project_id FROM ${given_projects} g
   LEFT JOIN project p ON p.tenant_id = g.tenant_id AND p.project_id = g.project_id WHERE p.project_no IS NULL
   ON DUPLICATE KEY UPDATE is_written = project.is_written;
-  UPDATE ${given_projects} g
-  STRAIGHT_JOIN project p ON p.tenant_id = g.tenant_id AND p.project_id = g.project_id SET p.last_ms = p.last_ms;
+  SELECT COUNT(*) INTO v_found FROM ${given_projects} g
+  STRAIGHT_JOIN project p ON p.tenant_id = g.tenant_id AND p.project_id = g.project_id FOR UPDATE;
 
   SET v_is_repeated = EXISTS (SELECT 1 FROM batch WHERE batch_id = p_batch_id);
 
   each_run: WHILE v_run < p_run_count DO
-    SET v_at = CONCAT('$[', v_run, ']');
-    SET v_tenant = JSON_UNQUOTE(JSON_EXTRACT(p_runs, CONCAT(v_at, '.tenant_id')));
-    SET v_project = JSON_UNQUOTE(JSON_EXTRACT(p_runs, CONCAT(v_at, '.project_id')));
-    SET v_count = JSON_EXTRACT(p_runs, CONCAT(v_at, '.events'));
-    SET v_has_loose = JSON_EXTRACT(p_runs, CONCAT(v_at, '.has_loose_events'));
-    SET v_has_releases = JSON_EXTRACT(p_runs, CONCAT(v_at, '.has_releases'));
-    SET v_request_count = JSON_EXTRACT(p_runs, CONCAT(v_at, '.kept_requests'));
-    SET v_rules_changes = JSON_EXTRACT(p_runs, CONCAT(v_at, '.rules_changes'));
-    SET v_transactions = IF(p_run_count = 1, p_transactions, JSON_EXTRACT(p_transactions, v_at));
-    SET v_subjects = IF(p_run_count = 1, p_subjects, JSON_EXTRACT(p_subjects, v_at));
-    SET v_heads = IF(p_run_count = 1, p_heads, JSON_EXTRACT(p_heads, v_at));
-    SET v_events = IF(p_run_count = 1, p_events, JSON_EXTRACT(p_events, v_at));
-    SET v_names = IF(p_run_count = 1, p_names, JSON_EXTRACT(p_names, v_at));
-    SET v_requests = IF(p_run_count = 1, p_requests, JSON_EXTRACT(p_requests, v_at));
-    SET v_scopes = IF(p_run_count = 1, p_scopes, JSON_EXTRACT(p_scopes, v_at));
-    SET v_permits = IF(p_run_count = 1, p_permits, JSON_EXTRACT(p_permits, v_at));
+    SET v_run_at = CONCAT('$[', v_run, ']');
+    SET v_tenant = JSON_UNQUOTE(JSON_EXTRACT(p_runs, CONCAT(v_run_at, '.tenant_id')));
+    SET v_project = JSON_UNQUOTE(JSON_EXTRACT(p_runs, CONCAT(v_run_at, '.project_id')));
+    SET v_count = JSON_EXTRACT(p_runs, CONCAT(v_run_at, '.events'));
+    SET v_has_loose = JSON_EXTRACT(p_runs, CONCAT(v_run_at, '.has_loose_events'));
+    SET v_has_releases = JSON_EXTRACT(p_runs, CONCAT(v_run_at, '.has_releases'));
+    SET v_request_count = JSON_EXTRACT(p_runs, CONCAT(v_run_at, '.kept_requests'));
+    SET v_rules_changes = JSON_EXTRACT(p_runs, CONCAT(v_run_at, '.rules_changes'));
+    SET v_transactions = IF(p_run_count = 1, p_transactions, JSON_EXTRACT(p_transactions, v_run_at));
+    SET v_subjects = IF(p_run_count = 1, p_subjects, JSON_EXTRACT(p_subjects, v_run_at));
+    SET v_heads = IF(p_run_count = 1, p_heads, JSON_EXTRACT(p_heads, v_run_at));
+    SET v_events = IF(p_run_count = 1, p_events, JSON_EXTRACT(p_events, v_run_at));
+    SET v_names = IF(p_run_count = 1, p_names, JSON_EXTRACT(p_names, v_run_at));
+    SET v_requests = IF(p_run_count = 1, p_requests, JSON_EXTRACT(p_requests, v_run_at));
+    SET v_scopes = IF(p_run_count = 1, p_scopes, JSON_EXTRACT(p_scopes, v_run_at));
+    SET v_permits = IF(p_run_count = 1, p_permits, JSON_EXTRACT(p_permits, v_run_at));
     SET v_wrote = 0;
     SET v_refused = '{}';
     SET v_known = NULL, v_existing = NULL, v_kept = NULL;
@@ -333,13 +356,12 @@ BEGIN
 
     -- A scope is counted only where it may be short; transactions take their permits in turn only where it is.
     IF v_scopes <> '[]' THEN
-      IF EXISTS (SELECT 1 FROM ${scope_rows}
-        WHERE c.live_at_most > s.max OR c.live_at_most > 2 * c.counted + ${uncounted_max}) THEN
+      IF v_is_short THEN
         CALL count_permits(v_tenant, v_now, v_scopes);
       END IF;
-      IF EXISTS (SELECT 1 FROM ${scope_rows} WHERE c.live_at_most > s.max) THEN
+      IF v_is_short AND EXISTS (SELECT 1 FROM ${scope_rows} WHERE s.max <> ${no_limit} AND c.live_at_most > s.max) THEN
         CALL take_permits_in_turn(v_tenant, v_no, v_now, v_scopes, v_permits,
-          IF(p_run_count = 1, p_limits, JSON_EXTRACT(p_limits, v_at)), v_out, v_refused, v_wrote);
+          IF(p_run_count = 1, p_limits, JSON_EXTRACT(p_limits, v_run_at)), v_out, v_refused, v_wrote);
       ELSE
         -- In the order of the transactions: the last entry per member wins.
         INSERT INTO permit (scope_no, project_no, member, until_ms)
@@ -392,7 +414,7 @@ BEGIN
         e.subject, e.agent_id, e.session_id, SUBSTRING(p_event_texts, e.text_at, e.text_bytes)
       FROM ${given_events} e WHERE v_kept IS NULL OR FIND_IN_SET(e.number, v_kept);
       INSERT INTO event_name (project_no, field, name, block)
-      SELECT DISTINCT v_no, n.field, n.name,
+      SELECT v_no, n.field, n.name,
         (v_position + IF(v_kept IS NULL, n.number, FIND_IN_SET(n.number, v_kept))) DIV ${block_events}
       FROM ${given_names} n WHERE v_kept IS NULL OR FIND_IN_SET(n.number, v_kept)
       ON DUPLICATE KEY UPDATE block = VALUES(block);

@@ -54,12 +54,8 @@ export class MysqlCommitter {
    */
   private async send(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const runs = runsOf(transactions);
-    const [first] = runs;
-    const common = runs.length === 1 ? encodeCommon(first as TransactionRun) : null;
-    if (common !== null && bytesOf(common) <= this.packetBytesMax) {
-      const [[row]] = (await this.call('commit_common', common)) as unknown as [RunRow[]];
-      if (row !== undefined) return decodeRun(first as TransactionRun, row, []);
-    }
+    const outcomes = runs.length === 1 ? await this.sendCommon(runs[0] as TransactionRun) : null;
+    if (outcomes !== null) return outcomes;
     const values = encodeRuns(runs);
     if (transactions.length > 1 && bytesOf(values) > this.packetBytesMax)
       return this.sendHalves(transactions);
@@ -73,6 +69,15 @@ export class MysqlCommitter {
         refusalRows.filter((row) => row.run === index),
       ),
     );
+  }
+
+  /** The outcomes in the common case; null: nothing happened. */
+  protected async sendCommon(run: TransactionRun): Promise<CommitOutcome[] | null> {
+    const values = encodeCommon(run);
+    if (values === null || bytesOf(values) > this.packetBytesMax) return null;
+    const [rows] = await this.call('commit_common', values);
+    const row = rows?.[0] as RunRow | undefined;
+    return row === undefined ? null : decodeRun(run, row, []);
   }
 
   private async sendHalves(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
