@@ -70,26 +70,6 @@ ON DUPLICATE KEY UPDATE
         first_ms = LEAST(event_time.first_ms, VALUES(first_ms)),
         last_ms = GREATEST(event_time.last_ms, VALUES(last_ms))
 
--- name: add_heads
--- Swaps the heads. A permit of null stays as it is, and 0 is a release. No single quotes: the text is a string.
-INSERT INTO head (project_no, subject, seq, permit_scope, permit_until_ms, head)
-    SELECT ?, h.subject, h.seq, IF(h.until_ms > 0, ?, NULL), NULLIF(h.until_ms, 0),
-      SUBSTRING(?, h.text_at, h.text_bytes)
-    FROM JSON_TABLE(?, "$[*]" COLUMNS (
-      expected_seq BIGINT PATH "$[0]", seq BIGINT PATH "$[1]", until_ms BIGINT PATH "$[2]", text_at INT PATH "$[3]",
-      text_bytes INT PATH "$[4]", subject VARBINARY(1500) PATH "$[5]")) h
-    ON DUPLICATE KEY UPDATE
-      permit_scope = IF(h.until_ms IS NULL, head.permit_scope, VALUES(permit_scope)),
-      permit_until_ms = IF(h.until_ms IS NULL, head.permit_until_ms, VALUES(permit_until_ms)),
-      head = VALUES(head), seq = IF(head.seq = h.expected_seq, VALUES(seq), NULL)
--- name: add_events
-INSERT INTO event (project_no, position, subject, agent_id, session_id, event)
-    SELECT ?, ? + e.number, e.subject, e.agent_id, e.session_id, SUBSTRING(?, e.text_at, e.text_bytes)
-    FROM JSON_TABLE(?, "$[*]" COLUMNS (
-      number FOR ORDINALITY, text_at INT PATH "$[0]", text_bytes INT PATH "$[1]",
-      agent_id VARBINARY(1500) PATH "$[2]", session_id VARBINARY(1500) PATH "$[3]",
-      subject VARBINARY(1500) PATH "$[4]")) e
-
 -- name: commit_common
 -- Commits independent transactions of one project if none of them is refused. Otherwise it changes nothing and returns
 -- no row, and `commit_batch` decides.
@@ -145,13 +125,18 @@ common: BEGIN
     LEAVE common;
   END IF;
 
-  -- Prepared: MariaDB copies the variables of a procedure, but not the values of a prepared statement, into the
-  -- statement's text, which would take a tenth of the commit's time.
-  SET @project_no = v_no;
+  -- A permit of null stays as it is, and 0 is a release.
   IF p_heads <> '[]' THEN
-    SET @scope_no = v_head_scope, @heads = p_heads, @head_texts = p_head_texts;
-    PREPARE add_heads FROM '${add_heads}';
-    EXECUTE add_heads USING @project_no, @scope_no, @head_texts, @heads;
+    INSERT INTO head (project_no, subject, seq, permit_scope, permit_until_ms, head)
+    SELECT v_no, h.subject, h.seq, IF(h.until_ms > 0, v_head_scope, NULL), NULLIF(h.until_ms, 0),
+      SUBSTRING(p_head_texts, h.text_at, h.text_bytes)
+    FROM JSON_TABLE(p_heads, '$[*]' COLUMNS (
+      expected_seq BIGINT PATH '$[0]', seq BIGINT PATH '$[1]', until_ms BIGINT PATH '$[2]', text_at INT PATH '$[3]',
+      text_bytes INT PATH '$[4]', subject VARBINARY(1500) PATH '$[5]')) h
+    ON DUPLICATE KEY UPDATE
+      permit_scope = IF(h.until_ms IS NULL, head.permit_scope, VALUES(permit_scope)),
+      permit_until_ms = IF(h.until_ms IS NULL, head.permit_until_ms, VALUES(permit_until_ms)),
+      head = VALUES(head), seq = IF(head.seq = h.expected_seq, VALUES(seq), NULL);
     -- An insert counts 1, an update 2: a head that was expected, and inserted instead, lowers the sum.
     IF ROW_COUNT() <> p_head_changes THEN
       ROLLBACK;
@@ -160,9 +145,13 @@ common: BEGIN
     END IF;
   END IF;
   IF p_event_count > 0 THEN
-    SET @position = v_position, @events = p_events, @event_texts = p_event_texts;
-    PREPARE add_events FROM '${add_events}';
-    EXECUTE add_events USING @project_no, @position, @event_texts, @events;
+    INSERT INTO event (project_no, position, subject, agent_id, session_id, event)
+    SELECT v_no, v_position + e.number, e.subject, e.agent_id, e.session_id,
+      SUBSTRING(p_event_texts, e.text_at, e.text_bytes)
+    FROM JSON_TABLE(p_events, '$[*]' COLUMNS (
+      number FOR ORDINALITY, text_at INT PATH '$[0]', text_bytes INT PATH '$[1]',
+      agent_id VARBINARY(1500) PATH '$[2]', session_id VARBINARY(1500) PATH '$[3]',
+      subject VARBINARY(1500) PATH '$[4]')) e;
     INSERT INTO event_name (project_no, field, name, block)
     SELECT v_no, n.field, n.name, (v_position + n.number) DIV ${block_events}
     FROM JSON_TABLE(p_names, '$[*]' COLUMNS (
@@ -211,8 +200,6 @@ common: BEGIN
     is_written = is_written OR p_event_count + v_request_count > 0 OR p_permits <> '[]'
   WHERE tenant_id = v_tenant AND project_id = p_project;
   INSERT INTO batch (batch_id, run, position, rules_seq, now_ms) VALUES (p_batch_id, 0, v_position, v_rules, v_now);
-  -- The connection keeps its variables.
-  SET @heads = NULL, @head_texts = NULL, @events = NULL, @event_texts = NULL;
   SELECT v_position AS position, v_rules AS rules_seq, v_now AS now_ms, NULL AS refused, NULL AS kept;
   COMMIT;
 END;
