@@ -1,13 +1,15 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
-import { FILTER_FIELDS } from '../event-matcher.js';
 import { lastPerMember } from '../permits.js';
-import type { CommitOutcome, CompletedRequest, StoredHead, Transaction } from '../store.js';
+import type { CommitOutcome, CompletedRequest, Permit, StoredHead, Transaction } from '../store.js';
+import { listedNames } from './event-blocks.js';
 import { decodeName, encodeName, NAME_BYTES_MAX } from './name-encoding.js';
 
 /** JSON has no Infinity; this stands for a permit that never expires. */
-const FOREVER_MS = Number.MAX_SAFE_INTEGER;
+export const FOREVER_MS = Number.MAX_SAFE_INTEGER;
+/** The limit of a scope without one (commit.sql). */
+const NO_LIMIT = -1;
 
-export type BatchValue = Buffer | string | number;
+export type BatchValue = Buffer | string | number | null;
 
 /** Splits a batch into runs, in order. Independent transactions form one run. */
 export function runsOf(transactions: readonly Transaction[]): TransactionRun[] {
@@ -23,17 +25,18 @@ export function runsOf(transactions: readonly Transaction[]): TransactionRun[] {
  * Transactions of one project that do not depend on each other, so that all of them can be decided on the state before
  * the first, and written together.
  */
-class TransactionRun {
+export class TransactionRun {
   readonly transactions: Transaction[] = [];
   private readonly swappedSubjects = new Set<string>();
   private readonly requestKeys = new Set<string>();
   private readonly looseEventIds = new Set<string>();
+  private readonly headsWithPermit = new Set<string>();
 
   get first(): Transaction {
     return this.transactions[0] as Transaction;
   }
 
-  /** Permits do not matter here: the procedure takes them in transaction order where that can make a difference. */
+  /** Permits that are not on a head do not matter here: the procedure takes them in transaction order. */
   accepts(transaction: Transaction): boolean {
     const { first } = this;
     return (
@@ -45,7 +48,8 @@ class TransactionRun {
         this.swappedSubjects.has(subject),
       ) &&
       !transaction.requests.some(({ key }) => this.requestKeys.has(key)) &&
-      !transaction.loose_events.some(({ event_id }) => this.looseEventIds.has(event_id))
+      !transaction.loose_events.some(({ event_id }) => this.looseEventIds.has(event_id)) &&
+      !transaction.permits.some(({ member, on_head }) => on_head === true && this.headsWithPermit.has(member))
     );
   }
 
@@ -54,11 +58,13 @@ class TransactionRun {
     for (const { subject } of transaction.swaps) this.swappedSubjects.add(subject);
     for (const { key } of transaction.requests) this.requestKeys.add(key);
     for (const { event_id } of transaction.loose_events) this.looseEventIds.add(event_id);
+    for (const { member, on_head } of transaction.permits)
+      if (on_head === true) this.headsWithPermit.add(member);
   }
 }
 
 /** The texts of the whole batch, concatenated; a row of a list refers to its text by offset and length. */
-class TextBuffer {
+export class TextBuffer {
   private readonly texts: string[] = [];
   private bytes = 0;
 
@@ -77,22 +83,22 @@ class TextBuffer {
   }
 }
 
-/** The lists of one run, as the procedure reads them; the columns are defined in commit.sql. */
+/** The lists of one run, as `commit_batch` reads them; the columns are defined in commit.sql. */
 class RunLists {
   /** In the order of the procedure's parameters. */
   readonly lists = {
-    units: [] as unknown[],
-    touched: [] as unknown[],
+    transactions: [] as unknown[],
+    subjects: [] as unknown[],
     heads: [] as unknown[],
-    numbers: [] as unknown[],
     events: [] as unknown[],
+    names: [] as unknown[],
     requests: [] as unknown[],
     scopes: [] as unknown[],
-    slots: [] as unknown[],
-    rooms: [] as unknown[],
+    permits: [] as unknown[],
+    limits: [] as unknown[],
   };
   readonly run: Record<string, unknown>;
-  private readonly usageByScope = new Map<string, { takes: number; room: number | null }>();
+  private readonly usages = new ScopeUsages();
   private hasLooseEvents = 0;
   private hasReleases = 0;
   private keptRequests = 0;
@@ -104,23 +110,22 @@ class RunLists {
   ) {
     for (const [transactionIndex, transaction] of transactions.entries())
       this.add(transactionIndex, transaction);
-    const usages = [...this.usageByScope].sort(byName);
-    this.lists.scopes = usages.map(([scope, { takes, room }]) => [scope, takes, room]);
+    this.lists.scopes = this.usages.rows();
     this.run = {
       tenant_id: checkedName(first.tenant_id),
       project_id: checkedName(first.project_id),
       events: this.lists.events.length,
-      has_notes: this.hasLooseEvents,
-      has_frees: this.hasReleases,
+      has_loose_events: this.hasLooseEvents,
+      has_releases: this.hasReleases,
       kept_requests: this.keptRequests,
       rules_changes: first.changes_rules ? 1 : 0,
     };
   }
 
   private add(transactionIndex: number, transaction: Transaction): void {
-    const { units, touched, heads, events: eventRows, requests } = this.lists;
+    const { transactions, subjects, heads, events: eventRows, requests } = this.lists;
     const first = eventRows.length + 1;
-    units.push([
+    transactions.push([
       transactionIndex,
       transaction.rules_seq,
       transaction.not_before_ms,
@@ -128,12 +133,12 @@ class RunLists {
     ]);
     for (const { subject, expected_seq, head, events } of transaction.swaps) {
       const name = checkedName(subject);
-      touched.push([transactionIndex, name, expected_seq]);
-      heads.push([transactionIndex, name, head.seq, ...this.headTexts.add(head)]);
+      subjects.push([transactionIndex, expected_seq, name]);
+      heads.push([transactionIndex, head.seq, ...this.headTexts.add(head), name]);
       for (const event of events) this.addEvent(transactionIndex, event, null);
     }
     for (const { subject, expected_seq } of transaction.checks) {
-      touched.push([transactionIndex, checkedName(subject), expected_seq]);
+      subjects.push([transactionIndex, expected_seq, checkedName(subject)]);
     }
     for (const looseEvent of distinctLooseEvents(transaction)) {
       this.hasLooseEvents = 1;
@@ -142,61 +147,86 @@ class RunLists {
     const count = eventRows.length + 1 - first;
     for (const { key, digest, keep, reply } of transaction.requests) {
       const requestNumber = keep ? ++this.keptRequests : null;
-      const replyText = reply === undefined ? null : JSON.stringify(reply);
-      requests.push([
-        transactionIndex,
-        requestNumber,
-        checkedName(key),
-        checkedName(digest),
-        replyText,
-        first,
-        count,
-      ]);
+      const names = [checkedName(digest), checkedName(key)];
+      requests.push([transactionIndex, requestNumber, first, count, ...names, replyText(reply)]);
     }
     if (transaction.permits.length > 0) this.addPermits(transactionIndex, transaction);
   }
 
   private addEvent(transactionIndex: number, event: NewEvent, looseEventId: string | null): void {
-    const eventNumber = this.lists.events.length + 1;
+    const number = this.lists.events.length + 1;
     const atMs = msOf(event.timestamp);
-    const names = FILTER_FIELDS.map((field) => event[field]);
-    this.lists.numbers.push([transactionIndex, eventNumber, looseEventId]);
     this.lists.events.push([
-      eventNumber,
+      transactionIndex,
+      looseEventId,
       ...this.eventTexts.add(event),
       Number.isNaN(atMs) ? null : atMs,
-      ...[event.event_type, ...names].map((name) => (name === undefined ? null : checkedName(name))),
+      ...indexedNames(event),
     ]);
+    for (const [field, name] of listedNames(event)) this.lists.names.push([number, field, checkedName(name)]);
   }
 
   private addPermits(transactionIndex: number, { permits, permit_limits }: Transaction): void {
-    const permitRows = lastPerMember(permits).map(({ scope, member, until_ms }) => {
-      const untilMs = Math.max(0, Math.min(until_ms ?? 0, FOREVER_MS));
-      return [checkedName(scope), checkedName(member), untilMs] as const;
-    });
-    for (const [scope, , untilMs] of permitRows) {
-      const usage = this.usageByScope.get(scope) ?? { takes: 0, room: null };
-      this.usageByScope.set(scope, usage);
+    const permitRows = lastPerMember(permits).map((permit) => {
+      const untilMs = storedUntilMs(permit);
+      this.usages.take(permit.scope, untilMs);
       if (untilMs === 0) this.hasReleases = 1;
-      else usage.takes += 1;
-    }
-    const limitRows = permit_limits.map(
-      ({ scope, max }) => [checkedName(scope), Math.min(max, FOREVER_MS)] as const,
-    );
-    for (const [scope, max] of limitRows) {
-      const usage = this.usageByScope.get(scope);
-      if (usage !== undefined) usage.room = Math.min(usage.room ?? max, max);
-    }
-    this.lists.slots.push([transactionIndex, permitRows]);
-    this.lists.rooms.push(limitRows);
+      return [
+        untilMs,
+        permit.on_head === true ? 1 : 0,
+        checkedName(permit.scope),
+        checkedName(permit.member),
+      ];
+    });
+    const limitRows = permit_limits.map(({ scope, max }) => [
+      this.usages.limit(scope, max),
+      checkedName(scope),
+    ]);
+    this.lists.permits.push([transactionIndex, permitRows]);
+    this.lists.limits.push(limitRows);
   }
 }
 
+/** How many permits are taken in each scope, and the lowest limit. */
+export class ScopeUsages {
+  private readonly usageByScope = new Map<string, { takes: number; max: number }>();
+
+  take(scope: string, untilMs: number): void {
+    const usage = this.usageByScope.get(scope) ?? { takes: 0, max: NO_LIMIT };
+    this.usageByScope.set(scope, usage);
+    if (untilMs > 0) usage.takes += 1;
+  }
+
+  /** After the permits of the same transaction. Returns the limit as a finite number. */
+  limit(scope: string, max: number): number {
+    const finite = Math.min(max, FOREVER_MS);
+    const usage = this.usageByScope.get(scope);
+    if (usage !== undefined) usage.max = usage.max === NO_LIMIT ? finite : Math.min(usage.max, finite);
+    return finite;
+  }
+
+  rows(): [takes: number, max: number, scope: string][] {
+    const usages = [...this.usageByScope].map(([scope, usage]) => [checkedName(scope), usage] as const);
+    return usages.sort(byName).map(([scope, { takes, max }]) => [takes, max, scope]);
+  }
+}
+
+/** 0: released. */
+export const storedUntilMs = ({ until_ms }: Permit): number =>
+  Math.max(0, Math.min(until_ms ?? 0, FOREVER_MS));
+
+export const replyText = (reply: unknown): string | null =>
+  reply === undefined ? null : JSON.stringify(reply);
+
+/** The names of an event that have an index of their own. */
+export const indexedNames = ({ agent_id, session_id, subject }: NewEvent): (string | null)[] =>
+  [agent_id, session_id, subject].map((name) => (name === undefined ? null : checkedName(name)));
+
 /** All callers lock projects and scopes in the same order. */
-const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
 
 /** The loose events of a transaction, without duplicates. */
-function distinctLooseEvents({ loose_events: looseEvents }: Transaction): readonly NewEvent[] {
+export function distinctLooseEvents({ loose_events: looseEvents }: Transaction): readonly NewEvent[] {
   if (looseEvents.length < 2) return looseEvents;
   return looseEvents.filter(
     ({ event_id }, index) =>
@@ -204,7 +234,7 @@ function distinctLooseEvents({ loose_events: looseEvents }: Transaction): readon
   );
 }
 
-function checkedName(name: string): string {
+export function checkedName(name: string): string {
   const encoded = encodeName(name);
   if (encoded.length * 3 > NAME_BYTES_MAX && Buffer.byteLength(encoded) > NAME_BYTES_MAX) {
     throw new Error(`A name exceeds ${NAME_BYTES_MAX} bytes: ${name.slice(0, 100)}…`);
@@ -253,10 +283,10 @@ export interface RunRow {
 /** A head or a request that caused a refusal, by run. */
 export interface RefusalRow {
   readonly run: number;
-  readonly head?: string;
+  readonly head?: Buffer;
   readonly request_key?: Buffer;
   readonly digest?: Buffer;
-  readonly reply?: string | null;
+  readonly reply?: Buffer | null;
   readonly first_position?: number;
   readonly position_count?: number;
 }
@@ -268,7 +298,9 @@ export function decodeRun(
 ): CommitOutcome[] {
   const refused = row.refused === null ? {} : (JSON.parse(row.refused) as Record<string, string>);
   const positionOf = positionsOf(row);
-  const heads = shownRows.flatMap(({ head }) => (head === undefined ? [] : [JSON.parse(head) as StoredHead]));
+  const heads = shownRows.flatMap(({ head }) =>
+    head === undefined ? [] : [JSON.parse(String(head)) as StoredHead],
+  );
   const requests = shownRows.flatMap((row) => (row.head === undefined ? [requestOf(row)] : []));
   const shown: ShownRows = {
     heads: new Map(heads.map((head) => [head.subject, head])),
@@ -330,6 +362,6 @@ function decodeRefusal(
 const requestOf = ({ reply, position_count, ...row }: RefusalRow): CompletedRequest => ({
   key: decodeName(String(row.request_key)),
   digest: decodeName(String(row.digest)),
-  reply: reply == null ? undefined : JSON.parse(reply),
+  reply: reply == null ? undefined : JSON.parse(String(reply)),
   positions: Array.from({ length: position_count ?? 0 }, (_, index) => Number(row.first_position) + index),
 });

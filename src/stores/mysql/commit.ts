@@ -3,7 +3,16 @@ import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { sendOnce } from '../send-once.js';
 import { type CommitOutcome, StoreUncertain, type Transaction } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
-import { type BatchValue, decodeRun, encodeRuns, type RefusalRow, type RunRow, runsOf } from './batch.js';
+import {
+  type BatchValue,
+  decodeRun,
+  encodeRuns,
+  type RefusalRow,
+  type RunRow,
+  runsOf,
+  type TransactionRun,
+} from './batch.js';
+import { encodeCommon } from './common-batch.js';
 import { withConnection } from './connection.js';
 import { classifyError, toStoreError } from './errors.js';
 import type { MysqlOptions } from './options.js';
@@ -39,13 +48,18 @@ export class MysqlCommitter {
     clearInterval(this.pruneTimer);
   }
 
-  /** Sends all transactions in one call, or in halves if they exceed the server's packet size. */
+  /**
+   * Sends all transactions in one call, or in halves if they exceed the server's packet size. In the common case none is
+   * refused; otherwise a second call decides.
+   */
   private async send(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     const runs = runsOf(transactions);
+    const outcomes = runs.length === 1 ? await this.sendCommon(runs[0] as TransactionRun) : null;
+    if (outcomes !== null) return outcomes;
     const values = encodeRuns(runs);
     if (transactions.length > 1 && bytesOf(values) > this.packetBytesMax)
       return this.sendHalves(transactions);
-    const results = await this.call([randomBytes(16), ...values]);
+    const results = await this.call('commit_batch', values);
     const rows = results.at(-1) as RunRow[];
     const refusalRows = results.slice(0, -1).flat() as RefusalRow[];
     return runs.flatMap((run, index) =>
@@ -55,6 +69,15 @@ export class MysqlCommitter {
         refusalRows.filter((row) => row.run === index),
       ),
     );
+  }
+
+  /** The outcomes in the common case; null: nothing happened. */
+  protected async sendCommon(run: TransactionRun): Promise<CommitOutcome[] | null> {
+    const values = encodeCommon(run);
+    if (values === null || bytesOf(values) > this.packetBytesMax) return null;
+    const [rows] = await this.call('commit_common', values);
+    const row = rows?.[0] as RunRow | undefined;
+    return row === undefined ? null : decodeRun(run, row, []);
   }
 
   private async sendHalves(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
@@ -68,8 +91,10 @@ export class MysqlCommitter {
     }
   }
 
-  private call(values: BatchValue[]): Promise<RowDataPacket[][]> {
-    const statement = { sql: sql('commit'), timeout: this.options.statement_timeout_ms };
+  /** Calls a procedure under a new batch id. */
+  private call(procedure: string, arguments_: readonly BatchValue[]): Promise<RowDataPacket[][]> {
+    const values = [randomBytes(16), ...arguments_];
+    const statement = { sql: sql(procedure), timeout: this.options.statement_timeout_ms };
     let isSent = false;
     const send = () =>
       withConnection(this.pool, async (connection) => {
@@ -97,6 +122,6 @@ export class MysqlCommitter {
 function bytesOf(values: readonly BatchValue[]): number {
   return values.reduce((sum: number, value) => {
     if (typeof value === 'string') return sum + value.length * UTF8_BYTES_PER_UNIT_MAX;
-    return sum + (typeof value === 'number' ? 0 : value.byteLength);
+    return sum + (value === null || typeof value === 'number' ? 0 : value.byteLength);
   }, ENVELOPE_BYTES);
 }

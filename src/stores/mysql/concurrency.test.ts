@@ -54,7 +54,7 @@ function describeRaces(options: MysqlOptions): void {
     const { host, port, user, password, namespace } = options;
     const other = await createConnection({ host, port, user, password, database: namespace });
     await other.beginTransaction();
-    await other.query('SELECT * FROM projects WHERE tenant_id = ? FOR UPDATE', [project.tenant_id]);
+    await other.query('SELECT * FROM project WHERE tenant_id = ? FOR UPDATE', [project.tenant_id]);
     const not_after_ms = (await store.now()) + 100;
     const waiting = store.commit([
       transactionOf(project, { swaps: [swapOf(project, '~a', 1)], not_after_ms }),
@@ -79,9 +79,10 @@ function describeRaces(options: MysqlOptions): void {
       expect(kindsOf(await store.commit([transaction]))).toEqual(['committed']);
       while ((await store.now()) <= until_ms);
     }
-    const [left] = await admin('SELECT COUNT(*) AS kept FROM places WHERE tenant_id = ?', [
-      project.tenant_id,
-    ]);
+    const [left] = await admin(
+      'SELECT COUNT(*) AS kept FROM permit JOIN scope USING (scope_no) WHERE tenant_id = ?',
+      [project.tenant_id],
+    );
     expect(left?.kept).toBeLessThanOrEqual(3);
   });
 }

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { swapOf, transactionOf } from '../conformance/fixture.js';
-import type { EventQuery } from '../store.js';
 import { onSharedEngine } from '../testing/shared-engine.js';
-import { selectEvents } from './events.js';
 import type { MysqlOptions } from './options.js';
 import { harnessOf, newProject } from './testing/harness.js';
 import { optionsWithoutTimeouts } from './testing.js';
@@ -13,7 +11,7 @@ await onSharedEngine('mysql', ({ url }) => {
 });
 
 function describeStore(options: MysqlOptions): void {
-  const { open, admin } = harnessOf(options);
+  const { open } = harnessOf(options);
 
   it('distinguishes names that collations would fold or pad, and sorts them by code units', async () => {
     const project = newProject();
@@ -35,33 +33,6 @@ function describeStore(options: MysqlOptions): void {
     const heads = await store.scanHeads(project, { after: null, limit: 100 });
     expect(heads.map(({ subject }) => subject)).toEqual([...subjects].sort());
     expect(await store.heads(project, subjects)).toEqual(swaps.map(({ head }) => head));
-  });
-
-  describe('filters of events', () => {
-    const filters: [string, Partial<EventQuery>][] = [
-      ['PRIMARY', {}],
-      ['by_event_type', { types: ['A'] }],
-      ['by_event_type', { types: ['A', 'B'] }],
-      ['by_subject', { subject: '~x' }],
-      ['by_task_id', { task_id: 'T' }],
-      ['by_feature_id', { feature_id: 'F' }],
-      ['by_edge', { edge: 'e' }],
-      ['by_agent_id', { agent_id: 'a' }],
-      ['by_session_id', { session_id: 's' }],
-      ['by_time', { since: '2026-01-01T00:00:00.000Z' }],
-      ['by_time', { until: '2026-01-01T00:00:00.000Z' }],
-      ['by_agent_id', { agent_id: 'a', types: ['A'], since: '2026-01-01T00:00:00.000Z' }],
-    ];
-    it.each(filters)('use the index %s for %o', async (index, filter) => {
-      const select = selectEvents(newProject(), { after: 0, limit: 100, ...filter });
-      const plan = await admin(`EXPLAIN FORMAT = TRADITIONAL ${select?.sql}`, select?.values);
-      const used = plan.filter(({ table }) => table === 'events');
-      expect(used.length).toBe(filter.types?.length === 2 ? 2 : 1);
-      for (const { key, Extra } of used) {
-        expect(key).toBe(index);
-        if (index !== 'by_time') expect(String(Extra)).not.toContain('filesort');
-      }
-    });
   });
 
   it('stores blobs of several parts, separately for each tenant', async () => {

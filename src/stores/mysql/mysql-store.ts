@@ -1,13 +1,13 @@
 import type { Pool } from 'mysql2/promise';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { assertSchemaVersion } from '../migrator.js';
-import { SqlStore } from '../sql/sql-store.js';
+import { type SqlRow, SqlStore } from '../sql/sql-store.js';
 import type { CommitOutcome, EventQuery, ProjectKey, Transaction } from '../store.js';
 import { MysqlBlobs } from './blobs.js';
 import { MysqlCommitter } from './commit.js';
 import { openPool, queryRows } from './connection.js';
 import { toOpeningError } from './errors.js';
-import { selectEvents } from './events.js';
+import { readEvents } from './events.js';
 import { schemaVersion } from './migrator.js';
 import { decodeName, encodeName, nameBytes } from './name-encoding.js';
 import type { MysqlOptions } from './options.js';
@@ -52,10 +52,24 @@ export class MysqlStore extends SqlStore {
   }
 
   async events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    const select = selectEvents(projectKey, query);
-    if (select === null) return [];
-    const rows = await queryRows(this.pool, this.options, select.sql, select.values);
-    return rows.map(({ position, event }) => JSON.parse(`{"position":${position},${event.slice(1)}`));
+    return readEvents(
+      (statement, values) => queryRows(this.pool, this.options, statement, values),
+      projectKey,
+      query,
+    );
+  }
+
+  async dueProjects(limit: number): Promise<ProjectKey[]> {
+    const results = await queryRows(this.pool, this.options, sql('due_projects'), [
+      this.latestMs,
+      Math.floor(limit),
+    ]);
+    // The last result is the status of the call itself.
+    const rows = results[0] as unknown as SqlRow[];
+    return rows.map(({ tenant_id, project_id }) => ({
+      tenant_id: this.nameOf(tenant_id),
+      project_id: this.nameOf(project_id),
+    }));
   }
 
   async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {

@@ -24,38 +24,52 @@ SELECT RELEASE_LOCK(?);
 INSERT INTO meta (one, incarnation, secret) VALUES (1, 1, ?) ON DUPLICATE KEY UPDATE one = 1;
 -- name: add_migration
 INSERT INTO migrations (version, name) VALUES (?, ?);
--- name: commit
+-- name: commit_common
+CALL commit_common(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- name: commit_batch
 CALL commit_batch(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- name: due_projects
+CALL due_projects(?, ?);
 -- name: prune_batches
-DELETE FROM batches WHERE now_ms < ${clock_ms} - ${keep_ms}
+DELETE FROM batch WHERE now_ms < ${clock_ms} - ${keep_ms}
 ORDER BY now_ms LIMIT ${limit};
 -- name: redact
-UPDATE events SET event = ? WHERE tenant_id = ? AND project_id = ? AND position = ?;
+UPDATE project p STRAIGHT_JOIN event e ON e.project_no = p.project_no SET e.event = ?
+WHERE p.tenant_id = ? AND p.project_id = ? AND e.position = ?;
 -- name: heads
 SELECT h.head
-FROM JSON_TABLE(?, '$[*]' COLUMNS (subject VARBINARY(1500) PATH '$')) j
-STRAIGHT_JOIN heads h ON h.tenant_id = ? AND h.project_id = ? AND h.subject = j.subject;
+FROM project p
+STRAIGHT_JOIN JSON_TABLE(?, '$[*]' COLUMNS (subject VARBINARY(1500) PATH '$')) j
+STRAIGHT_JOIN head h ON h.project_no = p.project_no AND h.subject = j.subject
+WHERE p.tenant_id = ? AND p.project_id = ?;
 -- name: scan_heads
-SELECT head FROM heads
-WHERE tenant_id = ? AND project_id = ? AND subject > ?
-ORDER BY subject LIMIT ?;
+SELECT h.head FROM project p STRAIGHT_JOIN head h FORCE INDEX (PRIMARY) ON h.project_no = p.project_no
+WHERE p.tenant_id = ? AND p.project_id = ? AND h.subject > ?
+ORDER BY h.subject LIMIT ?;
 -- name: events
-SELECT ${columns} FROM events FORCE INDEX (${index})
-WHERE ${condition}
-ORDER BY position LIMIT ${limit};
--- name: events_of_types
--- Merged by position before the texts are read: to merge texts, MariaDB creates a table on disk.
-SELECT e.position, e.event FROM (
-  ${pages} ORDER BY position LIMIT ${limit}
-) p STRAIGHT_JOIN events e ON e.tenant_id = ? AND e.project_id = ? AND e.position = p.position
-ORDER BY p.position;
+SELECT e.position, e.event FROM project p STRAIGHT_JOIN event e FORCE INDEX (${index}) ON e.project_no = p.project_no
+WHERE p.tenant_id = ? AND p.project_id = ? AND ${condition}
+ORDER BY e.position LIMIT ${limit};
+-- name: blocks_of_names
+SELECT DISTINCT n.block FROM project p STRAIGHT_JOIN event_name n ON n.project_no = p.project_no
+WHERE p.tenant_id = ? AND p.project_id = ? AND n.field = ? AND n.name IN (?) AND n.block BETWEEN ? AND ?
+ORDER BY n.block LIMIT ${limit};
+-- name: blocks_of_time
+SELECT MIN(t.block) AS first, MAX(t.block) AS last
+FROM project p STRAIGHT_JOIN event_time t ON t.project_no = p.project_no
+WHERE p.tenant_id = ? AND p.project_id = ? AND t.last_ms >= ? AND t.first_ms < ?;
 -- name: project
-SELECT position, rules_seq FROM projects WHERE tenant_id = ? AND project_id = ? AND is_written;
+SELECT position, rules_seq FROM project WHERE tenant_id = ? AND project_id = ? AND is_written;
 -- name: projects
-SELECT project_id FROM projects WHERE tenant_id = ? AND is_written ORDER BY project_id;
+SELECT project_id FROM project WHERE tenant_id = ? AND is_written ORDER BY project_id;
 -- name: count_permits
-SELECT COUNT(*) AS live FROM places
-WHERE tenant_id = ? AND scope = ? AND until_ms > GREATEST(?, ${clock_ms});
+SELECT (SELECT COUNT(*) FROM permit p WHERE p.scope_no = q.scope_no AND p.until_ms > q.now_ms)
+  + (SELECT COUNT(*) FROM head h WHERE h.permit_scope = q.scope_no AND h.permit_until_ms > q.now_ms) AS live
+FROM (
+  SELECT c.scope_no, GREATEST(t.latest_ms, ${clock_ms}) AS now_ms
+  FROM (SELECT ? AS tenant_id, ? AS scope, ? AS latest_ms) t
+  STRAIGHT_JOIN scope c ON c.tenant_id = t.tenant_id AND c.scope = t.scope
+) q;
 -- name: now
 SELECT ${clock_ms} AS now_ms;
 -- name: meta

@@ -1,25 +1,50 @@
 import type { MigrationStep } from '../migrator.js';
 import { readSqlFile, splitStatements } from '../sql-file.js';
 import { REQUEST_WINDOW_MS, REQUESTS_MAX } from '../store.js';
+import { FOREVER_MS } from './batch.js';
+import { BLOCK_EVENTS, NAMED_FIELDS } from './event-blocks.js';
 
-const SCHEMA = readSqlFile(new URL('./schema.sql', import.meta.url));
+const CONSTANTS = { forever_ms: FOREVER_MS, block_events: BLOCK_EVENTS };
+const SCHEMA = readSqlFile(new URL('./schema.sql', import.meta.url), {
+  ...CONSTANTS,
+  // The only permits on heads in version 1, which did not mark them.
+  claims_scope: 'claims',
+});
 const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
+  ...CONSTANTS,
   request_window_ms: REQUEST_WINDOW_MS,
   requests_max: REQUESTS_MAX,
 });
-const PROCEDURES = ['count_places', 'take_places_in_turn', 'commit_batch'];
+const PROCEDURES = ['count_permits', 'take_permits_in_turn', 'commit_batch', 'commit_common', 'due_projects'];
+const PROCEDURES_1 = ['count_places', 'take_places_in_turn', 'commit_batch'];
 
 export const databaseStatements = (namespace: string): string[] =>
   splitStatements(SCHEMA('database', { namespace }));
 
+const dropProcedure = (procedure: string): string => SCHEMA('drop_procedure', { procedure });
+const tables1 = splitStatements(SCHEMA('tables_1'));
+
+/** The blocks of the names in version 1, where each name is a column. */
+const copyNames = NAMED_FIELDS.map((column, field) => {
+  const condition = column === 'task_id' ? 'NOT (o.task_id <=> o.subject)' : 'TRUE';
+  return SCHEMA('copy_names', { field, column, condition: `o.${column} IS NOT NULL AND ${condition}` });
+});
+
 /** DDL commits implicitly, so every statement is repeatable: an interrupted step is simply run again. */
 export const MIGRATIONS: readonly MigrationStep[] = [
+  { version: 1, name: 'heads, events, requests, permits', statements: tables1 },
   {
-    version: 1,
-    name: 'heads, events, requests, places, and the procedures that commit',
+    version: 2,
+    name: 'rows by project number, permits on heads, blocks of events, and the procedures that commit',
     statements: [
+      ...PROCEDURES_1.map(dropProcedure),
       ...splitStatements(SCHEMA('tables')),
-      ...PROCEDURES.flatMap((procedure) => [SCHEMA('drop_procedure', { procedure }), COMMIT(procedure)]),
+      // Again, for a step that was interrupted while it dropped them.
+      ...tables1,
+      ...splitStatements(SCHEMA('copy')),
+      ...copyNames,
+      SCHEMA('drop_tables_1'),
+      ...PROCEDURES.flatMap((procedure) => [dropProcedure(procedure), COMMIT(procedure)]),
     ],
   },
 ];

@@ -71,7 +71,7 @@ export abstract class SqlStore implements Store {
 
   async countPermits(tenantId: string, scope: string): Promise<number> {
     const [row] = await this.query('count_permits', [tenantId, scope], this.latestMs);
-    return Number(row?.live);
+    return Number(row?.live ?? 0);
   }
 
   async now(): Promise<number> {

@@ -1,0 +1,239 @@
+import { createHash } from 'node:crypto';
+import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import { openMemoryStore } from '../memory/memory-store.js';
+import type { CommitOutcome, EventQuery, Permit, ProjectKey, Store, Transaction } from '../store.js';
+import { StoreRefused } from '../store.js';
+import { onSharedEngine } from '../testing/shared-engine.js';
+import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
+import { encodeName } from './name-encoding.js';
+import type { MysqlOptions } from './options.js';
+import { databaseStatements, MIGRATIONS } from './schema.js';
+import { newNamespace } from './testing/harness.js';
+import { optionsWithoutTimeouts } from './testing.js';
+
+const HOUR_MS = 3_600_000;
+const TENANT = 'acme';
+const PROJECTS = ['one', 'two', 'ünicode'].map(
+  (project_id): ProjectKey => ({ tenant_id: TENANT, project_id }),
+);
+const BLOB = Buffer.from('a large result');
+const SHA256 = createHash('sha256').update(BLOB).digest('hex');
+const QUERIES: Partial<EventQuery>[] = [
+  {},
+  { types: ['even'] },
+  { subject: '~s1' },
+  { task_id: '~s1' },
+  { task_id: 'T-1' },
+  { feature_id: 'F-1' },
+  { edge: 'design_code' },
+  { agent_id: 'agent-1' },
+  { session_id: 's1' },
+  { since: '2020-01-01T00:00:00.000Z' },
+];
+
+await onSharedEngine('mysql', ({ url }) => {
+  describe('the migration of a mysql store of version 1', () =>
+    describeMigration(optionsWithoutTimeouts(url)));
+});
+
+function describeMigration(given: MysqlOptions): void {
+  it.each([
+    ['keeps what every method returns', false],
+    ['is repeated after an interruption', true],
+  ])('%s', async (_, isInterrupted) => {
+    const options = { ...given, namespace: newNamespace() };
+    const old = await OldStore.create(options);
+    const memory = openMemoryStore();
+    const nowMs = await memory.now();
+    for (const project of PROJECTS) {
+      const transactions = transactionsOf(project, nowMs);
+      expect(new Set(kindsOf(await memory.commit(transactions)))).toEqual(new Set(['committed']));
+      await redactFirst(memory, project);
+      await old.fill(memory, project, transactions, nowMs);
+    }
+    const refusal = await openMysqlStore(options).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(StoreRefused);
+    expect((refusal as Error).message).toMatch(/has version 1, and this program needs 2.*gen migrate/);
+    if (isInterrupted) await old.query(MIGRATIONS[1]?.statements.slice(0, -5) ?? []);
+    const migrator = await openMysqlMigrator(options);
+    expect((await migrator.up()).map(({ version }) => version)).toEqual([2]);
+    await migrator.close();
+    const store = await openMysqlStore(options);
+    onTestFinished(() => store.close());
+    await expectSame(store, memory, nowMs);
+    expect(await store.meta()).toEqual({ incarnation: 3, secret: 'secret-1' });
+    expect(Buffer.from((await store.blobs.get(TENANT, SHA256)) as Uint8Array)).toEqual(BLOB);
+    const tables = await old.query(['SHOW TABLES']);
+    expect(tables.map((row) => Object.values(row)[0]).sort()).toEqual(
+      'batch blobs event event_name event_time head loose_event meta migrations permit project request scope'.split(
+        ' ',
+      ),
+    );
+  });
+}
+
+/** Claims, one of which has ended, sessions, requests, loose events, and changed rules. */
+function transactionsOf(project: ProjectKey, nowMs: number): Transaction[] {
+  const claim = (n: number, until_ms: number): Permit[] => [
+    { scope: 'claims', member: `~s${n}`, until_ms, on_head: true },
+    { scope: 'sessions', member: `session-${n}`, until_ms: nowMs + HOUR_MS },
+  ];
+  const loose = range(1, 600).map((n) =>
+    eventOf(project, {
+      event_id: `loose-${n}`,
+      event_type: n % 2 === 0 ? 'even' : 'odd',
+      ...(n % 3 === 0 ? { subject: '~s1', task_id: '~s1', session_id: 's1' } : {}),
+      ...(n % 100 === 0 ? { task_id: 'T-1', feature_id: 'F-1', edge: 'design_code' } : {}),
+      ...(n === 7 ? { timestamp: 'no time' } : {}),
+    }),
+  );
+  return [
+    ...range(1, 5).map((n) =>
+      transactionOf(project, {
+        swaps: [swapOf(project, `~s${n}`, 0, n)],
+        requests: [{ key: `k${n}`, digest: 'd', keep: true, ...(n === 2 ? { reply: { n } } : {}) }],
+        permits: claim(n, n === 3 ? 1 : nowMs + HOUR_MS),
+      }),
+    ),
+    transactionOf(project, { loose_events: loose }),
+    transactionOf(project, { changes_rules: true }),
+  ];
+}
+
+async function redactFirst(store: Store, project: ProjectKey): Promise<void> {
+  const [first] = await store.events(project, { after: 0, limit: 1 });
+  await store.redact(project, [{ ...(first as EventEnvelope), payload: {} }]);
+}
+
+async function expectSame(store: Store, memory: Store, nowMs: number): Promise<void> {
+  expect(await store.projects(TENANT)).toEqual(await memory.projects(TENANT));
+  for (const scope of ['claims', 'sessions'])
+    expect(await store.countPermits(TENANT, scope)).toBe(await memory.countPermits(TENANT, scope));
+  expect(await store.dueProjects?.(9)).toHaveLength(PROJECTS.length);
+  for (const project of PROJECTS) {
+    expect(await store.project(project)).toEqual(await memory.project(project));
+    const page = { after: null, limit: 100 };
+    expect(await store.scanHeads(project, page)).toEqual(await memory.scanHeads(project, page));
+    expect(await store.heads(project, ['~s5', '~none'])).toEqual(
+      await memory.heads(project, ['~s5', '~none']),
+    );
+    for (const query of QUERIES) {
+      const all = { after: 0, limit: 1000, ...query };
+      expect(await store.events(project, all)).toEqual(await memory.events(project, all));
+    }
+    // Requests and loose events are known, and what follows has the next position.
+    const again = transactionsOf(project, nowMs);
+    const more = transactionOf(project, {
+      swaps: [swapOf(project, '~s1', 1)],
+      permits: [{ scope: 'claims', member: '~s1', until_ms: null, on_head: true }],
+    });
+    const batch = [...again.slice(0, 6), more];
+    const expected = timeless(await memory.commit(batch));
+    expect(timeless(await store.commit(batch))).toEqual(expected);
+    expect(await store.countPermits(TENANT, 'claims')).toBe(await memory.countPermits(TENANT, 'claims'));
+  }
+}
+
+/** Omits the times, which differ. */
+const timeless = (outcomes: readonly CommitOutcome[]): unknown[] =>
+  outcomes.map((outcome) => {
+    if (outcome.kind !== 'replay') return { ...outcome, now_ms: 0 };
+    const { key, digest, reply, positions } = outcome.request;
+    return { kind: outcome.kind, key, digest, reply, positions };
+  });
+
+/** A database of version 1, filled as its program would have filled it. */
+class OldStore {
+  static async create(options: MysqlOptions): Promise<OldStore> {
+    const { namespace } = options;
+    const store = new OldStore(options);
+    await store.query([...databaseStatements(namespace), ...(MIGRATIONS[0]?.statements ?? [])]);
+    await store.query([
+      "INSERT INTO migrations VALUES (1, 'old')",
+      "INSERT INTO meta VALUES (1, 3, 'secret-1')",
+    ]);
+    await store.query(
+      ['INSERT INTO blobs VALUES (?)'],
+      [[encodeName(TENANT), Buffer.from(SHA256, 'hex'), 0, BLOB]],
+    );
+    onTestFinished(async () => void (await store.query([`DROP DATABASE ${namespace}`])));
+    return store;
+  }
+
+  private constructor(private readonly options: MysqlOptions) {}
+
+  async query(statements: readonly string[], values: unknown[] = []): Promise<RowDataPacket[]> {
+    const { host, port, user, password, namespace } = this.options;
+    const connection = await createConnection({ host, port, user, password, charset: 'utf8mb4_bin' });
+    try {
+      await connection.query(`CREATE DATABASE IF NOT EXISTS ${namespace}`);
+      await connection.query(`USE ${namespace}`);
+      let rows: RowDataPacket[] = [];
+      for (const statement of statements) [rows] = await connection.query<RowDataPacket[]>(statement, values);
+      return rows;
+    } finally {
+      await connection.end();
+    }
+  }
+
+  async fill(
+    memory: Store,
+    project: ProjectKey,
+    transactions: readonly Transaction[],
+    nowMs: number,
+  ): Promise<void> {
+    const key = [encodeName(project.tenant_id), encodeName(project.project_id)];
+    const { position, rules_seq } = (await memory.project(project)) as {
+      position: number;
+      rules_seq: number;
+    };
+    await this.insert('projects', [[...key, position, rules_seq, nowMs, 5, 1]]);
+    const heads = await memory.scanHeads(project, { after: null, limit: 100 });
+    await this.insert(
+      'heads',
+      heads.map((head) => [...key, head.subject, head.seq, JSON.stringify(head)]),
+    );
+    const events = await memory.events(project, { after: 0, limit: 1000 });
+    await this.insert(
+      'events',
+      events.map((event) => [...key, ...eventRow(event)]),
+    );
+    await this.insert(
+      'notes',
+      transactions.flatMap((one) => one.loose_events.map(({ event_id }) => [...key, event_id])),
+    );
+    let first = 1;
+    const requests = transactions.flatMap(({ swaps, requests: [request] }, index) => {
+      const count = swaps.reduce((sum, swap) => sum + swap.events.length, 0);
+      const reply = request?.reply === undefined ? null : JSON.stringify(request.reply);
+      const row = [...key, request?.key, request?.digest, reply, first, count, index + 1, nowMs];
+      first += count;
+      return request === undefined ? [] : [row];
+    });
+    await this.insert('requests', requests);
+    const permits = transactions.flatMap((one) => one.permits);
+    await this.insert(
+      'scopes',
+      ['claims', 'sessions'].map((scope) => [key[0], scope, 15, 0]),
+      'REPLACE',
+    );
+    await this.insert(
+      'places',
+      permits.map(({ scope, member, until_ms }) => [key[0], scope, key[1], member, until_ms]),
+    );
+  }
+
+  private async insert(table: string, rows: readonly unknown[][], verb = 'INSERT'): Promise<void> {
+    await this.query([`${verb} INTO ${table} VALUES ?`], [rows]);
+  }
+}
+
+function eventRow({ position, ...event }: EventEnvelope): unknown[] {
+  const { event_type, subject, task_id, feature_id, edge, agent_id, session_id, timestamp } = event;
+  const names = [subject, task_id, feature_id, edge, agent_id, session_id].map((name) => name ?? null);
+  const atMs = msOf(timestamp);
+  return [position, event_type, ...names, Number.isNaN(atMs) ? null : atMs, JSON.stringify(event)];
+}
