@@ -63,10 +63,15 @@ export function eventFromLine(line: string, position: number, project: ProjectKe
     agent_id,
     payload,
   };
-  const task_id = taskId === SAME ? subject : taskId;
-  const present = { subject, seq, session_id, task_id, generation, request_id, feature_id, edge, agent_role };
-  for (const [name, value] of Object.entries(present))
-    if (value != null) Object.assign(event, { [name]: value });
+  if (subject != null) event.subject = subject;
+  if (seq != null) event.seq = seq;
+  if (session_id != null) event.session_id = session_id;
+  if (taskId != null) event.task_id = taskId === SAME ? (subject as string) : taskId;
+  if (generation != null) event.generation = generation;
+  if (request_id != null) event.request_id = request_id;
+  if (feature_id != null) event.feature_id = feature_id;
+  if (edge != null) event.edge = edge;
+  if (agent_role != null) event.agent_role = agent_role;
   return event;
 }
 

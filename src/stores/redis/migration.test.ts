@@ -4,6 +4,7 @@ import { eventOf, range, swapOf, transactionOf } from '../conformance/fixture.js
 import { openMemoryStore } from '../memory/memory-store.js';
 import { type EventQuery, type ProjectKey, type Store, StoreRefused, type Transaction } from '../store.js';
 import { openRedisMigrator, openRedisStore } from './redis-store.js';
+import { aclRules } from './schema.js';
 import { onOwnRedis, type RedisHarness } from './testing/harness.js';
 import { Version1 } from './testing/version-1.js';
 
@@ -98,7 +99,7 @@ async function outcomesOf(store: Store): Promise<unknown[]> {
 }
 
 function describeMigration(redis: RedisHarness): void {
-  it('keeps what every method returns, and leaves no key of version 1', async () => {
+  it('keeps what every method returns and no key of version 1, even if interrupted and run three times at once', async () => {
     const expected = openMemoryStore();
     const version1 = new Version1((...args) => redis.command(...args));
     await version1.create();
@@ -118,7 +119,28 @@ function describeMigration(redis: RedisHarness): void {
       ),
     );
 
-    const migrators = await Promise.all(range(1, 3).map(() => openRedisMigrator(redis.options)));
+    // The first run is interrupted in the first project: the user may not remove keys yet.
+    const user = ['ACL', 'SETUSER', 'migrating'];
+    await redis.command(
+      ...user,
+      'on',
+      '>secret',
+      ...aclRules('genesis_fleet').split(' '),
+      '+scan',
+      '+hscan',
+      '+exists',
+    );
+    const options = { ...redis.options, username: 'migrating', password: 'secret' };
+    const interrupted = await openRedisMigrator(options);
+    await expect(interrupted.up()).rejects.toThrow();
+    await interrupted.close();
+    const left = ['a%3Ab', 'two'].map((name) =>
+      redis.command('HLEN', `genesis_fleet:{acme}:p:${name}:events`),
+    );
+    expect(await Promise.all(left)).toContain(0);
+    await redis.command(...user, '+unlink');
+
+    const migrators = await Promise.all(range(1, 3).map(() => openRedisMigrator(options)));
     const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
     expect(taken.flat().map(({ version }) => version)).toEqual([2]);
     await Promise.all(migrators.map((migrator) => migrator.close()));
