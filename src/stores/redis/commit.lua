@@ -1,140 +1,144 @@
--- Commits a batch of one tenant. The script first fetches everything the transactions read, each key in one call; then
--- decides them in order, each on the state left by those before it; then writes all effects, again each key in one
--- call. Nothing is written before everything is decided, and Redis lets a script that has written finish: so a batch
--- happens completely or not at all, even when memory or disk run out.
+-- Commits a batch of one project whose transactions must be decided one by one. The script first fetches everything
+-- the transactions read, each key in one call; then decides them in order, each on the state left by those before it;
+-- then writes all effects, again each key in one call. Nothing is written before everything is decided, and Redis lets
+-- a script that has written finish: so a batch happens completely or not at all, even when memory or disk run out.
 --
 -- Lua's JSON library does not round-trip values, and tables are slow. So the transactions come as a tape: a flat list
 -- of numbers below 2^53, which refer to strings by their index among the arguments. batch.ts writes it.
 --
--- KEYS  tenant, batch
--- ARGV  the tape, the served lineage ('': any), then strings. The script never parses heads, events or requests.
+-- KEYS  tenant, project, batch
+-- ARGV  the served lineage ('': any), the tape, the project's name, then strings. The script never parses heads, events
+--       or requests.
 
-local tenant, batch = KEYS[1], KEYS[2]
-local tape, lineage = cmsgpack.unpack(ARGV[1]), ARGV[2]
-
-if lineage ~= '' and not string.find(redis.call('INFO', 'replication'), 'master_replid:' .. lineage, 1, true) then
-  return redis.error_reply('LINEAGE another server, or the same after a restart')
-end
+local tenant, project, batch = KEYS[1], KEYS[2], KEYS[3]
+local problem = assert_lineage(ARGV[1])
+if problem then return problem end
 local known = redis.call('GET', batch)
 if known then return cmsgpack.unpack(known) end
 
+local tape = cmsgpack.unpack(ARGV[2])
 local now = clock_of(tenant)
--- Each number is converted to text once, here. Redis and Lua would convert it at every use, through floating point.
-local function decimal_text(number) return string.format('%d', number) end
-local now_text = decimal_text(now)
+local subject_count, request_count, loose_count, value_count, scope_count, transaction_count = unpack(tape, 1, 6)
+-- Where each kind of string begins, less one.
+local subjects = 3
+local requests = subjects + subject_count
+local loose_ids = requests + request_count
+local values = loose_ids + loose_count
+local texts = values + value_count
 
----------------------------------------------------------------- what the units look at
+---------------------------------------------------------------- what the transactions read
 
-local function load_project(at)
-  local key, name, index_keys, subjects, subject_count, requests, request_count, notes, note_count =
-    unpack(tape, at, at + 8)
-  local project = { key = ARGV[key], name = ARGV[name], index_keys = index_keys }
-  project.subjects, project.requests, project.notes = subjects, requests, notes
-  local row = redis.call('HMGET', project.key, 'position', 'rules_seq')
-  project.exists = row[1] ~= false
-  project.position, project.rules_seq = tonumber(row[1] or 0), tonumber(row[2] or 0)
-  project.head = fetch('HMGET', project.key .. ':heads', ARGV, subjects, subject_count)
-  project.seq = {}
-  for i, head in ipairs(project.head) do project.seq[i] = head and tonumber(string.match(head, '^%d+')) or 0 end
-  project.request = fetch('HMGET', project.key .. ':requests', ARGV, requests, request_count)
-  project.noted = fetch('SMISMEMBER', project.key .. ':notes', ARGV, notes, note_count)
-  project.moved, project.new_subjects, project.new_events, project.new_notes = {}, {}, {}, {}
-  project.new_requests, project.request_order = {}, {}
-  project.positions_by, project.zones = {}, { {}, {} }
-  return project
+local row = redis.call('HMGET', project, 'position', 'rules_seq')
+local base, rules_seq = tonumber(row[1] or 0), tonumber(row[2] or 0)
+local base_text = decimal_text(base)
+local is_written = false
+
+local seq_of, end_of, postings_of = {}, {}, {}
+for i, mark in ipairs(fetch('HMGET', project .. ':marks', ARGV, subjects, subject_count)) do
+  local seq, end_ms, postings = string.match(mark or '', '^(%d+) (%S+) (.*)$')
+  seq_of[i], end_of[i], postings_of[i] = tonumber(seq or 0), tonumber(end_ms or 0), postings or ''
 end
+local new_head = {}
+local had_end, moved, more_postings = {}, {}, {}
+for i = 1, subject_count do had_end[i] = end_of[i] end
+local request_text = fetch('HMGET', project .. ':requests', ARGV, requests, request_count)
+local is_known = fetch('SMISMEMBER', project .. ':loose', ARGV, loose_ids, loose_count)
 
-local function load_scope(at)
-  local key, name, members, member_count = unpack(tape, at, at + 3)
-  local scope = { key = ARGV[key], name = ARGV[name], members = members, until_ms = {}, moved = {} }
-  scope.live = redis.call('ZCOUNT', scope.key, '(' .. now_text, '+inf')
-  for i, score in ipairs(fetch('ZMSCORE', scope.key, ARGV, members, member_count)) do
-    scope.until_ms[i] = tonumber(score or 0)
+-- A permit on a head has its end in `end_of`, and its member is the number of the subject.
+local function load_scope(at, name)
+  local is_on_heads, member_count = tape[at], tape[at + 1]
+  local scope = { name = ARGV[name], members = name, member_count = member_count, moved = {} }
+  if is_on_heads == 1 then
+    scope.ends, scope.ended, scope.live = end_of, load_ends(tenant, scope.name, now)
+    scope.live_before = scope.live
+    return scope
+  end
+  scope.key, scope.ends = tenant .. ':permits:' .. scope.name, {}
+  scope.live = redis.call('ZCOUNT', scope.key, '(' .. decimal_text(now), '+inf')
+  for i, score in ipairs(fetch('ZMSCORE', scope.key, ARGV, name, member_count)) do
+    scope.ends[i] = tonumber(score or 0)
   end
   return scope
 end
 
-local project_count, scope_count, unit_count, texts = unpack(tape, 1, 4)
-local projects, scopes, at = {}, {}, 5
-for i = 1, project_count do
-  projects[i] = load_project(at)
-  at = at + 9
-end
+local scopes, at = {}, 7
 for i = 1, scope_count do
-  scopes[i] = load_scope(at)
-  at = at + 4
+  scopes[i] = load_scope(at, texts + 1)
+  at, texts = at + 2, texts + 1 + scopes[i].member_count
 end
 
----------------------------------------------------------------- the unit that is looked at
+---------------------------------------------------------------- the transaction that is decided
 
-local project, rules_seq, changes_rules, not_before_ms, not_after_ms, note_count
-local taken -- its positions, once it has some: 7,8,9
-local requests_at, swaps_at, checks_at, slots_at, rooms_at, events_at, unit_ends
+local expected_rules_seq, changes_rules, not_before_ms, not_after_ms, loose_event_count
+local requests_at, swaps_at, checks_at, permits_at, limits_at, events_at, transaction_end
 
-local function open_unit(from)
-  local number, requests, swaps, checks, slots, rooms, length
-  number, rules_seq, changes_rules, not_before_ms, not_after_ms, requests, swaps, checks, slots, rooms, note_count, length =
-    unpack(tape, from, from + 11)
-  project = projects[number]
-  requests_at = from + 12
-  swaps_at = requests_at + 2 * requests
-  checks_at = swaps_at + 4 * swaps
-  slots_at = checks_at + 2 * checks
-  rooms_at = slots_at + 3 * slots
-  events_at = rooms_at + 2 * rooms
-  unit_ends = from + length
+local function open_transaction(from)
+  local request_count, swap_count, check_count, permit_count, limit_count, length
+  expected_rules_seq, changes_rules, not_before_ms, not_after_ms, request_count, swap_count, check_count, permit_count,
+    limit_count, loose_event_count, length = unpack(tape, from, from + 10)
+  requests_at = from + 11
+  swaps_at = requests_at + 2 * request_count
+  checks_at = swaps_at + 4 * swap_count
+  permits_at = checks_at + 2 * check_count
+  limits_at = permits_at + 3 * permit_count
+  events_at = limits_at + 2 * limit_count
+  transaction_end = from + length
 end
 
 ---------------------------------------------------------------- whether it is refused
 
 local function has_moved()
-  if rules_seq >= 0 and rules_seq ~= project.rules_seq then return true end
+  if expected_rules_seq >= 0 and expected_rules_seq ~= rules_seq then return true end
   for swap = swaps_at, checks_at - 1, 4 do
-    if project.seq[tape[swap]] ~= tape[swap + 1] then return true end
+    if seq_of[tape[swap]] ~= tape[swap + 1] then return true end
   end
-  for check = checks_at, slots_at - 1, 2 do
-    if project.seq[tape[check]] ~= tape[check + 1] then return true end
+  for check = checks_at, permits_at - 1, 2 do
+    if seq_of[tape[check]] ~= tape[check + 1] then return true end
   end
   return false
 end
 
+local function head_of(subject)
+  return new_head[subject] or redis.call('HGET', project .. ':heads', ARGV[subjects + subject]) or ''
+end
+
 local function conflict()
-  local outcome = { CONFLICT, project.rules_seq }
-  for swap = swaps_at, checks_at - 1, 4 do outcome[#outcome + 1] = project.head[tape[swap]] or '' end
-  for check = checks_at, slots_at - 1, 2 do outcome[#outcome + 1] = project.head[tape[check]] or '' end
+  local outcome = { CONFLICT, rules_seq }
+  for swap = swaps_at, checks_at - 1, 4 do outcome[#outcome + 1] = head_of(tape[swap]) end
+  for check = checks_at, permits_at - 1, 2 do outcome[#outcome + 1] = head_of(tape[check]) end
   return outcome
 end
 
--- How many more would be live in a scope, and whether anybody would come in. The last word on a member stands.
-local function change(number)
-  local scope, said = scopes[number], {}
-  for slot = slots_at, rooms_at - 1, 3 do
-    if tape[slot] == number then said[tape[slot + 1]] = tape[slot + 2] end
+-- How many more permits of a scope would be live, and whether a member would get one. The last entry per member wins.
+local function change_of(number)
+  local scope, end_by_member = scopes[number], {}
+  for permit = permits_at, limits_at - 1, 3 do
+    if tape[permit] == number then end_by_member[tape[permit + 1]] = tape[permit + 2] end
   end
-  local more, comes_in = 0, false
-  for member, until_ms in pairs(said) do
-    local was, is = scope.until_ms[member] > now, until_ms > now
-    if is and not was then more, comes_in = more + 1, true end
-    if was and not is then more = more - 1 end
+  local change, is_taken = 0, false
+  for member, end_ms in pairs(end_by_member) do
+    local was_live, is_live = scope.ends[member] > now, end_ms > now
+    if is_live and not was_live then change, is_taken = change + 1, true end
+    if was_live and not is_live then change = change - 1 end
   end
-  return more, comes_in
+  return change, is_taken
 end
 
 local function full_scope()
-  local slot_count = (rooms_at - slots_at) / 3
-  for room = rooms_at, events_at - 1, 2 do
-    local scope, max = scopes[tape[room]], tape[room + 1]
-    if scope.live + slot_count > max then
-      local more, comes_in = change(tape[room])
-      if comes_in and scope.live + more > max then return scope.name end
+  local permit_count = (limits_at - permits_at) / 3
+  for limit = limits_at, events_at - 1, 2 do
+    local scope, max = scopes[tape[limit]], tape[limit + 1]
+    if scope.live + permit_count > max then
+      local change, is_taken = change_of(tape[limit])
+      if is_taken and scope.live + change > max then return scope.name end
     end
   end
 end
 
 local function refusal()
   for request = requests_at, swaps_at - 1, 2 do
-    local remembered = project.request[tape[request]]
-    if remembered then return { REPLAY, remembered } end
+    local remembered = request_text[tape[request]]
+    if remembered then return { REPLAY, ARGV[requests + tape[request]], remembered } end
   end
   if has_moved() then return conflict() end
   if now < not_before_ms then return { EARLY } end
@@ -145,179 +149,169 @@ end
 
 ---------------------------------------------------------------- what it does
 
-local function zone_at(level, block)
-  local zone = project.zones[level][block]
-  if zone then return zone end
-  local kept = redis.call('HGET', project.key .. ':times', level .. ':' .. block)
-  local from, to = string.match(kept or '', '^(%S+) (%S+)$')
-  zone = { tonumber(from) or math.huge, tonumber(to) or -math.huge }
-  project.zones[level][block] = zone
-  return zone
-end
+local lines, times, numbers_by = {}, {}, {}
+local new_subjects, new_loose_ids, new_requests, request_keys = {}, {}, {}, {}
 
--- A time that could not be read is no number, and compares as neither less nor greater.
-local function widen_zones(position, at_ms)
-  for level = 1, #ZONE_SIZES do
-    local zone = zone_at(level, math.floor(position / ZONE_SIZES[level]))
-    if at_ms < zone[1] then zone[1] = at_ms end
-    if at_ms > zone[2] then zone[2] = at_ms end
+-- Adds an event, and returns where in the tape the next one is.
+local function add_event(event, outcome)
+  local number = #lines + 1
+  local index_end = event + 3 + tape[event + 2]
+  lines[number], times[number] = ARGV[texts + tape[event]], tape[event + 1]
+  for index = event + 3, index_end - 1 do
+    local numbers = numbers_by[tape[index]]
+    if numbers then numbers[#numbers + 1] = number else numbers_by[tape[index]] = { number } end
   end
-end
-
--- Gives the event its position, and says where in the tape the next one is.
-local function place(event, outcome)
-  local position = project.position + 1
-  local text, events, positions_by = decimal_text(position), project.new_events, project.positions_by
-  project.position = position
-  events[#events + 1] = text
-  events[#events + 1] = ARGV[texts + tape[event]]
-  widen_zones(position, tape[event + 1])
-  local ends = event + 3 + tape[event + 2]
-  for at = event + 3, ends - 1 do
-    local positions = positions_by[tape[at]]
-    if positions then positions[#positions + 1] = text else positions_by[tape[at]] = { text } end
-  end
-  outcome[#outcome + 1] = position
-  taken = taken and taken .. ',' .. text or text
-  return ends
+  outcome[#outcome + 1] = base + number
+  return index_end
 end
 
 local function swap_head(swap, event, outcome)
-  local subject, expected_seq, head, event_count = unpack(tape, swap, swap + 3)
+  local subject, expected_seq, text, event_count = unpack(tape, swap, swap + 3)
   if expected_seq == 0 then
-    local new = project.new_subjects
-    new[#new + 1] = '0'
-    new[#new + 1] = ARGV[project.subjects + subject]
+    new_subjects[#new_subjects + 1] = '0'
+    new_subjects[#new_subjects + 1] = ARGV[subjects + subject]
   end
-  project.head[subject], project.moved[subject] = ARGV[texts + head], true
-  project.seq[subject] = expected_seq + event_count
-  for _ = 1, event_count do event = place(event, outcome) end
+  local first = #lines + 1
+  for _ = 1, event_count do event = add_event(event, outcome) end
+  local posting, more = base_text .. ':' .. first .. '-' .. #lines, more_postings[subject]
+  more_postings[subject] = more and more .. ' ' .. posting or posting
+  new_head[subject], seq_of[subject], moved[subject] = ARGV[texts + text], expected_seq + event_count, true
   return event
 end
 
-local function put_note(note, outcome)
-  local number = tape[note]
-  if project.noted[number] == 1 then
+local function add_loose_event(event, outcome)
+  local number = tape[event]
+  if is_known[number] == 1 then
     outcome[#outcome + 1] = 0
-    return note + 4 + tape[note + 3]
+    return event + 4 + tape[event + 3]
   end
-  project.noted[number] = 1
-  project.new_notes[#project.new_notes + 1] = ARGV[project.notes + number]
-  return place(note + 1, outcome)
+  is_known[number] = 1
+  new_loose_ids[#new_loose_ids + 1] = ARGV[loose_ids + number]
+  return add_event(event + 1, outcome)
 end
 
-local function take_slots()
-  for slot = slots_at, rooms_at - 1, 3 do
-    local scope, member, until_ms = scopes[tape[slot]], tape[slot + 1], tape[slot + 2]
-    local was, is = scope.until_ms[member] > now, until_ms > now
-    if is and not was then scope.live = scope.live + 1 end
-    if was and not is then scope.live = scope.live - 1 end
-    scope.until_ms[member], scope.moved[member] = until_ms, true
+local function move_end_of_head(subject, end_ms)
+  if seq_of[subject] > 0 then
+    moved[subject] = true
+  elseif end_ms > now then
+    error('a permit on the head of ' .. ARGV[subjects + subject] .. ', which does not exist')
   end
 end
 
-local function remember(request)
+local function move_permits()
+  for permit = permits_at, limits_at - 1, 3 do
+    local scope, member, end_ms = scopes[tape[permit]], tape[permit + 1], tape[permit + 2]
+    local was_live, is_live = scope.ends[member] > now, end_ms > now
+    if is_live and not was_live then scope.live = scope.live + 1 end
+    if was_live and not is_live then scope.live = scope.live - 1 end
+    scope.ends[member], scope.moved[member] = end_ms, true
+    if scope.ended then move_end_of_head(member, end_ms) end
+  end
+end
+
+local function remember(request, postings)
   local number, text = tape[request], tape[request + 1]
   if text == 0 then return end
-  local key, kept = ARGV[project.requests + number], (taken or '') .. '\n' .. ARGV[texts + text]
-  local new, order = project.new_requests, project.request_order
-  project.request[number], project.written = kept, true
-  new[#new + 1] = key
-  new[#new + 1] = kept
-  order[#order + 1] = now_text .. ' ' .. key
+  local key, remembered = ARGV[requests + number], postings .. ' ' .. ARGV[texts + text]
+  request_text[number] = remembered
+  request_keys[#request_keys + 1] = key
+  new_requests[#new_requests + 1] = key
+  new_requests[#new_requests + 1] = remembered
 end
 
-local function take()
-  project.rules_seq, taken = project.rules_seq + changes_rules, nil
-  local outcome, event = { COMMITTED, project.rules_seq }, events_at
+local function accept()
+  rules_seq = rules_seq + changes_rules
+  local outcome, event, first = { COMMITTED, rules_seq }, events_at, #lines + 1
   for swap = swaps_at, checks_at - 1, 4 do event = swap_head(swap, event, outcome) end
-  for _ = 1, note_count do event = put_note(event, outcome) end
-  take_slots()
-  for request = requests_at, swaps_at - 1, 2 do remember(request) end
-  if taken or rooms_at > slots_at or changes_rules > 0 then project.written = true end
+  for _ = 1, loose_event_count do event = add_loose_event(event, outcome) end
+  move_permits()
+  local postings = base_text .. ':' .. (#lines >= first and first .. '-' .. #lines or '')
+  for request = requests_at, swaps_at - 1, 2 do remember(request, postings) end
+  if #lines >= first or limits_at > permits_at or changes_rules > 0 or #request_keys > 0 then is_written = true end
   return outcome
 end
 
 local outcomes = { now }
-for i = 1, unit_count do
-  open_unit(at)
-  outcomes[i + 1] = refusal() or take()
-  at = unit_ends
+for i = 1, transaction_count do
+  open_transaction(at)
+  outcomes[i + 1] = refusal() or accept()
+  at = transaction_end
 end
 
 ---------------------------------------------------------------- what is written
 
-local function write(command, key, values)
-  for from = 1, #values, UNPACKED_MAX do
-    redis.call(command, key, unpack(values, from, math.min(from + UNPACKED_MAX - 1, #values)))
+-- The lines in chunks, and the range of times of each. A time that could not be read is no number, and compares as
+-- neither less nor greater.
+local function write_events()
+  local chunks, ranges = {}, {}
+  for first = 1, #lines, CHUNK_EVENTS do
+    local last = math.min(first + CHUNK_EVENTS - 1, #lines)
+    local min_ms, max_ms = math.huge, -math.huge
+    for i = first, last do
+      if times[i] < min_ms then min_ms = times[i] end
+      if times[i] > max_ms then max_ms = times[i] end
+    end
+    chunks[#chunks + 1] = table.concat(lines, '\n', first, last)
+    ranges[#ranges + 1] = min_ms
+    ranges[#ranges + 1] = max_ms
   end
+  write_chunks(project, base, #lines, chunks, 0, ranges, 0)
+  local names, numbers = {}, {}
+  for value, list in pairs(numbers_by) do
+    names[#names + 1] = ARGV[values + value]
+    numbers[#numbers + 1] = table.concat(list, ',')
+  end
+  write_index(project, base_text, names, 0, numbers, 0, #names)
 end
 
--- The oldest requests go: those past the window, and those that are too many. A few more than came, so none pile up.
-local function forget_requests(project)
-  local order = project.key .. ':request_order'
-  local too_many = redis.call('LLEN', order) - REQUESTS_MAX
-  local forgotten = {}
-  for _, entry in ipairs(redis.call('LRANGE', order, 0, #project.request_order * 2)) do
-    local at_ms, key = string.match(entry, '^(%d+) (.*)$')
-    if #forgotten >= too_many and tonumber(at_ms) >= now - REQUEST_WINDOW_MS then break end
-    forgotten[#forgotten + 1] = key
-  end
-  if #forgotten == 0 then return end
-  redis.call('LPOP', order, #forgotten)
-  write('HDEL', project.key .. ':requests', forgotten)
-end
-
-local function write_project(project)
-  local key = project.key
-  if not project.exists then redis.call('SADD', tenant .. ':projects', project.name) end
-  redis.call('HSET', key, 'position', decimal_text(project.position), 'rules_seq', decimal_text(project.rules_seq))
-  local heads, zones = {}, {}
-  for subject in pairs(project.moved) do
-    heads[#heads + 1] = ARGV[project.subjects + subject]
-    heads[#heads + 1] = project.head[subject]
-  end
-  for level, blocks in ipairs(project.zones) do
-    for block, zone in pairs(blocks) do
-      if zone[1] <= zone[2] then
-        zones[#zones + 1] = level .. ':' .. block
-        zones[#zones + 1] = decimal_text(zone[1]) .. ' ' .. decimal_text(zone[2])
-      end
+local function write_heads()
+  local heads, marks = {}, {}
+  for subject in pairs(moved) do
+    local postings, more = postings_of[subject], more_postings[subject]
+    if more then postings = add_postings(project, 'head:' .. ARGV[subjects + subject], postings, more) end
+    local end_kept = end_of[subject] > now and end_text(end_of[subject]) or '0'
+    marks[#marks + 1] = ARGV[subjects + subject]
+    marks[#marks + 1] = seq_of[subject] .. ' ' .. end_kept .. ' ' .. postings
+    if new_head[subject] then
+      heads[#heads + 1] = ARGV[subjects + subject]
+      heads[#heads + 1] = new_head[subject]
     end
   end
-  write('HSET', key .. ':heads', heads)
-  write('ZADD', key .. ':subjects', project.new_subjects)
-  write('HSET', key .. ':events', project.new_events)
-  write('HSET', key .. ':times', zones)
-  write('SADD', key .. ':notes', project.new_notes)
-  write('HSET', key .. ':requests', project.new_requests)
-  write('RPUSH', key .. ':request_order', project.request_order)
-  if #project.request_order > 0 then forget_requests(project) end
-  for number, positions in pairs(project.positions_by) do
-    write('RPUSH', ARGV[project.index_keys + number], positions)
+  write('HSET', project .. ':heads', heads)
+  write('HSET', project .. ':marks', marks)
+  write('ZADD', project .. ':subjects', new_subjects)
+end
+
+local function write_members(scope)
+  local taken, released = {}, {}
+  for member in pairs(scope.moved) do
+    if scope.ends[member] > now then
+      taken[#taken + 1] = end_text(scope.ends[member])
+      taken[#taken + 1] = ARGV[scope.members + member]
+    else
+      released[#released + 1] = ARGV[scope.members + member]
+    end
   end
+  redis.call('ZREMRANGEBYSCORE', scope.key, '-inf', decimal_text(now))
+  write('ZADD', scope.key, taken)
+  write('ZREM', scope.key, released)
 end
 
 local function write_scope(scope)
-  local live, gone, until_texts = {}, {}, {}
-  for member in pairs(scope.moved) do
-    local until_ms, name = scope.until_ms[member], ARGV[scope.members + member]
-    if until_ms > now then
-      until_texts[until_ms] = until_texts[until_ms] or string.format('%.17g', until_ms)
-      live[#live + 1] = until_texts[until_ms]
-      live[#live + 1] = name
-    else
-      gone[#gone + 1] = name
-    end
-  end
-  redis.call('ZREMRANGEBYSCORE', scope.key, '-inf', now_text)
-  write('ZADD', scope.key, live)
-  write('ZREM', scope.key, gone)
+  if not scope.ended then return write_members(scope) end
+  local changes = {}
+  for subject in pairs(scope.moved) do move_end(changes, now, had_end[subject], end_of[subject]) end
+  write_ends(tenant, scope.name, now, scope.ended, scope.live_before, changes)
 end
 
-redis.call('HSET', tenant, 'now_ms', now_text)
-for _, project in ipairs(projects) do
-  if project.written then write_project(project) end
+redis.call('HSET', tenant, 'now_ms', decimal_text(now))
+if is_written then
+  if not row[1] then redis.call('SADD', tenant .. ':projects', ARGV[3]) end
+  redis.call('HSET', project, 'position', decimal_text(base + #lines), 'rules_seq', decimal_text(rules_seq))
+  write_heads()
+  if #lines > 0 then write_events() end
+  write('SADD', project .. ':loose', new_loose_ids)
+  write_requests(project, now, new_requests, request_keys)
 end
 for _, scope in ipairs(scopes) do
   if next(scope.moved) then write_scope(scope) end

@@ -13,17 +13,22 @@ import { decodeOutcomes, encodeBatch, OUTCOME_CODE } from './batch.js';
 import type { RedisConnection } from './connection.js';
 import { ReplyLost } from './errors.js';
 import type { RedisKeys } from './keys.js';
-import { readScript } from './script.js';
+import { LAYOUT, type RedisScript, readScript } from './script.js';
+import { WholeBatch, wholeOutcomes } from './whole-batch.js';
 
-const COMMIT_SCRIPT = readScript(new URL('./commit.lua', import.meta.url), {
+const CONSTANTS = {
   ...OUTCOME_CODE,
   /** How long the outcomes of a batch are kept for a client that retries after a lost connection. */
   BATCH_KEPT_MS: 300_000,
   REQUEST_WINDOW_MS,
   REQUESTS_MAX,
-});
+};
+const WHOLE_SCRIPT = readScript(new URL('./commit-whole.lua', import.meta.url), CONSTANTS, [LAYOUT]);
+const COMMIT_SCRIPT = readScript(new URL('./commit.lua', import.meta.url), CONSTANTS, [LAYOUT]);
+/** The reply to a batch that must be decided transaction by transaction. */
+const NOT_WHOLE = 0;
 
-/** Sends batches to the commit script so that each takes effect once, however often it has to be retried. */
+/** Sends batches to the commit scripts so that each takes effect once, however often it has to be retried. */
 export class RedisCommitter {
   constructor(
     private readonly connection: RedisConnection,
@@ -32,33 +37,56 @@ export class RedisCommitter {
     private readonly lineage: () => string,
   ) {}
 
-  /** One script per tenant, since their keys may be on different nodes; usually there is only one. */
+  /** One script for adjacent transactions of one project; usually that is all of them. */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     for (const transaction of transactions) assertWellFormed(transaction);
-    const parts = new Map<string, CommitOutcome[]>();
-    for (const tenantId of new Set(transactions.map(({ tenant_id }) => tenant_id))) {
-      const own = transactions.filter(({ tenant_id }) => tenant_id === tenantId);
+    const outcomes: CommitOutcome[][] = [];
+    for (const batch of byProject(transactions)) {
       try {
-        parts.set(tenantId, await this.commitTenant(tenantId, own));
+        outcomes.push(await this.commitProject(batch));
       } catch (error) {
-        const isPartial = parts.size > 0 && error instanceof StoreUnavailable;
+        const isPartial = outcomes.length > 0 && error instanceof StoreUnavailable;
         throw isPartial ? new StoreUncertain(error.message) : error;
       }
     }
-    return transactions.map(({ tenant_id }) => parts.get(tenant_id)?.shift() as CommitOutcome);
+    return outcomes.length === 1 ? (outcomes[0] as CommitOutcome[]) : outcomes.flat();
   }
 
-  private async commitTenant(
-    tenantId: string,
-    transactions: readonly Transaction[],
-  ): Promise<CommitOutcome[]> {
-    const keys = [this.keys.tenant(tenantId), this.keys.batch(tenantId, randomUUID())];
-    const args = encodeBatch(this.keys, transactions, this.lineage());
-    const reply = await sendOnce('Redis', () => this.connection.runOnce(COMMIT_SCRIPT, keys, args), {
+  private async commitProject(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    const [first] = transactions as [Transaction];
+    const keys = [
+      this.keys.tenant(first.tenant_id),
+      this.keys.project(first),
+      this.keys.batch(first.tenant_id, randomUUID()),
+    ];
+    const batch = new WholeBatch();
+    if (transactions.every((transaction) => batch.add(transaction))) {
+      const reply = await this.send(WHOLE_SCRIPT, keys, batch.finish(this.lineage(), first.project_id));
+      if (reply !== NOT_WHOLE) return wholeOutcomes(reply, transactions);
+    }
+    const args = encodeBatch(transactions, this.lineage(), first.project_id);
+    return decodeOutcomes(await this.send(COMMIT_SCRIPT, keys, args), transactions);
+  }
+
+  private send(script: RedisScript, keys: readonly string[], args: (string | Buffer)[]): Promise<unknown> {
+    return sendOnce('Redis', () => this.connection.runOnce(script, keys, args), {
       isReplyLost: (error) => error instanceof ReplyLost,
       isRetryable: () => false,
       toStoreError: (error) => error,
     });
-    return decodeOutcomes(reply, transactions);
   }
+}
+
+/** Splits transactions where the project changes, so that their order stays the same. */
+function byProject(transactions: readonly Transaction[]): Transaction[][] {
+  const batches: Transaction[][] = [];
+  let last: Transaction | null = null;
+  for (const transaction of transactions) {
+    const isSame =
+      last !== null && last.project_id === transaction.project_id && last.tenant_id === transaction.tenant_id;
+    if (isSame) (batches.at(-1) as Transaction[]).push(transaction);
+    else batches.push([transaction]);
+    last = transaction;
+  }
+  return batches;
 }

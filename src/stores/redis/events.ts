@@ -1,9 +1,10 @@
 import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
-import { matcher } from '../event-matcher.js';
-import type { EventQuery } from '../store.js';
-import { FOREVER_MS } from './batch.js';
+import { matcher, SELECTIVE_FIELDS } from '../event-matcher.js';
+import type { EventQuery, ProjectKey } from '../store.js';
 import type { RedisConnection } from './connection.js';
-import { INDEX_PREFIX, INDEXED_FIELDS } from './keys.js';
+import { FOREVER_MS } from './event-columns.js';
+import { eventFromLine } from './event-line.js';
+import { HEAD_PREFIX, INDEX_PREFIX } from './keys.js';
 import { readScript } from './script.js';
 
 const EVENTS_SCRIPT = readScript(new URL('./events.lua', import.meta.url), { FOREVER_MS });
@@ -11,22 +12,36 @@ const EVENTS_SCRIPT = readScript(new URL('./events.lua', import.meta.url), { FOR
 /** The events of a project that match a query, read page by page. */
 export async function readEvents(
   connection: RedisConnection,
-  projectKey: string,
+  project: ProjectKey,
+  key: string,
   query: EventQuery,
 ): Promise<EventEnvelope[]> {
-  const matches = matcher(query);
   const found: EventEnvelope[] = [];
+  if (query.types?.length === 0) return found;
+  const matches = matcher(query);
   for (let after = query.after; found.length < query.limit; ) {
-    const reply = await connection.run(EVENTS_SCRIPT, [projectKey], argumentsOf({ ...query, after }));
-    const [scannedTo, isLast, ...rest] = reply as [number, number, ...(number | string)[]];
-    for (let at = 0; at < rest.length && found.length < query.limit; at += 2) {
-      const event: EventEnvelope = { position: rest[at], ...JSON.parse(rest[at + 1] as string) };
-      if (matches(event)) found.push(event);
+    const reply = await connection.run(EVENTS_SCRIPT, [key], argumentsOf({ ...query, after }));
+    const [scannedTo, isLast, ...texts] = reply as [number, number, ...(number | string)[]];
+    for (const { line, position } of linesOf(texts)) {
+      if (position <= after || position > scannedTo) continue;
+      const event = eventFromLine(line, position, project);
+      if (matches(event) && found.push(event) === query.limit) return found;
     }
     if (isLast === 1) break;
     after = scannedTo;
   }
   return found;
+}
+
+/** From pairs of a position and the lines of the events from there on. */
+function* linesOf(texts: readonly (number | string)[]): Generator<{ line: string; position: number }> {
+  for (let at = 0; at < texts.length; at += 2) {
+    let position = texts[at] as number;
+    for (const line of (texts[at + 1] as string).split('\n')) {
+      yield { line, position };
+      position += 1;
+    }
+  }
 }
 
 const argumentsOf = (query: EventQuery): string[] => [
@@ -35,16 +50,17 @@ const argumentsOf = (query: EventQuery): string[] => [
   String(query.limit),
   String(query.since === undefined ? -FOREVER_MS : msOf(query.since)),
   String(query.until === undefined ? FOREVER_MS : msOf(query.until)),
-  JSON.stringify(filtersOf(query)),
+  ...indexNamesOf(query),
 ];
 
-/** For each filter, the index values that cover its events. */
-function filtersOf(query: EventQuery): string[][] {
-  return INDEXED_FIELDS.flatMap((field) => {
-    const values = field === 'event_type' ? query.types : query[field];
-    if (values === undefined) return [];
-    const lists = [...new Set([values].flat())].map((value) => INDEX_PREFIX[field] + value);
-    // Events on a task's own head are indexed under their subject only.
-    return [field === 'task_id' ? [...lists, INDEX_PREFIX.subject + values] : lists];
-  });
+/** The names that together have all events of the most selective filter. */
+function indexNamesOf(query: EventQuery): string[] {
+  const field = SELECTIVE_FIELDS.find((name) => query[name] !== undefined);
+  if (field === undefined) return [...new Set(query.types)].map((type) => INDEX_PREFIX.event_type + type);
+  const value = query[field] as string;
+  const names = [INDEX_PREFIX[field] + value];
+  if (field === 'subject' || field === 'task_id') names.push(HEAD_PREFIX + value);
+  // Loose events of a task's own subject.
+  if (field === 'task_id') names.push(INDEX_PREFIX.subject + value);
+  return names;
 }

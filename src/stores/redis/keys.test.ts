@@ -8,7 +8,7 @@ import { BLOB_BYTES_MAX } from './blobs.js';
 import { onOwnRedis, type RedisHarness } from './testing/harness.js';
 
 const P: ProjectKey = { tenant_id: 't', project_id: 'p' };
-const KEY = 'genesis_fleet:{t}:p:p';
+const KEY = 'genesis_fleet:{t}:project:p';
 const HOUR_MS = 3_600_000;
 
 const CLUSTER = ['--cluster-enabled', 'yes', '--appendonly', 'yes', '--appendfsync', 'always'];
@@ -29,20 +29,50 @@ function describeKeys(redis: RedisHarness): void {
       }),
       transactionOf(P, { loose_events: [eventOf(P, { subject: 'T-1', task_id: 'T-1', agent_id: 'bob' })] }),
     ]);
-    const lists = [
-      'type:A',
-      'subject:~x',
-      'task:T-1',
-      'feature:F-1',
-      'edge:design_code',
-      'agent:ada',
-      'session:s1',
-    ];
-    for (const list of lists)
-      expect(await redis.command('LRANGE', `${KEY}:by:${list}`, '0', '-1')).toEqual(['1']);
-    // Events on a task's own head are indexed under the subject only, and still found by the task.
-    expect(await redis.command('LRANGE', `${KEY}:by:subject:T-1`, '0', '-1')).toEqual(['2']);
+    const names = ['type:A', 'task:T-1', 'feature:F-1', 'edge:design_code', 'agent:ada', 'session:s1'];
+    for (const name of names) expect(await redis.command('HGET', `${KEY}:index`, name)).toBe('0:1');
+    // The events of a head are with the head. A loose event of a task's own subject is still found by the task.
+    expect(await redis.command('HGET', `${KEY}:marks`, '~x')).toBe('1 0 0:1');
+    expect(await redis.command('HGET', `${KEY}:index`, 'subject:T-1')).toBe('0:2');
     expect(await positions(store, P, { task_id: 'T-1' })).toEqual([1, 2]);
+  });
+
+  it('answer every filter from the index: few lists are read, and few events', async () => {
+    const store = await redis.open();
+    const project = { ...P, project_id: 'indexed' };
+    const rare = {
+      event_type: 'RARE',
+      agent_id: 'ada',
+      session_id: 's1',
+      feature_id: 'F-1',
+      edge: 'e',
+      task_id: 'T-1',
+    };
+    const subject = (n: number) => (n % 500 === 0 ? '~rare' : `~s${n}`);
+    for (const from of range(0, 19).map((page) => page * 200)) {
+      const transactions = range(from + 1, from + 200).map((n) =>
+        n % 250 === 0
+          ? transactionOf(project, { loose_events: [eventOf(project, rare)] })
+          : transactionOf(project, { swaps: [swapOf(project, subject(n), 0)] }),
+      );
+      expect(new Set(kindsOf(await store.commit(transactions)))).toEqual(new Set(['committed']));
+    }
+    const filters = [
+      { types: ['RARE'] },
+      { agent_id: 'ada' },
+      { session_id: 's1' },
+      { feature_id: 'F-1' },
+      { edge: 'e' },
+      { task_id: 'T-1' },
+    ];
+    for (const filter of filters) {
+      const [bytesBefore, callsBefore] = [await bytesSent(redis), await readCalls(redis)];
+      expect(await positions(store, project, filter)).toEqual(range(1, 16).map((n) => n * 250));
+      // 16 of 4,000 events: one chunk and one place in the list of commits for each.
+      expect((await readCalls(redis)) - callsBefore).toBeLessThan(16 * 10);
+      expect((await bytesSent(redis)) - bytesBefore).toBeLessThan(16 * 400 + 20_000);
+    }
+    expect(await positions(store, project, { subject: '~s1234' })).toEqual([1234]);
   });
 
   it('let a search by time skip what is outside its range, even if times are not in order', async () => {
@@ -103,11 +133,11 @@ function describeKeys(redis: RedisHarness): void {
     const store = await redis.open();
     const project = { ...P, project_id: 'requests' };
     const request = (key: string) => transactionOf(project, { requests: [{ key, digest: 'd', keep: true }] });
-    await store.commit([request('old'), request('recent')]);
-    const order = 'genesis_fleet:{t}:p:requests:request_order';
+    for (const key of ['old', 'recent']) await store.commit([request(key)]);
+    const order = 'genesis_fleet:{t}:project:requests:request_order';
     const thenMs = (await store.now()) - REQUEST_WINDOW_MS;
-    await redis.command('LSET', order, '0', `${thenMs - 1} old`);
-    await redis.command('LSET', order, '1', `${thenMs + HOUR_MS} recent`);
+    await redis.command('LSET', order, '0', `${thenMs - 1} ["old"]`);
+    await redis.command('LSET', order, '1', `${thenMs + HOUR_MS} ["recent"]`);
     await store.commit([request('new')]);
     const outcomes = await store.commit([request('recent'), request('old'), request('new')]);
     expect(kindsOf(outcomes)).toEqual(['replay', 'committed', 'replay']);
@@ -180,4 +210,11 @@ async function positions(store: Store, projectKey: ProjectKey, filter: object): 
 async function bytesSent(redis: RedisHarness): Promise<number> {
   const stats = await redis.command<string>('INFO', 'stats');
   return Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
+}
+
+/** The reads of hashes and lists, in scripts too. */
+async function readCalls(redis: RedisHarness): Promise<number> {
+  const stats = await redis.command<string>('INFO', 'commandstats');
+  const calls = [...stats.matchAll(/cmdstat_(?:hget|hmget|lindex|lrange|llen):calls=(\d+)/g)];
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }

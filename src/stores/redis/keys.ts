@@ -1,6 +1,7 @@
+import type { NewEvent } from '../../core/events/envelope.js';
 import type { ProjectKey } from '../store.js';
 
-/** The prefix of an index value, by the field of an event. */
+/** The prefix of a name in the index of events, by the field of an event. */
 export const INDEX_PREFIX = {
   event_type: 'type:',
   subject: 'subject:',
@@ -11,7 +12,23 @@ export const INDEX_PREFIX = {
   session_id: 'session:',
 } as const;
 
-export const INDEXED_FIELDS = Object.keys(INDEX_PREFIX) as (keyof typeof INDEX_PREFIX)[];
+/** The events that have moved a head are listed with the head, and not under their subject. */
+export const HEAD_PREFIX = 'head:';
+
+type IndexField = keyof typeof INDEX_PREFIX;
+const INDEXED_FIELDS = Object.keys(INDEX_PREFIX) as IndexField[];
+
+/** Calls back with the fields by which an event is indexed. */
+export function forEachIndexed(event: NewEvent, visit: (field: IndexField, value: string) => void): void {
+  for (const field of INDEXED_FIELDS) {
+    const value = event[field];
+    if (value === undefined) continue;
+    // What is found by its subject is not indexed by the same task again.
+    if (field === 'task_id' && value === event.subject) continue;
+    if (field === 'subject' && event.seq !== undefined) continue;
+    visit(field, value);
+  }
+}
 
 /**
  * The names of all keys. Those of one tenant share its hash tag, so that one script may use them on a cluster. Names
@@ -40,11 +57,6 @@ export class RedisKeys {
     return `${this.tenant(tenantId)}:projects`;
   }
 
-  /** Sorted set: project and member, scored by the expiry of the permit. */
-  permits(tenantId: string, scope: string): string {
-    return `${this.tenant(tenantId)}:slots:${scope}`;
-  }
-
   /** String. */
   blob(tenantId: string, sha256: string): string {
     return `${this.tenant(tenantId)}:blob:${sha256}`;
@@ -52,16 +64,11 @@ export class RedisKeys {
 
   /** Hash: position, rules_seq. Every other key of the project begins with this one and a colon. */
   project({ tenant_id, project_id }: ProjectKey): string {
-    return `${this.tenant(tenant_id)}:p:${encodeURIComponent(project_id)}`;
+    return `${this.tenant(tenant_id)}:project:${encodeURIComponent(project_id)}`;
   }
 
-  /** Hash: subject to seq and head. */
+  /** Hash: subject to head. */
   heads(projectKey: ProjectKey): string {
     return `${this.project(projectKey)}:heads`;
-  }
-
-  /** Hash: position to event. */
-  events(projectKey: ProjectKey): string {
-    return `${this.project(projectKey)}:events`;
   }
 }

@@ -12,12 +12,13 @@ import type {
   StoreMeta,
   Transaction,
 } from '../store.js';
-import { headFromStored } from './batch.js';
 import { RedisBlobs } from './blobs.js';
 import { RedisCommitter } from './commit.js';
 import { type OnConnected, RedisConnection } from './connection.js';
 import { HistoryLost } from './errors.js';
+import { lineOf } from './event-line.js';
 import { readEvents } from './events.js';
+import { headFromText } from './head-text.js';
 import { RedisKeys } from './keys.js';
 import type { RedisOptions } from './options.js';
 import { IDENTIFY_SCRIPT, migrationSteps, SCHEMA } from './schema.js';
@@ -26,6 +27,7 @@ import { readScript } from './script.js';
 export { openRedisMigrator } from './migrator.js';
 
 const SCAN_HEADS_SCRIPT = readScript(new URL('./scan-heads.lua', import.meta.url));
+const REDACT_SCRIPT = readScript(new URL('./redact.lua', import.meta.url));
 const COUNT_PERMITS_SCRIPT = readScript(new URL('./count-permits.lua', import.meta.url));
 
 export async function openRedisStore(options: RedisOptions): Promise<RedisStore> {
@@ -87,7 +89,7 @@ export class RedisStore implements Store {
   async heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
     if (subjects.length === 0) return [];
     const stored = await this.connection.send(['HMGET', this.keys.heads(projectKey), ...subjects]);
-    return (stored as (string | null)[]).map(headFromStored);
+    return (stored as (string | null)[]).map((text) => (text === null ? null : headFromText(text)));
   }
 
   /** Redis orders by UTF-8 bytes: code-unit order, except for subjects with characters beyond U+FFFF. */
@@ -101,17 +103,17 @@ export class RedisStore implements Store {
       [this.keys.project(projectKey)],
       [from, String(page.limit)],
     );
-    return (stored as string[]).map((text) => headFromStored(text) as StoredHead);
+    return (stored as string[]).map(headFromText);
   }
 
   events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return readEvents(this.connection, this.keys.project(projectKey), query);
+    return readEvents(this.connection, projectKey, this.keys.project(projectKey), query);
   }
 
   async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
     if (events.length === 0) return;
-    const texts = events.flatMap(({ position, ...event }) => [String(position), JSON.stringify(event)]);
-    await this.connection.send(['HSET', this.keys.events(projectKey), ...texts]);
+    const args = events.flatMap(({ position, ...event }) => [String(position), lineOf(event)]);
+    await this.connection.run(REDACT_SCRIPT, [this.keys.project(projectKey)], args);
   }
 
   async project(projectKey: ProjectKey): Promise<ProjectRow | null> {
@@ -126,8 +128,7 @@ export class RedisStore implements Store {
   }
 
   async countPermits(tenantId: string, scope: string): Promise<number> {
-    const keys = [this.keys.tenant(tenantId), this.keys.permits(tenantId, scope)];
-    return (await this.connection.run(COUNT_PERMITS_SCRIPT, keys, [])) as number;
+    return (await this.connection.run(COUNT_PERMITS_SCRIPT, [this.keys.tenant(tenantId)], [scope])) as number;
   }
 
   async now(): Promise<number> {

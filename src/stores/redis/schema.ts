@@ -3,19 +3,31 @@ import { type RedisScript, readScript } from './script.js';
 
 /** Redis has no schema beyond the meaning of its keys; the version in the meta key says which one applies. */
 export const SCHEMA = 'The Genesis Fleet schema in this Redis';
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 const FIRST_SCRIPT = readScript(new URL('./migration-1.lua', import.meta.url));
+/** Records that a step was applied. */
+const APPLIED_SCRIPT = readScript(new URL('./migration-applied.lua', import.meta.url));
 
-export function migrationSteps(metaKey: string): readonly (MigrationStep & { script: RedisScript })[] {
+/** A step, and the script that applies it, or that records it after the conversion of the data. */
+type RedisStep = MigrationStep & { readonly script: RedisScript; readonly converts: boolean };
+
+export function migrationSteps(metaKey: string): readonly RedisStep[] {
   const commands = FIRST_SCRIPT.text.match(/^redis\.call.*$/gm) ?? [];
-  const statements = commands.map((command) => command.replace('KEYS[1]', `'${metaKey}'`));
-  return [{ version: 1, name: 'secret and incarnation', statements, script: FIRST_SCRIPT }];
+  const create = commands.map((command) => command.replace('KEYS[1]', `'${metaKey}'`));
+  const convert = [
+    '-- converts every project: events in chunks, packed heads, an index of postings, permits counted by their end',
+    `redis.call('HSET', '${metaKey}', 'version', 2)`,
+  ];
+  return [
+    { version: 1, name: 'secret and incarnation', statements: create, script: FIRST_SCRIPT, converts: false },
+    { version: 2, name: 'events in chunks', statements: convert, script: APPLIED_SCRIPT, converts: true },
+  ];
 }
 
 /** The commands on keys that the store uses, inside and outside scripts. */
 const KEY_COMMANDS =
-  'get set strlen getrange append persist rename hget hmget hset hdel sadd smembers smismember zadd zrem zremrangebyscore zcount zmscore zrange rpush lpop lrange lindex llen';
+  'get set strlen getrange append persist rename hget hmget hset hdel hlen sadd smembers smismember zadd zrem zremrangebyscore zcount zmscore zrange rpush lpop lrange lindex llen';
 
 /** The permissions that the Redis user needs: these commands, on the keys of its namespace, and nothing else. */
 export const aclRules = (namespace: string): string =>

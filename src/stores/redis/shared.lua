@@ -3,6 +3,9 @@
 -- Event times are kept as the range per this many positions, in two sizes; the large zones skip much of the log at once.
 local ZONE_SIZES = { 65536, 256 }
 
+-- The events of a commit are kept in chunks of this many, one per line. The commit's last chunk may have fewer.
+local CHUNK_EVENTS = 32
+
 -- The engine's clock in whole milliseconds, never behind a time reported to this tenant before.
 local function clock_of(tenant)
   local time = redis.call('TIME')
@@ -23,4 +26,34 @@ local function fetch(command, key, names, base, count)
     for i = 1, #values do found[from + i - 1] = values[i] end
   end
   return found
+end
+
+-- Lua and Redis would write a large number as 1e+15.
+local function decimal_text(number) return string.format('%d', number) end
+
+-- The times at which permits on heads have ended, and how many permits are still live.
+local function load_ends(tenant, scope, now)
+  local ended = redis.call('ZRANGE', tenant .. ':ends:' .. scope, '-inf', decimal_text(now), 'BYSCORE')
+  local live = tonumber(redis.call('HGET', tenant .. ':live:' .. scope, 'total') or 0)
+  for _, count in ipairs(fetch('HMGET', tenant .. ':live:' .. scope, ended, 0, #ended)) do live = live - count end
+  return ended, live
+end
+
+-- Where in an ascending list of positions or postings the first element above a position is.
+local function first_above(list, position)
+  local low, high = 0, redis.call('LLEN', list)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local first = tonumber(string.match(redis.call('LINDEX', list, middle), '^%d+'))
+    if first < position then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- The position after which the commit of an event began, and that of the last event of the commit; nil if no other
+-- commit followed.
+local function commit_of(project, position)
+  local index = first_above(project .. ':commits', position)
+  return tonumber(redis.call('LINDEX', project .. ':commits', index - 1)),
+    tonumber(redis.call('LINDEX', project .. ':commits', index) or nil)
 end

@@ -1,0 +1,86 @@
+import { type EventEnvelope, isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
+import type { ProjectKey } from '../store.js';
+
+/** The task is the subject. */
+const SAME = 1;
+
+/**
+ * An event as a line: a JSON array without field names, since names would be half of it, and without the project, which
+ * is in the key. A missing field is null; those that are usually missing come last and are cut off.
+ */
+type EventLineRow = [
+  event_id: string,
+  event_type: string,
+  /** Milliseconds, if that is the time as the coordinator writes it. */
+  timestamp: string | number,
+  agent_id: string,
+  payload: EventEnvelope['payload'],
+  subject?: string | null,
+  seq?: number | null,
+  session_id?: string | null,
+  task_id?: string | typeof SAME | null,
+  generation?: number | null,
+  request_id?: string | null,
+  feature_id?: string | null,
+  edge?: string | null,
+  agent_role?: string | null,
+];
+
+export function lineOf(event: NewEvent, atMs = msOf(event.timestamp)): string {
+  const { subject, task_id } = event;
+  const row: (EventLineRow[number] | undefined)[] = [
+    event.event_id,
+    event.event_type,
+    isWrittenAs(event.timestamp, atMs) ? atMs : event.timestamp,
+    event.agent_id,
+    event.payload,
+    subject,
+    event.seq,
+    event.session_id,
+    task_id !== undefined && task_id === subject ? SAME : task_id,
+    event.generation,
+    event.request_id,
+  ];
+  if (event.feature_id !== undefined || event.edge !== undefined || event.agent_role !== undefined) {
+    row.push(event.feature_id, event.edge, event.agent_role);
+  }
+  return JSON.stringify(row);
+}
+
+const isWrittenAs = (timestamp: string, atMs: number): boolean =>
+  Number.isSafeInteger(atMs) && isoTime(atMs) === timestamp;
+
+export function eventFromLine(line: string, position: number, project: ProjectKey): EventEnvelope {
+  const [event_id, event_type, timestamp, agent_id, payload, ...optional] = JSON.parse(line) as EventLineRow;
+  const [subject, seq, session_id, taskId, generation, request_id, feature_id, edge, agent_role] = optional;
+  const event: EventEnvelope = {
+    position,
+    event_id,
+    event_type,
+    timestamp: typeof timestamp === 'number' ? isoTime(timestamp) : timestamp,
+    tenant_id: project.tenant_id,
+    project_id: project.project_id,
+    agent_id,
+    payload,
+  };
+  if (subject != null) event.subject = subject;
+  if (seq != null) event.seq = seq;
+  if (session_id != null) event.session_id = session_id;
+  if (taskId != null) event.task_id = taskId === SAME ? (subject as string) : taskId;
+  if (generation != null) event.generation = generation;
+  if (request_id != null) event.request_id = request_id;
+  if (feature_id != null) event.feature_id = feature_id;
+  if (edge != null) event.edge = edge;
+  if (agent_role != null) event.agent_role = agent_role;
+  return event;
+}
+
+/** The positions of a posting: `base:1,4-6` are the first and the fourth to sixth event after position `base`. */
+export function positionsAt(posting: string): number[] {
+  const [base, numbers] = posting.split(':') as [string, string];
+  if (numbers === '') return [];
+  return numbers.split(',').flatMap((range) => {
+    const [first, last = first] = range.split('-').map(Number) as [number, number?];
+    return Array.from({ length: last - first + 1 }, (_, index) => Number(base) + first + index);
+  });
+}
