@@ -87,13 +87,16 @@ async function newProject(store: Store): Promise<ProjectKey> {
   return project;
 }
 
-/** What a claim is to a store: a head, its event, two permits and a request. */
+/** What a claim is to a store: a head with a permit, its event, the permit of its session and a request. */
 function claimTransaction(projectKey: ProjectKey, subject: string) {
   const until_ms = Date.now() + 3_600_000;
   return transactionOf(projectKey, {
     swaps: [firstSwap(projectKey, subject)],
     requests: [{ key: randomUUID(), digest: 'd', keep: true }],
-    permits: ['claims', 'sessions'].map((scope) => ({ scope, member: subject, until_ms })),
+    permits: [
+      { scope: 'claims', member: subject, until_ms, on_head: true },
+      { scope: 'sessions', member: subject, until_ms },
+    ],
     permit_limits: [{ scope: 'claims', max: 10_000_000 }],
   });
 }
@@ -154,9 +157,10 @@ async function fillPostgres(url: string): Promise<{ double: DoubleHeads; close()
   return {
     double: async ({ tenant_id, project_id }, letter) => {
       await client.query(
-        `INSERT INTO ${NAMESPACE}.head (tenant_id, project_id, subject, seq, body)
-        SELECT tenant_id, project_id, subject || $3, seq, body FROM ${NAMESPACE}.head
-        WHERE tenant_id = $1 AND project_id = $2`,
+        `INSERT INTO ${NAMESPACE}.head (project_no, subject, seq, body)
+        SELECT h.project_no, h.subject || $3, h.seq, h.body
+        FROM ${NAMESPACE}.head h JOIN ${NAMESPACE}.project p USING (project_no)
+        WHERE p.tenant_id = $1 AND p.project_id = $2`,
         [tenant_id, project_id, letter],
       );
     },
@@ -174,15 +178,15 @@ async function fillMysql(url: string): Promise<{ double: DoubleHeads; close(): P
   return {
     double: async ({ tenant_id, project_id }, letter) => {
       await connection.query(
-        `INSERT INTO heads (tenant_id, project_id, subject, seq, head)
-        SELECT tenant_id, project_id, CONCAT(subject, ?), seq, head FROM heads
-        WHERE tenant_id = ? AND project_id = ?`,
+        `INSERT INTO head (project_no, subject, seq, head)
+        SELECT h.project_no, CONCAT(h.subject, ?), h.seq, h.head FROM head h JOIN project p USING (project_no)
+        WHERE p.tenant_id = ? AND p.project_id = ?`,
         [letter, tenant_id, project_id],
       );
     },
     async close() {
       // Writes the pages of the fill and releases its undo log before anything is measured.
-      await connection.query('FLUSH TABLES heads FOR EXPORT');
+      await connection.query('FLUSH TABLES head FOR EXPORT');
       await connection.query('UNLOCK TABLES');
       await connection.end();
     },
@@ -194,6 +198,7 @@ local all = redis.call('HGETALL', KEYS[1])
 for at = 1, #all, 2 do
   redis.call('HSET', KEYS[1], all[at] .. ARGV[1], all[at + 1])
   redis.call('ZADD', KEYS[2], 0, all[at] .. ARGV[1])
+  redis.call('HSET', KEYS[3], all[at] .. ARGV[1], redis.call('HGET', KEYS[3], all[at]))
 end`;
 
 async function fillRedis(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
@@ -202,8 +207,8 @@ async function fillRedis(url: string): Promise<{ double: DoubleHeads; close(): P
   const keys = new RedisKeys(NAMESPACE);
   return {
     double: async (project, letter) => {
-      const [all, subjects] = [keys.heads(project), `${keys.project(project)}:subjects`];
-      await client.sendCommand(['EVAL', DOUBLE, '2', all, subjects, letter]);
+      const [subjects, marks] = ['subjects', 'marks'].map((name) => `${keys.project(project)}:${name}`);
+      await client.sendCommand(['EVAL', DOUBLE, '3', keys.heads(project), subjects!, marks!, letter]);
     },
     close: async () => client.destroy(),
   };

@@ -119,7 +119,9 @@ async function transactionsOf(
         rules_seq: planned.rules,
         changes_rules: planned.changes_rules,
         requests: planned.requests.map((asked) => ({ ...asked, digest: 'd' })),
-        loose_events: (planned.looseEvents as readonly string[]).map((event_id) => eventOf(projectKey, { event_id })),
+        loose_events: (planned.looseEvents as readonly string[]).map((event_id) =>
+          eventOf(projectKey, { event_id }),
+        ),
         permits: [...planned.permits, ...onHeads],
         permit_limits: planned.limits,
         not_after_ms: planned.not_after_ms,
