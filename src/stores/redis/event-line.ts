@@ -51,27 +51,27 @@ const isWrittenAs = (timestamp: string, atMs: number): boolean =>
   Number.isSafeInteger(atMs) && isoTime(atMs) === timestamp;
 
 export function eventFromLine(line: string, position: number, project: ProjectKey): EventEnvelope {
-  const [event_id, event_type, timestamp, agent_id, payload, ...optional] = JSON.parse(line) as EventLineRow;
-  const [subject, seq, session_id, taskId, generation, request_id, feature_id, edge, agent_role] = optional;
+  const [eventId, eventType, timestamp, agentId, payload, ...optional] = JSON.parse(line) as EventLineRow;
+  const [subject, seq, sessionId, taskId, generation, requestId, featureId, edge, agentRole] = optional;
   const event: EventEnvelope = {
     position,
-    event_id,
-    event_type,
+    event_id: eventId,
+    event_type: eventType,
     timestamp: typeof timestamp === 'number' ? isoTime(timestamp) : timestamp,
     tenant_id: project.tenant_id,
     project_id: project.project_id,
-    agent_id,
+    agent_id: agentId,
     payload,
   };
   if (subject != null) event.subject = subject;
   if (seq != null) event.seq = seq;
-  if (session_id != null) event.session_id = session_id;
+  if (sessionId != null) event.session_id = sessionId;
   if (taskId != null) event.task_id = taskId === SAME ? (subject as string) : taskId;
   if (generation != null) event.generation = generation;
-  if (request_id != null) event.request_id = request_id;
-  if (feature_id != null) event.feature_id = feature_id;
+  if (requestId != null) event.request_id = requestId;
+  if (featureId != null) event.feature_id = featureId;
   if (edge != null) event.edge = edge;
-  if (agent_role != null) event.agent_role = agent_role;
+  if (agentRole != null) event.agent_role = agentRole;
   return event;
 }
 
