@@ -39,8 +39,10 @@ interface Dialect {
   /** SQL expression that changes the agent of an event, where the engine stores it. */
   readonly otherAgent: string;
   readonly columns: { readonly event: string; readonly head: string };
-  readonly eventTable: string;
-  readonly headTable: string;
+  /** Condition on an event that grants a claim. */
+  readonly isGrant: string;
+  /** Selects a copied table for `INSERT`, including numbers that the engine would assign. */
+  readonly copied: string;
 }
 type DatabaseRow = Record<string, unknown>;
 
@@ -84,11 +86,14 @@ const postgres: Dialect = {
     `ALTER TABLE ${own}.event DISABLE ROW LEVEL SECURITY`,
     `ALTER FUNCTION ${own}.commit_batch SECURITY INVOKER`,
   ],
-  tables: ['project', 'head', 'event', 'note', 'request', 'scope', 'slot', 'batch', 'blob', 'meta'],
+  tables: [
+    ...['project', 'head', 'event', 'loose_event', 'request', 'kept_requests', 'scope', 'permit', 'batch'],
+    ...['blob', 'meta'],
+  ],
   otherAgent: "agent_id = 'mallo'",
   columns: { event: 'body', head: 'body' },
-  eventTable: 'event',
-  headTable: 'head',
+  isGrant: `event_type = 'CLAIM_ACQUIRED'`,
+  copied: 'OVERRIDING SYSTEM VALUE SELECT *',
 };
 
 const mysql: Dialect = {
@@ -119,35 +124,27 @@ const mysql: Dialect = {
   },
   attacks: (own, other) => [
     `USE ${other}`,
-    `SELECT * FROM ${other}.events`,
+    `SELECT * FROM ${other}.event`,
     `SELECT secret FROM ${other}.meta`,
     `INSERT INTO ${other}.blobs VALUES ('globex', '', 0, '')`,
-    `UPDATE ${other}.heads SET head = '{}'`,
-    `DELETE FROM ${other}.events`,
+    `UPDATE ${other}.head SET head = '{}'`,
+    `DELETE FROM ${other}.event`,
     `CALL ${other}.commit_batch(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
-    `CREATE VIEW ${own}.window_to_other AS SELECT * FROM ${other}.events`,
-    `DROP TABLE ${own}.events`,
+    `CREATE VIEW ${own}.window_to_other AS SELECT * FROM ${other}.event`,
+    `DROP TABLE ${own}.event`,
     `DROP PROCEDURE ${own}.commit_batch`,
     `CREATE TABLE ${own}.trap (a int)`,
-    `GRANT SELECT ON ${other}.events TO CURRENT_USER`,
+    `GRANT SELECT ON ${other}.event TO CURRENT_USER`,
     'SELECT * FROM mysql.global_priv',
   ],
   tables: [
-    'projects',
-    'heads',
-    'events',
-    'notes',
-    'requests',
-    'scopes',
-    'places',
-    'batches',
-    'blobs',
-    'meta',
+    ...['project', 'head', 'event', 'event_name', 'event_time', 'loose_event', 'request', 'scope', 'permit'],
+    ...['batch', 'blobs', 'meta'],
   ],
   otherAgent: "event = REPLACE(event, 'alpha', 'mallo')",
   columns: { event: 'event', head: 'head' },
-  eventTable: 'events',
-  headTable: 'heads',
+  isGrant: `event LIKE '%CLAIM_ACQUIRED%'`,
+  copied: 'SELECT *',
 };
 
 function withUser(url: string, user: string): string {
@@ -202,26 +199,21 @@ for (const dialect of [postgres, mysql]) {
     });
 
     describe(`a row that is changed directly in ${dialect.name}`, () => {
-      const { eventTable, headTable, columns } = dialect;
+      const { columns, isGrant } = dialect;
 
       it.each([
         [
           'a head',
-          (p: string) =>
-            `UPDATE ${p}.${headTable} SET ${columns.head} = REPLACE(${columns.head}, 'alpha', 'mallo')`,
+          (p: string) => `UPDATE ${p}.head SET ${columns.head} = REPLACE(${columns.head}, 'alpha', 'mallo')`,
         ],
         [
           'an event that a head depends on',
-          (p: string) =>
-            `UPDATE ${p}.${eventTable} SET ${dialect.otherAgent} WHERE event_type = 'CLAIM_ACQUIRED'`,
+          (p: string) => `UPDATE ${p}.event SET ${dialect.otherAgent} WHERE ${isGrant}`,
         ],
-        [
-          'an event that was deleted',
-          (p: string) => `DELETE FROM ${p}.${eventTable} WHERE event_type = 'CLAIM_ACQUIRED'`,
-        ],
+        ['an event that was deleted', (p: string) => `DELETE FROM ${p}.event WHERE ${isGrant}`],
         [
           'a head that was deleted',
-          (p: string) => `DELETE FROM ${p}.${headTable} WHERE ${columns.head} LIKE '%alpha%'`,
+          (p: string) => `DELETE FROM ${p}.head WHERE ${columns.head} LIKE '%alpha%'`,
         ],
       ])('is detected by gen verify if it is %s', async (_, rewrite) => {
         const { namespace, at } = await newNamespace();
@@ -246,7 +238,7 @@ for (const dialect of [postgres, mysql]) {
         );
         await dialect.ask(
           url,
-          `UPDATE ${namespace}.${eventTable} SET ${columns.event} = REPLACE(${columns.event}, 'first words', 'other words')`,
+          `UPDATE ${namespace}.event SET ${columns.event} = REPLACE(${columns.event}, 'first words', 'other words')`,
         );
         const store = await openWithoutTimeouts(at);
         onTestFinished(() => store.close());
@@ -269,7 +261,10 @@ for (const dialect of [postgres, mysql]) {
         const { next } = unwrap(await first.feed.page(projectKey));
         for (const table of dialect.tables) {
           await dialect.ask(url, `DELETE FROM ${namespace}.${table}`);
-          await dialect.ask(url, `INSERT INTO ${namespace}.${table} SELECT * FROM ${backup}.${table}`);
+          await dialect.ask(
+            url,
+            `INSERT INTO ${namespace}.${table} ${dialect.copied} FROM ${backup}.${table}`,
+          );
         }
         await dialect.ask(url, `UPDATE ${namespace}.meta SET incarnation = incarnation + 1`);
         const second = await opened(at);
