@@ -14,5 +14,5 @@ config.test.include = [
   'src/stores/file/processes.test.ts',
   'src/workspace/inbox/processes.test.ts',
 ];
-config.test.exclude = ['**/node_modules/**'];
+config.test.exclude = ['**/node_modules/**', '.bench/**'];
 export default config;

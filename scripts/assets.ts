@@ -1,13 +1,17 @@
 import { cpSync, readdirSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { extname, join, sep } from 'node:path';
 
 /** Kinds of files that modules read at run time. */
 const ASSETS = ['.css', '.html', '.js', '.lua', '.md', '.sql', '.yml'];
 
-/** Copies the files that modules read beside the built modules. Core reads none: its YAML is generated into a module. */
+/**
+ * Copies the files that modules read beside the built modules. Core reads none: its YAML is generated into a module.
+ * What only tests read is not part of the package.
+ */
 export function copyAssets(source: string, target: string): void {
   for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
-    if (ASSETS.includes(extname(file)) && !file.startsWith('core'))
+    const isOfTests = file.split(sep).includes('testing');
+    if (ASSETS.includes(extname(file)) && !file.startsWith('core') && !isOfTests)
       cpSync(join(source, file), join(target, file));
   }
 }
