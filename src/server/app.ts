@@ -6,7 +6,7 @@ import type { RateLimiter } from './auth/rate-limit.js';
 import { ClientGone, FetchConnection } from './connection.js';
 import type { LogSink } from './log/logs.js';
 import { startAccessLog } from './middleware/access-log.js';
-import { authenticate, limitRate, requirePermission } from './middleware/authentication.js';
+import { authenticate, identify, limitRate, requirePermission } from './middleware/authentication.js';
 import { bodyMemoryFullResponse, readBody } from './middleware/body.js';
 import { guardOrigin } from './middleware/origin-guard.js';
 import { checkPath } from './middleware/path.js';
@@ -53,9 +53,7 @@ export function createApp(dependencies: AppDependencies): App {
       return response;
     }
     const call = new ApiCall(match, context, app, request);
-    const response = await handle(call, dependencies).catch((error) =>
-      errorResponse(error, dependencies, match.route),
-    );
+    const response = await handleSafely(call, dependencies);
     call.bodyReservation?.release();
     const { body } = response;
     // A stream has limits of its own.
@@ -87,12 +85,22 @@ const guardCaller = (
   { authenticator }: AppDependencies,
 ): HttpResponse | null => (principal === undefined ? guardOrigin(connection, authenticator) : null);
 
+async function handleSafely(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
+  try {
+    return await handle(call, dependencies);
+  } catch (error) {
+    return errorResponse(error, dependencies, call.route);
+  }
+}
+
 /** Each middleware returns the response that ends the request, or null to let it pass. */
 async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
   const { authenticator, rateLimiter } = dependencies;
+  const foreign = guardCaller(call.request, dependencies);
+  if (foreign !== null) return foreign;
+  const found = identify(call, authenticator);
   return (
-    guardCaller(call.request, dependencies) ??
-    (await authenticate(call, authenticator)) ??
+    authenticate(call, found instanceof Promise ? await found : found, authenticator) ??
     limitRate(call, rateLimiter) ??
     requirePermission(call) ??
     readQuery(call) ??

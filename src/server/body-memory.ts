@@ -2,7 +2,7 @@ import type { Principal } from './auth/principal.js';
 
 const BYTES_MAX = 1024 ** 3;
 /** Not counted, so that ordinary commands cost nothing. The number of connections limits it. */
-const FREE_BYTES_PER_BODY = 64 * 1024;
+export const FREE_BYTES_PER_BODY = 64 * 1024;
 
 /**
  * The memory for the bodies of requests and responses in progress. One tenant may use half of it and one credential a quarter, so that

@@ -1,4 +1,5 @@
 import { BodyBuffer } from './body-buffer.js';
+import type { BodyReservation } from './body-memory.js';
 
 /** The client disconnected while sending its body, so nobody reads the response. */
 export class ClientGone extends Error {
@@ -12,7 +13,7 @@ export interface RequestConnection {
   header(name: string): string | null;
   headers(): Headers;
   /** Reads the whole body; null if it has more than `bytesMax` bytes or may not grow. Throws `ClientGone`. */
-  readBody(bytesMax: number, mayGrow: (bodyBytes: number) => boolean): Promise<Uint8Array | null>;
+  readBody(bytesMax: number, memory: Pick<BodyReservation, 'grow'>): Promise<Uint8Array | null>;
   /** Calls `listener` once, when the connection closes or if it has closed. Returns a function that removes it. */
   onClose(listener: () => void): () => void;
   /** Closes at once, without sending what is buffered. Null if there is no socket. */
@@ -40,13 +41,13 @@ export class FetchConnection implements RequestConnection {
     return this.request.headers;
   }
 
-  async readBody(bytesMax: number, mayGrow: (bodyBytes: number) => boolean): Promise<Uint8Array | null> {
+  async readBody(bytesMax: number, memory: Pick<BodyReservation, 'grow'>): Promise<Uint8Array | null> {
     if (Number(this.request.headers.get('content-length') ?? 0) > bytesMax) return null;
     const body = new BodyBuffer();
     try {
       for await (const chunk of this.request.body ?? []) {
         body.add(chunk);
-        if (body.length > bytesMax || !mayGrow(body.length)) return null;
+        if (body.length > bytesMax || !memory.grow(body.length)) return null;
       }
     } catch {
       throw new ClientGone('The client aborted the request.');

@@ -27,7 +27,7 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
     routes: ROUTES,
     authenticator: {
       isOpen: false,
-      authenticate: async () => principal,
+      authenticate: () => principal,
       isValid: () => true,
       watch: () => () => {},
     },

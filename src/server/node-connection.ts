@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BodyBuffer } from './body-buffer.js';
+import type { BodyReservation } from './body-memory.js';
 import { ClientGone, type RequestConnection } from './connection.js';
 
 /** The connection of a request on a socket. Reads headers and body from the socket: a `Request` would copy them first. */
@@ -26,10 +27,8 @@ export class NodeConnection implements RequestConnection {
     return headers;
   }
 
-  async readBody(bytesMax: number, mayGrow: (bodyBytes: number) => boolean): Promise<Uint8Array | null> {
-    const bytes = await readBytes(this.incoming, bytesMax, mayGrow);
-    if (bytes === null) await discardRest(this.incoming);
-    return bytes;
+  readBody(bytesMax: number, memory: Pick<BodyReservation, 'grow'>): Promise<Uint8Array | null> {
+    return readBytes(this.incoming, bytesMax, memory);
   }
 
   onClose(listener: () => void): () => void {
@@ -53,23 +52,23 @@ export class NodeConnection implements RequestConnection {
   readonly destroy = (): void => void this.outgoing.destroy();
 }
 
-/** Null if the body exceeds the limit or may not grow; the rest is left unread. */
+/** Null if the body exceeds the limit or may not grow, after the rest has been discarded. */
 function readBytes(
   incoming: IncomingMessage,
   bytesMax: number,
-  mayGrow: (bodyBytes: number) => boolean,
+  memory: Pick<BodyReservation, 'grow'>,
 ): Promise<Uint8Array | null> {
-  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve(null);
+  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) return discardRest(incoming);
   return new Promise((resolve, reject) => {
     const body = new BodyBuffer();
     const refuse = (): void => {
       // Whoever discards the rest listens for it.
       incoming.off('data', onData);
-      resolve(null);
+      resolve(discardRest(incoming));
     };
     const onData = (chunk: Buffer): void => {
       body.add(chunk);
-      if (body.length > bytesMax || !mayGrow(body.length)) refuse();
+      if (body.length > bytesMax || !memory.grow(body.length)) refuse();
       // Each chunk takes time to parse, however small it is.
       else if (body.hasTinyChunks) incoming.destroy();
     };
@@ -90,8 +89,8 @@ const DISCARD_IDLE_MS = 500;
  * Discards the rest of a body before the response. Most clients send everything before they read, and would not see
  * the response if cut off. Stops if the data stalls or exceeds a generous limit.
  */
-function discardRest(incoming: IncomingMessage): Promise<void> {
-  if (Number(incoming.headers['content-length'] ?? 0) > DISCARDED_BYTES_MAX) return Promise.resolve();
+function discardRest(incoming: IncomingMessage): Promise<null> {
+  if (Number(incoming.headers['content-length'] ?? 0) > DISCARDED_BYTES_MAX) return Promise.resolve(null);
   return new Promise((resolve) => {
     let leftBytes = DISCARDED_BYTES_MAX;
     const onData = (chunk: Buffer): void => {
@@ -102,7 +101,7 @@ function discardRest(incoming: IncomingMessage): Promise<void> {
     const end = (): void => {
       clearTimeout(idleTimer);
       incoming.off('data', onData).off('end', end).off('error', end).off('close', end);
-      resolve();
+      resolve(null);
     };
     const idleTimer = setTimeout(end, DISCARD_IDLE_MS);
     incoming.on('data', onData).on('end', end).on('error', end).on('close', end);

@@ -7,7 +7,7 @@ import type { ProjectKey } from '../stores/store.js';
 import type { Authorization } from './auth/authorization.js';
 import { callerOf } from './auth/authorize.js';
 import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
-import { type BodyMemory, BodyReservation } from './body-memory.js';
+import { type BodyMemory, BodyReservation, FREE_BYTES_PER_BODY } from './body-memory.js';
 import { FetchConnection, type RequestConnection } from './connection.js';
 import type { ReadinessProbe } from './readiness.js';
 import { type HttpResponse, toResponse } from './response.js';
@@ -91,6 +91,7 @@ export class ApiCall<Query = Record<string, unknown>> {
     // Without a socket the response stays in this process.
     if (this.connection.destroy === null) return true;
     const existing = this.responseReservation;
+    if (existing === null && bytes <= FREE_BYTES_PER_BODY) return true;
     const reservation = existing ?? new BodyReservation(this.context.bodyMemory, this.principal);
     if (!reservation.grow(bytes)) return false;
     if (existing === null && reservation.isUsed) {
@@ -119,8 +120,7 @@ export class ApiCall<Query = Record<string, unknown>> {
   }
 
   get caller(): Caller {
-    const { isStillAuthorized } = this.authorization;
-    return { ...callerOf(this.principal, this.connection.remoteAddress), isStillAuthorized };
+    return callerOf(this.principal, this.connection.remoteAddress, this.authorization.isStillAuthorized);
   }
 
   param(name: string): string {
@@ -133,10 +133,10 @@ export class ApiCall<Query = Record<string, unknown>> {
   }
 
   /** Calls another route of this app as the same caller. */
-  readonly fetch = (request: Request): Promise<Response> => {
+  fetch(request: Request): Promise<Response> {
     const connection = new FetchConnection(request, this.connection);
     return this.app.fetch(request, { principal: this.principal, connection });
-  };
+  }
 }
 
 /** An operation of the contract with its handler. */

@@ -4,8 +4,8 @@ import { isProblem } from '../../coordinator/wire/problem.js';
 import { openAuthenticator } from './authenticator.js';
 
 const ACME = { tenant_id: 'acme', platform: true };
-const bearer = (token: string | null) => ({ authorization: `Bearer ${token}` });
-const NOBODY = { authorization: undefined };
+const bearer = (token: string | null) => `Bearer ${token}`;
+const NOBODY = null;
 
 async function openWithKeys(host = '127.0.0.1') {
   const harness = await CoordinatorHarness.open('memory');
@@ -101,7 +101,7 @@ describe('a key', () => {
     async (authorization) => {
       const { authenticator, createKey } = await openWithKeys();
       await createKey({ role: 'agent' });
-      expect(await authenticator.authenticate({ authorization })).toMatchObject({
+      expect(await authenticator.authenticate(authorization)).toMatchObject({
         problem: 'UNAUTHENTICATED',
       });
     },

@@ -24,7 +24,8 @@ export interface AuthOptions {
 export interface Authenticator {
   /** Whether requests need no credential: loopback, no key created, no JWT configured. Ends with the first key. */
   readonly isOpen: boolean;
-  authenticate(request: { readonly authorization: string | undefined }): Promise<Principal | Problem>;
+  /** A promise only where the credential has to be verified elsewhere: waiting costs more than most checks. */
+  authenticate(authorization: string | null): Principal | Problem | Promise<Principal | Problem>;
   /** Whether the principal's credential is still valid. */
   isValid(principal: Principal): boolean;
   /** Calls `onInvalid` once, when the credential becomes invalid. Returns a function that stops watching. */
@@ -81,9 +82,9 @@ class KeyAndTokenAuthenticator implements Authenticator {
     return !this.isClosed;
   }
 
-  async authenticate({ authorization = '' }: { authorization: string | undefined }) {
+  authenticate(authorization: string | null): Principal | Problem | Promise<Principal | Problem> {
     if (this.isOpen) return OPEN_PRINCIPAL;
-    const token = bearerToken(authorization);
+    const token = bearerToken(authorization ?? '');
     if (token === undefined) return unauthenticated(NO_CREDENTIAL);
     if (isKeyToken(token)) return authenticateKey(this.keys, token);
     return this.verifyToken === null ? unauthenticated(NO_CREDENTIAL) : this.verifyToken(token);

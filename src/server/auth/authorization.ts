@@ -4,7 +4,8 @@ import type { Principal } from './principal.js';
 /** The authorization of one request over its lifetime, which a slow body, a waiting call or an event stream can extend. */
 export class Authorization {
   private isRefused = false;
-  private readonly endListeners = new Set<() => void>();
+  /** Null until someone listens: most requests end before anyone does. */
+  private endListeners: Set<() => void> | null = null;
 
   constructor(
     private readonly authenticator: Pick<Authenticator, 'isValid' | 'watch'>,
@@ -25,8 +26,9 @@ export class Authorization {
     const stopWatching = this.authenticator.watch(this.principal, endOnce);
     const stop = (): void => {
       stopWatching();
-      this.endListeners.delete(endOnce);
+      this.endListeners?.delete(endOnce);
     };
+    this.endListeners ??= new Set();
     this.endListeners.add(endOnce);
     return stop;
   }
@@ -38,7 +40,7 @@ export class Authorization {
   async recheck(): Promise<void> {
     if (await this.reauthorize().catch(() => true)) return;
     this.isRefused = true;
-    for (const end of [...this.endListeners]) end();
+    for (const end of [...(this.endListeners ?? [])]) end();
   }
 }
 

@@ -3,6 +3,8 @@ import { ACTIONS, type Action } from '../../core/contract/operation.js';
 import { authorize, callerOf } from './authorize.js';
 import { OPEN_PRINCIPAL, type Principal, ROLES, type Role } from './principal.js';
 
+const isStillAuthorized = () => true;
+
 const EXPECTED: Record<Role, readonly Action[]> = {
   viewer: ['public', 'read'],
   agent: ['public', 'read', 'work', 'tell'],
@@ -53,8 +55,8 @@ describe('authorization', () => {
   });
 
   it('makes the claim id optional in open mode only', () => {
-    expect(callerOf(OPEN_PRINCIPAL, null).claim_id_optional).toBe(true);
-    expect(callerOf(of('agent'), '10.0.0.7')).toEqual({
+    expect(callerOf(OPEN_PRINCIPAL, null, isStillAuthorized).claim_id_optional).toBe(true);
+    expect(callerOf(of('agent'), '10.0.0.7', isStillAuthorized)).toEqual({
       principal: 'key-1',
       user_id: null,
       client_ip: '10.0.0.7',
@@ -63,11 +65,12 @@ describe('authorization', () => {
       may_review: false,
       may_administer: false,
       may_create_project: false,
+      isStillAuthorized,
     });
   });
 
   it('lets only reviewers, admins and operators review', () => {
-    expect(ROLES.filter((role) => callerOf(of(role), null).may_review)).toEqual([
+    expect(ROLES.filter((role) => callerOf(of(role), null, isStillAuthorized).may_review)).toEqual([
       'reviewer',
       'admin',
       'operator',

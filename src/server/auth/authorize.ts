@@ -33,15 +33,21 @@ export function authorize(
 }
 
 /** The principal as the coordinator knows it, with what its role may do. */
-export function callerOf(principal: Principal, client_ip: string | null): Caller {
+export function callerOf(
+  { id, user_id, kind, role }: Principal,
+  client_ip: string | null,
+  isStillAuthorized: () => boolean,
+): Caller {
+  const may_administer = roleAllows(role, 'administer');
   return {
-    principal: principal.id,
-    user_id: principal.user_id,
+    principal: id,
+    user_id,
     client_ip,
-    claim_id_optional: principal.kind === 'open',
-    may_work: roleAllows(principal.role, 'work'),
-    may_review: roleAllows(principal.role, 'review'),
-    may_administer: roleAllows(principal.role, 'administer'),
-    may_create_project: roleAllows(principal.role, 'administer'),
+    claim_id_optional: kind === 'open',
+    may_work: roleAllows(role, 'work'),
+    may_review: roleAllows(role, 'review'),
+    may_administer,
+    may_create_project: may_administer,
+    isStillAuthorized,
   };
 }

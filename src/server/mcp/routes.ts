@@ -71,12 +71,13 @@ async function handleMcpMessage(call: ApiCall, clientSignal: AbortSignal): Promi
 
 /** The project of the path, of the header, or the tenant's only one. */
 async function clientFor(call: ApiCall): Promise<ApiClient | ApiProblem> {
-  const { tenant, params, coordinator, fetch } = call;
+  const { tenant, params, coordinator } = call;
   const project =
     params.project_id ??
     headerOf(call, 'x-genesis-project') ??
     onlyOne(await coordinator.queries.projectsOf(tenant));
   if (project !== undefined) {
+    const fetch = (request: Request) => call.fetch(request);
     return new ApiClient({ fetch, url: APP_URL, tenant, project, retry: ONE_TRY });
   }
   const detail =

@@ -1,4 +1,4 @@
-import { isProblem } from '../../coordinator/wire/problem.js';
+import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import { Authorization } from '../auth/authorization.js';
 import { authorize } from '../auth/authorize.js';
@@ -9,28 +9,37 @@ import type { ApiCall } from '../route.js';
 
 const DEFAULT_TENANT_ID = 'default';
 
-/** Identifies the caller. */
-export async function authenticate(
-  call: ApiCall,
+/** Null on public routes. */
+type IdentifiedPrincipal = Principal | Problem | null;
+
+export function identify(
+  { route, connection, callingPrincipal }: ApiCall,
   authenticator: Authenticator,
-): Promise<HttpResponse | null> {
-  const refusal = await identify(call, authenticator);
+): IdentifiedPrincipal | Promise<IdentifiedPrincipal> {
+  if (route.action === 'public') return null;
+  return callingPrincipal ?? authenticator.authenticate(connection.header('authorization'));
+}
+
+/** Records who the caller is, and how to check later that it still may. */
+export function authenticate(
+  call: ApiCall,
+  found: IdentifiedPrincipal,
+  authenticator: Authenticator,
+): HttpResponse | null {
+  const refusal = recordPrincipal(call, found);
   const isStillAllowed = async () =>
-    ((await identify(call, authenticator)) ?? requirePermission(call)) === null;
+    (recordPrincipal(call, await identify(call, authenticator)) ?? requirePermission(call)) === null;
   call.authorization = new Authorization(authenticator, call.principal, isStillAllowed);
   return refusal;
 }
 
-async function identify(call: ApiCall, authenticator: Authenticator): Promise<HttpResponse | null> {
-  const { route, connection, callingPrincipal } = call;
-  if (route.action === 'public') return null;
-  const authorization = connection.header('authorization') ?? undefined;
-  const found = callingPrincipal ?? (await authenticator.authenticate({ authorization }));
+function recordPrincipal(call: ApiCall, found: IdentifiedPrincipal): HttpResponse | null {
+  if (found === null) return null;
   if (isProblem(found)) return toResponse(found);
   call.authenticated = found;
   // A principal of several tenants selects one by header.
-  if (route.tenant === 'own')
-    call.tenantId = connection.header('x-genesis-tenant') || (found.tenant_id ?? DEFAULT_TENANT_ID);
+  if (call.route.tenant === 'own')
+    call.tenantId = call.connection.header('x-genesis-tenant') || (found.tenant_id ?? DEFAULT_TENANT_ID);
   return null;
 }
 

@@ -16,11 +16,11 @@ export const COMMAND_BYTES_MAX = 1024 * 1024;
 export async function readBody(call: ApiCall): Promise<HttpResponse | null> {
   const { route, connection, authorization } = call;
   if (route.body === undefined) return null;
-  const bytesMax = await bodyBytesMax(route.body, call);
+  const bytesMax = route.body.kind === 'bytes' ? await blobBytesMax(call) : textBytesMax(route.body);
   if (isProblem(bytesMax)) return toResponse(bytesMax);
   const reservation = new BodyReservation(call.context.bodyMemory, call.principal);
   call.bodyReservation = reservation;
-  const bytes = await connection.readBody(bytesMax, (size) => reservation.grow(size));
+  const bytes = await connection.readBody(bytesMax, reservation);
   if (reservation.isRefused) return bodyMemoryFullResponse();
   if (bytes === null) return bodyTooLargeResponse(bytesMax);
   // The body may have taken long to arrive.
@@ -32,9 +32,10 @@ export async function readBody(call: ApiCall): Promise<HttpResponse | null> {
   return null;
 }
 
-async function bodyBytesMax(body: RequestBody, { coordinator, tenant }: ApiCall): Promise<number | Problem> {
-  if (body.kind === 'json') return body.bytes_max ?? COMMAND_BYTES_MAX;
-  if (body.kind === 'plan') return PLAN_TEXT_LENGTH_MAX;
+const textBytesMax = (body: Exclude<RequestBody, { kind: 'bytes' }>): number =>
+  body.kind === 'plan' ? PLAN_TEXT_LENGTH_MAX : (body.bytes_max ?? COMMAND_BYTES_MAX);
+
+async function blobBytesMax({ coordinator, tenant }: ApiCall): Promise<number | Problem> {
   const limits = await coordinator.settings.getLimits(tenant);
   return isProblem(limits) ? limits : limits.max_result_size_bytes;
 }
