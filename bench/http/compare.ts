@@ -45,7 +45,7 @@ export async function compare(
     return [[one.version, one.system].filter(Boolean).join(': '), one.workload, ...cells(one, other)];
   });
   console.log(`\nMedians of ${rounds} rounds${before === null ? '' : `; ratios to ${before.name}`}\n`);
-  console.log(table(HEAD, rows));
+  console.log(table(HEAD, rows, 2));
   return { series: series.all.filter((one) => !isBefore(one)), faults };
 }
 

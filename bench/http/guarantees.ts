@@ -70,9 +70,9 @@ const GUARANTEES: readonly (readonly [string, string, string, string, string])[]
     'own code, by forbidden flags',
   ],
   ['jobs added in bulk', 'yes, a plan', 'yes', 'yes', 'yes'],
-  ['job added in a transaction of the application', 'no', 'no', 'yes', 'yes'],
+  ['job added in a transaction of the application', 'no', 'no, on Redis', 'yes', 'yes'],
   ['worker pushed new jobs', 'waits in a request', 'yes', 'no, it polls', 'yes, LISTEN/NOTIFY'],
 ];
 
 export const guaranteesTable = (): string =>
-  table(['', 'Genesis Fleet', 'BullMQ', 'pg-boss', 'graphile-worker'], GUARANTEES);
+  table(['', 'Genesis Fleet', 'BullMQ', 'pg-boss', 'graphile-worker'], GUARANTEES, 5);

@@ -18,7 +18,7 @@ export function peersTable(series: readonly Series[]): string | null {
     const peers = series.filter(({ is_ours, engine }) => !is_ours && engine === ours.engine);
     return ours.is_ours ? peers.map((peer) => [...labels(ours, peer), ...figures(ours, peer)]) : [];
   });
-  return rows.length === 0 ? null : table(HEAD, rows);
+  return rows.length === 0 ? null : table(HEAD, rows, 3);
 }
 
 const labels = (ours: Series, peer: Series): string[] => [
