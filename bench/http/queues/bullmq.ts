@@ -19,9 +19,9 @@ const NAME = 'bench';
 export async function bullmq(load: QueueLoad): Promise<Record<'agents' | 'worker', RunMeasurement>> {
   const connection = { host: '127.0.0.1', port: load.port, maxRetriesPerRequest: null };
   const queue = new Queue(NAME, { connection });
-  await enqueue(queue, jobsFor(load, 'one'));
+  await enqueue(queue, jobsFor(load, 'worker'));
   const agents = await byAgents(connection, load);
-  await enqueue(queue, jobsFor(load, 'batch'));
+  await enqueue(queue, jobsFor(load, 'worker'));
   const worker = await warmed(load, async (load) =>
     byWorker(connection, load, await queue.getWaitingCount()),
   );
