@@ -72,6 +72,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
     onQueue('BullMQ', 'bullmq', 'redis', options, {
       agents: `claim, complete, ${whole(options.agents)} agents flat out`,
       worker: `its own worker, concurrency ${whole(options.agents)}`,
+      workers: `four of its own workers, concurrency ${whole(options.agents)} in all`,
     }),
   postgres: (options) => onEngine('postgres', options),
   'pg-boss': (options) =>

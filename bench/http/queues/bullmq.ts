@@ -11,22 +11,27 @@ import {
 } from './load.js';
 
 const NAME = 'bench';
+const WORKERS = 4;
 
 /**
- * Measures BullMQ twice: one job per agent and call, as in our runs, and then with a worker that runs many jobs at a
- * time, as its documentation has it.
+ * Measures BullMQ with one job per agent and call, as in our runs, with one worker that runs many jobs at a time, and with
+ * several such workers, which its documentation recommends.
  */
-export async function bullmq(load: QueueLoad): Promise<Record<'agents' | 'worker', RunMeasurement>> {
+export async function bullmq(
+  load: QueueLoad,
+): Promise<Record<'agents' | 'worker' | 'workers', RunMeasurement>> {
   const connection = { host: '127.0.0.1', port: load.port, maxRetriesPerRequest: null };
   const queue = new Queue(NAME, { connection });
   await enqueue(queue, jobsFor(load, 'worker'));
   const agents = await byAgents(connection, load);
   await enqueue(queue, jobsFor(load, 'worker'));
-  const worker = await warmed(load, async (load) =>
-    byWorker(connection, load, await queue.getWaitingCount()),
-  );
+  const byWorkersOf = (count: number) =>
+    warmed(load, async (load) => byWorkers(connection, load, count, await queue.getWaitingCount()));
+  const worker = await byWorkersOf(1);
+  await enqueue(queue, jobsFor(load, 'worker'));
+  const workers = await byWorkersOf(WORKERS);
   await queue.close();
-  return { agents, worker };
+  return { agents, worker, workers };
 }
 
 async function enqueue(queue: Queue, count: number): Promise<void> {
@@ -53,23 +58,29 @@ async function byAgents(connection: object, load: QueueLoad): Promise<RunMeasure
   return measured;
 }
 
-/** Its worker takes the next job in the call that completes the last, so the two have no separate times. */
-async function byWorker(
+/** A worker takes the next job in the call that completes the last, so the two have no separate times. */
+async function byWorkers(
   connection: object,
   { agents, seconds }: QueueLoad,
+  count: number,
   waiting: number,
 ): Promise<RunMeasurement> {
   let jobs = 0;
   const beganMs = performance.now();
-  const worker = new Worker(NAME, async () => resultOf(0), { connection, concurrency: agents });
+  const concurrency = Math.ceil(agents / count);
+  const workers = Array.from(
+    { length: count },
+    () => new Worker(NAME, async () => resultOf(0), { connection, concurrency }),
+  );
   const emptied = new Promise<void>((resolve) => {
-    worker.on('completed', () => {
+    const onCompleted = (): void => {
       jobs += 1;
       if (jobs === waiting) resolve();
-    });
+    };
+    for (const worker of workers) worker.on('completed', onCompleted);
   });
   await timeUp(seconds, emptied);
   const measured = { seconds: (performance.now() - beganMs) / 1000, jobs, requests: jobs, operations: {} };
-  await worker.close();
+  await Promise.all(workers.map((worker) => worker.close()));
   return measured;
 }
