@@ -2,9 +2,9 @@ import { table } from '../table.js';
 
 /**
  * What each system guarantees or offers, in the versions that package.json names. The statements on the job queues come
- * from their documentation (docs.bullmq.io, timgit.github.io/pg-boss, worker.graphile.org), and on completion from the
- * statements that they send: moveToFinished of BullMQ compares the token of the lock; completeJobs of pg-boss asks only
- * that the job is active; graphile-worker deletes the job by its id.
+ * from their documentation (docs.bullmq.io, timgit.github.io/pg-boss, worker.graphile.org) and their source. On the result
+ * of a worker that lost its job: moveToFinished of BullMQ compares the token of the lock; completeJobs of pg-boss asks
+ * only that the job is active; graphile-worker deletes the job by its id.
  */
 const GUARANTEES: readonly (readonly [string, string, string, string, string])[] = [
   [
