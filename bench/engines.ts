@@ -21,11 +21,11 @@ type BenchEngineName = keyof typeof ENGINES;
 
 const IN_FLIGHT = [1, 64, 1000] as const;
 const JOB_QUEUES: Partial<Record<BenchEngineName, readonly string[]>> = {
-  postgres: ['pg-boss', 'graphile-worker'],
-  redis: ['bullmq'],
+  postgres: ['postgres', 'pg-boss', 'graphile-worker'],
+  redis: ['redis', 'bullmq'],
 };
 
-/** Measures claims and whole cycles through one coordinator and one project, next to the engine's own job queues. */
+/** Measures claims and whole cycles through one coordinator and one project, and the server beside the engine's job queues. */
 export async function benchEngines(selection: string, quick: boolean): Promise<void> {
   const names = (Object.keys(ENGINES) as BenchEngineName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),

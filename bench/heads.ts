@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { createConnection } from 'mysql2/promise';
 import pg from 'pg';
@@ -11,6 +10,8 @@ import { RedisKeys } from '../src/stores/redis/keys.js';
 import { startRedis } from '../src/stores/redis/testing.js';
 import type { HeadSwap, ProjectKey, Store } from '../src/stores/store.js';
 import { transactionOf } from '../src/stores/transaction.js';
+import { median } from './against/statistics.js';
+import { childrenOf, countUsage } from './process-usage.js';
 import { table, whole } from './table.js';
 
 const HEADS_FEW = 1000;
@@ -19,7 +20,6 @@ const DOUBLINGS = 10;
 const ROUNDS = 9;
 const BATCHES = 40;
 const BATCH = 50;
-const TICK_US = 10_000;
 const NAMESPACE = 'genesis_fleet';
 
 /** Copies every head of a project, appending the letter to each subject. */
@@ -120,35 +120,12 @@ function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Head
 
 /** Returns the engine's processor time for one claim, in microseconds. */
 async function claims(store: Store, projectKey: ProjectKey): Promise<number> {
-  const beforeUs = engineCpuUs();
+  // This process has no other children than the engine.
+  const usageSince = countUsage(childrenOf(process.pid));
   for (const _ of range(1, BATCHES)) {
     await store.commit(range(1, BATCH).map(() => claimTransaction(projectKey, `~${randomUUID()}`)));
   }
-  return (engineCpuUs() - beforeUs) / (BATCHES * BATCH);
-}
-
-/** Processor time of all descendants of this process. */
-function engineCpuUs(): number {
-  const processes = readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) ? statOf(pid) : []));
-  const ours = new Set([process.pid]);
-  for (let size = 0; size < ours.size; ) {
-    size = ours.size;
-    for (const { pid, parent } of processes) if (ours.has(parent)) ours.add(pid);
-  }
-  const engine = processes.filter(({ pid }) => ours.has(pid) && pid !== process.pid);
-  return engine.reduce((sum, { ticks }) => sum + ticks, 0) * TICK_US;
-}
-
-function statOf(pid: string): { pid: number; parent: number; ticks: number }[] {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return [{ pid: Number(pid), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }];
-  } catch {
-    // The process has ended.
-    return [];
-  }
+  return ((usageSince()?.cpu_seconds ?? Number.NaN) * 1e6) / (BATCHES * BATCH);
 }
 
 async function fillPostgres(url: string): Promise<{ double: DoubleHeads; close(): Promise<void> }> {
@@ -216,6 +193,3 @@ async function fillRedis(url: string): Promise<{ double: DoubleHeads; close(): P
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[values.length >> 1] as number;

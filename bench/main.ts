@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { benchAgainst } from './against/against.js';
+import { benchEnginesAgainst } from './against/engines-against.js';
 import { benchCrowd } from './crowd.js';
 import { benchCycles } from './cycles.js';
 import { benchDisk } from './disk.js';
@@ -21,6 +22,8 @@ import { benchStages } from './stages.js';
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
  * - `npm run bench -- --against REF [--only cycles|projects] [--rounds 7]`: this version beside another, in turn
+ * - `npm run bench -- --stores all|postgres,mysql,redis --against REF [--only cycles|projects] [--rounds 7]`: the same
+ *   on database engines, with the CPU time of the engine
  * - `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`: cost of a stopped engine to an idle server
  */
 const quick = process.argv.includes('--quick');
@@ -54,9 +57,11 @@ if (refOption !== null) {
   const names = (['cycles', 'projects'] as const).filter(
     (name) => only === name || !process.argv.includes('--only'),
   );
-  await benchAgainst(refOption, names, Number(optionValue('--rounds') ?? 7));
+  const rounds = Number(optionValue('--rounds') ?? 7);
+  if (storesOption === null) await benchAgainst(refOption, names, rounds);
+  else await benchEnginesAgainst(refOption, storesOption, names, rounds, quick);
 }
-if (storesOption !== null) await benchEngines(storesOption, quick);
+if (storesOption !== null && refOption === null) await benchEngines(storesOption, quick);
 if (headsOption !== null) await benchHeads(headsOption);
 if (outageOption !== null) await benchOutage(outageOption);
 const hasExclusiveOption = [storesOption, headsOption, outageOption, refOption].some(

@@ -1,14 +1,19 @@
-/** Formats a table that fits its contents: the first column left-aligned, the others right-aligned. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Formats a table that fits its contents: the first columns are text, left-aligned, and the others numbers. */
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  textColumns = 1,
+): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
   );
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+        column < textColumns ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
       )
-      .join('  ');
+      .join('  ')
+      .trimEnd();
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 

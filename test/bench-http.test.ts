@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { bestOf } from '../bench/http/best.js';
 import { readOptions } from '../bench/http/options.js';
+import type { PartRow } from '../bench/http/part-report.js';
+import { peersTable } from '../bench/http/peers.js';
+import { SeriesList } from '../bench/http/series.js';
 
 const run = (jobs: number, p99_ms: number) => ({
   seconds: 2,
@@ -24,4 +27,50 @@ test('--batch selects the batch sizes, and all four are the default', () => {
   expect(readOptions([]).batch).toEqual([50, 100, 250, 500]);
   expect(readOptions(['--batch', '250']).batch).toEqual([250]);
   expect(() => readOptions(['--batch', '0'])).toThrow('not a positive integer');
+});
+
+test('--rounds alone measures in rounds, --against in seven, and neither once', () => {
+  expect(readOptions([]).rounds).toBeNull();
+  expect(readOptions(['--rounds', '3'])).toMatchObject({ rounds: 3, against: null });
+  expect(readOptions(['--against', 'main']).rounds).toBe(7);
+  expect(readOptions(['--against', 'main', '--rounds', '9']).rounds).toBe(9);
+});
+
+const row = (system: string, engine: PartRow['engine'], jobs: number): PartRow => ({
+  ...{ system, engine, is_ours: system === 'ours', workload: 'work', durable: '', remarks: '' },
+  measured: { ...run(jobs, 1), engine_cpu_seconds: 1 },
+});
+
+test('ours is compared round by round with the job queues on the same engine only', () => {
+  const series = new SeriesList();
+  for (const [ours, peer] of [
+    [100, 200],
+    [300, 200],
+    [80, 100],
+  ] as const) {
+    series.add(row('ours', 'redis', ours));
+    series.add(row('peer, Redis 7', 'redis', peer));
+    series.add(row('other, PostgreSQL 15', 'postgres', peer));
+  }
+  const [, , line, ...more] = (peersTable(series.all) ?? '').split('\n');
+  expect(more).toEqual([]);
+  expect(line?.split(/ {2,}/)).toEqual([
+    ...['redis: work', 'peer', 'work', '50', '100', '0.80', '0.50–1.50'],
+    ...['10,000', '5,000', '1.25', '0.67–2.00'],
+  ]);
+});
+
+test('two versions of ours are two series, and a job queue is one', () => {
+  const series = new SeriesList();
+  for (const version of ['before', 'after']) {
+    series.add(row('ours', 'redis', 1), version);
+    series.add(row('peer', 'redis', 1), version);
+  }
+  series.add({ ...row('missing', 'redis', 1), measured: null });
+  const found = series.all.map(({ version, system, measured }) => [version, system, measured.length]);
+  expect(found).toEqual([
+    ['before', 'ours', 1],
+    [null, 'peer', 2],
+    ['after', 'ours', 1],
+  ]);
 });

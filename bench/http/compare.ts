@@ -1,78 +1,90 @@
-import { type Build, buildRef, buildWorkingTree } from '../against/build.js';
+import { buildRef, buildWorkingTree } from '../against/build.js';
 import { median, ratioOf, spreadText } from '../against/statistics.js';
 import { millis, table, whole } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
-import type { BenchOptions } from './options.js';
+import { type BenchOptions, isQueue } from './options.js';
 import { PART_ROWS } from './rows.js';
+import { engineCpuPerJob, jobsPerSecond, type Series, SeriesList, serverCpuPerJob } from './series.js';
 
-const OURS = ['paced', 'flat-out', 'keys', 'sdk', 'batched'];
+const HEAD = [
+  ...['system', 'workload', 'jobs/s', 'ratio', 'spread'],
+  ...['server CPU µs/job', 'ratio', 'spread', 'engine CPU µs/job', 'ratio', 'spread', 'p99 ms'],
+];
 
-/** The measurements of one workload, one for each round. */
-type Series = RunMeasurement[];
+/** A version of ours: its name, if there are two, and the folder of its compiled server. */
+interface Version {
+  readonly name: string | null;
+  readonly dist: string;
+}
 
 /**
- * Measures this version, another one and the job queues in turn, round by round, and prints medians. A ratio is of two
- * measurements of the same round, with the lowest and the highest. Returns the faults.
+ * Measures this version, another one if asked to, and the job queues in turn, round by round, and prints medians. A
+ * ratio is of two measurements of the same round, with the lowest and the highest. Returns what this version and the
+ * job queues were measured with, and the faults.
  */
-export async function compare(options: BenchOptions & { readonly against: string }): Promise<string[]> {
-  const builds = [await buildRef(options.against), await buildWorkingTree()];
-  const [before, after] = builds as [Build, Build];
-  const series = new Map<string, Series>();
+export async function compare(
+  options: BenchOptions,
+  rounds: number,
+): Promise<{ series: readonly Series[]; faults: readonly string[] }> {
+  const { against } = options;
+  const before = against === null ? null : await buildRef(against);
+  const current: Version = before === null ? { name: null, dist: options.dist } : await buildWorkingTree();
+  const series = new SeriesList();
   const faults: string[] = [];
-  for (let round = 0; round < options.rounds; round += 1) {
-    for (const part of options.parts) {
-      const versions = OURS.includes(part) ? (round % 2 === 0 ? builds : builds.toReversed()) : [after];
-      for (const { name, dist } of versions) {
-        const report = await PART_ROWS[part]({ ...options, dist });
-        for (const { system, workload, measured } of report.rows) {
-          const key = `${OURS.includes(part) ? name : system}\n${workload}`;
-          if (measured !== null) series.set(key, [...(series.get(key) ?? []), measured]);
-        }
-        faults.push(...report.faults.map((fault) => `${part}: ${fault}`));
-      }
-    }
-    process.stderr.write(`  round ${round + 1} of ${options.rounds}\n`);
+  for (let round = 0; round < rounds; round += 1) {
+    const versions = before === null ? [current] : [before, current];
+    faults.push(...(await oneRound(options, versions, round % 2 === 1, series)));
+    process.stderr.write(`  round ${round + 1} of ${rounds}\n`);
   }
-  console.log(`\nMedians of ${options.rounds} rounds; ratios of this version to ${before.name}\n`);
-  const head = [
-    'version or system',
-    'workload',
-    'jobs/s',
-    'ratio',
-    'spread',
-    'CPU µs',
-    'ratio',
-    'spread',
-    'p99 ms',
-  ];
-  const rows = [...series].map(([key, measured]) => {
-    const [version = '', workload = ''] = key.split('\n');
-    const other = version === after.name ? series.get(`${before.name}\n${workload}`) : undefined;
-    return [version, workload, ...cells(measured, other)];
+  const isBefore = ({ version }: Series): boolean => version !== null && version === before?.name;
+  const rows = series.all.map((one) => {
+    const other =
+      one.version === null || isBefore(one)
+        ? undefined
+        : series.find({ ...one, version: before?.name ?? null });
+    return [[one.version, one.system].filter(Boolean).join(': '), one.workload, ...cells(one, other)];
   });
-  console.log(table(head, rows));
+  console.log(`\nMedians of ${rounds} rounds${before === null ? '' : `; ratios to ${before.name}`}\n`);
+  console.log(table(HEAD, rows, 2));
+  return { series: series.all.filter((one) => !isBefore(one)), faults };
+}
+
+/** Runs all parts; every other round in the opposite order, so that nothing always comes second. */
+async function oneRound(
+  options: BenchOptions,
+  versions: readonly Version[],
+  isReversed: boolean,
+  series: SeriesList,
+): Promise<string[]> {
+  const ordered = <Item>(items: readonly Item[]) => (isReversed ? items.toReversed() : items);
+  const faults: string[] = [];
+  for (const part of ordered(options.parts)) {
+    // A job queue has no versions of ours, and runs once.
+    for (const { name, dist } of isQueue(part) ? versions.slice(-1) : ordered(versions)) {
+      process.stderr.write(`  ${[part, name].filter(Boolean).join(' of ')} …\n`);
+      const report = await PART_ROWS[part]({ ...options, dist });
+      for (const row of report.rows) series.add(row, name);
+      faults.push(...report.faults.map((fault) => `${part}: ${fault}`));
+    }
+  }
   return faults;
 }
 
-function cells(measured: Series, other: Series | undefined): string[] {
-  const [rates, cpu] = [measured.map(jobsPerSecond), measured.map(cpuPerRequest)];
-  const p99 = median(measured.map(({ operations }) => operations.take?.p99_ms ?? Number.NaN));
-  const ratioCells = (of: (one: RunMeasurement) => number, values: readonly number[]): string[] => {
-    if (other === undefined) return ['', ''];
-    const { ratio, lowest, highest } = ratioOf(other.map(of), values);
-    return [ratio.toFixed(2), spreadText(lowest, highest)];
+function cells({ measured }: Series, other: Series | undefined): string[] {
+  const valuesOf = (of: (one: RunMeasurement) => number) => measured.map(of);
+  const withRatio = (of: (one: RunMeasurement) => number): string[] => {
+    const value = wholeOrDash(median(valuesOf(of)));
+    if (other === undefined || value === '-') return [value, '', ''];
+    const { ratio, lowest, highest } = ratioOf(other.measured.map(of), valuesOf(of));
+    return [value, ratio.toFixed(2), spreadText(lowest, highest)];
   };
+  const p99 = median(valuesOf(({ operations }) => operations.take?.p99_ms ?? Number.NaN));
   return [
-    whole(median(rates)),
-    ...ratioCells(jobsPerSecond, rates),
-    Number.isNaN(median(cpu)) ? '-' : whole(median(cpu)),
-    ...ratioCells(cpuPerRequest, cpu),
-    millis(p99),
+    ...withRatio(jobsPerSecond),
+    ...withRatio(serverCpuPerJob),
+    ...withRatio(engineCpuPerJob),
+    Number.isNaN(p99) ? '-' : millis(p99),
   ];
 }
 
-const jobsPerSecond = ({ jobs, seconds }: RunMeasurement): number => jobs / seconds;
-
-/** Processor time of the server per request, in microseconds. */
-const cpuPerRequest = ({ server_cpu_seconds, requests }: RunMeasurement): number =>
-  server_cpu_seconds == null ? Number.NaN : (server_cpu_seconds / requests) * 1e6;
+const wholeOrDash = (value: number): string => (Number.isNaN(value) ? '-' : whole(value));

@@ -1,8 +1,12 @@
 import { cpus, loadavg } from 'node:os';
 import { table } from '../table.js';
 import { compare } from './compare.js';
-import { readOptions } from './options.js';
-import { cellsOf, PART_ROWS, type PartRow, TABLE_HEAD } from './rows.js';
+import { guaranteesTable } from './guarantees.js';
+import { isQueue, readOptions } from './options.js';
+import type { PartRow } from './part-report.js';
+import { peersTable } from './peers.js';
+import { cellsOf, PART_ROWS, TABLE_HEAD } from './rows.js';
+import { type Series, SeriesList } from './series.js';
 
 /** Prints the measurements. Fails only if the log and the replies that the agents received disagree. */
 const options = readOptions(process.argv.slice(2));
@@ -11,16 +15,17 @@ const load = (): string => (loadavg()[0] ?? 0).toFixed(1);
 console.log(
   `Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}; load before ${load()}`,
 );
-const faults: string[] =
-  options.against === null ? await measureOnce() : await compare({ ...options, against: options.against });
-if (options.parts.some((part) => part === 'paced' || part === 'flat-out' || part === 'batched')) {
+const { series, faults } =
+  options.rounds === null ? await measureOnce() : await compare(options, options.rounds);
+printPeers(series);
+if (options.parts.some((part) => !isQueue(part))) {
   const verdict = faults.length === 0 ? 'they agree' : `${faults.length} faults`;
   console.log(`\nReplies to the agents compared with the log: ${verdict}.`);
 }
 for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-async function measureOnce(): Promise<string[]> {
+async function measureOnce(): Promise<{ series: readonly Series[]; faults: readonly string[] }> {
   const rows: PartRow[] = [];
   const faults: string[] = [];
   const remarks: string[] = [];
@@ -35,5 +40,15 @@ async function measureOnce(): Promise<string[]> {
     `\nClaiming and completing work: milliseconds from the scheduled time of each request\n\n${table(TABLE_HEAD, rows.map(cellsOf))}`,
   );
   if (remarks.length > 0) console.log(`\n${remarks.join('\n')}`);
-  return faults;
+  const series = new SeriesList();
+  for (const row of rows) series.add(row);
+  return { series: series.all, faults };
+}
+
+function printPeers(series: readonly Series[]): void {
+  const ratios = peersTable(series);
+  if (ratios !== null)
+    console.log(`\nOurs beside job queues on the same engine; a job is a claim and its result\n\n${ratios}`);
+  if (options.parts.some(isQueue))
+    console.log(`\nWhat each of them guarantees, or offers\n\n${guaranteesTable()}`);
 }

@@ -20,6 +20,8 @@ export interface RunMeasurement {
   readonly requests: number;
   /** Processor time of the server, where it was counted. */
   readonly server_cpu_seconds?: number | null;
+  /** Processor time of all processes of the database engine, where there is one. */
+  readonly engine_cpu_seconds?: number | null;
   /** By operation: `take` and `complete`, where they can be told apart. */
   readonly operations: Readonly<Record<string, LatencySummary>>;
 }

@@ -7,11 +7,17 @@ export const PARTS = [
   'keys',
   'sdk',
   'batched',
+  'redis',
   'bullmq',
+  'postgres',
   'pg-boss',
   'graphile-worker',
 ] as const;
 export type BenchPart = (typeof PARTS)[number];
+
+const QUEUES: readonly BenchPart[] = ['bullmq', 'pg-boss', 'graphile-worker'];
+/** Whether a part measures a job queue, and not ours. */
+export const isQueue = (part: BenchPart): boolean => QUEUES.includes(part);
 
 export const BATCH_SIZES = [50, 100, 250, 500] as const;
 
@@ -26,10 +32,13 @@ export interface BenchOptions {
   readonly parts: readonly BenchPart[];
   /** Folder of the compiled server. */
   readonly dist: string;
-  /** Commit to compare with, in rounds; null measures this version once. */
+  /** Commit to compare with. */
   readonly against: string | null;
-  readonly rounds: number;
+  /** Rounds of which the medians are shown; null measures once. */
+  readonly rounds: number | null;
 }
+
+const ROUNDS_AGAINST = 7;
 
 const USAGE = `npm run bench:http [-- --seconds 10] [-- --agents 1000] [-- --rate 2000] [-- --batch ${BATCH_SIZES.join(',')}] [-- --only ${PARTS.join(',')}] [-- --against REF] [-- --rounds 7]`;
 
@@ -43,7 +52,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       batch: { type: 'string', default: BATCH_SIZES.join(',') },
       only: { type: 'string', default: PARTS.join(',') },
       against: { type: 'string' },
-      rounds: { type: 'string', default: '7' },
+      rounds: { type: 'string' },
     },
   });
   const requested = values.only.split(',');
@@ -57,8 +66,13 @@ export function readOptions(args: readonly string[]): BenchOptions {
     parts: PARTS.filter((part) => requested.includes(part)),
     dist: fileURLToPath(new URL('../../dist', import.meta.url)),
     against: values.against ?? null,
-    rounds: positive(values.rounds),
+    rounds: roundsOf(values.rounds, values.against),
   };
+}
+
+function roundsOf(rounds: string | undefined, against: string | undefined): number | null {
+  if (rounds !== undefined) return positive(rounds);
+  return against === undefined ? null : ROUNDS_AGAINST;
 }
 
 function positive(text: string): number {

@@ -4,40 +4,24 @@ import { join } from 'node:path';
 import { millis, whole } from '../table.js';
 import { bestOf, P99_MS_MAX, type TimedOperation } from './best.js';
 import { inOwnProcess } from './child.js';
+import { type DatabaseEngine, ENGINES, onEngine } from './engine-part.js';
 import type { BatchRun } from './fleet/batched.js';
-import { compareWithLog } from './fleet/compare-with-log.js';
+import { fileLog } from './fleet/bench-log.js';
 import type { FleetReplies } from './fleet/fleet-replies.js';
-import { startBenchServer } from './fleet/server.js';
+import { runOnServer } from './fleet/on-server.js';
 import type { LatencySummary, RunMeasurement } from './measurement.js';
 import type { BenchOptions, BenchPart } from './options.js';
+import { notInstalled, type PartReport, type PartRow } from './part-report.js';
 import { BATCH_JOBS } from './queues/load.js';
-import { type PrivateServer, startPostgres, startRedis } from './queues/private-servers.js';
 
 export const TABLE_HEAD = [
   ...['system', 'workload', 'durable', 'jobs/s', 'requests/s'],
   ...['claim p50', 'p99', 'complete p50', 'p99', 'remarks'],
 ];
 
-/** The measurement of one workload on one system; null if the system is not installed. */
-export interface PartRow {
-  readonly system: string;
-  readonly workload: string;
-  readonly durable: string;
-  readonly measured: RunMeasurement | null;
-  readonly remarks: string;
-}
-
-/** The result of a part: its rows of the table, and the faults that were found. */
-export interface PartReport {
-  readonly rows: readonly PartRow[];
-  /** Lines printed below the table. */
-  readonly remarks?: readonly string[];
-  readonly faults: readonly string[];
-}
-
 export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Promise<PartReport>>> = {
   paced: (options) =>
-    onServer<SingleRunResult>('paced', options, ({ measured, replies }) => [
+    onFileStore<SingleRunResult>('paced', options, ({ measured, replies }) => [
       ourRow(
         `claim, renew, submit at ${whole(options.rate)} requests/s, ${whole(options.agents)} agents`,
         measured,
@@ -46,7 +30,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       ),
     ]),
   'flat-out': (options) =>
-    onServer<SingleRunResult>('flat-out', options, ({ measured, replies }) => [
+    onFileStore<SingleRunResult>('flat-out', options, ({ measured, replies }) => [
       ourRow(
         `claim, submit, ${whole(options.agents)} agents flat out`,
         measured,
@@ -54,7 +38,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       ),
     ]),
   keys: (options) =>
-    onServer<SingleRunResult>('keys', options, ({ measured, replies }) => [
+    onFileStore<SingleRunResult>('keys', options, ({ measured, replies }) => [
       ourRow(
         `the same with keys and an access log`,
         measured,
@@ -62,7 +46,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       ),
     ]),
   sdk: (options) =>
-    onServer<SingleRunResult>('sdk', options, ({ measured, replies }) => [
+    onFileStore<SingleRunResult>('sdk', options, ({ measured, replies }) => [
       ourRow(
         `the same through the SDK, which shares requests`,
         measured,
@@ -70,7 +54,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       ),
     ]),
   batched: (options) =>
-    onServer<BatchRunResult>(
+    onFileStore<BatchRunResult>(
       'batched',
       options,
       ({ runs }) =>
@@ -83,20 +67,25 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
         bestRemark('results', 'complete', runs, ({ submits }) => submits),
       ],
     ),
+  redis: (options) => onEngine('redis', options),
   bullmq: (options) =>
-    onQueue('BullMQ', 'bullmq', options, startRedis, 'appendfsync always', {
+    onQueue('BullMQ', 'bullmq', 'redis', options, {
       agents: `claim, complete, ${whole(options.agents)} agents flat out`,
       worker: `its own worker, concurrency ${whole(options.agents)}`,
+      workers: `four of its own workers, concurrency ${whole(options.agents)} in all`,
     }),
+  postgres: (options) => onEngine('postgres', options),
   'pg-boss': (options) =>
-    onQueue('pg-boss', 'pg-boss', options, startPostgres, 'fsync on', {
+    onQueue('pg-boss', 'pg-boss', 'postgres', options, {
       agents: `claim, complete, ${whole(options.agents)} agents flat out`,
-      batches: `claim, complete, ${BATCH_JOBS} per call`,
+      batches: `fetch, complete, ${BATCH_JOBS} per call, no result kept`,
+      workers: `its own workers, ${BATCH_JOBS} per batch, no result kept`,
     }),
   'graphile-worker': (options) =>
-    onQueue('graphile-worker', 'graphile-worker', options, startPostgres, 'fsync on', {
+    onQueue('graphile-worker', 'graphile-worker', 'postgres', options, {
       workers: `its own worker, concurrency ${whole(options.agents)}, no result kept`,
       batches: 'the same with local queue and batched completion',
+      documented: 'settings of its documentation: concurrency 24, local queue 500',
     }),
 };
 
@@ -109,44 +98,44 @@ interface BatchRunResult {
   readonly replies: FleetReplies;
 }
 
-/** Measures our server: starts it on a new log, runs the fleet in another process, and reads the log afterwards. */
-async function onServer<Result extends { readonly replies: FleetReplies }>(
+/** Measures our server on the file store. */
+async function onFileStore<Result extends { readonly replies: FleetReplies }>(
   part: BenchPart,
   options: BenchOptions,
   rowsOf: (result: Result) => readonly PartRow[],
   remarksOf: (result: Result) => readonly string[] = () => [],
 ): Promise<PartReport> {
   const root = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
+  const access_log = part === 'keys' ? join(root, 'access.log') : null;
+  const server = { store: `file:${root}`, dist: options.dist, access_log };
   try {
-    const { url, pid, tokens, stop } = await startBenchServer(root, options.dist, part === 'keys');
-    const input = { ...options, url, pid, tokens };
-    const result = await inOwnProcess<Result>(part, input).finally(stop);
-    const faults = await compareWithLog(root, result.replies);
+    const { result, faults } = await runOnServer<Result>({
+      ...{ job: part, options, server },
+      log: fileLog(root),
+    });
     return { rows: rowsOf(result), remarks: remarksOf(result), faults };
   } finally {
     await rm(root, { recursive: true, force: true });
   }
 }
 
-/** Measures a job queue on a server of its own. Its results are not verified: only figures are shown. */
+/** Measures a job queue on an engine of its own. Its results are not verified: only figures are shown. */
 async function onQueue(
   name: string,
   part: BenchPart,
+  engine: DatabaseEngine,
   options: BenchOptions,
-  start: () => Promise<PrivateServer | null>,
-  durable: string,
   workOfRuns: Readonly<Record<string, string>>,
 ): Promise<PartReport> {
+  const { start, durable } = ENGINES[engine];
   const server = await start();
-  if (server === null) {
-    const missing = { system: name, workload: 'not installed', durable: '', measured: null, remarks: '' };
-    return { rows: [missing], faults: [] };
-  }
+  if (server === null) return notInstalled(name, engine);
   try {
-    const runs = await inOwnProcess<Record<string, RunMeasurement>>(part, { ...options, port: server.port });
+    const input = { ...options, port: server.port, engine_pid: server.pid };
+    const runs = await inOwnProcess<Record<string, RunMeasurement>>(part, input);
     const system = `${name}, ${server.version}`;
     const rows = Object.entries(workOfRuns).map(([run, workload]) => ({
-      ...{ system, workload, durable, measured: runs[run]!, remarks: '' },
+      ...{ system, is_ours: false, engine, workload, durable, measured: runs[run]!, remarks: '' },
     }));
     return { rows, faults: [] };
   } finally {
@@ -156,6 +145,8 @@ async function onQueue(
 
 const ourRow = (workload: string, measured: RunMeasurement, remarks: string): PartRow => ({
   system: 'Genesis Fleet',
+  is_ours: true,
+  engine: 'file',
   workload,
   durable: 'fdatasync before the reply',
   measured,
@@ -167,7 +158,15 @@ export function cellsOf({ system, workload, durable, measured, remarks }: PartRo
   const { take, complete } = measured.operations;
   const times = [ms(take, 'p50_ms'), ms(take, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
   const rates = [measured.jobs, measured.requests].map((count) => whole(count / measured.seconds));
-  return [system, workload, durable, ...rates, ...times, remarks];
+  const engine = engineCpu(measured);
+  return [
+    system,
+    workload,
+    durable,
+    ...rates,
+    ...times,
+    [engine, remarks].filter((text) => text !== '').join('; '),
+  ];
 }
 
 function bestRemark(
@@ -191,4 +190,8 @@ function cpu({ server_cpu_seconds, requests, jobs }: RunMeasurement, per?: strin
   if (server_cpu_seconds == null) return 'server CPU unknown';
   const each = server_cpu_seconds / (per === undefined ? requests : jobs);
   return `server CPU ${whole(each * 1e6)} µs/${per ?? 'request'}`;
+}
+
+function engineCpu({ engine_cpu_seconds, jobs }: RunMeasurement): string {
+  return engine_cpu_seconds == null ? '' : `engine CPU ${whole((engine_cpu_seconds / jobs) * 1e6)} µs/job`;
 }

@@ -7,6 +7,7 @@ const JOBS: Readonly<Record<string, () => Promise<(given: never) => Promise<unkn
   keys: async () => (await import('./fleet/flat-out.js')).flatOut,
   sdk: async () => (await import('./fleet/sdk.js')).sdk,
   batched: async () => (await import('./fleet/batched.js')).batched,
+  'batched-jobs': async () => (await import('./fleet/batched-jobs.js')).batchedJobs,
   bullmq: async () => (await import('./queues/bullmq.js')).bullmq,
   'pg-boss': async () => (await import('./queues/pg-boss.js')).pgBoss,
   'graphile-worker': async () => (await import('./queues/graphile-worker.js')).graphileWorker,

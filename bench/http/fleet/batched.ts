@@ -100,7 +100,10 @@ function heldTasksOf(tasks: readonly BenchTask[], granted: readonly ReplyRecord[
 }
 
 /** Splits items into batches of one project each. */
-function inBatches<Item extends { readonly path: string }>(items: readonly Item[], size: number): Item[][] {
+export function inBatches<Item extends { readonly path: string }>(
+  items: readonly Item[],
+  size: number,
+): Item[][] {
   const batches: Item[][] = [];
   for (const item of items) {
     const last = batches.at(-1);
@@ -141,7 +144,7 @@ async function driveBatches<Item>(
   };
 }
 
-async function postOrThrow(connection: Connection, path: string, body: object) {
+export async function postOrThrow(connection: Connection, path: string, body: object) {
   const reply = await connection.post(path, { ...body, request_id: crypto.randomUUID() });
   if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));
   return reply.body;

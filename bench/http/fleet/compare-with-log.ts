@@ -1,30 +1,23 @@
-import { findLogs } from '../../../src/cli/verify/find-logs.js';
-import { readLog } from '../../../src/cli/verify/read-log.js';
-import { verifyLog } from '../../../src/cli/verify/verify-log.js';
+import type { BenchLog } from './bench-log.js';
 import type { FleetReplies, ReplyRecord } from './fleet-replies.js';
 
 const REPLY_KIND_OF_EVENT = { CLAIM_ACQUIRED: 'granted', RESULT_SUBMITTED: 'completed' } as const;
 
 /** Compares the replies that the agents received with the log. Empty: they agree. */
-export async function compareWithLog(root: string, replies: FleetReplies): Promise<string[]> {
-  const faults: string[] = [];
+export async function compareWithLog(log: BenchLog, replies: FleetReplies): Promise<string[]> {
   const logged = { granted: new Map<string, string[]>(), completed: new Map<string, string[]>() };
-  for (const logFile of (await findLogs(root)) ?? []) {
-    const { breaks } = await verifyLog(logFile, () => {});
-    faults.push(...breaks.map(({ rule, subject, says }) => `${rule} ${subject ?? ''}: ${says}`));
-    await readLog(logFile, ({ event }) => {
-      const kind = REPLY_KIND_OF_EVENT[event.event_type as keyof typeof REPLY_KIND_OF_EVENT];
-      if (kind === undefined) return;
-      const { project_id, task_id = '', session_id = '', generation = 0 } = event;
-      const task = `${project_id}/${task_id}`;
-      const list = logged[kind].get(task) ?? [];
-      logged[kind].set(task, [...list, describeRecord({ project_id, task_id, session_id, generation })]);
-    });
-  }
-  for (const kind of ['granted', 'completed'] as const) {
-    faults.push(...compareKind(kind, logged[kind], replies[kind], replies.unanswered));
-  }
-  return faults;
+  const faults = await log((event) => {
+    const kind = REPLY_KIND_OF_EVENT[event.event_type as keyof typeof REPLY_KIND_OF_EVENT];
+    if (kind === undefined) return;
+    const { project_id, task_id = '', session_id = '', generation = 0 } = event;
+    const task = `${project_id}/${task_id}`;
+    const list = logged[kind].get(task) ?? [];
+    logged[kind].set(task, [...list, describeRecord({ project_id, task_id, session_id, generation })]);
+  });
+  const differences = (['granted', 'completed'] as const).flatMap((kind) =>
+    compareKind(kind, logged[kind], replies[kind], replies.unanswered),
+  );
+  return [...faults, ...differences];
 }
 
 const describeRecord = ({ project_id, task_id, session_id, generation }: ReplyRecord): string =>

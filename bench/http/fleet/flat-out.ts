@@ -4,7 +4,7 @@ import { BenchAgent } from './agent.js';
 import { countCpu } from './cpu.js';
 import { FleetReplies } from './fleet-replies.js';
 import { type LoadOptions, WARM_UP_SECONDS } from './paced.js';
-import { type BenchTask, plannedTasks } from './plan.js';
+import { plannedTasks } from './plan.js';
 
 /** More than the agents can finish in a second. */
 const TASKS_PER_SECOND = 6_000;
@@ -12,38 +12,40 @@ const TASKS_PER_SECOND = 6_000;
 /** Every agent claims and completes one task after another, as fast as it gets replies. */
 export async function flatOut(options: LoadOptions) {
   const { url, tokens } = options;
-  return runFlatOut(
-    options,
-    TASKS_PER_SECOND,
-    (index, replies) => new BenchAgent(url, index, replies, false, tokens[index % tokens.length]),
+  const tasks = await plannedTasks(url, tasksFor(options, TASKS_PER_SECOND), 'project', tokens[0]);
+  const replies = new FleetReplies();
+  const agents = Array.from(
+    { length: options.agents },
+    (_, index) => new BenchAgent(url, index, replies, false, tokens[index % tokens.length]),
   );
+  return { measured: await runFlatOut(options, tasks, agents), replies };
 }
 
-/** An agent that claims a task and submits its result. */
-interface FlatOutAgent {
+export const tasksFor = ({ seconds }: LoadOptions, tasksPerSecond: number): number =>
+  tasksPerSecond * (WARM_UP_SECONDS + seconds);
+
+/** An agent that claims work, a task or a batch of them, and submits the results. */
+export interface FlatOutAgent<Work> {
   readonly next: 'claim' | 'renew' | 'submit';
-  claim(task: BenchTask): Promise<void>;
+  claim(work: Work): Promise<void>;
   submit(): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function runFlatOut(
-  { url, pid, agents: count, seconds, tokens }: LoadOptions,
-  tasksPerSecond: number,
-  newAgent: (index: number, replies: FleetReplies) => FlatOutAgent,
-) {
-  const taskCount = tasksPerSecond * (WARM_UP_SECONDS + seconds);
-  const tasks = await plannedTasks(url, taskCount, 'project', tokens[0]);
-  const replies = new FleetReplies();
-  const agents = Array.from({ length: count }, (_, index) => newAgent(index, replies));
+export async function runFlatOut<Work>(
+  { pid, engine_pid, seconds }: LoadOptions,
+  work: readonly Work[],
+  agents: readonly FlatOutAgent<Work>[],
+  tasksPerWork = 1,
+): Promise<RunMeasurement> {
   const tookMs = { claim: [] as number[], submit: [] as number[] };
-  let nextTask = 0;
+  let nextWork = 0;
   const measuredFromMs = performance.now() + WARM_UP_SECONDS * 1000;
   const untilMs = measuredFromMs + seconds * 1000;
-  const oneAgent = async (agent: FlatOutAgent): Promise<void> => {
-    while (performance.now() < untilMs && nextTask < tasks.length) {
+  const oneAgent = async (agent: FlatOutAgent<Work>): Promise<void> => {
+    while (performance.now() < untilMs && nextWork < work.length) {
       const startedMs = performance.now();
-      await agent.claim(tasks[nextTask++]!);
+      await agent.claim(work[nextWork++]!);
       const takenMs = performance.now();
       if (startedMs >= measuredFromMs) tookMs.claim.push(takenMs - startedMs);
       if (agent.next === 'claim') continue;
@@ -54,16 +56,18 @@ export async function runFlatOut(
   const working = agents.map(oneAgent);
   await sleep(WARM_UP_SECONDS * 1000);
   const cpuSince = countCpu(pid);
+  const engineCpuSince = engine_pid === undefined ? () => null : countCpu(engine_pid);
   await Promise.all(working);
+  const [server_cpu_seconds, engine_cpu_seconds] = [cpuSince(), engineCpuSince()];
   const measuredSeconds = (performance.now() - measuredFromMs) / 1000;
   await Promise.all(agents.map((agent) => agent.close()));
   const { claim, submit } = tookMs;
-  const measured: RunMeasurement = {
+  return {
     seconds: measuredSeconds,
-    server_cpu_seconds: cpuSince(),
-    jobs: submit.length,
+    server_cpu_seconds,
+    engine_cpu_seconds,
+    jobs: submit.length * tasksPerWork,
     requests: claim.length + submit.length,
     operations: { take: summarizeLatencies(claim), complete: summarizeLatencies(submit) },
   };
-  return { measured, replies };
 }

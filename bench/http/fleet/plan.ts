@@ -1,5 +1,6 @@
 import { tracksOf } from '../../harness.js';
 
+export const BENCH_TENANT = 'bench';
 const TASKS_PER_PROJECT = 20_000;
 
 export interface BenchTask {
@@ -23,7 +24,7 @@ export async function plannedTasks(
   const tasks: BenchTask[] = [];
   for (let project = 0; tasks.length < count; project += 1) {
     const project_id = `${name}-${project}`;
-    const path = `/api/tenants/bench/projects/${project_id}`;
+    const path = `/api/tenants/${BENCH_TENANT}/projects/${project_id}`;
     const tracks = tracksOf(Math.min(TASKS_PER_PROJECT, count - tasks.length));
     const reply = await fetch(`${url}${path}/plan`, {
       method: 'PUT',

@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url';
 import type { Genesis, GenesisOptions } from '../../../src/client/index.js';
-import { runFlatOut } from './flat-out.js';
-import type { FleetReplies } from './fleet-replies.js';
+import { runFlatOut, tasksFor } from './flat-out.js';
+import { FleetReplies } from './fleet-replies.js';
 import type { LoadOptions } from './paced.js';
-import type { BenchTask } from './plan.js';
+import { BENCH_TENANT, type BenchTask, plannedTasks } from './plan.js';
 
 /** More than the agents can finish in a second. */
 const TASKS_PER_SECOND = 12_000;
@@ -20,11 +20,18 @@ export async function sdk(options: SdkLoadOptions) {
   const clientOf = (project: string): Genesis => {
     const known = clientByProject.get(project);
     if (known !== undefined) return known;
-    const client: Genesis = new Genesis({ url: options.url, tenant: 'bench', project } as GenesisOptions);
+    const client: Genesis = new Genesis({
+      url: options.url,
+      tenant: BENCH_TENANT,
+      project,
+    } as GenesisOptions);
     clientByProject.set(project, client);
     return client;
   };
-  return runFlatOut(options, TASKS_PER_SECOND, (index, replies) => new SdkAgent(index, replies, clientOf));
+  const tasks = await plannedTasks(options.url, tasksFor(options, TASKS_PER_SECOND));
+  const replies = new FleetReplies();
+  const agents = Array.from({ length: options.agents }, (_, index) => new SdkAgent(index, replies, clientOf));
+  return { measured: await runFlatOut(options, tasks, agents), replies };
 }
 
 class SdkAgent {

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { BENCH_TENANT } from './plan.js';
 
 /** A thousand agents exceed the default limits of `gen up`; nothing else differs from the defaults. */
 const WIDE_LIMITS = ['max_concurrent_claims=10000000', 'max_active_sessions=1000000'];
@@ -17,16 +18,30 @@ export interface BenchServer {
   readonly stop: () => Promise<void>;
 }
 
-/**
- * Starts the built server on the file store: open, or with keys and an access log. BENCH_NODE_FLAGS is passed to its
- * Node, for a profiler.
- */
-export async function startBenchServer(root: string, dist: string, withKeys: boolean): Promise<BenchServer> {
-  const tokens = withKeys ? Array.from({ length: KEYS }, () => createKey(root, dist)) : [];
-  const log = withKeys ? ['--access-log', join(root, 'access.log')] : [];
+/** How the server is started. */
+export interface BenchServerOptions {
+  /** URL of the store. */
+  readonly store: string;
+  /** Folder of the compiled server. */
+  readonly dist: string;
+  /** With keys, and with an access log in this file; null: open. */
+  readonly access_log: string | null;
+}
+
+/** Starts the built server. BENCH_NODE_FLAGS is passed to its Node, for a profiler. */
+export async function startBenchServer({
+  store,
+  dist,
+  access_log,
+}: BenchServerOptions): Promise<BenchServer> {
+  const tokens =
+    access_log === null
+      ? []
+      : Array.from({ length: KEYS }, () => runCli(dist, ...CREATE_KEY, '--store', store));
+  const log = access_log === null ? [] : ['--access-log', access_log];
   const limits = WIDE_LIMITS.flatMap((limit) => ['--limit', limit]);
   const flags = (process.env.BENCH_NODE_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
-  const args = ['up', '--store', `file:${root}`, '--port', '0', '--json', ...limits, ...log];
+  const args = ['up', '--store', store, '--port', '0', '--json', ...limits, ...log];
   const child = spawn(process.execPath, [...flags, join(dist, 'cli/main.js'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -50,7 +65,11 @@ export async function startBenchServer(root: string, dist: string, withKeys: boo
   };
 }
 
-function createKey(root: string, dist: string): string {
-  const args = ['key', 'create', '--role', 'admin', '--tenant', 'bench', '--store', `file:${root}`];
-  return execFileSync(process.execPath, [join(dist, 'cli/main.js'), ...args], { encoding: 'utf8' }).trim();
-}
+/** Creates the schema in a new database. */
+export const migrateStore = (store: string, dist: string): string =>
+  runCli(dist, 'migrate', '--store', store);
+
+const CREATE_KEY = ['key', 'create', '--role', 'admin', '--tenant', BENCH_TENANT];
+
+const runCli = (dist: string, ...args: string[]): string =>
+  execFileSync(process.execPath, [join(dist, 'cli/main.js'), ...args], { encoding: 'utf8' }).trim();

@@ -1,21 +1,37 @@
 import { type Job, Queue, Worker } from 'bullmq';
-import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
-import { JOBS_PER_INSERT, jobsFor, type QueueLoad, resultOf, takeAndComplete } from './load.js';
+import type { RunMeasurement } from '../measurement.js';
+import {
+  JOBS_PER_INSERT,
+  jobsFor,
+  type QueueLoad,
+  resultOf,
+  takeAndComplete,
+  timeUp,
+  warmed,
+} from './load.js';
 
 const NAME = 'bench';
+const WORKERS = 4;
 
 /**
- * Measures BullMQ twice: one job per agent and call, as in our runs, and then with its own worker, its fastest mode.
+ * Measures BullMQ with one job per agent and call, as in our runs, with one worker that runs many jobs at a time, and with
+ * several such workers, which its documentation recommends.
  */
-export async function bullmq(load: QueueLoad): Promise<Record<'agents' | 'worker', RunMeasurement>> {
+export async function bullmq(
+  load: QueueLoad,
+): Promise<Record<'agents' | 'worker' | 'workers', RunMeasurement>> {
   const connection = { host: '127.0.0.1', port: load.port, maxRetriesPerRequest: null };
   const queue = new Queue(NAME, { connection });
-  // Enough for two runs, since BullMQ finishes more jobs than the other queues.
-  await enqueue(queue, 4 * jobsFor(load));
-  const byAgents = await agents(connection, load);
-  const byWorker = await worker(connection, load, await queue.getWaitingCount());
+  await enqueue(queue, jobsFor(load, 'worker'));
+  const agents = await byAgents(connection, load);
+  await enqueue(queue, jobsFor(load, 'worker'));
+  const byWorkersOf = (count: number) =>
+    warmed(load, async (load) => byWorkers(connection, load, count, await queue.getWaitingCount()));
+  const worker = await byWorkersOf(1);
+  await enqueue(queue, jobsFor(load, 'worker'));
+  const workers = await byWorkersOf(WORKERS);
   await queue.close();
-  return { agents: byAgents, worker: byWorker };
+  return { agents, worker, workers };
 }
 
 async function enqueue(queue: Queue, count: number): Promise<void> {
@@ -28,40 +44,43 @@ async function enqueue(queue: Queue, count: number): Promise<void> {
   }
 }
 
-async function agents(connection: object, load: QueueLoad): Promise<RunMeasurement> {
+async function byAgents(connection: object, load: QueueLoad): Promise<RunMeasurement> {
   const taker = new Worker(NAME, null, { connection });
   await taker.waitUntilReady();
-  const done = await takeAndComplete<Job>(
-    load,
-    async (agent) => (await taker.getNextJob(`token-${agent}`, { block: false })) ?? undefined,
-    (job, agent) => job.moveToCompleted(resultOf(agent), `token-${agent}`, false),
+  const measured = await warmed(load, (load) =>
+    takeAndComplete<Job>(
+      load,
+      async (agent) => (await taker.getNextJob(`token-${agent}`, { block: false })) ?? undefined,
+      (job, agent) => job.moveToCompleted(resultOf(agent), `token-${agent}`, false),
+    ),
   );
   await taker.close();
-  const jobs = done.complete_ms.length;
-  const operations = {
-    take: summarizeLatencies(done.take_ms),
-    complete: summarizeLatencies(done.complete_ms),
-  };
-  return { seconds: done.seconds, jobs, requests: 2 * jobs, operations };
+  return measured;
 }
 
-/** Its worker takes the next job in the call that completes the last, so the two have no separate times. */
-async function worker(
+/** A worker takes the next job in the call that completes the last, so the two have no separate times. */
+async function byWorkers(
   connection: object,
   { agents, seconds }: QueueLoad,
+  count: number,
   waiting: number,
 ): Promise<RunMeasurement> {
   let jobs = 0;
   const beganMs = performance.now();
-  const worker = new Worker(NAME, async () => resultOf(0), { connection, concurrency: agents });
-  await new Promise<void>((resolve) => {
-    setTimeout(resolve, seconds * 1000);
-    worker.on('completed', () => {
+  const concurrency = Math.ceil(agents / count);
+  const workers = Array.from(
+    { length: count },
+    () => new Worker(NAME, async () => resultOf(0), { connection, concurrency }),
+  );
+  const emptied = new Promise<void>((resolve) => {
+    const onCompleted = (): void => {
       jobs += 1;
       if (jobs === waiting) resolve();
-    });
+    };
+    for (const worker of workers) worker.on('completed', onCompleted);
   });
+  await timeUp(seconds, emptied);
   const measured = { seconds: (performance.now() - beganMs) / 1000, jobs, requests: jobs, operations: {} };
-  await worker.close();
+  await Promise.all(workers.map((worker) => worker.close()));
   return measured;
 }

@@ -1,13 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { countCpu } from '../fleet/cpu.js';
+import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
+
 /** The load that each job queue is given. */
 export interface QueueLoad {
   readonly port: number;
+  /** Process id of the database engine. */
+  readonly engine_pid: number;
   readonly agents: number;
   readonly seconds: number;
 }
 
-/** Jobs enqueued before the clock starts: more than the queues on PostgreSQL finish in a second. */
-const JOBS_ENQUEUED_PER_SECOND = 5_000;
-export const jobsFor = ({ seconds }: QueueLoad): number => JOBS_ENQUEUED_PER_SECOND * seconds;
+/** Excluded from the measurement, as in our own runs: a new process is still compiling its code. */
+const WARM_UP_SECONDS = 2;
+
+export const secondsWithWarmUp = ({ seconds }: QueueLoad): number => WARM_UP_SECONDS + seconds;
+
+/** Jobs enqueued before the clock starts: more than a queue finishes one by one, by its worker, or in batches. */
+const JOBS_ENQUEUED_PER_SECOND = { one: 5_000, worker: 12_000, batch: 25_000 } as const;
+export const jobsFor = (load: QueueLoad, mode: keyof typeof JOBS_ENQUEUED_PER_SECOND): number =>
+  JOBS_ENQUEUED_PER_SECOND[mode] * secondsWithWarmUp(load);
 export const JOBS_PER_INSERT = 2_000;
 
 /** Connections to PostgreSQL; agents wait for a free one, as behind any pool. */
@@ -15,18 +27,32 @@ export const POOL_CONNECTIONS = 20;
 
 /** Jobs per call, where a queue takes and completes several at once. */
 export const BATCH_JOBS = 500;
+export const BATCHES_IN_FLIGHT = 2;
 
 /** The result that an agent submits, as small as in our own runs. */
 export const resultOf = (agent: number): object => ({ summary: 'done', by: agent });
+
+/** Runs briefly, and then for the time of the measurement, with the CPU time of the engine. */
+export async function warmed(
+  load: QueueLoad,
+  run: (load: QueueLoad) => Promise<RunMeasurement>,
+): Promise<RunMeasurement> {
+  await run({ ...load, seconds: WARM_UP_SECONDS });
+  const cpuSince = countCpu(load.engine_pid);
+  const measured = await run(load);
+  return { ...measured, engine_cpu_seconds: cpuSince() };
+}
 
 /** Each agent takes and completes jobs one after another, until the time is up or no job is left. */
 export async function takeAndComplete<Job>(
   { agents, seconds }: QueueLoad,
   take: (agent: number) => Promise<Job | undefined>,
   complete: (job: Job, agent: number) => Promise<unknown>,
-): Promise<{ seconds: number; take_ms: number[]; complete_ms: number[] }> {
-  const take_ms: number[] = [];
-  const complete_ms: number[] = [];
+  jobsOf: (job: Job) => number = () => 1,
+): Promise<RunMeasurement> {
+  const takeMs: number[] = [];
+  const completeMs: number[] = [];
+  let jobs = 0;
   const beganMs = performance.now();
   const oneAgent = async (_: unknown, agent: number): Promise<void> => {
     while (performance.now() < beganMs + seconds * 1000) {
@@ -35,10 +61,20 @@ export async function takeAndComplete<Job>(
       if (job === undefined) return;
       const takenMs = performance.now();
       await complete(job, agent);
-      take_ms.push(takenMs - startedMs);
-      complete_ms.push(performance.now() - takenMs);
+      takeMs.push(takenMs - startedMs);
+      completeMs.push(performance.now() - takenMs);
+      jobs += jobsOf(job);
     }
   };
   await Promise.all(Array.from({ length: agents }, oneAgent));
-  return { seconds: (performance.now() - beganMs) / 1000, take_ms, complete_ms };
+  return {
+    seconds: (performance.now() - beganMs) / 1000,
+    jobs,
+    requests: takeMs.length + completeMs.length,
+    operations: { take: summarizeLatencies(takeMs), complete: summarizeLatencies(completeMs) },
+  };
 }
+
+/** Resolves when the time is up, or when `emptied` resolves before. */
+export const timeUp = (seconds: number, emptied: Promise<unknown>): Promise<unknown> =>
+  Promise.race([sleep(seconds * 1000, undefined, { ref: false }), emptied]);

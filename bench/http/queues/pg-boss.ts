@@ -1,66 +1,107 @@
 import PgBoss from 'pg-boss';
-import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
+import type { RunMeasurement } from '../measurement.js';
 import {
   BATCH_JOBS,
+  BATCHES_IN_FLIGHT,
   JOBS_PER_INSERT,
-  jobsFor,
   POOL_CONNECTIONS,
   type QueueLoad,
   resultOf,
+  secondsWithWarmUp,
   takeAndComplete,
+  timeUp,
+  warmed,
 } from './load.js';
 
-const NAME = 'bench';
-const BATCHES_IN_FLIGHT = 2;
+/** A worker polls at most twice a second, so that several are needed to keep the engine busy. */
+const WORKERS = 10;
+const POLLING_SECONDS_MIN = 0.5;
 
-/** Measures pg-boss with one job per agent and call, and then in batches. */
-export async function pgBoss(load: QueueLoad): Promise<Record<'agents' | 'batches', RunMeasurement>> {
+/**
+ * Jobs waiting at first, per second of the run. Every fetch sorts all waiting jobs, so that more than a run finishes would
+ * only slow it down; a run that finishes all of them ends early.
+ */
+const JOBS_WAITING_PER_SECOND = { agents: 500, batches: 5_000, workers: 5_000 } as const;
+type PgBossRun = keyof typeof JOBS_WAITING_PER_SECOND;
+
+/** Measures pg-boss with one job per agent and call, with batches that a program fetches, and with its own workers. */
+export async function pgBoss(load: QueueLoad): Promise<Record<PgBossRun, RunMeasurement>> {
   const boss = new PgBoss({
     ...{ host: '127.0.0.1', port: load.port, user: 'postgres', database: 'postgres' },
     ...{ max: POOL_CONNECTIONS, supervise: false, schedule: false },
   });
   boss.on('error', (error) => console.error(error));
   await boss.start();
-  await boss.createQueue(NAME);
-  for (let from = 0; from < jobsFor(load); from += JOBS_PER_INSERT) {
-    await boss.insert(
-      Array.from({ length: JOBS_PER_INSERT }, (_, at) => ({ name: NAME, data: { number: from + at } })),
-    );
+  const runIn = async (
+    queue: PgBossRun,
+    run: (boss: PgBoss, queue: string, load: QueueLoad) => Promise<RunMeasurement>,
+  ): Promise<RunMeasurement> => {
+    // A queue has a table of its own, so that the runs do not slow each other down.
+    await boss.createQueue(queue);
+    await enqueue(boss, queue, JOBS_WAITING_PER_SECOND[queue] * secondsWithWarmUp(load));
+    return warmed(load, (load) => run(boss, queue, load));
+  };
+  const agents = await runIn('agents', byAgents);
+  const batches = await runIn('batches', byBatches);
+  const workers = await runIn('workers', byWorkers);
+  await boss.stop({ graceful: false });
+  return { agents, batches, workers };
+}
+
+async function enqueue(boss: PgBoss, queue: string, count: number): Promise<void> {
+  for (let from = 0; from < count; from += JOBS_PER_INSERT) {
+    const length = Math.min(JOBS_PER_INSERT, count - from);
+    await boss.insert(Array.from({ length }, (_, at) => ({ name: queue, data: { number: from + at } })));
   }
   // Does what autovacuum does eventually: without statistics every take reads the whole table.
   await boss.getDb().executeSql('analyze', []);
-  const one = await takeAndComplete<PgBoss.Job<unknown>>(
-    load,
-    async () => (await boss.fetch(NAME))[0],
-    (job, agent) => boss.complete(NAME, job.id, resultOf(agent)),
-  );
-  const agents = measuredOf(one, one.complete_ms.length);
-  let jobs = 0;
-  const many = await takeAndComplete<PgBoss.Job<unknown>[]>(
-    { ...load, agents: BATCHES_IN_FLIGHT },
-    async () => {
-      const taken = await boss.fetch(NAME, { batchSize: BATCH_JOBS });
-      return taken.length === 0 ? undefined : taken;
-    },
-    async (taken) => {
-      await boss.complete(
-        NAME,
-        taken.map(({ id }) => id),
-      );
-      jobs += taken.length;
-    },
-  );
-  const batches = measuredOf(many, jobs);
-  await boss.stop({ graceful: false });
-  return { agents, batches };
 }
 
-const measuredOf = (
-  { seconds, take_ms, complete_ms }: Awaited<ReturnType<typeof takeAndComplete>>,
-  jobs: number,
-): RunMeasurement => ({
-  seconds,
-  jobs,
-  requests: take_ms.length + complete_ms.length,
-  operations: { take: summarizeLatencies(take_ms), complete: summarizeLatencies(complete_ms) },
-});
+const byAgents = (boss: PgBoss, queue: string, load: QueueLoad): Promise<RunMeasurement> =>
+  takeAndComplete<PgBoss.Job<unknown>>(
+    load,
+    async () => (await boss.fetch(queue))[0],
+    (job, agent) => boss.complete(queue, job.id, resultOf(agent)),
+  );
+
+const byBatches = (boss: PgBoss, queue: string, load: QueueLoad): Promise<RunMeasurement> =>
+  takeAndComplete<PgBoss.Job<unknown>[]>(
+    { ...load, agents: BATCHES_IN_FLIGHT },
+    async () => {
+      const taken = await boss.fetch(queue, { batchSize: BATCH_JOBS });
+      return taken.length === 0 ? undefined : taken;
+    },
+    (taken) =>
+      boss.complete(
+        queue,
+        taken.map(({ id }) => id),
+      ),
+    (taken) => taken.length,
+  );
+
+/** Its workers do not wait for the completion of a batch, so only the table shows how many jobs were completed. */
+async function byWorkers(boss: PgBoss, queue: string, { seconds }: QueueLoad): Promise<RunMeasurement> {
+  const settings = { batchSize: BATCH_JOBS, pollingIntervalSeconds: POLLING_SECONDS_MIN };
+  const waiting = await boss.getQueueSize(queue);
+  const before = await completedJobs(boss, queue);
+  const beganMs = performance.now();
+  let started = 0;
+  const emptied = new Promise<void>((resolve) => {
+    const work = async (jobs: readonly unknown[]): Promise<void> => {
+      started += jobs.length;
+      if (started >= waiting) resolve();
+    };
+    for (let worker = 0; worker < WORKERS; worker += 1) void boss.work(queue, settings, work);
+  });
+  await timeUp(seconds, emptied);
+  const jobs = (await completedJobs(boss, queue)) - before;
+  const measuredSeconds = (performance.now() - beganMs) / 1000;
+  await boss.offWork(queue);
+  return { seconds: measuredSeconds, jobs, requests: (2 * jobs) / BATCH_JOBS, operations: {} };
+}
+
+async function completedJobs(boss: PgBoss, queue: string): Promise<number> {
+  const count = "select count(*)::int as jobs from pgboss.job where name = $1 and state = 'completed'";
+  const { rows } = await boss.getDb().executeSql(count, [queue]);
+  return rows[0].jobs;
+}

@@ -12,6 +12,7 @@ const run = promisify(execFile);
 /** A private server on a free local port, with a temporary folder that is removed with it. */
 export interface PrivateServer {
   readonly port: number;
+  readonly pid: number;
   readonly version: string;
   stop(): Promise<void>;
 }
@@ -28,6 +29,7 @@ export async function startRedis(): Promise<PrivateServer | null> {
   await answers(port, child);
   return {
     port,
+    pid: child.pid as number,
     version: `Redis ${/v=([\d.]+)/.exec(version.stdout)?.[1]}`,
     stop: () => stopped(child, 'SIGTERM', dir),
   };
@@ -63,7 +65,7 @@ export async function startPostgres(): Promise<PrivateServer | null> {
   await answers(port, child);
   const { stdout } = await run(join(bin, 'postgres'), ['--version']);
   const version = `PostgreSQL ${/[\d.]+/.exec(stdout)?.[0]}`;
-  return { port, version, stop: () => stopped(child, 'SIGINT', dir) };
+  return { port, pid: child.pid as number, version, stop: () => stopped(child, 'SIGINT', dir) };
 }
 
 /** Debian keeps the binaries outside the PATH, in one folder per version. */

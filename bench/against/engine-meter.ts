@@ -1,0 +1,33 @@
+import { countUsage } from '../process-usage.js';
+import { meter } from './meter.js';
+
+/** The cost of one operation to an engine, and to the coordinator before it. */
+export interface EngineOperationCost {
+  /** Of all processes of the engine. */
+  readonly engine_cpu_us: number | null;
+  readonly engine_written_bytes: number | null;
+  readonly coordinator_cpu_us: number;
+  readonly per_second: number;
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+}
+
+/** Runs an operation many times, and measures this process and those of the engine meanwhile. */
+export async function meterEngine(
+  enginePids: readonly number[],
+  count: number,
+  inFlight: number,
+  operation: (index: number) => Promise<void>,
+): Promise<EngineOperationCost> {
+  const usageSince = countUsage(enginePids);
+  const { cpu_us, wall_us, p50_ms, p99_ms } = await meter(count, inFlight, operation);
+  const { cpu_seconds, written_bytes } = usageSince() ?? { cpu_seconds: null, written_bytes: null };
+  return {
+    engine_cpu_us: cpu_seconds === null ? null : (cpu_seconds * 1e6) / count,
+    engine_written_bytes: written_bytes === null ? null : written_bytes / count,
+    coordinator_cpu_us: cpu_us,
+    per_second: 1e6 / wall_us,
+    p50_ms,
+    p99_ms,
+  };
+}

@@ -1,0 +1,71 @@
+import { whole } from '../table.js';
+import { engineLog } from './fleet/bench-log.js';
+import type { FleetReplies } from './fleet/fleet-replies.js';
+import { runOnServer } from './fleet/on-server.js';
+import { migrateStore } from './fleet/server.js';
+import type { RunMeasurement } from './measurement.js';
+import type { BenchOptions } from './options.js';
+import { type BenchEngine, notInstalled, type PartReport, type PartRow } from './part-report.js';
+import { BATCH_JOBS } from './queues/load.js';
+import { type PrivateServer, startPostgres, startRedis } from './queues/private-servers.js';
+
+export type DatabaseEngine = Exclude<BenchEngine, 'file'>;
+
+interface EngineSetup {
+  readonly start: () => Promise<PrivateServer | null>;
+  readonly store: (port: number) => string;
+  readonly durable: string;
+}
+
+/** The engines that our server and the job queues share, with the same settings. */
+export const ENGINES: Readonly<Record<DatabaseEngine, EngineSetup>> = {
+  redis: {
+    start: startRedis,
+    store: (port) => `redis://127.0.0.1:${port}`,
+    durable: 'appendfsync always',
+  },
+  postgres: {
+    start: startPostgres,
+    store: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
+    durable: 'fsync on',
+  },
+};
+
+const RUNS: Readonly<Record<string, (options: BenchOptions) => string>> = {
+  'flat-out': ({ agents }) => `claim, submit, ${whole(agents)} agents flat out`,
+  sdk: () => 'the same through the SDK, which shares requests',
+  'batched-jobs': () => `claim, submit, ${BATCH_JOBS} per request`,
+};
+
+/** Measures our server on a database engine. Every run has a new engine. */
+export async function onEngine(name: DatabaseEngine, options: BenchOptions): Promise<PartReport> {
+  const { start, store, durable } = ENGINES[name];
+  const rows: PartRow[] = [];
+  const faults: string[] = [];
+  for (const [job, workloadOf] of Object.entries(RUNS)) {
+    const engine = await start();
+    if (engine === null) return notInstalled('Genesis Fleet', name);
+    try {
+      const done = await runOnce(job, options, store(engine.port), engine.pid);
+      faults.push(...done.faults);
+      rows.push({
+        ...{ system: `Genesis Fleet, ${engine.version}`, is_ours: true, engine: name },
+        ...{ workload: workloadOf(options), durable, measured: done.result.measured },
+        remarks: `${done.result.replies.unanswered} unanswered`,
+      });
+    } finally {
+      await engine.stop();
+    }
+  }
+  return { rows, faults };
+}
+
+function runOnce(job: string, options: BenchOptions, store: string, engine_pid: number) {
+  const { dist } = options;
+  migrateStore(store, dist);
+  return runOnServer<{ readonly measured: RunMeasurement; readonly replies: FleetReplies }>({
+    ...{ job, options, engine_pid },
+    server: { store, dist, access_log: null },
+    log: engineLog(store, dist),
+  });
+}

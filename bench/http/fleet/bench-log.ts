@@ -1,0 +1,51 @@
+import { pathToFileURL } from 'node:url';
+import { findLogs } from '../../../src/cli/verify/find-logs.js';
+import { readLog } from '../../../src/cli/verify/read-log.js';
+import { type LogReport, verifyLog } from '../../../src/cli/verify/verify-log.js';
+import type { EventEnvelope } from '../../../src/core/contract/events.js';
+import type { Store } from '../../../src/stores/store.js';
+import { BENCH_TENANT } from './plan.js';
+
+/** Verifies a server's log, passes on all its events, and returns the faults. */
+export type BenchLog = (onEvent: (event: EventEnvelope) => void) => Promise<string[]>;
+
+const EVENTS_PER_PAGE = 1000;
+
+export const fileLog =
+  (root: string): BenchLog =>
+  async (onEvent) => {
+    const faults: string[] = [];
+    for (const logFile of (await findLogs(root)) ?? []) {
+      faults.push(...faultsOf(await verifyLog(logFile, () => {})));
+      await readLog(logFile, ({ event }) => onEvent(event));
+    }
+    return faults;
+  };
+
+/** Reads with the version that wrote: another version may refuse the schema. */
+export const engineLog =
+  (url: string, dist: string): BenchLog =>
+  async (onEvent) => {
+    const { engineOf } = await import(pathToFileURL(`${dist}/stores/engines.js`).href);
+    const { verifyStore } = await import(pathToFileURL(`${dist}/cli/verify/verify-store.js`).href);
+    const store: Store = await (await engineOf(url)).open(url);
+    const faults: string[] = [];
+    try {
+      for (const project_id of await store.projects(BENCH_TENANT)) {
+        const project = { tenant_id: BENCH_TENANT, project_id };
+        faults.push(...faultsOf(await verifyStore(store, project, () => {})));
+        for (let after = 0; ; ) {
+          const events = await store.events(project, { after, limit: EVENTS_PER_PAGE });
+          for (const event of events) onEvent(event);
+          if (events.length === 0) break;
+          after = events.at(-1)!.position;
+        }
+      }
+    } finally {
+      await store.close();
+    }
+    return faults;
+  };
+
+const faultsOf = ({ breaks }: LogReport): string[] =>
+  breaks.map(({ rule, subject, says }) => `${rule} ${subject ?? ''}: ${says}`);

@@ -1,0 +1,33 @@
+import type { RunMeasurement } from './measurement.js';
+
+/** Where a system keeps its data: ratios are formed between systems on the same engine. */
+export type BenchEngine = 'file' | 'redis' | 'postgres';
+
+/** The measurement of one workload on one system; null if the system is not installed. */
+export interface PartRow {
+  readonly system: string;
+  readonly is_ours: boolean;
+  readonly engine: BenchEngine;
+  readonly workload: string;
+  readonly durable: string;
+  readonly measured: RunMeasurement | null;
+  readonly remarks: string;
+}
+
+/** The result of a part: its rows of the table, and the faults that were found. */
+export interface PartReport {
+  readonly rows: readonly PartRow[];
+  /** Lines printed below the table. */
+  readonly remarks?: readonly string[];
+  readonly faults: readonly string[];
+}
+
+export const notInstalled = (system: string, engine: BenchEngine): PartReport => ({
+  rows: [
+    {
+      ...{ system, engine, is_ours: false, workload: 'not installed', durable: '' },
+      ...{ measured: null, remarks: '' },
+    },
+  ],
+  faults: [],
+});
