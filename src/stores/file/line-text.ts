@@ -1,4 +1,5 @@
 import type { NewEvent } from '../../core/events/envelope.js';
+import { escapeJson } from '../../core/json-text.js';
 import type { LoggedRequest, TransactionRecord } from '../ledger.js';
 import type { Permit } from '../store.js';
 import { digestOf } from './line.js';
@@ -115,8 +116,3 @@ function requestText({ key, digest, reply }: LoggedRequest): string {
   const replyText = reply === undefined ? '' : `,"reply":${JSON.stringify(JSON.stringify(reply))}`;
   return `{"key":"${escapeJson(key)}","digest":"${escapeJson(digest)}"${replyText}}`;
 }
-
-const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
-/** The text as it appears between JSON quotes. */
-const escapeJson = (text: string): string =>
-  PLAIN_TEXT.test(text) ? text : JSON.stringify(text).slice(1, -1);

@@ -1,0 +1,104 @@
+import { equalBytes, fromBase64url, type ProjectIds } from './audit-values.js';
+import type { AnchorLine } from './checkpoint.js';
+import { anchorFault, type ProofChecks } from './proof.js';
+
+/** Stable codes of how a log compares with an anchor; the first that applies, from above. */
+export type AnchorCode =
+  /** The anchor itself is wrong, and says nothing about the log. */
+  | 'BAD_SIGNATURE'
+  | 'OTHER_PROJECT'
+  /** The tail of the log is missing. */
+  | 'LOG_SHORTER'
+  | 'DIFFERS'
+  /** The log is of an earlier incarnation than the anchor: it went back in time. */
+  | 'LOWER_INCARNATION'
+  /** The root agrees, but the log does not know the key that signed the anchor. */
+  | 'UNKNOWN_KEY'
+  | 'AGREES';
+
+export interface AnchorResult {
+  readonly position: number;
+  readonly code: AnchorCode;
+  /** For a person. */
+  readonly detail: string;
+}
+
+/** What is known of the log at its end. */
+export interface AuditedEnd {
+  readonly size: number;
+  readonly incarnation: number;
+  knowsKey(keyId: string): boolean;
+}
+
+interface PendingAnchor {
+  readonly anchor: AnchorLine;
+  agrees?: boolean;
+}
+
+/** Compares a log with anchors while it is read: the log must have the root of each at its position. */
+export class AnchorComparison {
+  /** The valid ones, by position. */
+  private readonly pending: PendingAnchor[] = [];
+  private readonly invalid: AnchorResult[] = [];
+  private next = 0;
+
+  constructor(project: ProjectIds, anchors: readonly AnchorLine[], checks: ProofChecks) {
+    for (const anchor of anchors) {
+      const { position, tenant_id, project_id } = anchor;
+      const fault = anchorFault(anchor, checks);
+      if (fault !== null) this.invalid.push({ position, code: 'BAD_SIGNATURE', detail: fault.detail });
+      else if (tenant_id !== project.tenant_id || project_id !== project.project_id) {
+        const detail = `the anchor is of the project ${tenant_id}/${project_id}`;
+        this.invalid.push({ position, code: 'OTHER_PROJECT', detail });
+      } else this.pending.push({ anchor });
+    }
+    this.pending.sort((one, other) => one.anchor.position - other.anchor.position);
+  }
+
+  valid(): AnchorLine[] {
+    return this.pending.map(({ anchor }) => anchor);
+  }
+
+  /** To be called at each size of the tree; `root` is computed only where an anchor needs it. */
+  visit(size: number, root: () => Uint8Array): void {
+    for (
+      let entry = this.pending[this.next];
+      entry?.anchor.position === size;
+      entry = this.pending[this.next]
+    ) {
+      entry.agrees = equalBytes(root(), fromBase64url(entry.anchor.root));
+      this.next += 1;
+    }
+  }
+
+  /** The last anchor that agrees before the first that differs, and that one. */
+  bounds(): { readonly agreesAt: number; readonly differsAt: number | null } {
+    let agreesAt = 0;
+    for (const { anchor, agrees } of this.pending) {
+      if (agrees === false) return { agreesAt, differsAt: anchor.position };
+      if (agrees === true) agreesAt = anchor.position;
+    }
+    return { agreesAt, differsAt: null };
+  }
+
+  results(log: AuditedEnd): AnchorResult[] {
+    return [...this.invalid, ...this.pending.map((entry) => resultOf(entry, log))];
+  }
+}
+
+function resultOf({ anchor, agrees }: PendingAnchor, log: AuditedEnd): AnchorResult {
+  const { position, incarnation, key_id } = anchor;
+  if (agrees === undefined) {
+    const detail = `log ends at ${log.size}, the anchor covers ${position}`;
+    return { position, code: 'LOG_SHORTER', detail };
+  }
+  if (!agrees) return { position, code: 'DIFFERS', detail: `the log has another root at ${position}` };
+  if (incarnation > log.incarnation) {
+    const detail = `the log is of incarnation ${log.incarnation}, the anchor of ${incarnation}`;
+    return { position, code: 'LOWER_INCARNATION', detail };
+  }
+  if (!log.knowsKey(key_id)) {
+    return { position, code: 'UNKNOWN_KEY', detail: `the log has never enrolled the key ${key_id}` };
+  }
+  return { position, code: 'AGREES', detail: `the log agrees up to ${position}` };
+}

@@ -1,0 +1,132 @@
+import type { EventEnvelope } from '../events/envelope.js';
+import { type HashBytes, keyIdOf, type VerifySignature } from './audit-values.js';
+import {
+  KEY_ENROLLED_EVENT,
+  KEY_REVOKED_EVENT,
+  type KeyEnrolled,
+  keyEnrolledPayload,
+  keyRevokedPayload,
+  rotationText,
+} from './key-events.js';
+
+/** Stable codes of what an audit finds in a log. */
+export type AuditFaultCode =
+  | 'MALFORMED'
+  | 'BAD_POSITION'
+  | 'KEY_ID_MISMATCH'
+  | 'NOT_FIRST'
+  | 'UNKNOWN_KEY'
+  | 'REVOKED_KEY'
+  | 'BAD_SIGNATURE'
+  | 'WRONG_INCARNATION'
+  | 'ROOT_DIFFERS'
+  | 'BAD_SUBTREES'
+  | 'BAD_TILES'
+  | 'TWO_ROOTS';
+
+export interface AuditFault {
+  readonly code: AuditFaultCode;
+  /** Of the event that is wrong. */
+  readonly position: number;
+  /** For a person. */
+  readonly detail: string;
+}
+
+interface EnrolledKey {
+  readonly public_key: string;
+  state: 'active' | 'rotated' | 'revoked';
+}
+
+/** A fault without its position. */
+export type KeyRefusal = Omit<AuditFault, 'position'>;
+
+/**
+ * The keys of a project, from the events of its log. An event with a fault has no effect.
+ *
+ * Whoever can write to the log can enrol a key: `first` does not say that a key deserves trust. It is allowed beside
+ * active keys, because each coordinator of a store signs with its own. It is refused once no key is active any more:
+ * then an administrator must name himself with a replacement. Trust comes from outside, by the id of a key.
+ */
+export class AuditKeys {
+  private readonly keys = new Map<string, EnrolledKey>();
+
+  constructor(
+    private readonly hash: HashBytes,
+    private readonly verify: VerifySignature,
+  ) {}
+
+  /** Applies an event that is about keys, and ignores others. */
+  apply(event: EventEnvelope): AuditFault | null {
+    const refusal = this.refusalOf(event);
+    return refusal === null ? null : { ...refusal, position: event.position };
+  }
+
+  isActive(keyId: string): boolean {
+    return this.keys.get(keyId)?.state === 'active';
+  }
+
+  /** Also of a key that has ended: what it signed before counts. */
+  publicKeyOf(keyId: string): string | null {
+    return this.keys.get(keyId)?.public_key ?? null;
+  }
+
+  /** Why a signature of this key does not count now; null if it does. */
+  inactive(keyId: string): KeyRefusal | null {
+    const state = this.keys.get(keyId)?.state;
+    if (state === 'active') return null;
+    if (state === undefined) return { code: 'UNKNOWN_KEY', detail: `the key ${keyId} is not enrolled` };
+    return { code: 'REVOKED_KEY', detail: `the key ${keyId} was ${state} before` };
+  }
+
+  private refusalOf(event: EventEnvelope): KeyRefusal | null {
+    if (event.event_type === KEY_ENROLLED_EVENT) return this.enrol(event);
+    if (event.event_type === KEY_REVOKED_EVENT) return this.revoke(event);
+    return null;
+  }
+
+  private enrol(event: EventEnvelope): KeyRefusal | null {
+    const parsed = keyEnrolledPayload.safeParse(event.payload);
+    if (!parsed.success) return { code: 'MALFORMED', detail: parsed.error.issues[0]?.message ?? '' };
+    const key = parsed.data;
+    if (keyIdOf(this.hash, key.public_key) !== key.key_id) {
+      return { code: 'KEY_ID_MISMATCH', detail: `${key.key_id} is not the id of the public key` };
+    }
+    const known = this.keys.get(key.key_id);
+    if (known !== undefined && known.state !== 'active') return this.inactive(key.key_id);
+    const refusal = this.enrolmentRefusal(event, key);
+    if (refusal !== null) return refusal;
+    // A key that is rotated to itself stays.
+    if (key.how === 'rotated') this.keys.get(key.previous_key_id)!.state = 'rotated';
+    this.keys.set(key.key_id, { public_key: key.public_key, state: 'active' });
+    return null;
+  }
+
+  private enrolmentRefusal(event: EventEnvelope, key: KeyEnrolled): KeyRefusal | null {
+    if (key.how === 'replaced') return null;
+    if (key.how === 'first') {
+      const hasEnded = this.keys.size > 0 && [...this.keys.values()].every(({ state }) => state !== 'active');
+      return hasEnded
+        ? {
+            code: 'NOT_FIRST',
+            detail: 'every key of the project has ended: an administrator must replace it',
+          }
+        : null;
+    }
+    const inactive = this.inactive(key.previous_key_id);
+    if (inactive !== null) return inactive;
+    const text = rotationText(event, key);
+    return this.verify(this.publicKeyOf(key.previous_key_id)!, text, key.signature)
+      ? null
+      : { code: 'BAD_SIGNATURE', detail: `${key.previous_key_id} did not sign the key ${key.key_id}` };
+  }
+
+  private revoke({ payload }: EventEnvelope): KeyRefusal | null {
+    const parsed = keyRevokedPayload.safeParse(payload);
+    if (!parsed.success) return { code: 'MALFORMED', detail: parsed.error.issues[0]?.message ?? '' };
+    const key = this.keys.get(parsed.data.key_id);
+    if (key === undefined)
+      return { code: 'UNKNOWN_KEY', detail: `the key ${parsed.data.key_id} is not enrolled` };
+    key.state = 'revoked';
+    return null;
+  }
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { count, isoTimestamp } from '../events/fields.js';
+import {
+  auditKeyId,
+  bytes32,
+  bytes64,
+  idInStatement,
+  type ProjectIds,
+  timeInStatement,
+} from './audit-values.js';
+
+/** A tree has one complete subtree for each bit of its size, which is a safe integer. */
+const SUBTREES_MAX = 53;
+/** A checkpoint of a log that had none for long lists its first tiles only; the checkpoints after it list the rest. */
+export const TILES_PER_CHECKPOINT_MAX = 4096;
+
+/** What a checkpoint states and signs. */
+const statement = {
+  incarnation: count,
+  /** The number of events that it covers, which is the position of the last one. */
+  position: count.min(1),
+  root: bytes32,
+  key_id: auditKeyId,
+};
+
+/** The payload of `AUDIT_CHECKPOINT`. */
+export const checkpointPayload = z.strictObject({
+  ...statement,
+  time: isoTimestamp,
+  signature: bytes64,
+  /** The hashes from which appending continues after a restart, largest subtree first. */
+  subtrees: z.array(bytes32).max(SUBTREES_MAX),
+  /** The roots of the tiles completed since the checkpoint before it; `first` is the index of the first of them. */
+  tiles: z.strictObject({ first: count, roots: z.array(bytes32).max(TILES_PER_CHECKPOINT_MAX) }),
+});
+export type Checkpoint = z.infer<typeof checkpointPayload>;
+
+export type CheckpointStatement = Pick<Checkpoint, 'incarnation' | 'position' | 'root' | 'time' | 'key_id'>;
+
+/** The text that a checkpoint signs. No field can contain a line break, so no other statement has the same text. */
+export const checkpointText = (
+  { tenant_id, project_id }: ProjectIds,
+  { incarnation, position, root, time, key_id }: CheckpointStatement,
+): string =>
+  ['genesis-fleet checkpoint 1', tenant_id, project_id, incarnation, position, root, time, key_id].join('\n');
+
+/** A checkpoint as it is kept elsewhere: it names its project and its key, so that it can be checked on its own. */
+export const anchorLine = z.strictObject({
+  format: z.literal('genesis-fleet checkpoint 1'),
+  tenant_id: idInStatement,
+  project_id: idInStatement,
+  ...statement,
+  time: timeInStatement,
+  public_key: bytes32,
+  signature: bytes64,
+});
+export type AnchorLine = z.infer<typeof anchorLine>;
+
+export const toAnchorLine = (
+  { tenant_id, project_id }: ProjectIds,
+  {
+    incarnation,
+    position,
+    root,
+    time,
+    key_id,
+    signature,
+  }: CheckpointStatement & { readonly signature: string },
+  public_key: string,
+): AnchorLine => ({
+  format: 'genesis-fleet checkpoint 1',
+  tenant_id,
+  project_id,
+  incarnation,
+  position,
+  root,
+  time,
+  key_id,
+  public_key,
+  signature,
+});
+
+/** One line of a file of anchors, without the line break; always the same text for the same checkpoint. */
+export const anchorText = (anchor: AnchorLine): string =>
+  JSON.stringify(toAnchorLine(anchor, anchor, anchor.public_key));

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { name, sentence } from '../events/fields.js';
+import { auditKeyId, bytes32, bytes64, type ProjectIds } from './audit-values.js';
+
+const key = { key_id: auditKeyId, public_key: bytes32 };
+
+/** The payload of `AUDIT_KEY_ENROLLED`: how a key came to be one of the project. */
+export const keyEnrolledPayload = z.discriminatedUnion('how', [
+  /** Enrolled by a coordinator itself. Each coordinator of a store has its own key, so there can be several. */
+  z.strictObject({ ...key, how: z.literal('first') }),
+  /** The key before it vouches for it, and ends. */
+  z.strictObject({ ...key, how: z.literal('rotated'), previous_key_id: auditKeyId, signature: bytes64 }),
+  /** Enrolled by an administrator, since the key before it is lost or no longer trusted. */
+  z.strictObject({ ...key, how: z.literal('replaced'), by: name, reason: sentence }),
+]);
+export type KeyEnrolled = z.infer<typeof keyEnrolledPayload>;
+
+/** The payload of `AUDIT_KEY_REVOKED`. */
+export const keyRevokedPayload = z.strictObject({ key_id: auditKeyId, by: name, reason: sentence });
+export type KeyRevoked = z.infer<typeof keyRevokedPayload>;
+
+export const KEY_ENROLLED_EVENT = 'AUDIT_KEY_ENROLLED';
+export const KEY_REVOKED_EVENT = 'AUDIT_KEY_REVOKED';
+export const CHECKPOINT_EVENT = 'AUDIT_CHECKPOINT';
+
+export interface KeyRotation {
+  readonly previous_key_id: string;
+  readonly key_id: string;
+  readonly public_key: string;
+}
+
+/** The text that the previous key signs. */
+export const rotationText = (
+  { tenant_id, project_id }: ProjectIds,
+  { previous_key_id, key_id, public_key }: KeyRotation,
+): string =>
+  ['genesis-fleet audit key 1', tenant_id, project_id, previous_key_id, key_id, public_key].join('\n');

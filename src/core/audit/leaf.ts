@@ -1,0 +1,29 @@
+import type { EventEnvelope } from '../events/envelope.js';
+import { escapeJson } from '../json-text.js';
+
+/** What a leaf says of an event besides its payload. */
+export type LeafEnvelope = Omit<EventEnvelope, 'payload'>;
+
+/**
+ * The text of a leaf: the envelope in a fixed order of fields, with the digest of the payload (SHA-256 of its JSON text,
+ * base64url) in place of the payload. Decision 17 fixes it: a change makes every earlier proof invalid.
+ *
+ * This runs for every event: manual concatenation takes half the time of `JSON.stringify`.
+ */
+export function leafText(event: LeafEnvelope, payloadSha256: string): string {
+  let text =
+    `{"event_id":"${escapeJson(event.event_id)}","event_type":"${escapeJson(event.event_type)}"` +
+    `,"timestamp":"${escapeJson(event.timestamp)}","tenant_id":"${escapeJson(event.tenant_id)}"` +
+    `,"project_id":"${escapeJson(event.project_id)}","position":${event.position}`;
+  if (event.subject !== undefined) text += `,"subject":"${escapeJson(event.subject)}"`;
+  if (event.seq !== undefined) text += `,"seq":${event.seq}`;
+  if (event.task_id !== undefined) text += `,"task_id":"${escapeJson(event.task_id)}"`;
+  if (event.feature_id !== undefined) text += `,"feature_id":"${escapeJson(event.feature_id)}"`;
+  if (event.edge !== undefined) text += `,"edge":"${escapeJson(event.edge)}"`;
+  text += `,"agent_id":"${escapeJson(event.agent_id)}"`;
+  if (event.agent_role !== undefined) text += `,"agent_role":"${escapeJson(event.agent_role)}"`;
+  if (event.session_id !== undefined) text += `,"session_id":"${escapeJson(event.session_id)}"`;
+  if (event.generation !== undefined) text += `,"generation":${event.generation}`;
+  if (event.request_id !== undefined) text += `,"request_id":"${escapeJson(event.request_id)}"`;
+  return `${text},"payload_sha256":"${escapeJson(payloadSha256)}"}`;
+}

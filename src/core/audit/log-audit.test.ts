@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest';
+import type { EventEnvelope } from '../events/envelope.js';
+import { KEY_REVOKED_EVENT } from './key-events.js';
+import { LogAudit, type LogAuditOptions, type LogAuditReport } from './log-audit.js';
+import { OriginalDigests } from './original-digests.js';
+import { CHECKPOINT_LAG_MAX } from './recent-trees.js';
+import { AuditedLog, payloadDigest } from './testing/audited-log.js';
+import { newSigner, numberedLeaves, sha256, verifyEd25519 } from './testing/primitives.js';
+
+const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
+
+function audit(events: readonly EventEnvelope[], options: Partial<LogAuditOptions> = {}): LogAuditReport {
+  const run = new LogAudit({ hash: sha256, verify: verifyEd25519, project: PROJECT, ...options });
+  for (const event of events) run.visit(event, payloadDigest(event.payload));
+  return run.result();
+}
+const codes = ({ faults }: LogAuditReport): [number, string][] =>
+  faults.map(({ position, code }) => [position, code]);
+const anchorCodes = ({ anchors }: LogAuditReport): string[] => anchors.map(({ code }) => code);
+
+/** A checkpoint after every 100 events, up to 1000. */
+function newLog(signer = newSigner()): AuditedLog {
+  const log = new AuditedLog(PROJECT, signer);
+  log.enrol();
+  while (log.size < 1000) {
+    log.fill(log.size + 99 - (log.size % 100));
+    log.appendCheckpoint();
+  }
+  return log;
+}
+const withEvent = (events: readonly EventEnvelope[], position: number): EventEnvelope[] =>
+  events.with(position - 1, { ...events[position - 1]!, payload: { text: 'rewritten' } });
+
+/** The same log with other content from this position on, and all checkpoints signed again. */
+function rewritten(log: AuditedLog, position: number): AuditedLog {
+  const copy = new AuditedLog(PROJECT, log.signer);
+  for (const event of log.events) {
+    if (event.event_type === 'AUDIT_CHECKPOINT') copy.appendCheckpoint();
+    else copy.append(event.event_type, event.position === position ? { text: 'rewritten' } : event.payload);
+  }
+  return copy;
+}
+
+describe('the audit of a log', () => {
+  const log = newLog();
+
+  it('finds nothing in a log that is as it was signed', () => {
+    const report = audit(log.events);
+    expect(report).toMatchObject({ size: 1000, checkpoints: 10, covered: 999, faults: [], fault_count: 0 });
+    expect(report.differs_between).toBe(null);
+    expect(report.root).toBe(log.anchor(1000).root);
+  });
+
+  it('finds an edit, between the checkpoints around it', () => {
+    const report = audit(withEvent(log.events, 450));
+    expect(codes(report)).toEqual([500, 600, 700, 800, 900, 1000].map((at) => [at, 'ROOT_DIFFERS']));
+    expect(report.differs_between).toEqual({ after: 399, upto: 499 });
+    expect(report).toMatchObject({ checkpoints: 4, covered: 399 });
+  });
+
+  it('finds a gap and events in another order', () => {
+    expect(codes(audit(log.events.toSpliced(49, 1)))[0]).toEqual([51, 'BAD_POSITION']);
+  });
+
+  it('does not need the payload of a redacted event', () => {
+    const originalSha256 = payloadDigest(log.events[49]!.payload);
+    const redacted = log.events.with(49, { ...log.events[49]!, payload: {} });
+    const originals = new OriginalDigests();
+    const forgotten = (position: number, digest: string | undefined) =>
+      originals.visit({
+        ...log.events[0]!,
+        position,
+        event_type: 'HISTORY_FORGOTTEN',
+        payload: {
+          events: [{ position: 50, payload_sha256: '', ...(digest && { original_sha256: digest }) }],
+        },
+      });
+    forgotten(40, payloadDigest('about the future'));
+    forgotten(1001, undefined);
+    forgotten(1002, originalSha256);
+    forgotten(1003, payloadDigest({}));
+    expect([originals.of(49), originals.of(50)]).toEqual([null, originalSha256]);
+    const run = new LogAudit({ hash: sha256, verify: verifyEd25519, project: PROJECT });
+    for (const event of redacted)
+      run.visit(event, originals.of(event.position) ?? payloadDigest(event.payload));
+    expect(run.result().faults).toEqual([]);
+    expect(codes(audit(redacted))[0]).toEqual([100, 'ROOT_DIFFERS']);
+  });
+});
+
+describe('a checkpoint', () => {
+  const started = (): AuditedLog => {
+    const log = new AuditedLog(PROJECT);
+    log.enrol();
+    return log.fill(600);
+  };
+  const [root = ''] = numberedLeaves(1).map((leaf) => Buffer.from(leaf).toString('base64url'));
+
+  it('may cover a position well before its own', () => {
+    const log = started();
+    for (const position of [1, 255, 256, 257, 600]) log.appendCheckpoint(position);
+    expect(audit(log.events)).toMatchObject({ faults: [], checkpoints: 5 });
+  });
+
+  it('must cover a position before its own, and not too long before', () => {
+    const log = started();
+    log.appendCheckpoint(600, { position: 601 });
+    expect(codes(audit(log.events))).toEqual([[601, 'BAD_POSITION']]);
+    const long = started().fill(CHECKPOINT_LAG_MAX + 300);
+    long.appendCheckpoint(20);
+    long.appendCheckpoint(300);
+    expect(codes(audit(long.events))).toEqual([[CHECKPOINT_LAG_MAX + 301, 'BAD_POSITION']]);
+  });
+
+  it('must be signed by a key that is enrolled, active, and its own', () => {
+    const log = started();
+    const other = newSigner();
+    log.appendCheckpoint(600, {}, other);
+    log.appendCheckpoint(600, { key_id: log.signer.key_id }, other);
+    log.append(KEY_REVOKED_EVENT, { key_id: log.signer.key_id, by: 'root', reason: 'stolen' });
+    log.appendCheckpoint(600);
+    expect(codes(audit(log.events))).toEqual([
+      [601, 'UNKNOWN_KEY'],
+      [602, 'BAD_SIGNATURE'],
+      [604, 'REVOKED_KEY'],
+    ]);
+  });
+
+  it('must be of this project', () => {
+    const log = started();
+    log.appendCheckpoint();
+    const project = { tenant_id: 'acme', project_id: 'other' };
+    expect(codes(audit(log.events, { project }))).toEqual([[601, 'BAD_SIGNATURE']]);
+  });
+
+  it('must not be of an earlier incarnation than one before it', () => {
+    const log = started();
+    log.incarnation = 3;
+    log.appendCheckpoint();
+    log.incarnation = 2;
+    log.appendCheckpoint();
+    expect(codes(audit(log.events))).toEqual([[602, 'WRONG_INCARNATION']]);
+  });
+
+  it('must have the subtrees and the tiles of its tree', () => {
+    const tilesOf = (change: object): [number, string][] => {
+      const log = started();
+      log.appendCheckpoint(600, change);
+      return codes(audit(log.events));
+    };
+    const { subtrees, tiles } = started().checkpoint();
+    expect(tiles.roots).toHaveLength(2);
+    expect(tilesOf({ subtrees: subtrees.with(1, root) })).toEqual([[601, 'BAD_SUBTREES']]);
+    expect(tilesOf({ subtrees: subtrees.slice(1) })).toEqual([[601, 'BAD_SUBTREES']]);
+    expect(tilesOf({ tiles: { first: 0, roots: [root, root] } })).toEqual([[601, 'BAD_TILES']]);
+    expect(tilesOf({ tiles: { first: 1, roots: [root] } })).toEqual([[601, 'BAD_TILES']]);
+    expect(tilesOf({ tiles: { first: 0, roots: [] } })).toEqual([[601, 'BAD_TILES']]);
+    expect(tilesOf({ tiles: { first: 0, roots: [root, root, root] } })).toEqual([[601, 'BAD_TILES']]);
+  });
+
+  it('must not contradict another for its position', () => {
+    const log = started();
+    log.appendCheckpoint(600);
+    log.appendCheckpoint(600, { root });
+    expect(codes(audit(log.events))).toEqual([
+      [602, 'TWO_ROOTS'],
+      [602, 'ROOT_DIFFERS'],
+    ]);
+    log.events.pop();
+    log.events.pop();
+    log.appendCheckpoint(600, { root, incarnation: 2 });
+    expect(codes(audit(log.events))).toEqual([[601, 'ROOT_DIFFERS']]);
+  });
+
+  it('is malformed with other fields', () => {
+    const log = started();
+    log.append('AUDIT_CHECKPOINT', { ...log.checkpoint(), other: 1 });
+    expect(codes(audit(log.events))).toEqual([[601, 'MALFORMED']]);
+  });
+});
+
+describe('a log and its anchors', () => {
+  const log = newLog();
+  const anchors = [900, 300, 600].map((position) => log.anchor(position));
+
+  it('agree, in the order of positions', () => {
+    const report = audit(log.events, { anchors });
+    expect(report.anchors.map(({ position, code }) => [position, code])).toEqual([
+      [300, 'AGREES'],
+      [600, 'AGREES'],
+      [900, 'AGREES'],
+    ]);
+  });
+
+  it('differ between two anchors if the log was signed again', () => {
+    const report = audit(rewritten(log, 450).events, { anchors });
+    expect(anchorCodes(report)).toEqual(['AGREES', 'DIFFERS', 'DIFFERS']);
+    expect(report.differs_between).toEqual({ after: 300, upto: 600 });
+    expect(report.faults).toEqual([]);
+  });
+
+  it('differ between two checkpoints if only the event was changed', () => {
+    const report = audit(withEvent(log.events, 450), { anchors });
+    expect(anchorCodes(report)).toEqual(['AGREES', 'DIFFERS', 'DIFFERS']);
+    expect(report.differs_between).toEqual({ after: 399, upto: 499 });
+  });
+
+  it('show two histories of one signer', () => {
+    const copy = rewritten(log, 450);
+    const anchor = copy.anchor(499);
+    const report = audit(log.events, { anchors: [anchor] });
+    expect(codes(report)).toEqual([[500, 'TWO_ROOTS']]);
+    expect(anchorCodes(report)).toEqual(['DIFFERS']);
+    expect(codes(audit([], { anchors: [anchor, log.anchor(499)] }))).toEqual([[499, 'TWO_ROOTS']]);
+  });
+
+  it('show a tail that is missing', () => {
+    const report = audit(log.events.slice(0, 700), { anchors });
+    expect(anchorCodes(report)).toEqual(['AGREES', 'AGREES', 'LOG_SHORTER']);
+    expect(report.anchors[2]!.detail).toBe('log ends at 700, the anchor covers 900');
+    expect(report.differs_between).toBe(null);
+  });
+
+  it('show a log of an earlier incarnation, unless the store is of a later one', () => {
+    log.incarnation = 2;
+    const later = [log.anchor(900)];
+    log.incarnation = 1;
+    expect(anchorCodes(audit(log.events, { anchors: later }))).toEqual(['LOWER_INCARNATION']);
+    expect(anchorCodes(audit(log.events, { anchors: later, incarnation: 2 }))).toEqual(['AGREES']);
+  });
+
+  it('show an anchor that is wrong itself, or of another key or project', () => {
+    const [anchor] = anchors as [(typeof anchors)[0]];
+    const stranger = new AuditedLog(PROJECT, newSigner());
+    for (const event of log.events) stranger.append(event.event_type, event.payload);
+    const other = new AuditedLog({ tenant_id: 'acme', project_id: 'other' }, log.signer).fill(3);
+    expect(anchorCodes(audit(log.events, { anchors: [{ ...anchor, incarnation: 7 }] }))).toEqual([
+      'BAD_SIGNATURE',
+    ]);
+    expect(anchorCodes(audit(log.events, { anchors: [stranger.anchor(900)] }))).toEqual(['UNKNOWN_KEY']);
+    expect(anchorCodes(audit(log.events, { anchors: [other.anchor()] }))).toEqual(['OTHER_PROJECT']);
+  });
+});

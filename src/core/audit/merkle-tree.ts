@@ -1,0 +1,212 @@
+import { equalBytes, type HashBytes } from './audit-values.js';
+
+/** Leaves of a tile: a complete subtree whose root is kept, so that a proof reads the leaves of one or two tiles only. */
+export const TILE_SIZE = 256;
+const TILE_LEVEL = 8;
+const HASH_LENGTH = 32;
+
+/** The prefixes of RFC 6962: no text of a leaf can pass as an inner node. */
+const LEAF_PREFIX = 0;
+const NODE_PREFIX = 1;
+
+/** Reused by every call, as there is one for each event: the hash function reads it before it returns. */
+const nodeInput = new Uint8Array(1 + 2 * HASH_LENGTH);
+nodeInput[0] = NODE_PREFIX;
+let leafInput = new Uint8Array(2048);
+leafInput[0] = LEAF_PREFIX;
+
+export function leafHash(hash: HashBytes, text: Uint8Array): Uint8Array {
+  if (text.length >= leafInput.length) {
+    leafInput = new Uint8Array(2 * text.length + 1);
+    leafInput[0] = LEAF_PREFIX;
+  }
+  leafInput.set(text, 1);
+  return hash(leafInput.subarray(0, text.length + 1));
+}
+
+export function nodeHash(hash: HashBytes, left: Uint8Array, right: Uint8Array): Uint8Array {
+  nodeInput.set(left, 1);
+  nodeInput.set(right, 1 + HASH_LENGTH);
+  return hash(nodeInput);
+}
+
+export const emptyRoot = (hash: HashBytes): Uint8Array => hash(new Uint8Array(0));
+
+/** The hashes of the complete subtrees of a tree, largest first: one for each bit that is set in its size. */
+export interface FrontierState {
+  readonly size: number;
+  readonly subtrees: readonly Uint8Array[];
+}
+
+export type OnTile = (index: number, root: Uint8Array) => void;
+
+/** The right edge of a growing tree: all that appending needs, about `log2 n` hashes. */
+export class MerkleFrontier {
+  private count: number;
+  private readonly stack: Uint8Array[];
+
+  constructor(
+    private readonly hash: HashBytes,
+    from: FrontierState = { size: 0, subtrees: [] },
+    private readonly onTile?: OnTile,
+  ) {
+    if (from.subtrees.length !== setBits(from.size)) {
+      throw new Error(
+        `a tree of ${from.size} leaves does not have ${from.subtrees.length} complete subtrees`,
+      );
+    }
+    this.count = from.size;
+    this.stack = [...from.subtrees];
+  }
+
+  get size(): number {
+    return this.count;
+  }
+
+  /** Each bit that is set at the end of the size is a subtree as large as the one just completed: the two become one. */
+  append(leaf: Uint8Array): void {
+    let node = leaf;
+    let level = 0;
+    for (let rest = this.count; rest % 2 === 1; rest = (rest - 1) / 2) {
+      node = nodeHash(this.hash, this.stack.pop()!, node);
+      level += 1;
+      if (level === TILE_LEVEL) this.onTile?.((this.count + 1) / TILE_SIZE - 1, node);
+    }
+    this.stack.push(node);
+    this.count += 1;
+  }
+
+  subtrees(): Uint8Array[] {
+    return [...this.stack];
+  }
+
+  root(): Uint8Array {
+    let root = this.stack.at(-1);
+    if (root === undefined) return emptyRoot(this.hash);
+    for (let at = this.stack.length - 2; at >= 0; at -= 1) root = nodeHash(this.hash, this.stack[at]!, root);
+    return root;
+  }
+}
+
+/** Sizes exceed 32 bits, so no bit operators here and below. */
+function setBits(size: number): number {
+  let bits = 0;
+  for (let rest = size; rest > 0; rest = half(rest)) bits += rest % 2;
+  return bits;
+}
+
+const half = (size: number): number => Math.floor(size / 2);
+
+/** The root of the leaves from `start` up to but not including `end`. */
+export type HashOfRange = (start: number, end: number) => Uint8Array;
+
+/** Where RFC 6962 splits a tree of more than one leaf: at the largest power of two smaller than its size. */
+export function splitOf(size: number): number {
+  let split = 1;
+  while (split * 2 < size) split *= 2;
+  return split;
+}
+
+/** The hashes that lead from the leaf at `index` to the root of a tree of `size` leaves, the nearest first. */
+export function inclusionPath(index: number, size: number, hashOfRange: HashOfRange): Uint8Array[] {
+  const path: Uint8Array[] = [];
+  let start = 0;
+  let end = size;
+  while (end - start > 1) {
+    const middle = start + splitOf(end - start);
+    if (index < middle) {
+      path.push(hashOfRange(middle, end));
+      end = middle;
+    } else {
+      path.push(hashOfRange(start, middle));
+      start = middle;
+    }
+  }
+  return path.reverse();
+}
+
+/** The hashes that show that the tree of `to` leaves begins with the leaves of the tree of `from`. */
+export function consistencyPath(from: number, to: number, hashOfRange: HashOfRange): Uint8Array[] {
+  if (from === 0 || from === to) return [];
+  const path: Uint8Array[] = [];
+  let start = 0;
+  let end = to;
+  // Down to the largest subtree that ends where the smaller tree ends.
+  while (end !== from) {
+    const middle = start + splitOf(end - start);
+    if (from <= middle) {
+      path.push(hashOfRange(middle, end));
+      end = middle;
+    } else {
+      path.push(hashOfRange(start, middle));
+      start = middle;
+    }
+  }
+  // From the start it is the smaller tree itself, whose root the checker has.
+  if (start > 0) path.push(hashOfRange(start, end));
+  return path.reverse();
+}
+
+export interface InclusionClaim {
+  readonly index: number;
+  readonly size: number;
+  readonly leaf: Uint8Array;
+  readonly path: readonly Uint8Array[];
+}
+
+/** The root that the path leads to; null if its length does not fit. As in RFC 9162, 2.1.3.2. */
+export function rootFromInclusion(
+  hash: HashBytes,
+  { index, size, leaf, path }: InclusionClaim,
+): Uint8Array | null {
+  if (index < 0 || index >= size) return null;
+  let root = leaf;
+  let node = index;
+  let last = size - 1;
+  for (const sibling of path) {
+    if (last === 0) return null;
+    if (node % 2 === 1 || node === last) {
+      root = nodeHash(hash, sibling, root);
+      // The right edge: levels at which the node has no sibling are skipped.
+      while (node % 2 === 0 && node > 0) [node, last] = [half(node), half(last)];
+    } else root = nodeHash(hash, root, sibling);
+    [node, last] = [half(node), half(last)];
+  }
+  return last === 0 ? root : null;
+}
+
+export interface ConsistencyClaim {
+  readonly from: number;
+  readonly to: number;
+  readonly fromRoot: Uint8Array;
+  readonly toRoot: Uint8Array;
+  readonly path: readonly Uint8Array[];
+}
+
+/** As in RFC 9162, 2.1.4.2: the path must lead to both roots. */
+export function isConsistent(
+  hash: HashBytes,
+  { from, to, fromRoot, toRoot, path }: ConsistencyClaim,
+): boolean {
+  if (from > to || from < 0) return false;
+  if (from === to) return path.length === 0 && equalBytes(fromRoot, toRoot);
+  if (from === 0) return path.length === 0 && equalBytes(fromRoot, emptyRoot(hash));
+  let node = from - 1;
+  let last = to - 1;
+  while (node % 2 === 1) [node, last] = [half(node), half(last)];
+  // Only a complete smaller tree is climbed to the top: the path then starts with its root, which is left out.
+  const [first, ...rest] = node === 0 ? [fromRoot, ...path] : path;
+  if (first === undefined) return false;
+  let fromHash = first;
+  let toHash = first;
+  for (const sibling of rest) {
+    if (last === 0) return false;
+    if (node % 2 === 1 || node === last) {
+      fromHash = nodeHash(hash, sibling, fromHash);
+      toHash = nodeHash(hash, sibling, toHash);
+      while (node % 2 === 0 && node > 0) [node, last] = [half(node), half(last)];
+    } else toHash = nodeHash(hash, toHash, sibling);
+    [node, last] = [half(node), half(last)];
+  }
+  return last === 0 && equalBytes(fromHash, fromRoot) && equalBytes(toHash, toRoot);
+}

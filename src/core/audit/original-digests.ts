@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import type { EventEnvelope } from '../events/envelope.js';
+import { count } from '../events/fields.js';
+import { bytes32 } from './audit-values.js';
+
+/** Of `HISTORY_FORGOTTEN`, what is needed here. Entries of earlier versions have no original digest. */
+const redactions = z.object({
+  events: z.array(z.object({ position: count.min(1), original_sha256: bytes32.optional() })),
+});
+
+/**
+ * The digests of payloads before retention redacted them, which keep their leaves as they were. An event can be redacted
+ * more than once: the earliest digest is the one that the tree has. Collect them in a first pass, since a redaction
+ * stands later in the log than what it redacts.
+ */
+export class OriginalDigests {
+  private readonly digests = new Map<number, string>();
+
+  visit(event: EventEnvelope): void {
+    if (event.event_type !== 'HISTORY_FORGOTTEN') return;
+    const parsed = redactions.safeParse(event.payload);
+    if (!parsed.success) return;
+    for (const { position, original_sha256 } of parsed.data.events) {
+      // A redaction can only be about the past.
+      if (original_sha256 === undefined || position >= event.position || this.digests.has(position)) continue;
+      this.digests.set(position, original_sha256);
+    }
+  }
+
+  /** The digest of the payload as it was written, if it was redacted since; null: it is the payload's own. */
+  of(position: number): string | null {
+    return this.digests.get(position) ?? null;
+  }
+}

@@ -1,0 +1,33 @@
+import type { CheckpointStatement } from './checkpoint.js';
+
+const CHECKPOINTS_KEPT = 1024;
+
+const keyOf = ({ incarnation, position }: CheckpointStatement): string => `${incarnation}/${position}`;
+
+/** Signed roots, to find two for one position of one incarnation: then the signer told two histories. */
+export class StatedRoots {
+  private readonly ofAnchors = new Map<string, string>();
+  /** Of the last checkpoints in the log, the oldest first. */
+  private readonly ofCheckpoints = new Map<string, string>();
+
+  /** Whether it contradicts an earlier statement. All anchors are kept. */
+  contradictsAnchor(anchor: CheckpointStatement): boolean {
+    const key = keyOf(anchor);
+    const stated = this.ofAnchors.get(key);
+    if (stated === undefined) this.ofAnchors.set(key, anchor.root);
+    return stated !== undefined && stated !== anchor.root;
+  }
+
+  contradictsCheckpoint(checkpoint: CheckpointStatement): boolean {
+    const key = keyOf(checkpoint);
+    const stated = this.ofAnchors.get(key) ?? this.ofCheckpoints.get(key);
+    if (stated === undefined) this.keep(key, checkpoint.root);
+    return stated !== undefined && stated !== checkpoint.root;
+  }
+
+  private keep(key: string, root: string): void {
+    this.ofCheckpoints.set(key, root);
+    const oldest = this.ofCheckpoints.keys().next();
+    if (this.ofCheckpoints.size > CHECKPOINTS_KEPT && !oldest.done) this.ofCheckpoints.delete(oldest.value);
+  }
+}

@@ -1,0 +1,123 @@
+import type { EventEnvelope } from '../../events/envelope.js';
+import { type ProjectIds, toBase64url, utf8 } from '../audit-values.js';
+import { type AnchorLine, type Checkpoint, checkpointText, toAnchorLine } from '../checkpoint.js';
+import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT } from '../key-events.js';
+import { leafText } from '../leaf.js';
+import { consistencyPath, inclusionPath, leafHash, MerkleFrontier, TILE_SIZE } from '../merkle-tree.js';
+import {
+  CONSISTENCY_FORMAT,
+  type ConsistencyProof,
+  INCLUSION_FORMAT,
+  type InclusionProof,
+} from '../proof.js';
+import { subtreeRoot } from '../tile-ranges.js';
+import { newSigner, sha256, type TestSigner } from './primitives.js';
+
+export const payloadDigest = (payload: unknown): string => toBase64url(sha256(utf8(JSON.stringify(payload))));
+
+/** A log with its tree, all in memory, whose checkpoints are as a coordinator would write them. */
+export class AuditedLog {
+  readonly events: EventEnvelope[] = [];
+  readonly tileRoots: Uint8Array[] = [];
+  incarnation = 1;
+  private readonly leaves: Uint8Array[] = [];
+  private listedTiles = 0;
+
+  constructor(
+    readonly project: ProjectIds = { tenant_id: 'acme', project_id: 'shop' },
+    readonly signer: TestSigner = newSigner(),
+  ) {}
+
+  get size(): number {
+    return this.events.length;
+  }
+
+  append(event_type: string, payload: Record<string, unknown>): EventEnvelope {
+    const position = this.size + 1;
+    const event: EventEnvelope = {
+      event_id: `00000000-0000-4000-8000-${String(position).padStart(12, '0')}`,
+      event_type,
+      timestamp: '2026-01-04T06:00:00.000Z',
+      ...this.project,
+      position,
+      agent_id: 'alpha',
+      payload,
+    };
+    this.events.push(event);
+    this.leaves.push(leafHash(sha256, utf8(leafText(event, payloadDigest(payload)))));
+    return event;
+  }
+
+  /** Events of no interest, up to this size. */
+  fill(size: number): this {
+    while (this.size < size) this.append('note', { text: `entry “${this.size}”` });
+    return this;
+  }
+
+  enrol({ key_id, public_key } = this.signer): EventEnvelope {
+    return this.append(KEY_ENROLLED_EVENT, { key_id, public_key, how: 'first' });
+  }
+
+  frontier(size: number): MerkleFrontier {
+    const frontier = new MerkleFrontier(sha256, undefined, (index, root) => {
+      this.tileRoots[index] = root;
+    });
+    for (const leaf of this.leaves.slice(0, size)) frontier.append(leaf);
+    return frontier;
+  }
+
+  checkpoint(position = this.size, changes: Partial<Checkpoint> = {}, signer = this.signer): Checkpoint {
+    const frontier = this.frontier(position);
+    const first = this.listedTiles;
+    this.listedTiles = Math.floor(position / TILE_SIZE);
+    const roots = this.tileRoots.slice(first, this.listedTiles).map(toBase64url);
+    const statement = {
+      incarnation: this.incarnation,
+      position,
+      root: toBase64url(frontier.root()),
+      time: '2026-01-04T06:00:01.000Z',
+      key_id: signer.key_id,
+      subtrees: frontier.subtrees().map(toBase64url),
+      tiles: { first, roots },
+      ...changes,
+    };
+    return { signature: signer.sign(checkpointText(this.project, statement)), ...statement, ...changes };
+  }
+
+  appendCheckpoint(
+    position = this.size,
+    changes: Partial<Checkpoint> = {},
+    signer = this.signer,
+  ): Checkpoint {
+    const checkpoint = this.checkpoint(position, changes, signer);
+    this.append(CHECKPOINT_EVENT, checkpoint);
+    return checkpoint;
+  }
+
+  anchor(position = this.size): AnchorLine {
+    const listed = this.listedTiles;
+    const anchor = toAnchorLine(this.project, this.checkpoint(position), this.signer.public_key);
+    this.listedTiles = listed;
+    return anchor;
+  }
+
+  inclusion(index: number, size = this.size, withPayload = false): InclusionProof {
+    const event = this.events[index]!;
+    return {
+      format: INCLUSION_FORMAT,
+      checkpoint: this.anchor(size),
+      leaf: leafText(event, payloadDigest(event.payload)),
+      index,
+      path: inclusionPath(index, size, this.range).map(toBase64url),
+      ...(withPayload ? { payload: JSON.stringify(event.payload) } : {}),
+    };
+  }
+
+  consistency(from: number, to = this.size): ConsistencyProof {
+    const path = consistencyPath(from, to, this.range).map(toBase64url);
+    return { format: CONSISTENCY_FORMAT, from: this.anchor(from), to: this.anchor(to), path };
+  }
+
+  private readonly range = (start: number, end: number): Uint8Array =>
+    subtreeRoot(sha256, this.leaves.slice(start, end));
+}

@@ -1,0 +1,45 @@
+import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign, verify } from 'node:crypto';
+import { type HashBytes, keyIdOf, utf8, type VerifySignature } from '../audit-values.js';
+
+export const sha256: HashBytes = (data) => hash('sha256', data, 'buffer');
+
+/** A list of numbered leaves, as hashes. */
+export const numberedLeaves = (count: number): Uint8Array[] =>
+  Array.from({ length: count }, (_, at) => sha256(utf8(`leaf ${at}`)));
+
+export const verifyEd25519: VerifySignature = (publicKey, text, signature) => {
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' });
+    return verify(null, utf8(text), key, Buffer.from(signature, 'base64url'));
+  } catch {
+    return false;
+  }
+};
+
+export interface TestSigner {
+  readonly key_id: string;
+  readonly public_key: string;
+  sign(text: string): string;
+}
+
+export function newSigner(): TestSigner {
+  const { publicKey, privateKey }: { publicKey: KeyObject; privateKey: KeyObject } =
+    generateKeyPairSync('ed25519');
+  const public_key = publicKey.export({ format: 'jwk' }).x as string;
+  return {
+    key_id: keyIdOf(sha256, public_key),
+    public_key,
+    sign: (text) => sign(null, utf8(text), privateKey).toString('base64url'),
+  };
+}
+
+/** Random numbers below 1 that are the same for the same seed (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import {
+  consistencyPath,
+  inclusionPath,
+  isConsistent,
+  MerkleFrontier,
+  rootFromInclusion,
+  TILE_SIZE,
+} from './merkle-tree.js';
+import { numberedLeaves, seededRandom, sha256 } from './testing/primitives.js';
+import { rangesFromTiles, subtreeRoot, tilesForConsistency, tilesForInclusion } from './tile-ranges.js';
+
+const LEAVES = numberedLeaves(2000);
+const TILE_ROOTS: Uint8Array[] = [];
+const ROOTS = rootsAndTiles();
+
+function rootsAndTiles(): Uint8Array[] {
+  const frontier = new MerkleFrontier(sha256, undefined, (_, root) => TILE_ROOTS.push(root));
+  return [
+    frontier.root(),
+    ...LEAVES.map((leaf) => {
+      frontier.append(leaf);
+      return frontier.root();
+    }),
+  ];
+}
+
+/** With the leaves of these tiles only, up to the end of the tree: more would hide that a tile is missing. */
+const rangesWith = (tiles: readonly number[], size: number) => {
+  const leaves = (tile: number) => LEAVES.slice(tile * TILE_SIZE, Math.min(size, (tile + 1) * TILE_SIZE));
+  const leavesOfTile = new Map(tiles.map((tile) => [tile, leaves(tile)]));
+  const tileRoots = TILE_ROOTS.slice(0, Math.floor(size / TILE_SIZE));
+  return rangesFromTiles({ hash: sha256, tileRoots, leavesOfTile });
+};
+
+function checkInclusion(index: number, size: number): void {
+  const tiles = tilesForInclusion(index, size);
+  expect(tiles.length).toBeLessThanOrEqual(2);
+  const path = inclusionPath(index, size, rangesWith(tiles, size));
+  expect(rootFromInclusion(sha256, { index, size, leaf: LEAVES[index]!, path })).toEqual(ROOTS[size]);
+}
+
+function checkConsistency(from: number, to: number): void {
+  const tiles = tilesForConsistency(from, to);
+  expect(tiles.length).toBeLessThanOrEqual(2);
+  const path = consistencyPath(from, to, rangesWith(tiles, to));
+  const claim = { from, to, fromRoot: ROOTS[from]!, toRoot: ROOTS[to]!, path };
+  expect(isConsistent(sha256, claim), `${from} to ${to}`).toBe(true);
+}
+
+describe('a proof from tiles', () => {
+  it('needs the leaves of two tiles at most, at every edge of a tile', () => {
+    const edges = [1, 2, 255, 256, 257, 511, 512, 513, 767, 768, 769, 1023, 1024, 1025, 1537, 2000];
+    for (const size of edges) {
+      for (const from of edges) {
+        if (from > size) continue;
+        checkInclusion(from - 1, size);
+        checkConsistency(from, size);
+      }
+    }
+  });
+
+  it('needs the leaves of two tiles at most, anywhere', () => {
+    const random = seededRandom(2);
+    for (let round = 0; round < 300; round += 1) {
+      const size = 1 + Math.floor(random() * LEAVES.length);
+      const from = 1 + Math.floor(random() * size);
+      checkInclusion(from - 1, size);
+      checkConsistency(from, size);
+    }
+  });
+
+  it('names the leaves that are not loaded', () => {
+    expect(() => inclusionPath(300, 600, rangesWith([1], 600))).toThrow(
+      'the leaves 512 to 599 are not loaded',
+    );
+  });
+});
+
+it('has the root of a list of leaves', () => {
+  for (const size of [1, 2, 3, 5, 256, 300])
+    expect(subtreeRoot(sha256, LEAVES.slice(0, size))).toEqual(ROOTS[size]);
+});
