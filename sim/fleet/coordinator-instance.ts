@@ -2,6 +2,7 @@ import type { Blobs } from '../../src/coordinator/index.js';
 import { Coordinator, type CoordinatorOptions } from '../../src/coordinator/index.js';
 import {
   type CommitOutcome,
+  type DurableListener,
   isLogStore,
   type LogStore,
   type Store,
@@ -90,6 +91,9 @@ function wrapLog(log: WritableLog, { onApply, durable }: LogListener): WritableL
       return outcome;
     },
     durable: () => durable?.(() => log.durable()) ?? log.durable(),
+    set onDurable(listener: DurableListener | null) {
+      log.onDurable = listener;
+    },
   };
 }
 

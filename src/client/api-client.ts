@@ -237,6 +237,21 @@ export class ApiClient extends ProjectEndpoint {
 
   // Events
 
+  /** The last signed checkpoint of the log. */
+  auditHead(): OperationReply<'audit_head'> {
+    return this.read(this.path('/audit/head'));
+  }
+
+  /** A proof that the event at a position is in the log of the last checkpoint. */
+  auditProof(position: number): OperationReply<'audit_proof'> {
+    return this.read(this.path('/audit/proof'), { position });
+  }
+
+  /** A proof that the log of a checkpoint is the beginning of that of a later one, by default the last. */
+  auditConsistency(from: number, to?: number): OperationReply<'audit_consistency'> {
+    return this.read(this.path('/audit/consistency'), { from, to });
+  }
+
   events(filter: EventFilter = {}): OperationReply<'events'> {
     return this.read(this.path('/events'), { ...filter });
   }

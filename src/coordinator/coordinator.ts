@@ -22,6 +22,8 @@ import type { EventEnvelope } from '../core/events/envelope.js';
 import { subjectKindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import type { ProjectKey, Store } from '../stores/store.js';
+import { AuditService } from './audit/audit-service.js';
+import type { AuditOptions } from './audit/signer.js';
 import { actorOf, type Caller, OPEN_CALLER } from './authentication/caller.js';
 import { needsSignatureCheck, type SessionCommand, signatureProblem } from './authentication/signatures.js';
 import { pollCommits } from './background/commit-poller.js';
@@ -84,6 +86,8 @@ export interface CoordinatorOptions {
   readonly skew_margin_ms?: number;
   /** Is notified of every reply and every commit. */
   readonly observer?: Observer;
+  /** Writes checkpoints of the logs. Absent: none are written. */
+  readonly audit?: AuditOptions;
   /** Parses large documents. Default: a worker thread, or inline if `environment` is given. */
   readonly documents?: DocumentReader;
 }
@@ -100,6 +104,7 @@ export class Coordinator {
   readonly queries: Queries;
   readonly feed: EventFeed;
   readonly methodology: MethodologyService;
+  readonly audit: AuditService;
   private readonly store: Store;
   private readonly blobs: Blobs;
   private readonly environment: Environment;
@@ -130,6 +135,7 @@ export class Coordinator {
       readScheduler,
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
+    this.audit = new AuditService(projects, environment, options.audit ?? null);
     this.sweeper = new Sweeper(projects, environment);
     const isShared = !store.capabilities.single_writer;
     this.stopFollowing = isShared ? pollCommits(projects, environment) : () => {};
@@ -142,12 +148,17 @@ export class Coordinator {
       default_limits: { ...DEFAULT_LIMITS, ...options.limits },
       skew_margin_ms: options.skew_margin_ms,
       observer: options.observer ?? noopObserver,
+      is_audited: options.audit !== undefined,
     });
     return new Coordinator(projects, options);
   }
 
-  /** Stops the background work. The store stays open: it belongs to whoever opened it. */
+  /**
+   * Stops the background work. The store stays open: it belongs to whoever opened it. `audit.stop()` before it writes
+   * the last checkpoints.
+   */
   close(): void {
+    this.audit.cancel();
     this.documents.close();
     this.sweeper.stop();
     this.stopFollowing();

@@ -14,6 +14,8 @@ export const POLICY_SUBJECT = '~policy';
 export const LIMITS_SUBJECT = '~limits';
 /** Has no head: its events list what retention has redacted in the log. */
 export const HISTORY_SUBJECT = '~history';
+/** Has no head: its events are the checkpoints of the log and the keys that sign them. */
+export const AUDIT_SUBJECT = '~audit';
 /** The project's methodology. Without it, edges are known by name only. */
 export const METHODOLOGY_SUBJECT = '~methodology';
 export const featureSubject = (featureId: string): string => `~feature/${featureId}`;

@@ -19,7 +19,7 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
     context: {
       coordinator,
       feeds,
-      readiness: readinessProbe(store, stopping.signal),
+      readiness: readinessProbe(store, stopping.signal, coordinator.audit),
       metrics: async () => '',
       stopping: stopping.signal,
       bodyMemory: new BodyMemory(),

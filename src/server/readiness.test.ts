@@ -8,7 +8,7 @@ it.each([
   new StoreBroken('The store at /srv/fleet has stopped.'),
 ])('is not ready while the store has the time but cannot read: %s', async (error) => {
   const store = openMemoryStore();
-  const readiness = readinessProbe(store, new AbortController().signal);
+  const readiness = readinessProbe(store, new AbortController().signal, { alarms: () => [] });
   expect(await readiness()).toEqual({ status: 'ready' });
   Object.assign(store, { project: () => Promise.reject(error) });
   expect(await readiness()).toBe('The store does not respond. The server keeps retrying.');

@@ -1,22 +1,31 @@
+import type { AuditService } from '../coordinator/audit/audit-service.js';
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../core/subject.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
 
-/** Returns the reason if requests cannot be served. `damaged_logs` is a count only. */
-export type ReadinessProbe = () => Promise<{ status: 'ready'; damaged_logs?: number } | string>;
+/** Returns the reason if requests cannot be served. The others are counts only. */
+export type ReadinessProbe = () => Promise<
+  { status: 'ready'; damaged_logs?: number; audit_alarms?: number } | string
+>;
 
 /**
  * Probes whether requests can be served: the store answers, and the logs of at least one tenant are readable. The
  * reply is public, so it names no host, file or tenant: operators find damage in `/metrics` and on standard error.
  */
-export function readinessProbe(store: Store, stopping: AbortSignal): ReadinessProbe {
+export function readinessProbe(
+  store: Store,
+  stopping: AbortSignal,
+  audit: Pick<AuditService, 'alarms'>,
+): ReadinessProbe {
   const logsOpened = openAllLogs(store, stopping).catch(() => {});
   return async () => {
     if (stopping.aborted) return 'The server is shutting down.';
     await logsOpened;
     if (!(await isAnswering(store))) return 'The store does not respond. The server keeps retrying.';
     const damaged = store.damage?.() ?? [];
-    if (damaged.length === 0) return { status: 'ready' };
-    if (await hasServableTenant(store)) return { status: 'ready', damaged_logs: damaged.length };
+    const audit_alarms = [...audit.alarms()].length;
+    const alarms = audit_alarms === 0 ? {} : { audit_alarms };
+    if (damaged.length === 0) return { status: 'ready', ...alarms };
+    if (await hasServableTenant(store)) return { status: 'ready', damaged_logs: damaged.length, ...alarms };
     return `Every log is damaged (${damaged.length}): no tenant can be served. Run gen verify on the server.`;
   };
 }

@@ -1,6 +1,7 @@
 import { OPERATION_LIST } from '../core/contract/operations.js';
 import { mcpHandlers } from './mcp/routes.js';
 import type { Handlers, Route } from './route.js';
+import { auditHandlers } from './routes/audit.js';
 import { eventHandlers } from './routes/events.js';
 import { keyHandlers } from './routes/keys.js';
 import { methodologyHandlers } from './routes/methodology.js';
@@ -17,6 +18,7 @@ const HANDLERS: Handlers = {
   ...overviewHandlers,
   ...keyHandlers,
   ...eventHandlers,
+  ...auditHandlers,
   ...methodologyHandlers,
   ...platformHandlers,
   ...mcpHandlers,

@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events';
+import type { AuditOptions } from '../coordinator/audit/signer.js';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
+import { withoutUndefined } from '../core/without-undefined.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
 import { createApp } from './app.js';
@@ -31,6 +33,8 @@ export interface ServerOptions extends ServerLogOptions {
   /** Default: `coditect_`. */
   readonly metrics_prefix?: string;
   readonly auth?: AuthOptions;
+  /** Writes checkpoints of the logs. Absent: none are written. */
+  readonly audit?: AuditOptions;
   /** Memory for the bodies of requests in progress. Default: 1 GiB. */
   readonly body_memory_bytes?: number;
   /** Timeouts and limits of connections. */
@@ -71,7 +75,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
   const coordinator = await Coordinator.open({
     store,
     observer: metrics,
-    ...(options.blobs === undefined ? {} : { blobs: options.blobs }),
+    ...withoutUndefined({ blobs: options.blobs, audit: options.audit }),
     limits: { ...(isOpen ? ENTERPRISE_LIMITS : {}), ...options.limits },
   });
   const feeds = new ProjectFeeds(coordinator.feed, store);
@@ -84,6 +88,8 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     damage: () => store.damage?.() ?? [],
     connections: () => listening?.open_connections ?? 0,
     lostLogLines: () => logs.lost_lines,
+    auditAlarms: () => coordinator.audit.alarms(),
+    undeliveredCheckpoints: () => coordinator.audit.undelivered(),
   });
   const stopping = new AbortController();
   // Every waiting call and stream listens to it; Node warns of a leak from the eleventh listener on.
@@ -95,7 +101,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     const context = {
       coordinator,
       feeds,
-      readiness: readinessProbe(store, stopping.signal),
+      readiness: readinessProbe(store, stopping.signal, coordinator.audit),
       metrics: () => metrics.text(),
       stopping: stopping.signal,
       bodyMemory: new BodyMemory(options.body_memory_bytes),
@@ -119,6 +125,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       const answered = listener.stop();
       await feeds.close();
       await answered;
+      await coordinator.audit.stop();
       coordinator.close();
       await store.close();
       await logs.close();

@@ -103,7 +103,13 @@ export interface WritableLog {
 
   /** Resolves when everything applied so far is durable. Rejects if some of it is lost. */
   durable(): Promise<void>;
+
+  /** Is told of events that have become durable, which costs less than to read them. Some may be left out. */
+  set onDurable(listener: DurableListener | null);
 }
+
+/** Gets consecutive events as leaves of the audit tree (core/audit/leaf.ts), after their commits were reported. */
+export type DurableListener = (firstPosition: number, leaves: readonly string[]) => void;
 
 export const isLogStore = (store: Store): store is LogStore => 'openLog' in store;
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, onTestFinished } from 'vitest';
+import type { AuditOptions } from '../../src/coordinator/audit/signer.js';
 import {
   Coordinator,
   FolderBlobs,
@@ -29,6 +30,7 @@ export interface CoordinatorHarnessOptions {
   readonly limits?: Partial<Limits>;
   readonly start?: string;
   readonly observer?: Observer;
+  readonly audit?: AuditOptions;
 }
 
 /** A coordinator on its own store, with a clock that only the test moves. */

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { AuditSink } from '../../coordinator/audit/sink.js';
 import type { Limits } from '../../core/claims/policy.js';
 import { limitsBody } from '../../core/contract/settings.js';
 import type { AuthOptions } from '../../server/auth/authenticator.js';
@@ -8,9 +9,11 @@ import type { RunningServer, ServerOptions } from '../../server/server.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
+import type { Io } from '../io.js';
 import { ignoreWarning, keyWarning, trackedWarning } from '../key-warnings.js';
 import { collectOption, parsePort } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
+import { userFolder } from '../state/cli-folder.js';
 import { waitForStop } from '../stop.js';
 import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
 
@@ -70,7 +73,8 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   if (folder !== null) context.warnAll(await trackedWarning(context.io, folder));
   if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
   const { host, port } = options;
-  const settings = { host, port, limits, auth, trusted_proxies, ...metricsOptions, ...log.options };
+  const audit = await auditOf(context);
+  const settings = { host, port, limits, auth, trusted_proxies, ...audit, ...metricsOptions, ...log.options };
   const server = await startServer({ store, blobs, ...settings }).catch((error) =>
     throwStartFailure(error, options),
   );
@@ -99,6 +103,32 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   // Fail so that a supervisor restarts the server: it then reopens a store that lost history, and refuses old
   // handles.
   if (stopReason instanceof Error) throw new CommandFailure(stopReason.message);
+}
+
+/** Without a key the server still runs: nobody may lose work because a folder cannot be written. */
+async function auditOf(context: CommandContext): Promise<Pick<ServerOptions, 'audit'>> {
+  const { io } = context;
+  const { openAuditKey } = await import('../../server/audit/audit-key.js');
+  const sinks = await sinksOf(io);
+  const file = io.env.GENESIS_AUDIT_KEY ?? join(userFolder(io), 'audit-key.pem');
+  try {
+    const { signer, isNew } = await openAuditKey(resolve(io.cwd, file));
+    if (isNew)
+      context.printNotice(`Created the key that signs checkpoints of the log: ${file}. Keep a backup of it.`);
+    return { audit: { signer, sinks } };
+  } catch (error) {
+    context.warn(`No checkpoints of the log are signed: ${(error as Error).message}`);
+    return {};
+  }
+}
+
+async function sinksOf(io: Io): Promise<AuditSink[]> {
+  const { openSinks } = await import('../../server/audit/sinks.js');
+  try {
+    return openSinks(io.env.GENESIS_AUDIT_SINKS ?? '', io.cwd, join(userFolder(io), 'audit-sent'));
+  } catch (error) {
+    throw wrongUsage(`GENESIS_AUDIT_SINKS: ${(error as Error).message}`);
+  }
 }
 
 function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): AuthOptions {

@@ -1,4 +1,5 @@
 import { relative, resolve } from 'node:path';
+import type { AnchorLine } from '../../core/audit/checkpoint.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT } from '../exit.js';
@@ -9,22 +10,29 @@ import { startProgress } from '../output/progress.js';
 import { countText } from '../output/text.js';
 import { defaultStore, folderOfStore } from '../store.js';
 import { findLogs } from '../verify/find-logs.js';
-import { type LogReport, verifyLog } from '../verify/verify-log.js';
+import { readAnchors } from '../verify/read-anchors.js';
+import { type LogReport, LogVerifier, verifyLog } from '../verify/verify-log.js';
 import { verifyStore } from '../verify/verify-store.js';
 
 const REPORT_EVERY_EVENTS = 10_000;
 
 export const addVerify = command('verify [log]', {
-  description: 'replay a log from its first line and check its hash chain, order and invariants',
+  description: 'replay a log from its first line and check its hash chain, order, invariants and checkpoints',
+  options: {
+    '--anchor <file|url>':
+      'compare with checkpoints that are kept elsewhere: the output of gen audit head --json, one or more',
+  },
   help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. Of a store URL, all projects of the\ntenant are read, or the one in --project. Nothing is changed, and a server may be running on the log. A violation is\nreported with its file, line and rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
-  async run(context, log) {
+  async run(context, log, { anchor }) {
+    const anchors = anchor === undefined ? [] : await readAnchors(context.io, anchor);
     const path = log ?? defaultLog(context.io);
     const spinner = startProgress(context.io, 'reading');
     const onEvent = (events: number) => {
       if (events % REPORT_EVERY_EVENTS === 0) spinner.update(`${events} events`);
     };
     const verify = isUrl(path) ? verifyInStore : verifyFiles;
-    const logs = await verify(context, path, onEvent).finally(() => spinner.stop());
+    const found = await verify(context, path, onEvent, anchors).finally(() => spinner.stop());
+    const logs = [...found, ...missingLogs(found, anchors)];
     if (!isUrl(path)) context.warnAll(await trackedWarning(context.io, resolve(context.io.cwd, path)));
     const isSound = logs.every(({ breaks }) => breaks.length === 0);
     const name = isUrl(path) ? (await import('../../server/store-url.js')).withoutPassword(path) : path;
@@ -41,12 +49,13 @@ async function verifyFiles(
   context: CommandContext,
   log: string,
   onEvent: (events: number) => void,
+  anchors: readonly AnchorLine[],
 ): Promise<LogReport[]> {
   const path = resolve(context.io.cwd, log);
   const locations = await findLogs(path);
   if (locations === null) throw new CommandFailure(`There is no log at ${path}. Pass one: gen verify LOG.`);
   const logs: LogReport[] = [];
-  for (const location of locations) logs.push(await verifyLog(location, onEvent));
+  for (const location of locations) logs.push(await verifyLog(location, onEvent, anchors));
   return logs;
 }
 
@@ -54,15 +63,35 @@ function verifyInStore(
   context: CommandContext,
   url: string,
   onEvent: (events: number) => void,
+  anchors: readonly AnchorLine[],
 ): Promise<LogReport[]> {
   return withStore(context, url, async ({ store }) => {
     const projects =
       context.explicitProject === null ? await store.projects(context.tenant) : [context.explicitProject];
     const logs: LogReport[] = [];
     for (const project_id of projects) {
-      logs.push(await verifyStore(store, { tenant_id: context.tenant, project_id }, onEvent));
+      logs.push(await verifyStore(store, { tenant_id: context.tenant, project_id }, onEvent, anchors));
     }
     return logs;
+  });
+}
+
+/** Projects that an anchor is about, and that have no log any more. */
+function missingLogs(logs: readonly LogReport[], anchors: readonly AnchorLine[]): LogReport[] {
+  const isThere = (anchor: AnchorLine): boolean =>
+    logs.some(
+      ({ tenant_id, project_id }) => tenant_id === anchor.tenant_id && project_id === anchor.project_id,
+    );
+  const missing = new Map(
+    anchors
+      .filter((anchor) => !isThere(anchor))
+      .map((anchor) => [`${anchor.tenant_id}/${anchor.project_id}`, anchor]),
+  );
+  return [...missing].map(([path, { tenant_id, project_id, position }]) => {
+    const verifier = new LogVerifier(() => {});
+    const says = `there is no log, and the anchor covers ${position} events`;
+    verifier.add({ file: path, line: 1, rule: 'ANCHOR LOG_SHORTER', subject: null, says });
+    return { ...verifier.report(path, null), tenant_id, project_id };
   });
 }
 
@@ -94,10 +123,18 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
   });
   return [
     `${verdict}  ${name}  ${countText(events, 'event')} on ${countText(subjects, 'subject')}${size}`,
-    ...[...foreignText(report), ...(unfinished_bytes > 0 ? [unfinished] : []), ...details].map(
-      (line) => `        ${line}`,
-    ),
+    ...[
+      checkpointText(report),
+      ...foreignText(report),
+      ...(unfinished_bytes > 0 ? [unfinished] : []),
+      ...details,
+    ].map((line) => `        ${line}`),
   ];
+}
+
+function checkpointText({ checkpoints, covered, events }: LogReport): string {
+  if (checkpoints === 0) return 'no signed checkpoint yet';
+  return `${countText(checkpoints, 'signed checkpoint')}, the last one covers ${covered} of ${countText(events, 'event')}`;
 }
 
 function foreignText({ foreign_lines, foreign_unsealed }: LogReport): string[] {

@@ -1,3 +1,7 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import type { ExitCode } from '../exit.js';
 import { type Io, type RawIo, type StopSignal, sanitizedIo } from '../io.js';
@@ -34,6 +38,14 @@ export interface RunningCommand {
   waitForErrorOutput(text: string | RegExp): Promise<string>;
 }
 
+/** Exists before the first test, so that no test sees the notice of its creation. */
+const TEST_AUDIT_KEY = join(tmpdir(), `genesis-test-audit-key-${process.pid}.pem`);
+writeFileSync(
+  TEST_AUDIT_KEY,
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  { mode: 0o600 },
+);
+
 /** Runs a command line in this process, with a simulated terminal or pipes. */
 export function start(terminal: TerminalOptions, ...argv: string[]): RunningCommand {
   const out = new CapturedOutput();
@@ -45,7 +57,7 @@ export function start(terminal: TerminalOptions, ...argv: string[]): RunningComm
     stdin: terminal.isStdinTty === true ? Object.assign(stdin, { isTTY: true }) : stdin,
     stdout: out,
     stderr: err,
-    env: terminal.env ?? {},
+    env: { GENESIS_AUDIT_KEY: TEST_AUDIT_KEY, ...terminal.env },
     cwd: terminal.cwd,
     columns: terminal.columns ?? null,
     stderr_is_terminal: terminal.isStderrTty ?? false,

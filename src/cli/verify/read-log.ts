@@ -14,7 +14,13 @@ interface LogLinePosition {
   readonly line: number;
 }
 
-export type LocatedEvent = LogLinePosition & { readonly event: EventEnvelope };
+export type LocatedEvent = LogLinePosition & {
+  readonly event: EventEnvelope;
+  /** The digest of the payload as it was written. */
+  readonly payload_sha256: string;
+  /** The payload is not the one that was written. */
+  readonly isRedacted: boolean;
+};
 /** The position where the log becomes unreadable, and why. */
 type LogReadDamage = LogLinePosition & { readonly last_line?: number; readonly why: string };
 
@@ -171,7 +177,9 @@ class LogReader {
     for (const { line, location } of lines) {
       if (line.event === null) continue;
       this.position = line.event.position;
-      this.onEvent({ event: line.event, file: location.file, line: location.line });
+      const { event, isRedacted, log } = line;
+      const { payload_sha256 = '' } = log;
+      this.onEvent({ event, payload_sha256, isRedacted, file: location.file, line: location.line });
     }
   }
 }

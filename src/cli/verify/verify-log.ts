@@ -1,5 +1,8 @@
+import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
+import { auditBreaks, CheckpointAudit } from './audit-log.js';
 import type { LogLocation } from './find-logs.js';
 import { type LocatedEvent, readLog } from './read-log.js';
 
@@ -26,6 +29,9 @@ export interface LogReport {
   readonly events: number;
   readonly subjects: number;
   readonly unfinished_bytes: number;
+  /** Signed checkpoints without a fault, and the last position that one covers. */
+  readonly checkpoints: number;
+  readonly covered: number;
   readonly breaks: readonly LogBreak[];
 }
 
@@ -36,19 +42,40 @@ const BREAKS_MAX = 100;
 export async function verifyLog(
   location: LogLocation,
   onEvent: (events: number) => void,
+  anchors: readonly AnchorLine[] = [],
 ): Promise<LogReport> {
   const verifier = new LogVerifier(onEvent);
-  const { damage, unrecordedRedactions, ...read } = await readLog(location, (located) =>
-    verifier.visit(located),
-  );
+  const checkpoints = new CheckpointAudit(anchors);
+  const { damage, unrecordedRedactions, ...read } = await readLog(location, (located) => {
+    verifier.visit(located);
+    checkpoints.visit(located);
+  });
+  const audited = await auditAgain(location, checkpoints, anchors);
   for (const location of unrecordedRedactions)
     verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in location ? location.file : location.folder;
-  return { ...verifier.report(path), ...read };
+  if (audited !== null) for (const found of auditBreaks(audited, path)) verifier.add(found);
+  return { ...verifier.report(path, audited), ...read };
+}
+
+/** A log with redactions of before there were checkpoints is read again: only now it is known which ones these are. */
+async function auditAgain(
+  location: LogLocation,
+  checkpoints: CheckpointAudit,
+  anchors: readonly AnchorLine[],
+): Promise<LogAuditReport | null> {
+  const result = checkpoints.result();
+  const unrecorded = checkpoints.unrecordedRedactions();
+  if (result === null || unrecorded.size === 0 || auditBreaks(result, '').length === 0) return result;
+  const second = new CheckpointAudit(anchors, unrecorded);
+  await readLog(location, (located) => second.visit(located));
+  return second.result();
 }
 
 const NO_FILE_COUNTS = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
+
+type VisitedEvent = Pick<LocatedEvent, 'event' | 'file' | 'line'>;
 
 /** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
@@ -56,19 +83,20 @@ export class LogVerifier {
   private readonly subjects = new Set<string>();
   readonly checker = new PolicyAwareLogChecker();
   private events = 0;
-  private last: LocatedEvent | null = null;
+  private last: VisitedEvent | null = null;
 
   constructor(private readonly onEvent: (events: number) => void) {}
 
   /** The report on a log that is not read from files. */
-  report(path: string): LogReport {
+  report(path: string, audited: LogAuditReport | null): LogReport {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
     const { events, breaks } = this;
     const subjects = this.subjects.size;
-    return { tenant_id, project_id, path, ...NO_FILE_COUNTS, events, subjects, breaks };
+    const { checkpoints = 0, covered = 0 } = audited ?? {};
+    return { tenant_id, project_id, path, ...NO_FILE_COUNTS, events, subjects, checkpoints, covered, breaks };
   }
 
-  visit(located: LocatedEvent): void {
+  visit(located: VisitedEvent): void {
     const { event, file, line } = located;
     this.events += 1;
     this.onEvent(this.events);

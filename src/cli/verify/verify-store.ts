@@ -1,5 +1,11 @@
+import { payloadDigest } from '../../coordinator/audit/audit-hash.js';
+import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import { OriginalDigests } from '../../core/audit/original-digests.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { AnyHead } from '../../core/fold.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
+import { auditBreaks, CheckpointAudit } from './audit-log.js';
 import { type LogReport, LogVerifier } from './verify-log.js';
 
 const PAGE_SIZE = 1000;
@@ -10,12 +16,21 @@ export async function verifyStore(
   store: Store,
   projectKey: ProjectKey,
   onEvent: (events: number) => void,
+  anchors: readonly AnchorLine[] = [],
 ): Promise<LogReport> {
   const path = `${projectKey.tenant_id}/${projectKey.project_id}`;
   const verifier = new LogVerifier(onEvent);
+  const checkpoints = new CheckpointAudit(anchors);
+  const originals = await originalDigests(store, projectKey);
+  const visit = (event: EventEnvelope): void => {
+    verifier.visit({ event, file: path, line: event.position });
+    const original = originals.of(event.position);
+    const payload_sha256 = original ?? payloadDigest(event.payload);
+    checkpoints.visit({ event, payload_sha256, isRedacted: original !== null });
+  };
   let read = 0;
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    read = await replay(store, projectKey, verifier, read);
+    read = await replay(store, projectKey, verifier, read, visit);
     const heads = await headsOf(store, projectKey);
     // Heads and events are comparable only if nothing was committed in between.
     if ((await positionOf(store, projectKey)) !== read) continue;
@@ -24,7 +39,20 @@ export async function verifyStore(
     }
     break;
   }
-  return { ...verifier.report(path), ...projectKey };
+  const audited = checkpoints.result();
+  if (audited !== null) for (const found of auditBreaks(audited, path)) verifier.add(found);
+  return { ...verifier.report(path, audited), ...projectKey };
+}
+
+/** What the payloads of redacted events were. Events that record it stand later in the log than those they are about. */
+async function originalDigests(store: Store, projectKey: ProjectKey): Promise<OriginalDigests> {
+  const originals = new OriginalDigests();
+  for (let after = 0; ; ) {
+    const events = await store.events(projectKey, { subject: HISTORY_SUBJECT, after, limit: PAGE_SIZE });
+    for (const event of events) originals.visit(event);
+    if (events.length < PAGE_SIZE) return originals;
+    after = events.at(-1)?.position ?? after;
+  }
 }
 
 const positionOf = async (store: Store, projectKey: ProjectKey): Promise<number> =>
@@ -36,6 +64,7 @@ async function replay(
   projectKey: ProjectKey,
   verifier: LogVerifier,
   from: number,
+  visit: (event: EventEnvelope) => void,
 ): Promise<number> {
   const file = `${projectKey.tenant_id}/${projectKey.project_id}`;
   const position = await positionOf(store, projectKey);
@@ -47,7 +76,7 @@ async function replay(
       verifier.add({ file, line: after + 1, rule: 'CHAIN', subject: null, says: message });
       if (first === undefined) return position;
     }
-    for (const event of events) verifier.visit({ event, file, line: event.position });
+    for (const event of events) visit(event);
     after = events.at(-1)?.position ?? position;
   }
   return position;

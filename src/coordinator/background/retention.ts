@@ -2,6 +2,7 @@ import { redactedEvent, retentionDays } from '../../core/claims/retention.js';
 import { type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { type HistoryRedacted, REDACTED_PER_EVENT_MAX } from '../../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
+import { payloadDigest } from '../audit/audit-hash.js';
 import { operationOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation } from '../queue/operation.js';
@@ -40,32 +41,45 @@ export class Retention {
       const last = page.at(-1);
       if (last === undefined) return count;
       after = last.position;
-      const events = page.flatMap((event) => redactedEvents(project.view(), event));
-      if (events.length === 0) continue;
-      const recorded = await project.run(recordRedaction({ before: until, retention_days: days }, events));
+      const redactions = page.flatMap((event) => redactionsOf(project.view(), event));
+      if (redactions.length === 0) continue;
+      const recorded = await project.run(
+        recordRedaction({ before: until, retention_days: days }, redactions),
+      );
       if (isProblem(recorded)) return count;
-      await project.store.redact(project.key, events);
-      count += events.length;
+      await project.store.redact(
+        project.key,
+        redactions.map(({ event }) => event),
+      );
+      count += redactions.length;
     }
   }
 }
 
-function redactedEvents(view: DecisionView, event: EventEnvelope): EventEnvelope[] {
-  const head = event.subject === undefined ? null : view.peekHead(event.subject);
-  const redacted = redactedEvent(event, head);
-  return redacted === null ? [] : [redacted];
+interface Redaction {
+  /** What remains of it. */
+  readonly event: EventEnvelope;
+  /** The digest of its payload before, which its leaf in the audit tree has. */
+  readonly original_sha256: string;
+}
+
+function redactionsOf(view: DecisionView, original: EventEnvelope): Redaction[] {
+  const head = original.subject === undefined ? null : view.peekHead(original.subject);
+  const event = redactedEvent(original, head);
+  return event === null ? [] : [{ event, original_sha256: payloadDigest(original.payload) }];
 }
 
 /** Records a redaction. The event's id derives from its content, so a repeat adds nothing. */
 const recordRedaction = (
   retention: Omit<HistoryRedacted, 'events'>,
-  redacted: readonly EventEnvelope[],
+  redactions: readonly Redaction[],
 ): Operation<true> =>
   operationOf('forget_history', null, (transaction) => {
     const { view } = transaction;
-    const events = redacted.map(({ position, payload }) => ({
+    const events = redactions.map(({ event: { position, payload }, original_sha256 }) => ({
       position,
       payload_sha256: sha256Hex(JSON.stringify(payload)),
+      original_sha256,
     }));
     const eventType = 'HISTORY_FORGOTTEN';
     const eventId = contentEventId([eventType, view.key.project_id, JSON.stringify(events)]);

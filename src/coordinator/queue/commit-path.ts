@@ -1,6 +1,6 @@
 import type { Limits } from '../../core/claims/policy.js';
 import type { WorkState } from '../../core/views/index.js';
-import type { CompletedRequest, Store, StoreMeta, Transaction } from '../../stores/store.js';
+import type { CompletedRequest, DurableListener, Store, StoreMeta, Transaction } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
 import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
@@ -31,6 +31,8 @@ export interface ProjectServices {
   readonly limits: () => Limits;
   readonly skew_margin_ms: number;
   readonly observer: Observer;
+  /** Whether checkpoints of the log are written. */
+  readonly is_audited: boolean;
 }
 
 /** The project whose commands are committed. */
@@ -38,6 +40,8 @@ export interface CommittingProject extends DecisionSource {
   readonly store: Store;
   readonly services: ProjectServices;
   readonly changeNotifier: ChangeNotifier;
+  /** Is told of events that have become durable, where the log can. */
+  onDurable: DurableListener | null;
   now(): number;
   rules_seq: number;
   /** Reads commits that did not go through this object: those of other coordinators, or of an import. */

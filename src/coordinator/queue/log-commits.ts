@@ -175,7 +175,7 @@ export class LogCommits implements CommitPath {
   }
 
   private async openAndLoad(): Promise<WritableLog> {
-    this.log ??= await this.store.openLog(this.project.key);
+    await this.open();
     for (;;) {
       const log = this.currentLog();
       if (log !== null) return log;
@@ -183,13 +183,20 @@ export class LogCommits implements CommitPath {
     }
   }
 
+  private async open(): Promise<WritableLog> {
+    this.log ??= await this.store.openLog(this.project.key);
+    const { project } = this;
+    if (project.services.is_audited)
+      this.log.onDurable = (firstPosition, leaves) => project.onDurable?.(firstPosition, leaves);
+    return this.log;
+  }
+
   /** The state shares the heads of the log, so only the plan is read. */
   async load(): Promise<LoadedState> {
     const { key } = this.project;
     const row = await this.store.project(key);
     if (row === null && this.log === null) return { state: emptyWork(), rules_seq: 0 };
-    this.log ??= await this.store.openLog(key);
-    const { log } = this;
+    const log = await this.open();
     for (;;) {
       const { reload_count, position, heads } = log;
       const state = emptyWork(heads);

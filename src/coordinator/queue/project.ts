@@ -2,6 +2,7 @@ import type { Limits } from '../../core/claims/policy.js';
 import { emptyWork, type WorkState } from '../../core/views/index.js';
 import {
   type CompletedRequest,
+  type DurableListener,
   isLogStore,
   type ProjectKey,
   type Store,
@@ -47,6 +48,7 @@ export class Project implements CommittingProject {
   readonly sessionUntilMs = new Map<string, number>();
   /** Notifies whenever the project's state changes. */
   readonly changeNotifier = new ChangeNotifier();
+  onDurable: DurableListener | null = null;
   private queue: OperationJob[] = [];
   private isDraining = false;
   private readonly commitPath: CommitPath;

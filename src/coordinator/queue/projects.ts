@@ -18,6 +18,7 @@ interface ProjectsOptions {
   /** Undefined: the default of each store. */
   readonly skew_margin_ms: number | undefined;
   readonly observer: Observer;
+  readonly is_audited: boolean;
 }
 
 /** State shared by a store's projects. Tenants may have their own stores, and each store has its own clock. */
@@ -162,11 +163,11 @@ export class Projects {
   }
 
   private async load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
-    const { environment, observer } = this.options;
+    const { environment, observer, is_audited } = this.options;
     const store = (await this.options.store.storeOf?.(tenant_id)) ?? this.options.store;
     const runtime = await this.storeRuntimeOf(store);
     const skew_margin_ms = this.options.skew_margin_ms ?? skewMarginMs(store);
-    const services = { ...runtime, store, environment, limits, skew_margin_ms, observer };
+    const services = { ...runtime, store, environment, limits, skew_margin_ms, observer, is_audited };
     const project = await Project.load({ tenant_id, project_id }, services);
     this.loadedProjects.add(project);
     return project;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../events/envelope.js';
+import { HISTORY_SUBJECT } from '../subject.js';
 import { KEY_REVOKED_EVENT } from './key-events.js';
 import { LogAudit, type LogAuditOptions, type LogAuditReport } from './log-audit.js';
 import { OriginalDigests } from './original-digests.js';
@@ -71,6 +72,7 @@ describe('the audit of a log', () => {
         ...log.events[0]!,
         position,
         event_type: 'HISTORY_FORGOTTEN',
+        subject: HISTORY_SUBJECT,
         payload: {
           events: [{ position: 50, payload_sha256: '', ...(digest && { original_sha256: digest }) }],
         },

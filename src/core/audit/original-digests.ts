@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { EventEnvelope } from '../events/envelope.js';
 import { count } from '../events/fields.js';
+import { HISTORY_SUBJECT } from '../subject.js';
 import { bytes32 } from './audit-values.js';
 
 /** Of `HISTORY_FORGOTTEN`, what is needed here. Entries of earlier versions have no original digest. */
@@ -17,7 +18,8 @@ export class OriginalDigests {
   private readonly digests = new Map<number, string>();
 
   visit(event: EventEnvelope): void {
-    if (event.event_type !== 'HISTORY_FORGOTTEN') return;
+    // Only the coordinator writes events about this subject; an imported one of the same type has none.
+    if (event.event_type !== 'HISTORY_FORGOTTEN' || event.subject !== HISTORY_SUBJECT) return;
     const parsed = redactions.safeParse(event.payload);
     if (!parsed.success) return;
     for (const { position, original_sha256 } of parsed.data.events) {

@@ -22,7 +22,7 @@ const path = z.array(bytes32).max(PATH_MAX);
 /** Half of a surrogate pair has no UTF-8: programs replace it or fail, so they would not hash the same bytes. */
 const wellFormedText = z.string().refine((text) => !/\p{Cs}/u.test(text), 'expected well-formed Unicode');
 
-const inclusionProof = z.strictObject({
+export const inclusionProof = z.strictObject({
   format: z.literal(INCLUSION_FORMAT),
   checkpoint: anchorLine,
   /** The text of the leaf (leaf.ts), as it was hashed. */
@@ -32,7 +32,7 @@ const inclusionProof = z.strictObject({
   /** The JSON text of the event's payload. Without it, the proof says nothing about the content. */
   payload: wellFormedText.exactOptional(),
 });
-const consistencyProof = z
+export const consistencyProof = z
   .strictObject({ format: z.literal(CONSISTENCY_FORMAT), from: anchorLine, to: anchorLine, path })
   .refine(({ from, to }) => from.tenant_id === to.tenant_id && from.project_id === to.project_id, {
     error: 'from and to are checkpoints of different projects',

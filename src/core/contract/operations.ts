@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { auditOperations } from './audit.js';
 import { claimOperations } from './claims.js';
 import { eventOperations } from './events.js';
 import { keyOperations } from './keys.js';
@@ -27,8 +28,12 @@ const platformOperations = {
   healthz: open('/healthz', 'Liveness: the process is running', z.object({ status: z.string() })),
   readyz: open(
     '/readyz',
-    'Readiness: the store responds and the server accepts requests; `damaged_logs` counts unreadable logs',
-    z.object({ status: z.string(), damaged_logs: z.int().exactOptional() }),
+    'Readiness: the store responds and the server accepts requests; `damaged_logs` counts unreadable logs, `audit_alarms` logs whose checkpoints contradict each other',
+    z.object({
+      status: z.string(),
+      damaged_logs: z.int().exactOptional(),
+      audit_alarms: z.int().exactOptional(),
+    }),
   ),
   metrics: {
     method: 'GET',
@@ -60,6 +65,7 @@ export const OPERATIONS = {
   ...overviewOperations,
   ...keyOperations,
   ...eventOperations,
+  ...auditOperations,
   ...methodologyOperations,
   ...methodologyViewOperations,
   ...platformOperations,

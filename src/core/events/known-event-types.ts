@@ -7,6 +7,10 @@ import { CLAIM_EVENT_TYPES } from '../claims/claim-event-kinds.js';
 export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   ...CLAIM_EVENT_TYPES,
   'HISTORY_FORGOTTEN',
+  'AUDIT_ALARM',
+  'AUDIT_CHECKPOINT',
+  'AUDIT_KEY_ENROLLED',
+  'AUDIT_KEY_REVOKED',
   'project_initialized',
   'iteration_completed',
   'spawn_created',

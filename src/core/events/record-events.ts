@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { alarmPayload } from '../audit/alarm.js';
+import { bytes32 } from '../audit/audit-values.js';
+import { checkpointPayload } from '../audit/checkpoint.js';
+import { keyEnrolledPayload, keyRevokedPayload } from '../audit/key-events.js';
 import { agentIdSchema, tenantIdSchema } from '../ids.js';
 import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
@@ -55,7 +59,14 @@ const historyRedacted = z.strictObject({
   before: isoTimestamp,
   retention_days: count,
   events: z
-    .array(z.strictObject({ position: count.min(1), payload_sha256: sha256 }))
+    .array(
+      z.strictObject({
+        position: count.min(1),
+        payload_sha256: sha256,
+        /** Before the redaction, in base64url. Missing in events from before there was an audit tree. */
+        original_sha256: bytes32.exactOptional(),
+      }),
+    )
     .max(REDACTED_PER_EVENT_MAX),
 });
 export type HistoryRedacted = z.infer<typeof historyRedacted>;
@@ -72,6 +83,10 @@ export const recordEventSchemas = {
   POLICY_CHANGED: settingChanged,
   LIMITS_CHANGED: settingChanged,
   HISTORY_FORGOTTEN: historyRedacted,
+  AUDIT_CHECKPOINT: checkpointPayload,
+  AUDIT_ALARM: alarmPayload,
+  AUDIT_KEY_ENROLLED: keyEnrolledPayload,
+  AUDIT_KEY_REVOKED: keyRevokedPayload,
   METHODOLOGY_CHANGED: changed(methodologySchema),
   FEATURE_CHANGED: changed(featureVectorSchema),
   SESSION_OPENED: sessionChanged,

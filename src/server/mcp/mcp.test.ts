@@ -56,7 +56,7 @@ async function startMcpServer() {
   const { coordinator, store } = harness;
   const feeds = new ProjectFeeds(coordinator.feed, store);
   const stopping = new AbortController().signal;
-  const readiness = readinessProbe(store, stopping);
+  const readiness = readinessProbe(store, stopping, { alarms: () => [] });
   const context = {
     coordinator,
     store,

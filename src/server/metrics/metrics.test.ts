@@ -27,6 +27,8 @@ async function openWithMetrics() {
     listeners: () => 2,
     damage: () => [],
     lostLogLines: () => 3,
+    auditAlarms: () => [],
+    undeliveredCheckpoints: () => 0,
   });
   await harness.plan(planOf(A, B));
   return {

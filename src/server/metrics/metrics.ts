@@ -34,6 +34,10 @@ export interface GaugeSources {
   connections(): number;
   /** Log lines that could not be written. */
   lostLogLines(): number;
+  /** Projects whose checkpoints contradict each other or are not valid. */
+  auditAlarms(): Iterable<ProjectKey>;
+  /** Checkpoints that a sink has not confirmed yet. */
+  undeliveredCheckpoints(): number;
 }
 
 /**
@@ -176,6 +180,14 @@ export class Metrics implements Observer {
       [...gauges.damage()].map((projectKey) => [projectKey, 1] as const),
     );
     total('open_connections', 'Open connections.', (gauges) => gauges.connections());
+    this.registerProjectGauge(
+      'audit_alarms',
+      'Logs whose checkpoints contradict each other or are not valid.',
+      (gauges) => [...gauges.auditAlarms()].map((projectKey) => [projectKey, 1] as const),
+    );
+    total('audit_checkpoints_undelivered', 'Checkpoints that a sink has not confirmed yet.', (gauges) =>
+      gauges.undeliveredCheckpoints(),
+    );
   }
 
   /** Values of projects that share a label are added. */

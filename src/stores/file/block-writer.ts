@@ -57,6 +57,11 @@ export class BlockWriter {
     return this.sealBefore;
   }
 
+  /** The last event as a leaf of the audit tree. */
+  get leaf(): string {
+    return this.text.leaf;
+  }
+
   /** Whether the block is large enough to be sealed. */
   get isFull(): boolean {
     return this.length - this.blockStart >= BLOCK_BYTES;

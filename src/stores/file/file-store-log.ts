@@ -1,5 +1,5 @@
 import type { HeadTable } from '../../core/heads/head-table.js';
-import type { CommitOutcome, Transaction, WritableLog } from '../store.js';
+import type { CommitOutcome, DurableListener, Transaction, WritableLog } from '../store.js';
 import type { ProjectLog } from './project-log.js';
 import { assertPermitsLoaded, type TenantLogs } from './tenant-logs.js';
 
@@ -36,6 +36,10 @@ export class FileStoreLog implements WritableLog {
 
   get reload_count(): number {
     return this.log.reloadCount;
+  }
+
+  set onDurable(listener: DurableListener | null) {
+    this.log.onDurable = listener;
   }
 
   now(): number {

@@ -85,7 +85,8 @@ it('decodes an event unchanged, whatever its strings contain', () => {
 it('has project and feature beside the edge for other tools, and not in the event', () => {
   const event = { ...EVENT, feature_id: 'REQ-F-1', edge: 'design→code' };
   const [line = ''] = linesOf(batchText([[[event], {}]]));
-  expect(line).toContain('"feature_id":"REQ-F-1","edge":"design→code","project":"p","feature":"REQ-F-1"');
+  expect(line).toContain('"feature_id":"REQ-F-1","edge":"design→code"');
+  expect(line).toContain(',"project":"p","feature":"REQ-F-1","log":');
   expect(decoded(line).event).toEqual(event);
 });
 

@@ -2,6 +2,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { ProjectLedger } from '../ledger.js';
 import {
   type CommitOutcome,
+  type DurableListener,
   type EventQuery,
   LogDamaged,
   type ProjectRow,
@@ -52,6 +53,8 @@ export class ProjectLog {
   private readonly maintenance: Maintenance;
   /** Number of failed writes after which the log was reloaded. */
   reloadCount = 0;
+  /** Is told of the events that have become durable. Null: nobody listens. */
+  onDurable: DurableListener | null = null;
 
   private constructor(
     private readonly options: LogOptions,
@@ -236,14 +239,17 @@ export class ProjectLog {
     if (this.flushingBatch === null) throw new Error('No batch is being written.');
     const { batch } = this.flushingBatch;
     publishBatch(this.log, this.flushingBatch, batch, appended);
+    const firstPosition = this.durablePosition + 1;
     this.durablePosition = this.log.state.index.position;
     this.flushingBatch = null;
     batch.release();
     batch.resolve();
+    if (batch.leaves !== null) this.onDurable?.(firstPosition, batch.leaves);
   }
 
   private newBatch(sealBefore: string): WriteBatch {
-    return new WriteBatch(this.options.writers, sealBefore, this.durablePosition);
+    const withLeaves = this.onDurable !== null;
+    return new WriteBatch(this.options.writers, sealBefore, this.durablePosition, withLeaves);
   }
 
   /** What memory applied since the last sync is not on disk: discards it and reloads the log. */

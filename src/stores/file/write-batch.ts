@@ -11,6 +11,8 @@ export class WriteBatch {
   /** The events in order, and the offset of each event's line from the start of the batch. */
   readonly events: NewEvent[] = [];
   readonly offsets: number[] = [];
+  /** The events as leaves of the audit tree, if anyone asked for them. */
+  readonly leaves: string[] | null;
   readonly durable: Promise<void>;
   resolve!: () => void;
   reject!: (error: Error) => void;
@@ -24,7 +26,9 @@ export class WriteBatch {
     private readonly sealBefore: string,
     /** The last durable position when the batch was started. */
     private readonly durablePosition: number,
+    withLeaves = false,
   ) {
+    this.leaves = withLeaves ? [] : null;
     this.durable = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -61,6 +65,7 @@ export class WriteBatch {
       this.offsets.push(writer.length);
       const unit = parts === 1 ? '' : `${part}/${parts}`;
       writer.addEvent(event, firstPosition + part - 1, unit, part === parts ? record : null);
+      this.leaves?.push(writer.leaf);
     }
   }
 

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { sha256 } from '../../coordinator/audit/audit-hash.js';
+import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
+import { type ConsistencyProof, checkProofText, type InclusionProof } from '../../core/audit/proof.js';
+import { command } from '../command.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
+import { collectOption } from '../option-parsers.js';
+import { unwrapReply } from '../replies.js';
+
+const PROOF_BYTES_MAX = 1024 * 1024;
+
+const head = command('head', {
+  description: 'show the last signed checkpoint of the log',
+  help: '\nKeep it where the owner of the log cannot change it, and compare later: gen verify --anchor FILE.\n\nExample:\n  gen audit head --json > anchor.json',
+  async run(context) {
+    const anchor = unwrapReply(await (await context.genesis()).auditHead());
+    context.show(anchor, ({ position, root, time, key_id }) => [
+      `Position  ${position}`,
+      `Root      ${root}`,
+      `Time      ${time}`,
+      `Key       ${key_id}`,
+    ]);
+  },
+});
+
+const prove = command('prove <event>', {
+  description: 'prove that an event is in the log; EVENT is its position or its id',
+  help: '\nThe proof is one JSON document. Whoever has it can check it without this server: gen audit check PROOF.\n\nExample:\n  gen audit prove 42 > proof.json',
+  async run(context, event) {
+    const client = await context.genesis();
+    const position = /^[1-9]\d{0,14}$/.test(event) ? Number(event) : await positionOf(context, event);
+    printProof(context, unwrapReply(await client.auditProof(position)));
+  },
+});
+
+const consistency = command('consistency <old> [new]', {
+  description:
+    'prove that the log of one checkpoint is the beginning of that of another, by default the last',
+  help: '\nOLD and NEW are the positions that the checkpoints cover.\n\nExample:\n  gen audit consistency 120 > proof.json',
+  async run(context, older, newer) {
+    const [from, to] = [positionArgument('OLD', older), newer && positionArgument('NEW', newer)];
+    const client = await context.genesis();
+    printProof(context, unwrapReply(await client.auditConsistency(from, to === '' ? undefined : to)));
+  },
+});
+
+const check = command('check <proof>', {
+  description: 'check a proof, without a server',
+  options: {
+    '--key <key_id>': {
+      about: 'accept only signatures of this audit key; repeatable (default: any)',
+      parse: collectOption,
+    },
+  },
+  help: '\nExample:\n  gen audit check proof.json --key 5c0e1f7a2b3d4e6f',
+  async run(context, file, { key }) {
+    const text = await readProof(resolve(context.io.cwd, file));
+    const trust = key === undefined ? {} : { trustedKeys: key };
+    const verdict = checkProofText(text, { hash: sha256, verify: isSignedBy, ...trust });
+    context.show(verdict, () =>
+      verdict.ok ? validText(context, verdict.proof) : `${verdict.code}: ${verdict.detail}`,
+    );
+    if (!verdict.ok) context.exit_code = EXIT.refused;
+  },
+});
+
+export const addAudit = command('audit', {
+  description: 'signed checkpoints of the log, and proofs that stand alone',
+  subcommands: [head, prove, consistency, check],
+});
+
+function positionArgument(name: string, text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw wrongUsage(`${name}: expected a position, such as 120: ${text}`);
+  return Number(text);
+}
+
+/** A proof is a file to hand on, so it is JSON also without --json. */
+const printProof = (context: CommandContext, proof: object): void =>
+  context.show(proof, () => JSON.stringify(proof, null, 2));
+
+async function readProof(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+    throw new CommandFailure(`${path} cannot be read (${code}).`);
+  });
+  if (text.length > PROOF_BYTES_MAX) throw new CommandFailure(`${path} is not a proof: it exceeds 1 MiB.`);
+  return text;
+}
+
+function validText({ paint }: CommandContext, proof: InclusionProof | ConsistencyProof): string {
+  const { tenant_id, project_id, time, key_id } = 'leaf' in proof ? proof.checkpoint : proof.to;
+  const what =
+    'leaf' in proof
+      ? `the event at position ${proof.index + 1} is in the log`
+      : `the log up to position ${proof.from.position} is the beginning of that up to ${proof.to.position}`;
+  return paint.green(`Valid: ${what} of ${tenant_id}/${project_id} that key ${key_id} signed at ${time}.`);
+}
+
+const PAGE_SIZE = 1000;
+
+/** Searches the log. The id of most events begins with its time, which narrows the search. */
+async function positionOf(context: CommandContext, eventId: string): Promise<number> {
+  const client = await context.genesis();
+  for (let after = ''; ; ) {
+    const page = unwrapReply(
+      await client.events({ ...timeRange(eventId), ...(after === '' ? {} : { after }), limit: PAGE_SIZE }),
+    );
+    const found = page.events.find(({ event_id }) => event_id === eventId);
+    if (found !== undefined) return found.position;
+    if (page.events.length < PAGE_SIZE)
+      throw new CommandFailure(`No event has the id ${eventId}. See gen events for ids and positions.`);
+    after = page.next;
+  }
+}
+
+const SLACK_MS = 1000;
+function timeRange(eventId: string): { since?: string; until?: string } {
+  const [, high, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(eventId) ?? [];
+  if (high === undefined || low === undefined) return {};
+  const atMs = Number.parseInt(high + low, 16);
+  return {
+    since: new Date(atMs - SLACK_MS).toISOString(),
+    until: new Date(atMs + SLACK_MS).toISOString(),
+  };
+}

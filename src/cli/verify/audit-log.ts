@@ -1,0 +1,69 @@
+import { payloadDigest, sha256 } from '../../coordinator/audit/audit-hash.js';
+import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
+import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import { LogAudit, type LogAuditReport } from '../../core/audit/log-audit.js';
+import { OriginalDigests } from '../../core/audit/original-digests.js';
+import type { ProjectKey } from '../../stores/store.js';
+import type { LocatedEvent } from './read-log.js';
+import type { LogBreak } from './verify-log.js';
+
+/** What the checkpoints of a log and anchors kept elsewhere say about it. */
+export class CheckpointAudit {
+  private audit: LogAudit | null = null;
+  private readonly originals = new OriginalDigests();
+  private readonly redacted: number[] = [];
+
+  constructor(
+    private readonly anchors: readonly AnchorLine[],
+    /** Events that were redacted before the log recorded what they were: their leaves have what remains of them. */
+    private readonly unrecorded: ReadonlySet<number> = new Set(),
+  ) {}
+
+  visit({ event, payload_sha256, isRedacted }: Omit<LocatedEvent, 'file' | 'line'>): void {
+    this.originals.visit(event);
+    if (isRedacted) this.redacted.push(event.position);
+    const { tenant_id, project_id } = event;
+    this.audit ??= newAudit({ tenant_id, project_id }, this.anchors);
+    const isUnrecorded = isRedacted && this.unrecorded.has(event.position);
+    this.audit.visit(event, isUnrecorded ? payloadDigest(event.payload) : payload_sha256);
+  }
+
+  /** Redacted events whose original digest no later event of the log records. */
+  unrecordedRedactions(): Set<number> {
+    return new Set(this.redacted.filter((position) => this.originals.of(position) === null));
+  }
+
+  result(): LogAuditReport | null {
+    return this.audit?.result() ?? null;
+  }
+}
+
+const newAudit = (project: ProjectKey, anchors: readonly AnchorLine[]): LogAudit => {
+  const isOfProject = ({ tenant_id, project_id }: AnchorLine): boolean =>
+    tenant_id === project.tenant_id && project_id === project.project_id;
+  return new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors: anchors.filter(isOfProject) });
+};
+
+/** What is wrong, as breaks of the log. */
+export function auditBreaks({ faults, anchors, differs_between }: LogAuditReport, file: string): LogBreak[] {
+  const breakAt = (line: number, rule: string, says: string): LogBreak => ({
+    ...{ file, line, rule, subject: null, says },
+  });
+  const where =
+    differs_between === null
+      ? []
+      : [
+          breakAt(
+            differs_between.after + 1,
+            'AUDIT',
+            `the first event that is not what was signed is between positions ${differs_between.after + 1} and ${differs_between.upto}`,
+          ),
+        ];
+  return [
+    ...where,
+    ...faults.map(({ position, code, detail }) => breakAt(position, `AUDIT ${code}`, detail)),
+    ...anchors
+      .filter(({ code }) => code !== 'AGREES')
+      .map(({ position, code, detail }) => breakAt(position, `ANCHOR ${code}`, detail)),
+  ];
+}

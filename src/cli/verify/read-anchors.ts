@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type AnchorLine, anchorLine } from '../../core/audit/checkpoint.js';
+import { readStrictJson } from '../../core/strict-json.js';
+import { CommandFailure } from '../exit.js';
+import type { Io } from '../io.js';
+
+const BYTES_MAX = 64 * 1024 * 1024;
+const FETCH_MS_MAX = 10_000;
+
+/** Reads checkpoints that are kept elsewhere: one JSON object, or one per line, from a file or a URL. */
+export async function readAnchors(io: Io, source: string): Promise<AnchorLine[]> {
+  const text = /^https?:/.test(source) ? await fetchText(source) : await readText(resolve(io.cwd, source));
+  const whole = readStrictJson(text);
+  const values =
+    'value' in whole
+      ? [whole.value]
+      : text
+          .split('\n')
+          .filter((line) => line.trim() !== '')
+          .map((line, at) => lineValue(source, line, at + 1));
+  if (values.length === 0) throw new CommandFailure(`${source} has no checkpoint.`);
+  return values.map((value, at) => {
+    const parsed = anchorLine.safeParse(value);
+    if (parsed.success) return parsed.data;
+    const { path, message } = parsed.error.issues[0]!;
+    throw new CommandFailure(
+      `${source}, checkpoint ${at + 1}: ${path.join('.')}: ${message}. Pass the output of gen audit head --json.`,
+    );
+  });
+}
+
+function lineValue(source: string, line: string, number: number): unknown {
+  const parsed = readStrictJson(line);
+  if ('value' in parsed) return parsed.value;
+  throw new CommandFailure(`${source}, line ${number}: ${parsed.fault}.`);
+}
+
+async function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+    throw new CommandFailure(`The anchor ${path} cannot be read (${code}).`);
+  });
+}
+
+async function fetchText(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS_MAX) }).catch((error) => {
+    throw new CommandFailure(
+      `The anchor ${url} cannot be fetched: ${error.cause?.message ?? error.message}.`,
+    );
+  });
+  if (!response.ok)
+    throw new CommandFailure(`The anchor ${url} cannot be fetched: status ${response.status}.`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > BYTES_MAX) throw new CommandFailure(`The anchor ${url} exceeds ${BYTES_MAX} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

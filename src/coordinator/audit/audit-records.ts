@@ -1,0 +1,125 @@
+import { ALARM_EVENT } from '../../core/audit/alarm.js';
+import { AuditKeys } from '../../core/audit/audit-keys.js';
+import { fromBase64url, toBase64url } from '../../core/audit/audit-values.js';
+import {
+  type AnchorLine,
+  type Checkpoint,
+  checkpointPayload,
+  checkpointText,
+  toAnchorLine,
+} from '../../core/audit/checkpoint.js';
+import { CHECKPOINT_EVENT } from '../../core/audit/key-events.js';
+import { MerkleFrontier } from '../../core/audit/merkle-tree.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { AUDIT_SUBJECT } from '../../core/subject.js';
+import type { Project } from '../queue/project.js';
+import { sha256 } from './audit-hash.js';
+import type { TreeState } from './tree-builder.js';
+import { isSignedBy } from './verify-signature.js';
+
+const PAGE_EVENTS = 100;
+
+/** A checkpoint without its tree. */
+export type SignedRoot = Omit<Checkpoint, 'subtrees' | 'tiles'>;
+
+/** The checkpoints and audit keys in the log of a project. */
+export class AuditRecords {
+  readonly keys = new AuditKeys(sha256, isSignedBy);
+  /** In order of position, without the parts of their trees, of which only those of the last are needed. */
+  readonly checkpoints: SignedRoot[] = [];
+  last: Checkpoint | null = null;
+  readonly tileRoots: Uint8Array[] = [];
+  /** The number of tiles that checkpoints list. */
+  tilesListed = 0;
+  /** What is wrong with a checkpoint of the log; null if nothing is. */
+  alarm: string | null = null;
+  /** Positions of audit events after what the last checkpoint covers: they are nothing new. */
+  private ownPositions: number[] = [];
+  private readPosition = 0;
+  private lastRead: Promise<void> = Promise.resolve();
+
+  constructor(private readonly project: Pick<Project, 'key' | 'store'>) {}
+
+  /** The checkpoint that covers exactly up to this position. */
+  at(position: number): SignedRoot | null {
+    return this.checkpoints.find((checkpoint) => checkpoint.position === position) ?? null;
+  }
+
+  /** Whether the log has events after its last checkpoint that are about something else. */
+  hasNews(position: number): boolean {
+    return position - (this.last?.position ?? 0) > this.ownPositions.length;
+  }
+
+  /** Reads what was added since. Calls take turns: an event must not be applied twice. */
+  read(): Promise<void> {
+    this.lastRead = this.lastRead.catch(() => {}).then(() => this.readNew());
+    return this.lastRead;
+  }
+
+  private async readNew(): Promise<void> {
+    const { key, store } = this.project;
+    for (;;) {
+      const query = { subject: AUDIT_SUBJECT, after: this.readPosition, limit: PAGE_EVENTS };
+      const events = await store.events(key, query);
+      for (const event of events) this.apply(event);
+      if (events.length < PAGE_EVENTS) return;
+    }
+  }
+
+  /** The tree of the last checkpoint, from which building continues. */
+  lastTree(): TreeState {
+    const { last, tileRoots } = this;
+    if (last === null) return { size: 0, subtrees: [], tileRoots: [] };
+    return { size: last.position, subtrees: last.subtrees.map(fromBase64url), tileRoots };
+  }
+
+  anchorOf(checkpoint: SignedRoot): AnchorLine {
+    return toAnchorLine(this.project.key, checkpoint, this.keys.publicKeyOf(checkpoint.key_id) ?? '');
+  }
+
+  private apply(event: EventEnvelope): void {
+    this.readPosition = event.position;
+    this.ownPositions.push(event.position);
+    if (event.event_type === ALARM_EVENT) {
+      this.alarm = `Two different roots were computed for position ${event.payload.position}.`;
+      return;
+    }
+    if (event.event_type !== CHECKPOINT_EVENT) {
+      const fault = this.keys.apply(event);
+      if (fault !== null) this.alarm = `position ${event.position}: ${fault.detail}`;
+      return;
+    }
+    const parsed = checkpointPayload.safeParse(event.payload);
+    const fault = parsed.success ? this.faultIn(parsed.data) : 'it is malformed';
+    if (fault === null && parsed.success) this.add(parsed.data);
+    else this.alarm = `The checkpoint at position ${event.position} cannot be used: ${fault}.`;
+  }
+
+  private faultIn(checkpoint: Checkpoint): string | null {
+    const { key_id, signature, position, subtrees, root } = checkpoint;
+    const inactive = this.keys.inactive(key_id);
+    if (inactive !== null) return inactive.detail;
+    if (
+      !isSignedBy(
+        this.keys.publicKeyOf(key_id) ?? '',
+        checkpointText(this.project.key, checkpoint),
+        signature,
+      )
+    )
+      return 'its signature is wrong';
+    const tree = new MerkleFrontier(sha256, { size: position, subtrees: subtrees.map(fromBase64url) });
+    return toBase64url(tree.root()) === root ? null : 'its subtrees do not make up its root';
+  }
+
+  private add(checkpoint: Checkpoint): void {
+    const { tiles, subtrees: _, ...signedRoot } = checkpoint;
+    const { position } = signedRoot;
+    for (const [at, root] of tiles.roots.entries()) this.tileRoots[tiles.first + at] = fromBase64url(root);
+    this.tilesListed = Math.max(this.tilesListed, tiles.first + tiles.roots.length);
+    // Another coordinator may have written a later one first.
+    if (position <= (this.last?.position ?? 0)) return;
+    this.checkpoints.push(signedRoot);
+    this.last = checkpoint;
+    this.ownPositions = this.ownPositions.filter((own) => own > position);
+  }
+}

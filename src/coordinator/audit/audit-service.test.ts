@@ -1,0 +1,202 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { expect, it, vi } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { keyIdOf } from '../../core/audit/audit-values.js';
+import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import { checkProof } from '../../core/audit/proof.js';
+import { Coordinator } from '../coordinator.js';
+import { isProblem } from '../wire/problem.js';
+import { sha256 } from './audit-hash.js';
+import type { AuditSigner } from './signer.js';
+import type { AuditSink } from './sink.js';
+import { isSignedBy } from './verify-signature.js';
+
+const TASKS = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-part`);
+const CHECKS = { hash: sha256, verify: isSignedBy };
+
+function newSigner(): AuditSigner {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const { x: public_key = '' } = publicKey.export({ format: 'jwk' });
+  const signText = async (text: string) => sign(null, Buffer.from(text), privateKey).toString('base64url');
+  return { key_id: keyIdOf(sha256, public_key), public_key, sign: signText };
+}
+
+/** Claims and completes a task: at least two events. */
+async function complete(harness: CoordinatorHarness, index: number): Promise<void> {
+  const agent = new HarnessAgent(harness, 'alpha', 's1');
+  await agent.claims(TASKS[index]!);
+  await agent.submits(TASKS[index]!);
+}
+
+/** The timer is set again after each round, so it is given several. */
+async function passMinutes(harness: CoordinatorHarness, minutes: number): Promise<void> {
+  for (let at = 0; at < minutes; at += 1) {
+    harness.advance(61);
+    harness.environment.runDueTimers();
+    await harness.environment.yieldToEventLoop();
+  }
+}
+
+const checkpointsIn = async (harness: CoordinatorHarness) =>
+  (await harness.events()).filter(({ event_type }) => event_type === 'AUDIT_CHECKPOINT');
+
+forEachStore('checkpoints', (open) => {
+  it('are written after a minute with something new, and not without', async () => {
+    const harness = await open({ audit: { signer: newSigner() } });
+    await harness.plan(planOf(...TASKS));
+    await complete(harness, 0);
+    await passMinutes(harness, 2);
+    await vi.waitFor(async () => expect(await checkpointsIn(harness)).toHaveLength(1));
+    await passMinutes(harness, 5);
+    await harness.coordinator.audit.stop();
+    expect(await checkpointsIn(harness)).toHaveLength(1);
+  });
+
+  it('are written after many events, before the minute is over', async () => {
+    const harness = await open({ audit: { signer: newSigner(), every_events: 20 } });
+    await harness.plan(planOf(...TASKS));
+    await complete(harness, 0);
+    await passMinutes(harness, 2);
+    await vi.waitFor(async () => expect(await checkpointsIn(harness)).toHaveLength(1));
+    for (let at = 1; at < 12; at += 1) await complete(harness, at);
+    harness.advance(2);
+    harness.environment.runDueTimers();
+    await vi.waitFor(async () => expect(await checkpointsIn(harness)).toHaveLength(2));
+  });
+
+  it('are written at the end, and building continues from them after a restart', async () => {
+    const signer = newSigner();
+    const harness = await open({ audit: { signer } });
+    await harness.plan(planOf(...TASKS));
+    for (let at = 0; at < 10; at += 1) await complete(harness, at);
+    await harness.coordinator.audit.stop();
+    const first = unwrap(await harness.coordinator.audit.head(P));
+    await harness.restart();
+    for (let at = 10; at < 20; at += 1) await complete(harness, at);
+    await harness.coordinator.audit.stop();
+    const last = unwrap(await harness.coordinator.audit.head(P));
+    expect(last.position).toBeGreaterThan(first.position);
+    const consistency = unwrap(await harness.coordinator.audit.consistency(P, first.position, null));
+    expect(checkProof(consistency, CHECKS)).toMatchObject({ ok: true });
+    for (let position = 1; position <= last.position; position += 1) {
+      const proof = unwrap(await harness.coordinator.audit.proof(P, position));
+      expect(checkProof(proof, { ...CHECKS, trustedKeys: [signer.key_id] })).toMatchObject({ ok: true });
+    }
+  });
+
+  it('cover a position once, whichever coordinator writes them', async () => {
+    const harness = await open({ audit: { signer: newSigner() } });
+    await harness.plan(planOf(...TASKS));
+    await complete(harness, 0);
+    const other = await harness.openAnother();
+    await other.plans.get(P);
+    await Promise.all([harness.coordinator.audit.stop(), other.audit.stop()]);
+    const positions = (await checkpointsIn(harness)).map(({ payload }) => payload.position);
+    expect(new Set(positions).size).toBe(positions.length);
+  });
+
+  it('keep the leaf of an event that retention redacts', async () => {
+    const harness = await open({ audit: { signer: newSigner() } });
+    await harness.plan(planOf(...TASKS));
+    const agent = new HarnessAgent(harness, 'alpha', 's1');
+    await agent.claims(TASKS[0]!);
+    await agent.notes(TASKS[0]!, 'a text that retention removes');
+    await agent.releases(TASKS[0]!, { reason: 'ERROR', message: 'another one' });
+    harness.advance(3600);
+    await complete(harness, 0);
+    await harness.coordinator.audit.stop();
+    const before = unwrap(await harness.coordinator.audit.head(P));
+    harness.advance(4000 * 24 * 3600);
+    expect(await harness.coordinator.redactHistory()).toBeGreaterThan(0);
+    await harness.restart();
+    for (let position = 1; position <= before.position; position += 1) {
+      const proof = unwrap(await harness.coordinator.audit.proof(P, position));
+      expect(checkProof(proof, CHECKS)).toMatchObject({ ok: true });
+    }
+  });
+
+  it('do not cover the future', async () => {
+    const harness = await open({ audit: { signer: newSigner() } });
+    await harness.plan(planOf(...TASKS));
+    expect(isProblem(await harness.coordinator.audit.head(P))).toBe(true);
+    expect(await harness.coordinator.audit.proof(P, 1)).toMatchObject({ problem: 'NOT_FOUND' });
+  });
+
+  it('reach a sink that was down, each of them and in order', async () => {
+    const sink = new TestSink();
+    const harness = await open({ audit: { signer: newSigner(), sinks: [sink] } });
+    await harness.plan(planOf(...TASKS));
+    sink.isDown = true;
+    for (let at = 0; at < 3; at += 1) {
+      await complete(harness, at);
+      await passMinutes(harness, 2);
+      await vi.waitFor(async () => expect(await checkpointsIn(harness)).toHaveLength(at + 1));
+    }
+    expect(sink.kept).toEqual([]);
+    await vi.waitFor(() => expect(harness.coordinator.audit.undelivered()).toBe(3));
+    sink.isDown = false;
+    await vi.waitFor(async () => {
+      await passMinutes(harness, 1);
+      expect(sink.kept).toHaveLength(3);
+    });
+    const written = (await checkpointsIn(harness)).map(({ payload }) => payload.position);
+    expect(sink.kept.map(({ position }) => position)).toEqual(written);
+    expect(harness.coordinator.audit.undelivered()).toBe(0);
+  });
+
+  it('continue in a sink where it ends, after a restart', async () => {
+    const sink = new TestSink();
+    const harness = await open({ audit: { signer: newSigner(), sinks: [sink] } });
+    await harness.plan(planOf(...TASKS));
+    await complete(harness, 0);
+    await harness.coordinator.audit.stop();
+    await harness.restart();
+    await complete(harness, 1);
+    await harness.coordinator.audit.stop();
+    const positions = sink.kept.map(({ position }) => position);
+    expect(positions).toHaveLength(2);
+    expect(positions[0]).toBeLessThan(positions[1]!);
+  });
+
+  it('raise an alarm if another root is signed for a position', async () => {
+    const signer = newSigner();
+    const harness = await open({ audit: { signer } });
+    await harness.plan(planOf(...TASKS));
+    await complete(harness, 0);
+    const forged = { ...signer, sign: (text: string) => signer.sign(text.replace('shop', 'shed')) };
+    const other = await Coordinator.open({
+      store: harness.store,
+      environment: harness.environment,
+      audit: { signer: forged },
+    });
+    await other.plans.get(P);
+    await other.audit.stop();
+    other.close();
+    await harness.coordinator.audit.stop();
+    const [alarm] = [...harness.coordinator.audit.alarms()];
+    expect(alarm?.alarm).toContain('its signature is wrong');
+  });
+});
+
+class TestSink implements AuditSink {
+  readonly name = 'test';
+  readonly kept: AnchorLine[] = [];
+  isDown = false;
+
+  async lastPosition(): Promise<number> {
+    if (this.isDown) throw new Error('the sink is down');
+    return this.kept.at(-1)?.position ?? 0;
+  }
+
+  async send(anchors: readonly AnchorLine[]): Promise<void> {
+    if (this.isDown) throw new Error('the sink is down');
+    this.kept.push(...anchors);
+  }
+}

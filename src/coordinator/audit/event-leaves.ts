@@ -1,0 +1,67 @@
+import { leafText } from '../../core/audit/leaf.js';
+import { TILE_SIZE } from '../../core/audit/merkle-tree.js';
+import { OriginalDigests } from '../../core/audit/original-digests.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { HISTORY_SUBJECT } from '../../core/subject.js';
+import type { ProjectKey } from '../../stores/store.js';
+import type { EventHistory } from '../queries/history.js';
+import { leafHashOf, payloadDigest } from './audit-hash.js';
+
+/** An event of a log, and its leaf. */
+export interface EventLeaf {
+  readonly event: EventEnvelope;
+  readonly leaf: string;
+  /** Retention has removed a part of the payload, so it no longer has the digest in the leaf. */
+  readonly isRedacted: boolean;
+}
+
+/** Reads the leaves of a project from its store. */
+export class EventLeaves {
+  private readonly originals = new OriginalDigests();
+  private originalsPosition = 0;
+
+  constructor(
+    private readonly history: EventHistory,
+    private readonly projectKey: ProjectKey,
+  ) {}
+
+  /** Calls `visit` for the events after a position up to another one, in order. */
+  async forEach(after: number, until_position: number, visit: (found: EventLeaf) => void): Promise<void> {
+    const originals = await this.readOriginals();
+    await this.history.forEach(this.projectKey, { after, until_position }, (event) => {
+      const original = originals.of(event.position);
+      const leaf = leafText(event, original ?? payloadDigest(event.payload));
+      visit({ event, leaf, isRedacted: original !== null });
+      return true;
+    });
+  }
+
+  /** The hashes of the leaves of a tile, as far as a tree of this size has them. */
+  async ofTile(tile: number, treeSize: number): Promise<Uint8Array[]> {
+    const after = tile * TILE_SIZE;
+    const hashes: Uint8Array[] = [];
+    await this.forEach(after, Math.min(after + TILE_SIZE, treeSize), ({ leaf }) => {
+      hashes.push(leafHashOf(leaf));
+    });
+    return hashes;
+  }
+
+  async at(position: number): Promise<EventLeaf | null> {
+    let found: EventLeaf | null = null;
+    await this.forEach(position - 1, position, (each) => {
+      found = each;
+    });
+    return found;
+  }
+
+  /** The digests of payloads before retention redacted them. Reads what was added since. */
+  private async readOriginals(): Promise<OriginalDigests> {
+    const range = { subject: HISTORY_SUBJECT, after: this.originalsPosition };
+    await this.history.forEach(this.projectKey, range, (event) => {
+      this.originals.visit(event);
+      this.originalsPosition = event.position;
+      return true;
+    });
+    return this.originals;
+  }
+}

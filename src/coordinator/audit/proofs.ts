@@ -1,0 +1,104 @@
+import { toBase64url } from '../../core/audit/audit-values.js';
+import { consistencyPath, type HashOfRange, inclusionPath, TILE_SIZE } from '../../core/audit/merkle-tree.js';
+import {
+  CONSISTENCY_FORMAT,
+  type ConsistencyProof,
+  INCLUSION_FORMAT,
+  type InclusionProof,
+} from '../../core/audit/proof.js';
+import {
+  rangesFromTiles,
+  subtreeRoot,
+  tilesForConsistency,
+  tilesForInclusion,
+} from '../../core/audit/tile-ranges.js';
+import { type Problem, problem } from '../wire/problem.js';
+import { sha256 } from './audit-hash.js';
+import type { AuditRecords, SignedRoot } from './audit-records.js';
+import type { EventLeaves } from './event-leaves.js';
+
+/** Where the parts of a proof come from. */
+export interface ProofSource {
+  readonly records: AuditRecords;
+  readonly leaves: EventLeaves;
+}
+
+/** Proves that an event is in the log that the last checkpoint covers. */
+export async function inclusionProof(
+  source: ProofSource,
+  position: number,
+): Promise<InclusionProof | Problem> {
+  const checkpoint = source.records.last;
+  if (checkpoint === null || checkpoint.position < position) return notCoveredProblem(position, checkpoint);
+  const found = await source.leaves.at(position);
+  if (found === null) return problem('NOT_FOUND', `There is no event at position ${position}.`);
+  const index = position - 1;
+  const ranges = await loadRanges(source, tilesForInclusion(index, checkpoint.position), checkpoint.position);
+  return {
+    format: INCLUSION_FORMAT,
+    checkpoint: source.records.anchorOf(checkpoint),
+    leaf: found.leaf,
+    index,
+    path: inclusionPath(index, checkpoint.position, ranges).map(toBase64url),
+    ...(found.isRedacted ? {} : { payload: JSON.stringify(found.event.payload) }),
+  };
+}
+
+/** Proves that the log of a checkpoint is the beginning of that of a later one, by default the last. */
+export async function consistencyProof(
+  source: ProofSource,
+  from: number,
+  to: number | null,
+): Promise<ConsistencyProof | Problem> {
+  const { records } = source;
+  const [older, newer] = [records.at(from), to === null ? records.last : records.at(to)];
+  if (older === null || newer === null)
+    return noCheckpointAtProblem(older === null ? from : to, records.last);
+  if (older.position > newer.position)
+    return problem('INVALID_REQUEST', `from: expected a position before ${newer.position}`);
+  const tiles = tilesForConsistency(older.position, newer.position);
+  const ranges = await loadRanges(source, tiles, newer.position);
+  return {
+    format: CONSISTENCY_FORMAT,
+    from: records.anchorOf(older),
+    to: records.anchorOf(newer),
+    path: consistencyPath(older.position, newer.position, ranges).map(toBase64url),
+  };
+}
+
+async function loadRanges(
+  { records, leaves }: ProofSource,
+  tiles: readonly number[],
+  treeSize: number,
+): Promise<HashOfRange> {
+  await fillTileRoots({ records, leaves }, treeSize);
+  const leavesOfTile = new Map<number, readonly Uint8Array[]>();
+  for (const tile of tiles) leavesOfTile.set(tile, await leaves.ofTile(tile, treeSize));
+  return rangesFromTiles({ hash: sha256, tileRoots: records.tileRoots, leavesOfTile });
+}
+
+/** Computes the roots of tiles that no checkpoint lists yet, as after the first one of a long log. */
+async function fillTileRoots({ records, leaves }: ProofSource, treeSize: number): Promise<void> {
+  const { tileRoots } = records;
+  for (let tile = tileRoots.length; (tile + 1) * TILE_SIZE <= treeSize; tile += 1)
+    tileRoots[tile] = subtreeRoot(sha256, await leaves.ofTile(tile, treeSize));
+}
+
+/** The log of a project has no checkpoint. */
+export const noCheckpointProblem = (): Problem =>
+  problem(
+    'NOT_FOUND',
+    'The log has no checkpoint yet. A server with an audit key writes the first one within a minute.',
+  );
+
+function notCoveredProblem(position: number, last: SignedRoot | null): Problem {
+  if (last === null) return noCheckpointProblem();
+  const detail = `The last checkpoint covers positions up to ${last.position}, and not ${position}. Try again in a minute.`;
+  return problem('NOT_FOUND', detail);
+}
+
+function noCheckpointAtProblem(position: number | null, last: SignedRoot | null): Problem {
+  if (last === null) return noCheckpointProblem();
+  const detail = `No checkpoint covers exactly the positions up to ${position}. The last one covers those up to ${last.position}.`;
+  return problem('NOT_FOUND', detail);
+}

@@ -1,0 +1,33 @@
+import { ALARM_EVENT, type AuditAlarm } from '../../core/audit/alarm.js';
+import type { Checkpoint } from '../../core/audit/checkpoint.js';
+import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT } from '../../core/audit/key-events.js';
+import { AUDIT_SUBJECT } from '../../core/subject.js';
+import { operationOf } from '../operations/shared.js';
+import type { Operation } from '../queue/operation.js';
+import { draftEvent } from '../queue/transaction-builder.js';
+import { contentEventId } from '../runtime/identity.js';
+import type { AuditSigner } from './signer.js';
+
+const AUDITOR = 'audit';
+
+/** Writes a checkpoint. Its id derives from the position it covers: whoever comes second writes nothing. */
+export const recordCheckpoint = (checkpoint: Checkpoint): Operation<true> =>
+  recordOf(CHECKPOINT_EVENT, [checkpoint.incarnation, checkpoint.position], checkpoint);
+
+/** Enrols the key of this coordinator, before its first checkpoint in a project. */
+export const recordKey = ({ key_id, public_key }: AuditSigner): Operation<true> =>
+  recordOf(KEY_ENROLLED_EVENT, [key_id], { key_id, public_key, how: 'first' });
+
+/** Records that this coordinator computed another root than a checkpoint of the log has. */
+export const recordAlarm = (alarm: AuditAlarm): Operation<true> =>
+  recordOf(ALARM_EVENT, [alarm.position, alarm.computed_root], alarm);
+
+const recordOf = (eventType: string, idParts: readonly (string | number)[], payload: object) =>
+  operationOf(eventType.toLowerCase(), null, (transaction) => {
+    const { view } = transaction;
+    const { tenant_id, project_id } = view.key;
+    const draft = draftEvent(view, eventType, AUDITOR, { ...payload });
+    const eventId = contentEventId([eventType, tenant_id, project_id, ...idParts]);
+    transaction.addLooseEvent({ ...draft, subject: AUDIT_SUBJECT }, eventId);
+    return true as const;
+  });

@@ -1,0 +1,44 @@
+import { MerkleFrontier } from '../../core/audit/merkle-tree.js';
+import { leafHashOf, sha256 } from './audit-hash.js';
+
+/** A tree of the first events of a log. */
+export interface TreeState {
+  /** The position of its last event. */
+  readonly size: number;
+  /** The roots of its complete subtrees, from the largest to the smallest. */
+  readonly subtrees: readonly Uint8Array[];
+  /** The roots of its complete tiles. */
+  readonly tileRoots: readonly Uint8Array[];
+}
+
+/** Builds the audit tree of a project, event by event. */
+export class TreeBuilder {
+  readonly tileRoots: Uint8Array[];
+  private readonly frontier: MerkleFrontier;
+
+  constructor({ size, subtrees, tileRoots }: TreeState) {
+    this.tileRoots = [...tileRoots];
+    this.frontier = new MerkleFrontier(sha256, { size, subtrees }, (index, root) => {
+      this.tileRoots[index] = root;
+    });
+  }
+
+  get size(): number {
+    return this.frontier.size;
+  }
+
+  root(): Uint8Array {
+    return this.frontier.root();
+  }
+
+  subtrees(): Uint8Array[] {
+    return this.frontier.subtrees();
+  }
+
+  /** Adds consecutive leaves. Those that it has are skipped, and after a gap nothing is added. */
+  addLeaves(firstPosition: number, leaves: readonly string[]): void {
+    if (firstPosition > this.size + 1) return;
+    for (let at = this.size + 1 - firstPosition; at < leaves.length; at += 1)
+      this.frontier.append(leafHashOf(leaves[at] as string));
+  }
+}

@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import { FileSink } from './file-sink.js';
+import { openSinks } from './sinks.js';
+
+const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
+const anchorAt = (position: number): AnchorLine => ({
+  format: 'genesis-fleet checkpoint 1',
+  ...PROJECT,
+  incarnation: 1,
+  position,
+  root: 'A'.repeat(43),
+  time: '2026-01-04T06:00:00.000Z',
+  key_id: '0123456789abcdef',
+  public_key: 'A'.repeat(43),
+  signature: 'A'.repeat(86),
+});
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sinks-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+it('keeps checkpoints in a file, and knows the last one of each project when it is opened again', async () => {
+  const path = join(await newFolder(), 'other-disk', 'anchors.jsonl');
+  await new FileSink(path).send([anchorAt(3), { ...anchorAt(9), project_id: 'blog' }]);
+  await appendFile(path, '{"format":"genesis-fl');
+  const again = new FileSink(path);
+  expect(await again.lastPosition(PROJECT)).toBe(3);
+  await again.send([anchorAt(7)]);
+  expect(await new FileSink(path).lastPosition(PROJECT)).toBe(7);
+  expect(await new FileSink(path).lastPosition({ ...PROJECT, project_id: 'blog' })).toBe(9);
+});
+
+it('posts checkpoints to a webhook, and again until it confirms them', async () => {
+  const folder = await newFolder();
+  const received: { status: number; positions: number[] }[] = [];
+  const statuses = [503, 200];
+  const server = createServer(async (request, response) => {
+    const status = statuses.shift() ?? 200;
+    const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    received.push({ status, positions: body.checkpoints.map(({ position }: AnchorLine) => position) });
+    response.writeHead(status).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  const [sink] = openSinks(url, folder, folder);
+  await expect(sink!.send([anchorAt(3)])).rejects.toThrow('status 503');
+  expect(await sink!.lastPosition(PROJECT)).toBe(0);
+  await sink!.send([anchorAt(3)]);
+  expect(received.map(({ status }) => status)).toEqual([503, 200]);
+  const [reopened] = openSinks(url, folder, folder);
+  expect(await reopened!.lastPosition(PROJECT)).toBe(3);
+});
+
+it('writes checkpoints as a note of the commit', async () => {
+  const folder = await newFolder();
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
+      encoding: 'utf8',
+    });
+  git('init', '-q');
+  git('config', 'user.name', 't');
+  git('config', 'user.email', 't@example.com');
+  git('commit', '-q', '--allow-empty', '-m', 'first');
+  const [sink] = openSinks('git:.', folder, join(folder, 'state'));
+  await sink!.send([anchorAt(3), anchorAt(5)]);
+  expect(git('notes', '--ref=genesis-fleet-audit', 'show')).toContain('"position":5');
+  expect(await sink!.lastPosition(PROJECT)).toBe(5);
+});
+
+it('refuses what is no sink', async () => {
+  expect(() => openSinks('ftp://example.com', '/', '/')).toThrow('is no sink');
+});
+
+it('separates lines also after half a line', async () => {
+  const path = join(await newFolder(), 'anchors.jsonl');
+  await appendFile(path, 'half');
+  await new FileSink(path).send([anchorAt(1)]);
+  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+  expect(lines[0]).toBe('half');
+  expect(JSON.parse(lines[1]!)).toMatchObject({ position: 1 });
+});

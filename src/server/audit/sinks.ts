@@ -1,0 +1,32 @@
+import { hash } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import type { AuditSink } from '../../coordinator/audit/sink.js';
+import { FileSink } from './file-sink.js';
+import { gitSink } from './git-sink.js';
+import { webhookSink } from './webhook-sink.js';
+
+/** Opens the sinks of GENESIS_AUDIT_SINKS, which are separated by white space. Throws if one is no sink. */
+export const openSinks = (setting: string, cwd: string, stateFolder: string): AuditSink[] =>
+  setting
+    .split(/\s+/)
+    .filter((address) => address !== '')
+    .map((address) => openSink(address, cwd, stateFolder));
+
+function openSink(address: string, cwd: string, stateFolder: string): AuditSink {
+  if (address.startsWith('file:')) return new FileSink(resolve(cwd, address.slice('file:'.length)));
+  // These cannot be asked what they have, so a file here keeps what they have confirmed.
+  const sent = new FileSink(join(stateFolder, `${hash('sha256', address, 'hex').slice(0, 16)}.jsonl`));
+  if (/^https?:\/\//.test(address) && URL.canParse(address)) return withMemory(webhookSink(address), sent);
+  if (address.startsWith('git:'))
+    return withMemory(gitSink(resolve(cwd, address.slice('git:'.length))), sent);
+  throw new Error(`${address} is no sink. Expected file:PATH, https://HOST/PATH or git:REPOSITORY.`);
+}
+
+const withMemory = (sink: Pick<AuditSink, 'name' | 'send'>, sent: FileSink): AuditSink => ({
+  name: sink.name,
+  lastPosition: (project) => sent.lastPosition(project),
+  async send(anchors) {
+    await sink.send(anchors);
+    await sent.send(anchors);
+  },
+});

@@ -1,0 +1,8 @@
+import { type Handlers, jsonHandlers } from '../route.js';
+
+export const auditHandlers = jsonHandlers({
+  audit_head: ({ coordinator, project }) => coordinator.audit.head(project),
+  audit_proof: ({ coordinator, project, query }) => coordinator.audit.proof(project, query.position),
+  audit_consistency: ({ coordinator, project, query }) =>
+    coordinator.audit.consistency(project, query.from, query.to ?? null),
+}) satisfies Partial<Handlers>;
