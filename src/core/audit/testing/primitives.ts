@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign, verify } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, randomUUID, sign, verify } from 'node:crypto';
 import { type HashBytes, keyIdOf, utf8, type VerifySignature } from '../audit-values.js';
 
 export const sha256: HashBytes = (data) => hash('sha256', data, 'buffer');
@@ -22,10 +22,14 @@ export interface TestSigner {
   sign(text: string): string;
 }
 
-export function newSigner(): TestSigner {
-  const { publicKey, privateKey }: { publicKey: KeyObject; privateKey: KeyObject } =
-    generateKeyPairSync('ed25519');
-  const public_key = publicKey.export({ format: 'jwk' }).x as string;
+/** What precedes the 32 bytes of a private key in PKCS #8. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** A new key; with a name, always the same one. */
+export function newSigner(name: string = randomUUID()): TestSigner {
+  const der = Buffer.concat([PKCS8_PREFIX, sha256(utf8(name))]);
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  const public_key = createPublicKey(privateKey).export({ format: 'jwk' }).x as string;
   return {
     key_id: keyIdOf(sha256, public_key),
     public_key,
