@@ -2,7 +2,7 @@ import { type BenchHarness, type BenchStoreName, openHarness } from './harness.j
 import { type LoadResult, measure } from './load.js';
 import { millis, table, whole } from './table.js';
 
-const AGENTS = 1000;
+export const AGENTS = 1000;
 const agentOf = (index: number) => ({
   agent_id: `agent-${index % AGENTS}`,
   session_id: `session-${index % AGENTS}`,

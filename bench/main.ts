@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { benchAgainst } from './against/against.js';
+import { benchCapacity } from './capacity.js';
 import { benchCrowd } from './crowd.js';
 import { benchCycles } from './cycles.js';
 import { benchDisk } from './disk.js';
@@ -20,6 +21,7 @@ import { benchStages } from './stages.js';
  *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers]`
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
+ * - `npm run bench -- --capacity`: items and capacity units of a command on DynamoDB
  * - `npm run bench -- --against REF [--only cycles|projects] [--rounds 7]`: this version beside another, in turn
  * - `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`: cost of a stopped engine to an idle server
  */
@@ -59,9 +61,10 @@ if (refOption !== null) {
 if (storesOption !== null) await benchEngines(storesOption, quick);
 if (headsOption !== null) await benchHeads(headsOption);
 if (outageOption !== null) await benchOutage(outageOption);
-const hasExclusiveOption = [storesOption, headsOption, outageOption, refOption].some(
-  (value) => value !== null,
-);
+const isCapacity = process.argv.includes('--capacity');
+if (isCapacity) await benchCapacity();
+const hasExclusiveOption =
+  isCapacity || [storesOption, headsOption, outageOption, refOption].some((value) => value !== null);
 for (const [name, run] of hasExclusiveOption ? [] : Object.entries(parts)) {
   if (process.argv.includes('--only') && only !== name) continue;
   await run();
