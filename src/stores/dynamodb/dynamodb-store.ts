@@ -149,7 +149,7 @@ export class DynamodbStore implements Store {
   }
 
   events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.eventsOf(projectKey).events(query, this.clock.now());
+    return this.eventsOf(projectKey).events(query);
   }
 
   redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {

@@ -141,11 +141,11 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const projectKey = project();
-    await store.commit(range(1, 5).map((n) => claim(projectKey, `~${n}`)));
+    for (const n of range(1, 5)) await store.commit([claim(projectKey, `~${n}`)]);
     const read = async () =>
       (await store.events(projectKey, { after: 0, limit: 9 })).map(({ position }) => position);
     proxy.fate = firstCalls(1, 'Query', {
-      edit: ({ Items = [] }) => ({ Items: Items.filter(({ position }) => position?.N !== '3') }),
+      edit: ({ Items = [] }) => ({ Items: Items.filter(({ sk }) => sk?.N !== '3') }),
     });
     expect(await read()).toEqual([1, 2]);
     expect(await read()).toEqual([1, 2, 3, 4, 5]);
@@ -174,8 +174,8 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
       /DynamoDB does not respond .* 50 ms requestTimeout/,
     );
     const put = { TableName: state, Item: META_KEY };
-    const mark = { index: 0, table: state, item: META_KEY };
-    const transaction = { id: randomUUID(), writes: [{ Put: put }], mark };
+    const mark = { table: state, key: META_KEY };
+    const transaction = { id: randomUUID(), writes: [{ Put: put }], mark, voidingPut: put };
     await expect(dynamo.transact({ ...transaction, not_after_ms: Infinity })).rejects.toThrow(StoreUncertain);
   });
 
@@ -189,7 +189,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
       return 'pass';
     };
     const swap = (n: number) => transactionOf(projectKey, { swaps: [swapOf(projectKey, `~${n}`, 0)] });
-    const outcomes = await store.commit(range(1, 200).map(swap));
+    const outcomes = await store.commit(range(1, 400).map(swap));
     expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
     expect(proxy.calls.filter(isTransaction).length).toBeGreaterThan(3);
   });

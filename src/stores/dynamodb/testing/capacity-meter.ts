@@ -4,8 +4,10 @@ import type { DynamodbProxy, ProxiedCall } from './proxy.js';
 export interface CapacityUse {
   /** Transactions that happened. */
   transactions: number;
-  /** Items that were written, deleted or checked. */
-  items_written: number;
+  /** Items that transactions wrote, deleted or checked. */
+  transaction_items: number;
+  /** Items that were written otherwise, such as those of an index. */
+  other_items: number;
   write_units: number;
   items_read: number;
   read_units: number;
@@ -13,7 +15,8 @@ export interface CapacityUse {
 
 const NOTHING: CapacityUse = {
   transactions: 0,
-  items_written: 0,
+  transaction_items: 0,
+  other_items: 0,
   write_units: 0,
   items_read: 0,
   read_units: 0,
@@ -58,8 +61,10 @@ export function useOf({ operation, body }: ProxiedCall, reply: MeteredReply): Ca
   const units = consumed.reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
   const writtenCount = countWrites(body);
   if (writtenCount === 0) return { ...NOTHING, items_read: countReads(reply), read_units: units };
-  const transactions = Number(operation === 'TransactWriteItems' && consumed.length > 0);
-  return { ...NOTHING, transactions, items_written: writtenCount, write_units: units };
+  if (operation !== 'TransactWriteItems')
+    return { ...NOTHING, other_items: writtenCount, write_units: units };
+  const transactions = Number(consumed.length > 0);
+  return { ...NOTHING, transactions, transaction_items: writtenCount, write_units: units };
 }
 
 function countWrites({ TransactItems, RequestItems, Item, UpdateExpression }: ProxiedCall['body']): number {
