@@ -13,9 +13,9 @@ const IN_FLIGHT = [1, 40] as const;
 const COMMANDS = 1024;
 /** The first claims are not measured: they open the sessions of all agents. */
 const AGENTS = 100;
-type Operation = (harness: BenchHarness, index: number) => Promise<void>;
+type CommandRun = (harness: BenchHarness, index: number) => Promise<void>;
 const agentOf = (index: number) => index % AGENTS;
-const OPERATIONS: Readonly<Record<string, Operation>> = {
+const OPERATIONS: Readonly<Record<string, CommandRun>> = {
   claim: (harness, index) => claim(harness, index, agentOf(index)),
   renew: (harness, index) => renew(harness, index, agentOf(index)),
   submit: (harness, index) => submit(harness, index, agentOf(index)),

@@ -1,4 +1,4 @@
-import { completeBuckets } from './event-index.js';
+import { completeBuckets } from './bucket-index.js';
 import type { DynamodbEvents } from './events.js';
 import type { CachedProject } from './project-cache.js';
 

@@ -3,8 +3,8 @@ import { lineOf } from '../event-line.js';
 import { matcher } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { DynamodbBlobs } from './blobs.js';
+import { BucketIndex, lastOfBucket, type PositionRange, type ReadPage } from './bucket-index.js';
 import type { DynamoClient } from './connection.js';
-import { EventIndex, lastOfBucket, type PositionRange, type ReadPage } from './event-index.js';
 import { eventsFromPage } from './event-pages.js';
 import { projectFromItem } from './items.js';
 import {
@@ -31,14 +31,14 @@ const PAGES_AT_ONCE = 50;
 
 /** The events of one project: read by position and by every filter, indexed and redacted. */
 export class DynamodbEvents {
-  private readonly index: EventIndex;
+  private readonly index: BucketIndex;
 
   constructor(
     private readonly dynamo: DynamoClient,
     private readonly blobs: DynamodbBlobs,
     private readonly projectKey: ProjectKey,
   ) {
-    this.index = new EventIndex(dynamo, projectKey);
+    this.index = new BucketIndex(dynamo, projectKey);
   }
 
   async events(query: EventQuery): Promise<EventEnvelope[]> {

@@ -137,6 +137,66 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expectSound(store, projectKey, 1);
   });
 
+  it('creates no project by voiding its first transaction', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const projectKey = project();
+    proxy.fate = ({ operation }) => {
+      if (operation !== 'TransactWriteItems') return 'pass';
+      clock.advance(5000);
+      return 'cut';
+    };
+    const not_after_ms = (await store.now()) + 1000;
+    const late = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms });
+    expect(kindsOf(await store.commit([late]))).toEqual(['late']);
+    expect(await store.project(projectKey)).toBeNull();
+    expect(await store.projects(projectKey.tenant_id)).toEqual([]);
+    proxy.fate = () => 'pass';
+    await store.commit([claim(projectKey, '~a')]);
+    expect(await store.projects(projectKey.tenant_id)).toEqual([projectKey.project_id]);
+    await expectSound(store, projectKey, 1);
+  });
+
+  it('does not take the transaction of another for its own when a reply is lost', async () => {
+    const proxy = await openProxy();
+    const [store, other] = await Promise.all([open(proxy.options), open()]);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
+    let overtaken: Promise<unknown> | null = null;
+    let isOvertaken = false;
+    proxy.fate = ({ operation }) => {
+      if (operation !== 'TransactWriteItems' || isOvertaken) return 'pass';
+      overtaken ??= other.commit([claim(projectKey, '~other')]).then(() => {
+        isOvertaken = true;
+      });
+      return 'cut';
+    };
+    const [outcome] = await store.commit([
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] }),
+    ]);
+    await overtaken;
+    expect(outcome).toMatchObject({ kind: 'committed', positions: [3] });
+    await expectSound(store, projectKey, 3);
+  });
+
+  it('recognizes its own transaction without events when a reply is lost', async () => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
+    let sent = 0;
+    proxy.fate = ({ operation, body }) => {
+      if (operation !== 'TransactWriteItems') return 'pass';
+      delete body.ClientRequestToken;
+      sent += 1;
+      return sent === 1 ? 'lose_reply' : 'pass';
+    };
+    const [outcome] = await store.commit([transactionOf(projectKey, { changes_rules: true })]);
+    expect(outcome).toMatchObject({ kind: 'committed', rules_seq: 1 });
+    expect(await store.project(projectKey)).toEqual({ position: 1, rules_seq: 1 });
+  });
+
   it('stops reading at an event that is not visible yet, and returns it once it is', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);

@@ -3,8 +3,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, range, swapOf, swapWith, transactionOf } from '../conformance/fixture.js';
 import { type EventQuery, type ProjectKey, type Store, StoreRefused } from '../store.js';
+import { BucketIndex } from './bucket-index.js';
 import { DynamoClient } from './connection.js';
-import { EventIndex } from './event-index.js';
 import { projectFromItem } from './items.js';
 import { BUCKET_SIZE, N, rowKey } from './keys.js';
 import { describeOnDynamodb } from './testing/harness.js';
@@ -168,7 +168,7 @@ await describeOnDynamodb(
       await untilIndexed(projectKey, store);
       const dynamo = await DynamoClient.connect(options, Date.now);
       onTestFinished(() => dynamo.close());
-      await new EventIndex(dynamo, projectKey).write(1, [
+      await new BucketIndex(dynamo, projectKey).write(1, [
         {
           item: { high_ms: N(LAST_HOUR * HOUR_MS) },
           events: Array(BUCKET_SIZE).fill(eventOf(projectKey, {})),

@@ -2,8 +2,8 @@ import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
 import { lineOf } from '../event-line.js';
 import { type ProjectKey, StoreRefused } from '../store.js';
 import { DynamodbBlobs } from './blobs.js';
+import { completeBuckets, lastOfBucket } from './bucket-index.js';
 import type { DynamoClient } from './connection.js';
-import { completeBuckets, lastOfBucket } from './event-index.js';
 import { EventPages, pageItem } from './event-pages.js';
 import { DynamodbEvents } from './events.js';
 import { projectFromItem, projectItem } from './items.js';
@@ -26,7 +26,7 @@ interface CopyProgress {
  * form of version 2, which no coordinator of version 1 can move: it takes a row without `version` for a new one, which
  * must not exist. Every part can be repeated, by several migrators at once.
  */
-export class Conversion {
+export class PageConversion {
   private readonly blobs: DynamodbBlobs;
 
   constructor(private readonly dynamo: DynamoClient) {

@@ -10,7 +10,7 @@ import { projectFromItem } from './items.js';
 import { BUCKET_SIZE, N, rowKey } from './keys.js';
 import type { DynamodbOptions } from './options.js';
 import { describeOnDynamodb } from './testing/harness.js';
-import { Version1 } from './testing/version-1.js';
+import { TablesOfV1 } from './testing/tables-of-v1.js';
 
 const FOREVER = Number.POSITIVE_INFINITY;
 const HOUR_MS = 3_600_000;
@@ -110,7 +110,7 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
     const expected = openMemoryStore();
     const dynamo = await DynamoClient.connect(options, Date.now);
     onTestFinished(() => dynamo.close());
-    const version1 = new Version1(dynamo);
+    const version1 = new TablesOfV1(dynamo);
     await version1.create();
     for (const project of projects) {
       const transactions = transactionsOf(project);

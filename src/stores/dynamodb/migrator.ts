@@ -4,7 +4,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type MigrationStep, type Migrator, stepsAfter } from '../migrator.js';
 import { DynamoClient } from './connection.js';
 import { META_KEY, N, numberOf, S } from './keys.js';
-import { Conversion } from './migration-2.js';
+import { PageConversion } from './migration-2.js';
 import type { DynamodbOptions } from './options.js';
 import { eventsTableOfV1, migrationSteps, SCHEMA_VERSION, tableDefinitions, timeToLive } from './schema.js';
 
@@ -55,7 +55,7 @@ export class DynamodbMigrator implements Migrator {
 
   private async convert(): Promise<boolean> {
     try {
-      await new Conversion(this.dynamo).run();
+      await new PageConversion(this.dynamo).run();
     } catch (error) {
       // Another migrator has finished meanwhile, and deleted what this one was about to read.
       if ((await this.status()).found === SCHEMA_VERSION) return false;

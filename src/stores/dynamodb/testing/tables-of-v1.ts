@@ -27,7 +27,7 @@ const LISTED_UNTIL = 40;
 const SEPARATE = 41;
 
 /** Writes tables as version 1 did. */
-export class Version1 {
+export class TablesOfV1 {
   constructor(private readonly dynamo: DynamoClient) {}
 
   private get eventsTable(): string {

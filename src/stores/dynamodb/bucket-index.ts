@@ -40,7 +40,7 @@ const POSTINGS_AT_ONCE = 100;
  * so whoever indexes it writes the same items, and the number of indexed buckets in the project's row says which events
  * the index holds.
  */
-export class EventIndex {
+export class BucketIndex {
   constructor(
     private readonly dynamo: DynamoClient,
     private readonly projectKey: ProjectKey,
