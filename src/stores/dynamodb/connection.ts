@@ -36,6 +36,8 @@ export interface AtomicWrite {
 
 /** A DynamoDB client with the store's own retries and timeouts. */
 export class DynamoClient {
+  private isClosed = false;
+
   private constructor(
     readonly driver: DynamodbDriver,
     readonly client: DynamoDBClient,
@@ -64,7 +66,9 @@ export class DynamoClient {
     return new DynamoClient(driver, client, tablesOf(options.namespace), options.patience_ms, nowMs);
   }
 
+  /** Nothing is retried any more: nobody waits for work in the background. */
   close(): void {
+    this.isClosed = true;
     this.client.destroy();
   }
 
@@ -217,7 +221,7 @@ export class DynamoClient {
         return await work();
       } catch (error) {
         const failure = classifyError(error);
-        if (!retries.canRetry(failure)) throw toStoreError(failure);
+        if (this.isClosed || !retries.canRetry(failure)) throw toStoreError(failure);
         await pause(retries.tries);
       }
     }

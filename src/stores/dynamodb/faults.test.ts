@@ -239,6 +239,17 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expect(dynamo.transact({ ...transaction, not_after_ms: Infinity })).rejects.toThrow(StoreUncertain);
   });
 
+  it('retries nothing after it was closed', async () => {
+    const proxy = await openProxy();
+    const dynamo = await DynamoClient.connect(proxy.options, Date.now);
+    proxy.fate = () => {
+      dynamo.close();
+      return 'cut';
+    };
+    await expect(dynamo.get(dynamo.tables.state, META_KEY)).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(proxy.calls).toHaveLength(1);
+  });
+
   it('completes a commit of many transactions, however long they take in sequence', async () => {
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
