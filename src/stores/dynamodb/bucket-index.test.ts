@@ -45,4 +45,24 @@ await describeOnDynamodb('the index of a bucket', ({ options }) => {
     const bucket = S(bucketPartition(projectKey, 1));
     expect((await source?.next())?.value).toEqual([{ pk: bucket, sk: N(lastOfBucket(1)) }]);
   });
+
+  it('finds a task whether or not it is the subject', async () => {
+    const { index, projectKey, pageOf } = await open();
+    const tasks = [
+      { task_id: 'T-1', subject: 'T-1' },
+      { task_id: 'T-1', subject: 'F-1' },
+      { task_id: 'T-2', subject: 'T-2' },
+    ];
+    const pages = tasks.map((task, n) => {
+      const { item, events } = pageOf('a', BUCKET_SIZE + n * 10, n === 2 ? BUCKET_SIZE - 20 : 10);
+      return { item, events: events.map((event) => ({ ...event, ...task })) };
+    });
+    await index.write(1, pages);
+    const range = { after: 0, until: lastOfBucket(1) };
+    const found = await Promise.all(
+      index.sourcesFor('task_id', ['T-1'], range).map(async (source) => (await source.next()).value),
+    );
+    const pk = S(bucketPartition(projectKey, 1));
+    expect(found).toEqual([[{ pk, sk: N(BUCKET_SIZE + 19) }], [{ pk, sk: N(BUCKET_SIZE + 9) }]]);
+  });
 });

@@ -187,6 +187,11 @@ await describeOnDynamodb(
         operation === 'BatchWriteItem' ? { error: 'AccessDeniedException' } : 'pass';
       const store = await open(proxy.options);
       await fill(projectKey, store);
+      // Indexing fails, and is tried again beside a later commit.
+      const tried = () => proxy.calls.filter(({ operation }) => operation === 'BatchWriteItem').length;
+      while (tried() < 2) {
+        await store.commit([transactionOf(projectKey, { loose_events: [eventOf(projectKey, LATER)] })]);
+      }
       for (const [name, query, count] of FILTERS) {
         const found = await store.events(projectKey, { after: 0, limit: 100, ...query });
         expect([name, found.length]).toEqual([name, count]);
