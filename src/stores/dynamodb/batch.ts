@@ -32,7 +32,6 @@ import { type ExternalText, toStoredText } from './stored-text.js';
 
 interface WriteCondition {
   readonly ConditionExpression: string;
-  readonly ExpressionAttributeNames?: Record<string, string>;
   readonly ExpressionAttributeValues?: DynamoItem;
 }
 

@@ -51,7 +51,7 @@ await onEngine(
   },
 );
 
-function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): void {
+function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarness): void {
   it.each(FATES)('commits once when a transaction %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
@@ -134,6 +134,29 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
       transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms }),
     ]);
     expect(outcome).toMatchObject({ kind: 'committed', positions: [1] });
+    await expectSound(store, projectKey, 1);
+  });
+
+  it('voids a transaction for good: it fails if it arrives later', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
+    let delayed: ProxiedCall['body'] = {};
+    proxy.fate = ({ operation, body }) => {
+      if (operation !== 'TransactWriteItems') return 'pass';
+      delayed = body;
+      clock.advance(5000);
+      return 'cut';
+    };
+    const not_after_ms = (await store.now()) + 1000;
+    const late = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms });
+    expect(kindsOf(await store.commit([late]))).toEqual(['late']);
+    const { client, driver } = await DynamoClient.connect(options, Date.now);
+    onTestFinished(() => client.destroy());
+    const arrival = client.send(new driver.TransactWriteItemsCommand(delayed as never));
+    await expect(arrival).rejects.toThrow(driver.TransactionCanceledException);
     await expectSound(store, projectKey, 1);
   });
 

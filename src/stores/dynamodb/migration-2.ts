@@ -62,9 +62,18 @@ export class PageConversion {
       const row = await this.dynamo.get(this.dynamo.tables.state, rowKey(projectKey));
       if (row === undefined) return;
       if (row.version !== undefined) await this.convertRow(projectKey, row);
-      else if (row.copied !== undefined) await this.copyBucket(projectKey, row);
-      else return;
+      else if (row.copied === undefined) return;
+      else
+        await this.copyBucket(projectKey, row).catch((error) =>
+          this.throwUnlessMoved(error, projectKey, row),
+        );
     }
+  }
+
+  /** Another migrator that has copied the same may have dropped a text meanwhile. */
+  private async throwUnlessMoved(error: unknown, projectKey: ProjectKey, before: DynamoItem): Promise<void> {
+    const row = await this.dynamo.get(this.dynamo.tables.state, rowKey(projectKey));
+    if (row?.copied?.N === before.copied?.N) throw error;
   }
 
   /** From here on, no coordinator of version 1 can commit to the project. */
@@ -97,6 +106,19 @@ export class PageConversion {
     await this.writePages(projectKey, pages);
     if (bucket < completeBuckets(position)) await this.events(projectKey).indexBucket(bucket);
     await this.advance(projectKey, copied, { copied: until, copied_high_ms: highMs });
+    await this.dropTexts(projectKey, items, until);
+  }
+
+  /** Texts that were stored separately have been copied, and a redaction would not find the old ones. */
+  private async dropTexts(
+    { tenant_id }: ProjectKey,
+    items: readonly DynamoItem[],
+    until: number,
+  ): Promise<void> {
+    for (const { position, event_sha256 } of items) {
+      if (event_sha256 === undefined || numberOf(position) > until) continue;
+      await this.blobs.drop(tenant_id, textOf(event_sha256));
+    }
   }
 
   private async writePages(projectKey: ProjectKey, { pages }: EventPages): Promise<void> {
@@ -108,6 +130,7 @@ export class PageConversion {
     await this.dynamo.putAll(this.dynamo.tables.log, items);
   }
 
+  /** The items with events in a range. A list of events may begin before it, and end after it. */
   private async itemsOfV1(projectKey: ProjectKey, after: number, until: number): Promise<DynamoItem[]> {
     const items: DynamoItem[] = [];
     const bucketOfV1 = (position: number) => Math.floor(position / BUCKET_SIZE_OF_V1);
@@ -115,7 +138,7 @@ export class PageConversion {
       const pk = `${projectPartition(projectKey)}#E#${bucket}`;
       items.push(...(await this.dynamo.partition(eventsTableOfV1(this.dynamo.tables), pk)));
     }
-    return items;
+    return items.filter((item) => numberOf(item.position) > after);
   }
 
   /** An item of version 1 holds one event, or a list of events that ends at its position. */

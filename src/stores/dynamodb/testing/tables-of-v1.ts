@@ -22,12 +22,14 @@ import {
 
 const FIELDS = ['subject', 'task_id', 'session_id', 'feature_id', 'edge', 'agent_id', 'event_type'] as const;
 const BUCKET_SIZE = 100;
-/** Events up to this position are in one list; this one is stored separately. */
-const LISTED_UNTIL = 40;
-const SEPARATE = 41;
+/** These positions are in one list, which is stored separately; a bucket of version 2 ends among them. */
+const LISTED = { first: 1001, last: 1040 };
 
 /** Writes tables as version 1 did. */
 export class TablesOfV1 {
+  /** The texts that are stored separately, with their tenants. */
+  readonly separateTexts: { readonly tenant_id: string; readonly sha256: string }[] = [];
+
   constructor(private readonly dynamo: DynamoClient) {}
 
   private get eventsTable(): string {
@@ -82,18 +84,19 @@ export class TablesOfV1 {
 
   private async eventItems(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<DynamoItem[]> {
     const items = [];
-    for (const event of events.filter(({ position }) => position >= LISTED_UNTIL)) {
+    for (const event of events) {
+      const { position } = event;
+      if (position >= LISTED.first && position < LISTED.last) continue;
+      const list = events.slice(LISTED.first - 1, LISTED.last).map(withoutPosition);
       const text =
-        event.position === LISTED_UNTIL
-          ? JSON.stringify(events.slice(0, LISTED_UNTIL).map(withoutPosition))
-          : JSON.stringify(withoutPosition(event));
+        position === LISTED.last
+          ? { event_sha256: S(await this.putBlob(projectKey, JSON.stringify(list))) }
+          : { event: S(JSON.stringify(withoutPosition(event))) };
       items.push({
-        ...eventKeyOf(projectKey, event.position),
+        ...eventKeyOf(projectKey, position),
         at_ms: N(Date.now()),
         ...indexAttributes(projectKey, event),
-        ...(event.position === SEPARATE
-          ? { event_sha256: S(await this.putBlob(projectKey, text)) }
-          : { event: S(text) }),
+        ...text,
       });
     }
     return items;
@@ -102,6 +105,7 @@ export class TablesOfV1 {
   private async putBlob({ tenant_id }: ProjectKey, text: string): Promise<string> {
     const sha256 = createHash('sha256').update(text).digest('hex');
     await new DynamodbBlobs(this.dynamo).put(tenant_id, sha256, Buffer.from(text));
+    this.separateTexts.push({ tenant_id, sha256 });
     return sha256;
   }
 }
