@@ -62,26 +62,38 @@ async function oneSetting({
   }
 }
 
-export async function claim({ coordinator, tasks }: BenchHarness, index: number): Promise<void> {
+export async function claim(
+  { coordinator, tasks }: BenchHarness,
+  index: number,
+  agent = index,
+): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const reply = await coordinator.claimTask(project, {
     task_id,
-    ...agentOf(index),
+    ...agentOf(agent),
     request_id: `claim-${index}`,
   });
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-export async function renew({ coordinator, tasks }: BenchHarness, index: number): Promise<void> {
+export async function renew(
+  { coordinator, tasks }: BenchHarness,
+  index: number,
+  agent = index,
+): Promise<void> {
   const { project, task_id } = tasks[index]!;
-  const { session_id } = agentOf(index);
+  const { session_id } = agentOf(agent);
   const reply = await coordinator.renewLease(project, { task_id, session_id, expected_generation: 1 });
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-export async function submit({ coordinator, tasks }: BenchHarness, index: number): Promise<void> {
+export async function submit(
+  { coordinator, tasks }: BenchHarness,
+  index: number,
+  agent = index,
+): Promise<void> {
   const { project, task_id } = tasks[index]!;
-  const { session_id } = agentOf(index);
+  const { session_id } = agentOf(agent);
   const result_data = { summary: 'done', index };
   const reply = await coordinator.submitResult(project, { task_id, session_id, generation: 1, result_data });
   if (!('accepted' in reply) || !reply.accepted) throw new Error(JSON.stringify(reply));

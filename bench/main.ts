@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import { benchAgainst } from './against/against.js';
 import { benchEnginesAgainst } from './against/engines-against.js';
+import { benchCapacity } from './capacity.js';
 import { benchCrowd } from './crowd.js';
 import { benchCycles } from './cycles.js';
 import { benchDisk } from './disk.js';
@@ -21,6 +22,7 @@ import { benchStages } from './stages.js';
  *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers]`
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
+ * - `npm run bench -- --capacity`: items and capacity units of a command on DynamoDB
  * - `npm run bench -- --against REF [--only cycles|projects] [--rounds 7]`: this version beside another, in turn
  * - `npm run bench -- --stores all|postgres,mysql,redis --against REF [--only cycles|projects] [--rounds 7]`: the same
  *   on database engines, with the CPU time of the engine
@@ -64,9 +66,10 @@ if (refOption !== null) {
 if (storesOption !== null && refOption === null) await benchEngines(storesOption, quick);
 if (headsOption !== null) await benchHeads(headsOption);
 if (outageOption !== null) await benchOutage(outageOption);
-const hasExclusiveOption = [storesOption, headsOption, outageOption, refOption].some(
-  (value) => value !== null,
-);
+const isCapacity = process.argv.includes('--capacity');
+if (isCapacity) await benchCapacity();
+const hasExclusiveOption =
+  isCapacity || [storesOption, headsOption, outageOption, refOption].some((value) => value !== null);
 for (const [name, run] of hasExclusiveOption ? [] : Object.entries(parts)) {
   if (process.argv.includes('--only') && only !== name) continue;
   await run();

@@ -20,6 +20,7 @@ import random
 import sys
 import time
 import uuid
+import zlib
 from datetime import datetime, timezone
 from urllib.parse import parse_qs, quote, urlparse
 
@@ -35,7 +36,8 @@ TRIES = 20
 FOREVER_MS = 2**53 - 1
 
 db = boto3.client("dynamodb", region_name=STORE.hostname, endpoint_url=parse_qs(STORE.query).get("endpoint", [None])[0])
-STATE, EVENTS = f"{PREFIX}-state", f"{PREFIX}-events"
+STATE, LOG = f"{PREFIX}-state", f"{PREFIX}-log"
+BUCKET_SIZE = 1024
 
 
 # Keys. Names are escaped like JavaScript's encodeURIComponent does.
@@ -82,12 +84,16 @@ def get(key):
 
 def read_row():
     item = get(ROW)
-    names = ("version", "position", "rules_seq", "now_ms", "time_high_ms", "late_max_ms")
+    names = ("row_version", "position", "rules_seq", "now_ms", "time_high_ms", "late_max_ms", "indexed_buckets")
     return {name: int(item[name]["N"]) if item else 0 for name in names}
 
 
 def head_of(item):
-    return json.loads(item["head"]["S"]) if item else None
+    """A long head is compressed."""
+    if not item:
+        return None
+    head = item["head"]
+    return json.loads(head["S"] if "S" in head else zlib.decompress(head["B"], -zlib.MAX_WBITS))
 
 
 # Writes. Each one has a condition; if it fails, DynamoDB returns the current item.
@@ -98,14 +104,12 @@ def iso(at_ms):
     return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at_ms % 1000:03d}Z"
 
 
-def put(table, item, condition=None, values=None, names=None):
+def put(table, item, condition=None, values=None):
     write = {"TableName": table, "Item": item, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     if condition:
         write["ConditionExpression"] = condition
     if values:
         write["ExpressionAttributeValues"] = values
-    if names:
-        write["ExpressionAttributeNames"] = names
     return {"Put": write}
 
 
@@ -116,38 +120,46 @@ def put_head(before, head):
     return put(STATE, item, "seq = :seq", {":seq": {"N": str(before["seq"])}})
 
 
-def put_event(event, position, row):
-    """Indexes the event by position and by each of these fields; the first event of a transaction also by time."""
-    item = {
-        "pk": {"S": f"{PROJECT_PART}#E#{position // 100}"},
-        "position": {"N": str(position)},
-        "at_ms": {"N": str(row["now_ms"])},
-        "event": {"S": json.dumps(event)},
+def line_of(event):
+    """An event without the names of its fields, and without the project, which is in the key."""
+    names = ("event_id", "event_type", "timestamp", "agent_id", "payload", "subject", "seq", "session_id", "task_id",
+             "generation", "request_id", "feature_id", "edge", "agent_role")  # fmt: skip
+    return json.dumps([event.get(name) for name in names])
+
+
+def put_events(events, row):
+    """Puts the events of each bucket into one item, under the position of the last one. A coordinator indexes them."""
+    pages = {}
+    for position, event in enumerate(events, row["position"] + 1):
+        pages.setdefault(position // BUCKET_SIZE, []).append((position, line_of(event)))
+    return [put(LOG, page_item(bucket, lines, row)) for bucket, lines in pages.items()]
+
+
+def page_item(bucket, lines, row):
+    """With the latest timestamp before the page, by which times are found."""
+    is_first = lines[0][0] == row["position"] + 1
+    return {
+        "pk": {"S": f"{PROJECT_PART}#E#{bucket}"},
+        "sk": {"N": str(lines[-1][0])},
+        "high_ms": {"N": str(row["time_high_ms"] if is_first else max(row["time_high_ms"], row["now_ms"]))},
+        "events": {"S": "\n".join(line for _, line in lines)},
     }
-    for field in ("subject", "session_id", "task_id", "feature_id", "edge", "agent_id", "event_type"):
-        if field in event:
-            part = position % 4 if field == "event_type" else 0
-            item[f"by_{field}"] = {"S": f"{PROJECT_PART}#{part}#{event[field]}"}
-    if position == row["position"] + 1:
-        item["by_time"] = {"S": PROJECT_PART}
-        item["time_high_ms"] = {"N": str(row["time_high_ms"])}
-    return put(EVENTS, item)
 
 
 def put_row(row, now_ms, events):
     """Increments the version, so only one transaction at a time can use the next positions."""
     moved = {
         **row,
-        "version": row["version"] + 1,
+        "row_version": row["row_version"] + 1,
         "position": row["position"] + len(events),
         "now_ms": now_ms,
         "time_high_ms": max(row["time_high_ms"], now_ms),
         "late_max_ms": max(row["late_max_ms"], row["time_high_ms"] - now_ms),
     }
     item = {**ROW, **{name: {"N": str(value)} for name, value in moved.items()}}
-    if row["version"] == 0:
+    if row["row_version"] == 0:
         return put(STATE, item, "attribute_not_exists(pk)")
-    return put(STATE, item, "#v = :v", {":v": {"N": str(row["version"])}}, {"#v": "version"})
+    return put(STATE, item, "row_version = :v", {":v": {"N": str(row["row_version"])}})
 
 
 def count(scope, by):
@@ -162,9 +174,9 @@ def transact(row, now_ms, swaps, permits):
     row = {**row, "now_ms": now_ms}
     writes = [put_row(row, now_ms, swaps)]
     writes += [put_head(before, head) for before, head, _ in swaps]
-    writes += [put_event(event, row["position"] + 1 + n, row) for n, (_, _, event) in enumerate(swaps)]
+    writes += put_events([event for _, _, event in swaps], row)
     writes += permits
-    if row["version"] == 0:
+    if row["position"] == 0:
         entry = state_key(TENANT_PART, f"P#{escaped(PROJECT)}")
         writes.append(put(STATE, {**entry, "project_id": {"S": PROJECT}}))
     try:

@@ -1,14 +1,16 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
+import { lineOf } from '../event-line.js';
 import { lastPerMember } from '../permits.js';
 import type { CachedRequest } from '../request-cache.js';
 import type { CommitOutcome, Permit, PermitLimit, StoredHead, Transaction } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
+import { EventPages } from './event-pages.js';
 import { type CachedProject, memberName, type ProjectCache } from './project-cache.js';
 
 /** A DynamoDB transaction takes 100 items and 4 MB; the limit leaves some space for what every transaction writes. */
 export const ITEMS_MAX = 100;
 const BYTES_MAX = 3_500_000;
-/** The project's row, the mark of the attempt, and the entry of a new project in its tenant's list. */
+/** The project's row, the mark of a transaction without events, and the entry of a new project in its tenant's list. */
 const ITEMS_ALWAYS = 3;
 const ITEM_BYTES = 500;
 
@@ -42,11 +44,6 @@ export interface ShareEntry {
   max: number;
 }
 
-export interface PositionedEvent {
-  readonly event: NewEvent;
-  readonly position: number;
-}
-
 type PlanOutcome = Exclude<CommitOutcome | PlanNeed, { kind: 'committed' | 'read' }>;
 
 /**
@@ -61,7 +58,7 @@ export class BatchPlan {
   readonly looseEvents = new Set<string>();
   readonly members = new Map<string, MemberEntry>();
   readonly shares = new Map<string, ShareEntry>();
-  readonly events: PositionedEvent[] = [];
+  readonly eventPages = new EventPages();
   /** From this time on, the DynamoDB transaction must not happen. */
   not_after_ms = Number.POSITIVE_INFINITY;
   hasWrites = false;
@@ -72,15 +69,24 @@ export class BatchPlan {
   constructor(
     private readonly cache: ProjectCache,
     readonly now_ms: number,
+    indexedBuckets: number,
   ) {
-    this.project = { ...cache.project, version: cache.project.version + 1, now_ms };
+    const { row_version, indexed_buckets } = cache.project;
+    this.project = {
+      ...cache.project,
+      row_version: row_version + 1,
+      now_ms,
+      indexed_buckets: Math.max(indexed_buckets, indexedBuckets),
+    };
   }
 
-  /** The number of items so far. */
-  get items(): number {
-    const { heads, requests, looseEvents, members, shares, events } = this;
-    const parts = [heads, requests, looseEvents, members, shares];
-    return parts.reduce((sum, { size }) => sum + size, ITEMS_ALWAYS + events.length);
+  /** The number of items so far, without the events. */
+  private get itemCount(): number {
+    const { heads, requests, looseEvents, members, shares } = this;
+    return [heads, requests, looseEvents, members, shares].reduce(
+      (sum, { size }) => sum + size,
+      ITEMS_ALWAYS,
+    );
   }
 
   /** Decides a transaction, and adds it to the batch unless it is refused. */
@@ -124,7 +130,7 @@ export class BatchPlan {
     const entry = this.heads.get(subject);
     if (entry !== undefined) return entry.seq;
     const head = this.cache.heads.get(subject);
-    return head === null ? 0 : head?.seq;
+    return head === null ? 0 : (head?.seq ?? this.cache.seqs.get(subject));
   }
 
   private conflict(transaction: Transaction): PlanOutcome {
@@ -207,17 +213,19 @@ export class BatchPlan {
     if (effects === 0) {
       return this.cache.isComplete ? this.commit(transaction.loose_events.map(() => null)) : { kind: 'read' };
     }
-    if (!this.hasSpace(transaction, events, looseEvents.length)) return { kind: 'send' };
+    const lineByEvent = new Map(events.map((event) => [event, lineOf(event)]));
+    if (!this.hasSpace(transaction, [...lineByEvent.values()], looseEvents.length)) return { kind: 'send' };
     this.hasWrites = true;
     for (const { subject, expected_seq: seq } of transaction.checks) {
-      if (!this.heads.has(subject)) this.heads.set(subject, { assumed_seq: seq, seq, head: null });
+      if (this.heads.has(subject) || this.cache.seqs.get(subject) === seq) continue;
+      this.heads.set(subject, { assumed_seq: seq, seq, head: null });
     }
     for (const { subject, expected_seq, head } of transaction.swaps) {
       const assumed_seq = this.heads.get(subject)?.assumed_seq ?? expected_seq;
       this.heads.set(subject, { assumed_seq, seq: head.seq, head });
     }
     this.move(changes, transaction.permit_limits);
-    const positions = this.assignPositions(transaction, new Set(looseEvents));
+    const positions = this.assignPositions(transaction, lineByEvent);
     const taken = positions.filter((position) => position !== null);
     for (const { key, digest, keep, reply } of transaction.requests) {
       this.requests.set(key, keep ? { key, digest, reply, positions: taken, at_ms: this.now_ms } : null);
@@ -235,16 +243,16 @@ export class BatchPlan {
     return null;
   }
 
-  /** Whether the transaction fits. The first one always does: alone, its events can be packed into pages. */
-  private hasSpace(transaction: Transaction, events: readonly NewEvent[], looseEventCount: number): boolean {
+  /** Whether the transaction fits. The first one is always tried. */
+  private hasSpace(transaction: Transaction, lines: readonly string[], looseEventCount: number): boolean {
     const { swaps, checks, permits, requests } = transaction;
     const scopes = new Set(permits.map(({ scope }) => scope)).size;
-    const parts = swaps.length + checks.length + permits.length + requests.length + scopes + looseEventCount;
-    const items = parts + events.length;
-    const texts = [...events, ...swaps.map(({ head }) => head), requests];
+    const items = swaps.length + checks.length + permits.length + requests.length + scopes + looseEventCount;
+    const pages = this.eventPages.countWith(lines, this.project.position + 1);
+    const texts = [...swaps.map(({ head }) => head), requests].map((value) => JSON.stringify(value));
     const bytes =
-      items * ITEM_BYTES + texts.reduce((sum, text) => sum + JSON.stringify(text).length * 1.5, 0);
-    const fits = this.items + items <= ITEMS_MAX && this.bytes + bytes <= BYTES_MAX;
+      items * ITEM_BYTES + [...lines, ...texts].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    const fits = this.itemCount + items + pages <= ITEMS_MAX && this.bytes + bytes <= BYTES_MAX;
     if (!fits && this.hasWrites) return false;
     this.bytes += bytes;
     return true;
@@ -268,16 +276,20 @@ export class BatchPlan {
     }
   }
 
-  private assignPositions(transaction: Transaction, newNotes: ReadonlySet<NewEvent>): (number | null)[] {
+  private assignPositions(
+    transaction: Transaction,
+    lineByEvent: ReadonlyMap<NewEvent, string>,
+  ): (number | null)[] {
     const swapEvents = transaction.swaps.flatMap(({ events }) => events);
     return [...swapEvents, ...transaction.loose_events].map((event) => {
-      if (event.seq === undefined && !newNotes.has(event)) return null;
+      const line = lineByEvent.get(event);
+      if (line === undefined) return null;
       if (event.seq === undefined) this.looseEvents.add(event.event_id);
-      return this.append(event);
+      return this.append(event, line);
     });
   }
 
-  private append(event: NewEvent): number {
+  private append(event: NewEvent, line: string): number {
     const { position: last, time_high_ms, late_max_ms } = this.project;
     const position = last + 1;
     const atMs = msOf(event.timestamp);
@@ -289,7 +301,7 @@ export class BatchPlan {
       time_high_ms: highMs,
       late_max_ms: Math.max(late_max_ms, lateMs),
     };
-    this.events.push({ event, position });
+    this.eventPages.add(line, position, time_high_ms);
     return position;
   }
 }

@@ -6,37 +6,32 @@ import {
   type HeadEntry,
   ITEMS_MAX,
   type MemberEntry,
-  type PositionedEvent,
   type ShareEntry,
 } from './batch-plan.js';
-import { DAY_S, indexAttributes, projectItem, requestItem, timeAttributes, untilValue } from './items.js';
+import type { AtomicWrite } from './connection.js';
+import { pageItem } from './event-pages.js';
+import { DAY_S, projectItem, requestItem, untilValue } from './items.js';
 import {
   attemptKey,
-  bucketOf,
   type DynamoItem,
   type DynamoKey,
-  eventKey,
   headKey,
   looseEventKey,
   memberKey,
   N,
+  pageKey,
   projectListKey,
-  projectPartition,
   requestKey,
   rowKey,
   S,
   shareKey,
 } from './keys.js';
 import type { CachedProject } from './project-cache.js';
-import { type TableNames, TTL_ATTRIBUTE } from './schema.js';
+import { ATTEMPT_ATTRIBUTE, type TableNames, TTL_ATTRIBUTE, VOID_ATTRIBUTE } from './schema.js';
 import { type ExternalText, toStoredText } from './stored-text.js';
-
-/** The index of the attempt's mark among the writes. */
-export const MARK_INDEX = 1;
 
 interface WriteCondition {
   readonly ConditionExpression: string;
-  readonly ExpressionAttributeNames?: Record<string, string>;
   readonly ExpressionAttributeValues?: DynamoItem;
 }
 
@@ -48,8 +43,6 @@ export class BatchWriter {
   readonly writes: TransactWriteItem[] = [];
   /** Texts that must be written before the items that refer to them. */
   readonly externalTexts: ExternalText[] = [];
-  /** Index keys of events that are stored in a page. They point to the page, and are harmless if it is never written. */
-  readonly indexEntries: DynamoItem[] = [];
 
   constructor(
     private readonly projectKey: ProjectKey,
@@ -58,9 +51,9 @@ export class BatchWriter {
     private readonly attemptId: string,
     private readonly tables: TableNames,
   ) {
-    this.addRow();
-    this.addPut(tables.requests, this.markItem(), { ...IS_NEW, ...ALL_OLD });
-    if (before.version === 0) {
+    this.addPut(tables.state, { ...rowKey(projectKey), ...projectItem(plan.project) }, this.isUnmoved());
+    // Until it has events, a project may have been created by a void transaction.
+    if (before.position === 0) {
       this.addPut(tables.state, { ...projectListKey(projectKey), project_id: S(projectKey.project_id) });
     }
     for (const [subject, entry] of plan.heads) this.addHead(subject, entry);
@@ -77,21 +70,36 @@ export class BatchWriter {
     }
   }
 
-  /** The mark of an attempt; a process that voids the attempt writes it too. */
-  markItem(): DynamoItem {
-    const ttl = N(Math.ceil(this.plan.now_ms / 1000) + DAY_S);
-    return { ...attemptKey(this.projectKey, this.attemptId), [TTL_ATTRIBUTE]: ttl };
+  /** The item that proves that the transaction happened: its first page of events, or one that it writes only for this. */
+  get mark(): AtomicWrite['mark'] {
+    const [page] = this.plan.eventPages.pages;
+    if (page === undefined) return { table: this.tables.requests, key: this.attemptKey };
+    return { table: this.tables.log, key: pageKey(this.projectKey, page.last_position) };
   }
 
-  private addRow(): void {
-    const { version } = this.before;
-    const isSame: WriteCondition = {
-      ConditionExpression: '#version = :version',
-      ExpressionAttributeNames: { '#version': 'version' },
-      ExpressionAttributeValues: { ':version': N(version) },
+  /** Moves the row and changes nothing else. After that, the transaction can no longer happen. */
+  get voidingPut(): AtomicWrite['voidingPut'] {
+    const row_version = this.before.row_version + 1;
+    const isOnlyVoid = this.before.row_version === 0 ? { [VOID_ATTRIBUTE]: { BOOL: true } } : {};
+    const Item = {
+      ...rowKey(this.projectKey),
+      ...projectItem({ ...this.before, row_version }),
+      ...isOnlyVoid,
     };
-    const item = { ...rowKey(this.projectKey), ...projectItem(this.plan.project) };
-    this.addPut(this.tables.state, item, version === 0 ? IS_NEW : isSame);
+    return { TableName: this.tables.state, Item, ...this.isUnmoved() };
+  }
+
+  private get attemptKey(): DynamoKey {
+    return attemptKey(this.projectKey, this.attemptId);
+  }
+
+  private isUnmoved(): WriteCondition {
+    const { row_version } = this.before;
+    if (row_version === 0) return IS_NEW;
+    return {
+      ConditionExpression: 'row_version = :version',
+      ExpressionAttributeValues: { ':version': N(row_version) },
+    };
   }
 
   private addHead(subject: string, { assumed_seq, seq, head }: HeadEntry): void {
@@ -101,7 +109,12 @@ export class BatchWriter {
         ? IS_NEW
         : { ConditionExpression: 'seq = :seq', ExpressionAttributeValues: { ':seq': N(assumed_seq) } };
     if (head === null) this.addCheck(this.tables.state, key, condition);
-    else this.addPut(this.tables.state, { ...key, seq: N(seq), ...this.text('head', head) }, condition);
+    else
+      this.addPut(
+        this.tables.state,
+        { ...key, seq: N(seq), ...this.text('head', JSON.stringify(head)) },
+        condition,
+      );
   }
 
   private addRequest(key: string, kept: CachedRequest | null): void {
@@ -157,45 +170,21 @@ export class BatchWriter {
     });
   }
 
-  /** One item per event, unless a single transaction has more events than DynamoDB takes items: then pages of events. */
-  private addEvents(): void {
-    const { events } = this.plan;
-    if (this.writes.length + events.length <= ITEMS_MAX) {
-      for (const positioned of events)
-        this.addEvent(positioned.position, positioned.event, this.indexed(positioned));
-      return;
-    }
-    for (const page of pagesOf(events)) {
-      const { position } = page.at(-1) as PositionedEvent;
-      const kept = page.map(({ event }) => event);
-      this.addEvent(position, kept, {});
-    }
-    const pk = S(`${projectPartition(this.projectKey)}#X#${this.attemptId}`);
-    for (const positioned of events) {
-      this.indexEntries.push({ pk, position: N(positioned.position), ...this.indexed(positioned) });
-    }
-  }
-
   /** Unconditional: the transaction that moves the project's row owns its positions. */
-  private addEvent(position: number, kept: unknown, indexed: DynamoItem): void {
-    this.addPut(this.tables.events, {
-      ...eventKey(this.projectKey, position),
-      at_ms: N(this.plan.now_ms),
-      ...this.text('event', kept),
-      ...indexed,
-    });
+  private addEvents(): void {
+    const attempt = { [ATTEMPT_ATTRIBUTE]: S(this.attemptId) };
+    for (const page of this.plan.eventPages.pages) {
+      const { item, external } = pageItem(this.projectKey, page);
+      if (external !== null) this.externalTexts.push(external);
+      this.addPut(this.tables.log, { ...item, ...attempt });
+    }
+    if (this.plan.eventPages.pages.length > 0) return;
+    const ttl = N(Math.ceil(this.plan.now_ms / 1000) + DAY_S);
+    this.addPut(this.tables.requests, { ...this.attemptKey, ...attempt, [TTL_ATTRIBUTE]: ttl });
   }
 
-  private indexed(positioned: PositionedEvent): DynamoItem {
-    const isFirst = positioned.position === this.before.position + 1;
-    return {
-      ...indexAttributes(this.projectKey, positioned),
-      ...(isFirst ? timeAttributes(this.projectKey, this.before) : {}),
-    };
-  }
-
-  private text(name: string, value: unknown): DynamoItem {
-    const { attributes, external } = toStoredText(name, value);
+  private text(name: string, text: string): DynamoItem {
+    const { attributes, external } = toStoredText(name, text);
     if (external !== null) this.externalTexts.push(external);
     return attributes;
   }
@@ -207,17 +196,4 @@ export class BatchWriter {
   private addCheck(TableName: string, Key: DynamoKey, condition: WriteCondition): void {
     this.writes.push({ ConditionCheck: { TableName, Key, ...condition } });
   }
-}
-
-/** Whoever finds the mark must see who wrote it. */
-const ALL_OLD = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const;
-
-/** A page stays within its bucket, so that reading the bucket finds all of it. */
-function pagesOf(events: readonly PositionedEvent[]): PositionedEvent[][] {
-  const pages = new Map<number, PositionedEvent[]>();
-  for (const positioned of events) {
-    const bucket = bucketOf(positioned.position);
-    pages.set(bucket, [...(pages.get(bucket) ?? []), positioned]);
-  }
-  return [...pages.values()];
 }

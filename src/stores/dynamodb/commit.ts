@@ -7,10 +7,12 @@ import {
   StoreUncertain,
   type Transaction,
 } from '../store.js';
-import { BatchWriter, MARK_INDEX } from './batch.js';
+import { BackgroundIndexing } from './background-indexing.js';
+import { BatchWriter } from './batch.js';
 import { BatchPlan } from './batch-plan.js';
 import type { DynamodbBlobs } from './blobs.js';
 import { type DynamoClient, pause } from './connection.js';
+import { DynamodbEvents } from './events.js';
 import { headFromItem, projectFromItem, requestFromItem, shareFromItem, untilFromItem } from './items.js';
 import {
   type DynamoItem,
@@ -46,6 +48,7 @@ export class ProjectCommitter {
   private cache: ProjectCache | null = null;
   private queue: Promise<unknown> = Promise.resolve();
   private pendingCount = 0;
+  private readonly indexing: BackgroundIndexing;
 
   constructor(
     private readonly projectKey: ProjectKey,
@@ -54,7 +57,9 @@ export class ProjectCommitter {
     private readonly permitShares: PermitShares,
     private readonly clock: SteadyClock,
     private readonly contentionLimit: ContentionLimit,
-  ) {}
+  ) {
+    this.indexing = new BackgroundIndexing(new DynamodbEvents(dynamo, blobs, projectKey));
+  }
 
   get isIdle(): boolean {
     return this.pendingCount === 0;
@@ -78,17 +83,17 @@ export class ProjectCommitter {
       const cache = this.cache ?? new ProjectCache();
       this.cache = cache;
       cache.begin();
-      if (cache.project.version === 0) await this.read(cache, transactions);
+      if (cache.project.row_version === 0) await this.read(cache, transactions);
       const { contention_ms } = this.contentionLimit;
       let progressedMs = this.contentionLimit.monotonicMs();
       for (let round = 0; outcomes.length < transactions.length; round += 1) {
         if (this.contentionLimit.monotonicMs() - progressedMs > contention_ms) {
           throw new StoreUnavailable('Too many concurrent changes to this project. Try again.');
         }
-        const { version } = cache.project;
+        const { row_version } = cache.project;
         const plan = await this.commitSome(cache, transactions.slice(outcomes.length));
         if (plan === null) {
-          if (cache.project.version !== version) await pause(round);
+          if (cache.project.row_version !== row_version) await pause(round);
           continue;
         }
         outcomes.push(...plan.outcomes);
@@ -111,7 +116,8 @@ export class ProjectCommitter {
     cache: ProjectCache,
     transactions: readonly Transaction[],
   ): Promise<BatchPlan | null> {
-    const plan = new BatchPlan(cache, Math.max(this.clock.now(), cache.project.now_ms));
+    const nowMs = Math.max(this.clock.now(), cache.project.now_ms);
+    const plan = new BatchPlan(cache, nowMs, this.indexing.indexedBuckets);
     this.clock.advanceTo(plan.now_ms);
     for (const transaction of transactions) {
       const need = plan.add(transaction);
@@ -130,7 +136,7 @@ export class ProjectCommitter {
   /** Reads everything that the transactions depend on. The row comes first: every later change of the project moves it. */
   private async read(cache: ProjectCache, transactions: readonly Transaction[]): Promise<null> {
     const { state, requests } = this.dynamo.tables;
-    cache.project = projectFromItem(await this.dynamo.get(state, rowKey(this.projectKey)));
+    cache.setProject(projectFromItem(await this.dynamo.get(state, rowKey(this.projectKey))));
     const lookups = transactions.flatMap((transaction) => this.lookups(cache, transaction));
     for (const table of [state, requests]) {
       const wanted = lookups.filter((lookup) => lookup.table === table);
@@ -182,15 +188,18 @@ export class ProjectCommitter {
     for (const { sha256, bytes } of writer.externalTexts) {
       await this.blobs.put(this.projectKey.tenant_id, sha256, bytes);
     }
-    await this.dynamo.putAll(tables.events, writer.indexEntries);
     const hasHappened = await this.dynamo.transact({
       id: attemptId,
       writes: writer.writes,
-      mark: { index: MARK_INDEX, table: tables.requests, item: writer.markItem() },
+      mark: writer.mark,
+      voidingPut: writer.voidingPut,
       not_after_ms: plan.not_after_ms,
     });
     cache.permitCounts.clear();
-    if (hasHappened) applyToCache(plan, cache);
+    if (hasHappened) {
+      applyToCache(plan, cache);
+      this.indexing.start(cache.project);
+    }
     return hasHappened;
   }
 }
@@ -198,7 +207,10 @@ export class ProjectCommitter {
 /** Records the result of a transaction that happened. */
 function applyToCache(plan: BatchPlan, cache: ProjectCache): void {
   cache.project = plan.project;
-  for (const [subject, { head }] of plan.heads) if (head !== null) cache.heads.set(subject, head);
+  for (const [subject, { seq, head }] of plan.heads) {
+    cache.seqs.set(subject, seq);
+    if (head !== null) cache.heads.set(subject, head);
+  }
   for (const [key, request] of plan.requests) cache.requests.set(key, request);
   for (const eventId of plan.looseEvents) cache.looseEvents.add(eventId);
   for (const [name, { until_ms }] of plan.members) cache.members.set(name, until_ms);

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
-  AttributeValue,
   DynamoDBClient,
+  PutItemCommandInput,
   QueryCommandInput,
   QueryCommandOutput,
   TransactWriteItem,
+  UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { loadDriver } from '../load-driver.js';
 import { StoreUncertain } from '../store.js';
 import { classifyError, type DynamodbFailure, toStoreError } from './errors.js';
 import type { DynamoItem, DynamoKey } from './keys.js';
 import { type DynamodbOptions, isLoopback } from './options.js';
-import { type TableNames, tablesOf } from './schema.js';
+import { ATTEMPT_ATTRIBUTE, type TableNames, tablesOf } from './schema.js';
 
 type DynamodbDriver = typeof import('@aws-sdk/client-dynamodb');
 
@@ -25,14 +26,18 @@ const BATCH_WRITE_MAX = 25;
 export interface AtomicWrite {
   readonly id: string;
   readonly writes: readonly TransactWriteItem[];
-  /** The write that only this transaction makes: its presence shows whether the transaction happened. */
-  readonly mark: { readonly index: number; readonly table: string; readonly item: DynamoItem };
+  /** An item that names the transaction that wrote it: it shows whether this one happened. */
+  readonly mark: { readonly table: string; readonly key: DynamoKey };
+  /** Succeeds only if the transaction has not happened, and prevents it from then on. */
+  readonly voidingPut: PutItemCommandInput;
   /** From this time on, it must not happen. */
   readonly not_after_ms: number;
 }
 
 /** A DynamoDB client with the store's own retries and timeouts. */
 export class DynamoClient {
+  private isClosed = false;
+
   private constructor(
     readonly driver: DynamodbDriver,
     readonly client: DynamoDBClient,
@@ -61,7 +66,9 @@ export class DynamoClient {
     return new DynamoClient(driver, client, tablesOf(options.namespace), options.patience_ms, nowMs);
   }
 
+  /** Nothing is retried any more: nobody waits for work in the background. */
   close(): void {
+    this.isClosed = true;
     this.client.destroy();
   }
 
@@ -145,10 +152,23 @@ export class DynamoClient {
   }
 
   /** Puts an item if there is none. Returns whether it was put. */
-  async putNew(table: string, item: DynamoItem): Promise<boolean> {
-    const input = { TableName: table, Item: item, ConditionExpression: 'attribute_not_exists(pk)' };
+  putNew(table: string, item: DynamoItem): Promise<boolean> {
+    return this.putIf({ TableName: table, Item: item, ConditionExpression: 'attribute_not_exists(pk)' });
+  }
+
+  /** Puts an item if its condition holds. Returns whether it was put. */
+  putIf(input: PutItemCommandInput): Promise<boolean> {
+    return this.ifHolds(() => this.client.send(new this.driver.PutItemCommand(input)));
+  }
+
+  /** Updates an item if its condition holds. Returns whether it was updated. */
+  updateIf(input: UpdateItemCommandInput): Promise<boolean> {
+    return this.ifHolds(() => this.client.send(new this.driver.UpdateItemCommand(input)));
+  }
+
+  private ifHolds(work: () => Promise<unknown>): Promise<boolean> {
     return this.withRetries(() =>
-      this.client.send(new this.driver.PutItemCommand(input)).then(
+      work().then(
         () => true,
         (error) => {
           if ((error as Error).name === 'ConditionalCheckFailedException') return false;
@@ -161,11 +181,9 @@ export class DynamoClient {
   /**
    * Executes a transaction exactly once, and returns whether it happened: not if a condition failed, or if its time ran
    * out before it was known to have happened. If its reply is lost, it is sent again unchanged: the client token detects
-   * a repeat for ten minutes, and the mark, which the transaction puts only if it is absent, for as long as the mark is
-   * kept.
+   * a repeat for ten minutes, and after that its conditions and its mark do.
    */
   async transact(transaction: AtomicWrite): Promise<boolean> {
-    const { mark } = transaction;
     const input = { TransactItems: [...transaction.writes], ClientRequestToken: transaction.id };
     const retries = new RetryBudget(this.patienceMs);
     for (;;) {
@@ -174,25 +192,25 @@ export class DynamoClient {
         return true;
       } catch (error) {
         const failure = classifyError(error);
-        if (failure.kind === 'cancelled') {
-          // Its own mark failing its condition means that it happened or was voided, and only the reply was lost.
-          const marked = failure.reasons[mark.index];
-          return marked?.Code === 'ConditionalCheckFailed' && !('void' in (marked.Item ?? {}));
-        }
-        if (!retries.canRetry(failure)) throw retries.finalError(failure);
+        const canRetry = retries.canRetry(failure);
+        if (failure.kind === 'cancelled') return retries.isInDoubt && !(await this.makeVoid(transaction));
+        if (!canRetry) throw retries.finalError(failure);
         if (retries.isInDoubt && this.nowMs() >= transaction.not_after_ms)
-          return !(await this.makeVoid(mark));
+          return !(await this.makeVoid(transaction));
         await pause(retries.tries);
       }
     }
   }
 
-  /** The first to put the mark decides: with a void mark in place, the transaction can no longer happen. */
-  private async makeVoid({ table, item }: AtomicWrite['mark']): Promise<boolean> {
-    const isVoid = await this.putNew(table, { ...item, void: { BOOL: true } }).catch((error) => {
+  /** Makes sure that a transaction in doubt does not happen any more. Returns false if it has happened. */
+  private async makeVoid({ id, mark, voidingPut }: AtomicWrite): Promise<boolean> {
+    try {
+      // A repeat after a lost reply fails, and then the mark is missing: the same result.
+      if (await this.putIf(voidingPut)) return true;
+      return (await this.get(mark.table, mark.key))?.[ATTEMPT_ATTRIBUTE]?.S !== id;
+    } catch (error) {
       throw new StoreUncertain((error as Error).message);
-    });
-    return isVoid || 'void' in ((await this.get(table, { pk: item.pk as AttributeValue })) ?? {});
+    }
   }
 
   /** For idempotent work. */
@@ -203,7 +221,7 @@ export class DynamoClient {
         return await work();
       } catch (error) {
         const failure = classifyError(error);
-        if (!retries.canRetry(failure)) throw toStoreError(failure);
+        if (this.isClosed || !retries.canRetry(failure)) throw toStoreError(failure);
         await pause(retries.tries);
       }
     }

@@ -83,7 +83,7 @@ export class DynamodbStore implements Store {
     commits_at_once: 1,
     durable: true,
     note:
-      'Each project commits one transaction of about twenty commands at a time: throughput scales with projects. ' +
+      'Each project commits one transaction of about thirty commands at a time: throughput scales with projects. ' +
       "Time is the coordinator's clock, read before the transaction is sent: synchronise the clocks and set a " +
       'margin for takeovers.',
   };
@@ -149,7 +149,7 @@ export class DynamodbStore implements Store {
   }
 
   events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.eventsOf(projectKey).events(query, this.clock.now());
+    return this.eventsOf(projectKey).events(query);
   }
 
   redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {

@@ -51,7 +51,7 @@ await onEngine(
   },
 );
 
-function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): void {
+function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarness): void {
   it.each(FATES)('commits once when a transaction %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
@@ -137,15 +137,98 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
     await expectSound(store, projectKey, 1);
   });
 
+  it('voids a transaction for good: it fails if it arrives later', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
+    let delayed: ProxiedCall['body'] = {};
+    proxy.fate = ({ operation, body }) => {
+      if (operation !== 'TransactWriteItems') return 'pass';
+      delayed = body;
+      clock.advance(5000);
+      return 'cut';
+    };
+    const not_after_ms = (await store.now()) + 1000;
+    const late = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms });
+    expect(kindsOf(await store.commit([late]))).toEqual(['late']);
+    const { client, driver } = await DynamoClient.connect(options, Date.now);
+    onTestFinished(() => client.destroy());
+    const arrival = client.send(new driver.TransactWriteItemsCommand(delayed as never));
+    await expect(arrival).rejects.toThrow(driver.TransactionCanceledException);
+    await expectSound(store, projectKey, 1);
+  });
+
+  it('creates no project by voiding its first transaction', async () => {
+    const clock = new ManualClock(Date.now());
+    const proxy = await openProxy();
+    const store = await open(proxy.options, clock);
+    const projectKey = project();
+    proxy.fate = ({ operation }) => {
+      if (operation !== 'TransactWriteItems') return 'pass';
+      clock.advance(5000);
+      return 'cut';
+    };
+    const not_after_ms = (await store.now()) + 1000;
+    const late = transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)], not_after_ms });
+    expect(kindsOf(await store.commit([late]))).toEqual(['late']);
+    expect(await store.project(projectKey)).toBeNull();
+    expect(await store.projects(projectKey.tenant_id)).toEqual([]);
+    proxy.fate = () => 'pass';
+    await store.commit([claim(projectKey, '~a')]);
+    expect(await store.projects(projectKey.tenant_id)).toEqual([projectKey.project_id]);
+    await expectSound(store, projectKey, 1);
+  });
+
+  it('does not take the transaction of another for its own when a reply is lost', async () => {
+    const proxy = await openProxy();
+    const [store, other] = await Promise.all([open(proxy.options), open()]);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
+    let overtaken: Promise<unknown> | null = null;
+    let isOvertaken = false;
+    proxy.fate = ({ operation }) => {
+      if (operation !== 'TransactWriteItems' || isOvertaken) return 'pass';
+      overtaken ??= other.commit([claim(projectKey, '~other')]).then(() => {
+        isOvertaken = true;
+      });
+      return 'cut';
+    };
+    const [outcome] = await store.commit([
+      transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] }),
+    ]);
+    await overtaken;
+    expect(outcome).toMatchObject({ kind: 'committed', positions: [3] });
+    await expectSound(store, projectKey, 3);
+  });
+
+  it('recognizes its own transaction without events when a reply is lost', async () => {
+    const proxy = await openProxy();
+    const store = await open(proxy.options);
+    const projectKey = project();
+    await store.commit([claim(projectKey, '~first')]);
+    let sent = 0;
+    proxy.fate = ({ operation, body }) => {
+      if (operation !== 'TransactWriteItems') return 'pass';
+      delete body.ClientRequestToken;
+      sent += 1;
+      return sent === 1 ? 'lose_reply' : 'pass';
+    };
+    const [outcome] = await store.commit([transactionOf(projectKey, { changes_rules: true })]);
+    expect(outcome).toMatchObject({ kind: 'committed', rules_seq: 1 });
+    expect(await store.project(projectKey)).toEqual({ position: 1, rules_seq: 1 });
+  });
+
   it('stops reading at an event that is not visible yet, and returns it once it is', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const projectKey = project();
-    await store.commit(range(1, 5).map((n) => claim(projectKey, `~${n}`)));
+    for (const n of range(1, 5)) await store.commit([claim(projectKey, `~${n}`)]);
     const read = async () =>
       (await store.events(projectKey, { after: 0, limit: 9 })).map(({ position }) => position);
     proxy.fate = firstCalls(1, 'Query', {
-      edit: ({ Items = [] }) => ({ Items: Items.filter(({ position }) => position?.N !== '3') }),
+      edit: ({ Items = [] }) => ({ Items: Items.filter(({ sk }) => sk?.N !== '3') }),
     });
     expect(await read()).toEqual([1, 2]);
     expect(await read()).toEqual([1, 2, 3, 4, 5]);
@@ -174,9 +257,20 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
       /DynamoDB does not respond .* 50 ms requestTimeout/,
     );
     const put = { TableName: state, Item: META_KEY };
-    const mark = { index: 0, table: state, item: META_KEY };
-    const transaction = { id: randomUUID(), writes: [{ Put: put }], mark };
+    const mark = { table: state, key: META_KEY };
+    const transaction = { id: randomUUID(), writes: [{ Put: put }], mark, voidingPut: put };
     await expect(dynamo.transact({ ...transaction, not_after_ms: Infinity })).rejects.toThrow(StoreUncertain);
+  });
+
+  it('retries nothing after it was closed', async () => {
+    const proxy = await openProxy();
+    const dynamo = await DynamoClient.connect(proxy.options, Date.now);
+    proxy.fate = () => {
+      dynamo.close();
+      return 'cut';
+    };
+    await expect(dynamo.get(dynamo.tables.state, META_KEY)).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(proxy.calls).toHaveLength(1);
   });
 
   it('completes a commit of many transactions, however long they take in sequence', async () => {
@@ -189,7 +283,7 @@ function describeFaults({ store: open, proxy: openProxy }: DynamodbHarness): voi
       return 'pass';
     };
     const swap = (n: number) => transactionOf(projectKey, { swaps: [swapOf(projectKey, `~${n}`, 0)] });
-    const outcomes = await store.commit(range(1, 200).map(swap));
+    const outcomes = await store.commit(range(1, 400).map(swap));
     expect(new Set(kindsOf(outcomes))).toEqual(new Set(['committed']));
     expect(proxy.calls.filter(isTransaction).length).toBeGreaterThan(3);
   });

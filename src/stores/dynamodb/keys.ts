@@ -65,30 +65,25 @@ export const attemptKey = (projectKey: ProjectKey, attemptId: string): DynamoKey
   pk: S(`${projectPartition(projectKey)}#A#${attemptId}`),
 });
 
-/** A hundred positions share a partition key: readers can compute it, and no key stays hot for long. */
-export const BUCKET_SIZE = 100;
+/**
+ * So many positions share a partition key, which readers can compute; no key stays hot for long. They are also indexed
+ * together: the more, the fewer items of the index, and the more events that are not indexed yet.
+ */
+export const BUCKET_SIZE = 1024;
 export const bucketOf = (position: number): number => Math.floor(position / BUCKET_SIZE);
 export const bucketPartition = (projectKey: ProjectKey, bucket: number): string =>
   `${projectPartition(projectKey)}#E#${bucket}`;
-export const eventKey = (projectKey: ProjectKey, position: number): DynamoKey => ({
-  pk: S(bucketPartition(projectKey, bucketOf(position))),
-  position: N(position),
+/** A page of events is stored under the position of its last one. */
+export const pageKey = (projectKey: ProjectKey, lastPosition: number): DynamoKey => ({
+  pk: S(bucketPartition(projectKey, bucketOf(lastPosition))),
+  sk: N(lastPosition),
 });
 
-/** Most events of a project have one of a few types, so the index keys of types are sharded; the others are not. */
-const TYPE_SHARDS = 4;
-const shardsOf = (field: IndexedField): number => (field === 'event_type' ? TYPE_SHARDS : 1);
-
-export const indexKey = (
-  projectKey: ProjectKey,
-  field: IndexedField,
-  value: string,
-  position: number,
-): string => `${projectPartition(projectKey)}#${position % shardsOf(field)}#${value}`;
-
-/** Every key under which an index may hold events with this value. */
-export const indexKeys = (projectKey: ProjectKey, field: IndexedField, value: string): string[] =>
-  Array.from({ length: shardsOf(field) }, (_, shard) => indexKey(projectKey, field, value, shard));
+/** A key has at most 2 KB. Readers compare the events themselves, so two values may share a key. */
+const INDEXED_CHARS_MAX = 300;
+export const indexPartition = (projectKey: ProjectKey, field: IndexedField, value: string): string =>
+  `${projectPartition(projectKey)}#I#${field}#${value.slice(0, INDEXED_CHARS_MAX)}`;
+export const timePartition = (projectKey: ProjectKey): string => `${projectPartition(projectKey)}#I#time`;
 
 export const blobPartition = (tenantId: string, sha256: string): string =>
   `${tenantPartition(tenantId)}#B#${sha256}`;

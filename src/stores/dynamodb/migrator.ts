@@ -4,8 +4,9 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type MigrationStep, type Migrator, stepsAfter } from '../migrator.js';
 import { DynamoClient } from './connection.js';
 import { META_KEY, N, numberOf, S } from './keys.js';
+import { PageConversion } from './migration-2.js';
 import type { DynamodbOptions } from './options.js';
-import { migrationSteps, tableDefinitions, timeToLive } from './schema.js';
+import { eventsTableOfV1, migrationSteps, SCHEMA_VERSION, tableDefinitions, timeToLive } from './schema.js';
 
 const ACTIVE_POLL_MS = 500;
 
@@ -13,15 +14,15 @@ export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Mi
   return new DynamodbMigrator(await DynamoClient.connect(options, Date.now));
 }
 
-/** Creating the tables is idempotent; only one migrator puts the item with the version. */
+/** Every part is idempotent; only one migrator moves the version. */
 export class DynamodbMigrator implements Migrator {
   constructor(private readonly dynamo: DynamoClient) {}
 
   async status(): Promise<{ found: number; wanted: number }> {
     const { tables } = this.dynamo;
-    const wanted = migrationSteps(tables).length;
-    if ((await this.tableStatus(tables.state)) !== 'ACTIVE') return { found: 0, wanted };
-    return { found: numberOf((await this.dynamo.get(tables.state, META_KEY))?.version), wanted };
+    if ((await this.tableStatus(tables.state)) !== 'ACTIVE') return { found: 0, wanted: SCHEMA_VERSION };
+    const meta = await this.dynamo.get(tables.state, META_KEY);
+    return { found: numberOf(meta?.version), wanted: SCHEMA_VERSION };
   }
 
   async pending(): Promise<readonly MigrationStep[]> {
@@ -30,21 +31,52 @@ export class DynamodbMigrator implements Migrator {
   }
 
   async up(): Promise<readonly MigrationStep[]> {
-    const { client, driver, tables } = this.dynamo;
     const steps = await this.pending();
-    if (steps.length === 0) return [];
-    for (const definition of tableDefinitions(tables)) await this.createTable(definition);
-    const expire = () => client.send(new driver.UpdateTimeToLiveCommand(timeToLive(tables)));
-    // Another migrator may have just done the same.
-    const isDone = ignore('ValidationException', 'ResourceInUseException');
-    await this.dynamo.withRetries(() => expire().catch(isDone));
-    const secret = S(randomBytes(32).toString('hex'));
-    const meta = { ...META_KEY, version: N(steps.length), incarnation: N(1), secret };
-    return (await this.dynamo.putNew(tables.state, meta)) ? steps : [];
+    const isNew = steps.length === SCHEMA_VERSION;
+    if (steps.length > 0) {
+      for (const definition of tableDefinitions(this.dynamo.tables)) await this.createTable(definition);
+      await this.expireRequests();
+    }
+    const isMoved = steps.length > 0 && (isNew ? await this.create() : await this.convert());
+    // A migrator that was interrupted here before has left the table.
+    if (!isNew) await this.deleteTable(eventsTableOfV1(this.dynamo.tables));
+    return isMoved ? steps : [];
   }
 
   async close(): Promise<void> {
     this.dynamo.close();
+  }
+
+  private create(): Promise<boolean> {
+    const secret = S(randomBytes(32).toString('hex'));
+    const meta = { ...META_KEY, version: N(SCHEMA_VERSION), incarnation: N(1), secret };
+    return this.dynamo.putNew(this.dynamo.tables.state, meta);
+  }
+
+  private async convert(): Promise<boolean> {
+    try {
+      await new PageConversion(this.dynamo).run();
+    } catch (error) {
+      // Another migrator has finished meanwhile, and deleted what this one was about to read.
+      if ((await this.status()).found === SCHEMA_VERSION) return false;
+      throw error;
+    }
+    return this.dynamo.updateIf({
+      TableName: this.dynamo.tables.state,
+      Key: META_KEY,
+      UpdateExpression: 'SET #version = :to',
+      ConditionExpression: '#version = :from',
+      ExpressionAttributeNames: { '#version': 'version' },
+      ExpressionAttributeValues: { ':from': N(SCHEMA_VERSION - 1), ':to': N(SCHEMA_VERSION) },
+    });
+  }
+
+  private async expireRequests(): Promise<void> {
+    const { client, driver, tables } = this.dynamo;
+    const expire = () => client.send(new driver.UpdateTimeToLiveCommand(timeToLive(tables)));
+    // It is enabled already, or another migrator has just done the same.
+    const isDone = ignore('ValidationException', 'ResourceInUseException');
+    await this.dynamo.withRetries(() => expire().catch(isDone));
   }
 
   private async createTable(definition: CreateTableCommandInput): Promise<void> {
@@ -52,6 +84,14 @@ export class DynamodbMigrator implements Migrator {
     const create = () => client.send(new driver.CreateTableCommand(definition));
     await this.dynamo.withRetries(() => create().catch(ignore('ResourceInUseException')));
     while ((await this.tableStatus(definition.TableName as string)) !== 'ACTIVE') await sleep(ACTIVE_POLL_MS);
+  }
+
+  private async deleteTable(TableName: string): Promise<void> {
+    if ((await this.tableStatus(TableName)) === undefined) return;
+    const { client, driver } = this.dynamo;
+    const remove = () => client.send(new driver.DeleteTableCommand({ TableName }));
+    const isDone = ignore('ResourceNotFoundException', 'ResourceInUseException');
+    await this.dynamo.withRetries(() => remove().catch(isDone));
   }
 
   private async tableStatus(TableName: string): Promise<string | undefined> {

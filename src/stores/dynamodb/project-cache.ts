@@ -7,7 +7,7 @@ export type CachedProject = Readonly<typeof EMPTY_PROJECT>;
 /** The state before the first transaction. */
 export const EMPTY_PROJECT = {
   /** Incremented by every transaction, including those without events. */
-  version: 0,
+  row_version: 0,
   position: 0,
   rules_seq: 0,
   /** The time of the last transaction: the project's time never runs back. */
@@ -16,6 +16,8 @@ export const EMPTY_PROJECT = {
   time_high_ms: 0,
   /** The largest lag of a timestamp behind the latest one before it. */
   late_max_ms: 0,
+  /** The number of buckets whose events are in the index: from the first bucket on, without a gap. */
+  indexed_buckets: 0,
 };
 
 /** A project's share of a tenant's scope: permits taken, and spare permits reserved for it. */
@@ -34,6 +36,7 @@ export interface PermitCount {
 }
 
 const MEMBERS_MAX = 50_000;
+const SEQS_MAX = 50_000;
 
 /**
  * What is assumed about a project. It only guides what to try: a transaction carries every assumption it relies on as a
@@ -44,6 +47,11 @@ export class ProjectCache {
   /** Whether everything that the transactions of this commit depend on was read since the commit began. */
   isComplete = false;
   readonly heads = new Map<string, StoredHead | null>();
+  /**
+   * The seqs of heads that our own transactions swapped or checked. All transactions of a project move its row, so they
+   * hold as long as the row has the version that our last one gave it: such a head need not be checked again.
+   */
+  readonly seqs = new Map<string, number>();
   readonly requests = new Map<string, CachedRequest | null>();
   /** Ids of loose events that were written; they are never removed. */
   readonly looseEvents = new Set<string>();
@@ -60,6 +68,13 @@ export class ProjectCache {
     this.looseEvents.clear();
     this.permitCounts.clear();
     if (this.members.size > MEMBERS_MAX) this.members.clear();
+    if (this.seqs.size > SEQS_MAX) this.seqs.clear();
+  }
+
+  /** Takes the row as it was read. If somebody else moved it, they may have moved any head. */
+  setProject(project: CachedProject): void {
+    if (project.row_version !== this.project.row_version) this.seqs.clear();
+    this.project = project;
   }
 
   /** Requests expire by the clock; the engine may delete them later. */

@@ -1,8 +1,4 @@
-import type {
-  CreateTableCommandInput,
-  GlobalSecondaryIndex,
-  UpdateTimeToLiveCommandInput,
-} from '@aws-sdk/client-dynamodb';
+import type { CreateTableCommandInput, UpdateTimeToLiveCommandInput } from '@aws-sdk/client-dynamodb';
 import { SELECTIVE_FIELDS } from '../event-matcher.js';
 import type { MigrationStep } from '../migrator.js';
 
@@ -11,36 +7,27 @@ export type TableNames = Readonly<ReturnType<typeof tablesOf>>;
 export const tablesOf = (namespace: string) => ({
   /** Heads, project rows, permits, marks of loose events, and the store's metadata. */
   state: `${namespace}-state`,
-  events: `${namespace}-events`,
+  /** Events, and their indexes. */
+  log: `${namespace}-log`,
   /** Requests and attempts: the only table whose items expire. */
   requests: `${namespace}-requests`,
   blobs: `${namespace}-blobs`,
 });
 
-/** The indexed fields of events, each with its own index whose key begins with tenant and project. */
+/** The table that held the events in version 1. */
+export const eventsTableOfV1 = ({ log }: TableNames): string => log.replace(/log$/, 'events');
+
+/** The indexed fields of events. */
 export const INDEXED_FIELDS = [...SELECTIVE_FIELDS, 'event_type'] as const;
 export type IndexedField = (typeof INDEXED_FIELDS)[number];
 
-export const indexOf = (field: IndexedField): string => `by_${field}`;
-export const TIME_INDEX = 'by_time';
 export const TTL_ATTRIBUTE = 'ttl';
+/** The transaction that wrote the item. */
+export const ATTEMPT_ATTRIBUTE = 'attempt';
+/** A row to which nothing was written yet but the end of a transaction that did not happen. */
+export const VOID_ATTRIBUTE = 'void';
 
-/** Indexes hold only keys: the events are read from the table, where reads are consistent. */
-const index = (name: string, sort: string): GlobalSecondaryIndex => ({
-  IndexName: name,
-  KeySchema: [
-    { AttributeName: name, KeyType: 'HASH' },
-    { AttributeName: sort, KeyType: 'RANGE' },
-  ],
-  Projection: { ProjectionType: 'KEYS_ONLY' },
-});
-
-function table(
-  name: string,
-  keys: Readonly<Record<string, 'S' | 'N'>>,
-  indexes: readonly GlobalSecondaryIndex[] = [],
-  indexKeys: Readonly<Record<string, 'S' | 'N'>> = {},
-): CreateTableCommandInput {
+function table(name: string, keys: Readonly<Record<string, 'S' | 'N'>>): CreateTableCommandInput {
   const [hash, range] = Object.keys(keys) as [string, string | undefined];
   return {
     TableName: name,
@@ -49,33 +36,40 @@ function table(
       { AttributeName: hash, KeyType: 'HASH' },
       ...(range === undefined ? [] : [{ AttributeName: range, KeyType: 'RANGE' as const }]),
     ],
-    AttributeDefinitions: Object.entries({ ...keys, ...indexKeys }).map(([AttributeName, AttributeType]) => ({
+    AttributeDefinitions: Object.entries(keys).map(([AttributeName, AttributeType]) => ({
       AttributeName,
       AttributeType,
     })),
-    ...(indexes.length === 0 ? {} : { GlobalSecondaryIndexes: [...indexes] }),
   };
 }
 
-export function tableDefinitions(tables: TableNames): readonly CreateTableCommandInput[] {
-  const names = INDEXED_FIELDS.map(indexOf);
-  const indexes = [...names.map((name) => index(name, 'position')), index(TIME_INDEX, 'time_high_ms')];
-  const indexKeys = Object.fromEntries([...names, TIME_INDEX].map((name) => [name, 'S' as const]));
-  return [
-    table(tables.state, { pk: 'S', sk: 'S' }),
-    table(tables.events, { pk: 'S', position: 'N' }, indexes, { ...indexKeys, time_high_ms: 'N' }),
-    table(tables.requests, { pk: 'S' }),
-    table(tables.blobs, { pk: 'S', chunk: 'N' }),
-  ];
-}
+export const tableDefinitions = (tables: TableNames): readonly CreateTableCommandInput[] => [
+  table(tables.state, { pk: 'S', sk: 'S' }),
+  table(tables.requests, { pk: 'S' }),
+  table(tables.blobs, { pk: 'S', chunk: 'N' }),
+  table(tables.log, { pk: 'S', sk: 'N' }),
+];
 
 export const timeToLive = (tables: TableNames): UpdateTimeToLiveCommandInput => ({
   TableName: tables.requests,
   TimeToLiveSpecification: { Enabled: true, AttributeName: TTL_ATTRIBUTE },
 });
 
+export const SCHEMA_VERSION = 2;
+
 export function migrationSteps(tables: TableNames): readonly MigrationStep[] {
-  const creations = tableDefinitions(tables).map((definition) => `CreateTable ${JSON.stringify(definition)}`);
-  const statements = [...creations, `UpdateTimeToLive ${JSON.stringify(timeToLive(tables))}`];
-  return [{ version: 1, name: 'the tables', statements }];
+  const [log, ...others] = [...tableDefinitions(tables)].reverse().map(statementOf) as [string, ...string[]];
+  const expire = `UpdateTimeToLive ${JSON.stringify(timeToLive(tables))}`;
+  const removal = `DeleteTable ${eventsTableOfV1(tables)}`;
+  return [
+    { version: 1, name: 'the tables', statements: [...others.reverse(), expire] },
+    {
+      version: SCHEMA_VERSION,
+      name: 'events in pages',
+      statements: [log, 'copy the events into it', removal],
+    },
+  ];
 }
+
+const statementOf = (definition: CreateTableCommandInput): string =>
+  `CreateTable ${JSON.stringify(definition)}`;

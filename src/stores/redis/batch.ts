@@ -1,11 +1,12 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
+import { lineOf } from '../event-line.js';
 import { NumberedRows } from '../numbered-rows.js';
 import type { CommitOutcome, CompletedRequest, Permit, Transaction } from '../store.js';
 import { FOREVER_MS } from './event-columns.js';
-import { lineOf, positionsAt } from './event-line.js';
 import { headFromText, textOfHead } from './head-text.js';
 import { forEachIndexed, INDEX_PREFIX } from './keys.js';
 import { packDoubles } from './numbers.js';
+import { positionsAt } from './posting.js';
 import { requestText } from './whole-batch.js';
 
 /** The first number of an outcome. */

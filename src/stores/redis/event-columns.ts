@@ -1,5 +1,5 @@
 import { msOf, type NewEvent } from '../../core/events/envelope.js';
-import { lineOf } from './event-line.js';
+import { lineOf } from '../event-line.js';
 import { forEachIndexed, INDEX_PREFIX } from './keys.js';
 
 /** Later than any time, and a valid number in JSON, in Lua and in a sorted set. */

@@ -1,9 +1,9 @@
 import { type EventEnvelope, msOf } from '../../core/events/envelope.js';
+import { eventFromLine } from '../event-line.js';
 import { matcher, SELECTIVE_FIELDS } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { RedisConnection } from './connection.js';
 import { FOREVER_MS } from './event-columns.js';
-import { eventFromLine } from './event-line.js';
 import { HEAD_PREFIX, INDEX_PREFIX } from './keys.js';
 import { readScript } from './script.js';
 

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { lineOf } from '../event-line.js';
 import { assertSchemaVersion } from '../migrator.js';
 import type {
   CommitOutcome,
@@ -16,7 +17,6 @@ import { RedisBlobs } from './blobs.js';
 import { RedisCommitter } from './commit.js';
 import { type OnConnected, RedisConnection } from './connection.js';
 import { HistoryLost } from './errors.js';
-import { lineOf } from './event-line.js';
 import { readEvents } from './events.js';
 import { headFromText } from './head-text.js';
 import { RedisKeys } from './keys.js';

@@ -30,6 +30,8 @@ export interface DynamodbProxy {
   readonly calls: ProxiedCall[];
   /** Decides the fate of every call from now on; it may change the call's body. */
   fate: (call: ProxiedCall) => CallFate;
+  /** Sees every reply that passes, with its call. */
+  onReply: (call: ProxiedCall, reply: Record<string, unknown>) => void;
   close(): Promise<void>;
 }
 
@@ -45,7 +47,8 @@ export async function startProxy(engine: DynamodbOptions): Promise<DynamodbProxy
     if (fate === 'hold') return;
     if (fate === 'cut') return void outgoing.destroy();
     if (typeof fate === 'object' && !('edit' in fate)) return reply(outgoing, fate);
-    forward(engine.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate);
+    const onReply = (text: string) => proxy.onReply(call, JSON.parse(text));
+    forward(engine.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate, onReply);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
@@ -53,6 +56,7 @@ export async function startProxy(engine: DynamodbOptions): Promise<DynamodbProxy
     options: { ...engine, endpoint: `http://127.0.0.1:${port}` },
     calls,
     fate: () => 'pass',
+    onReply: () => {},
     close: () => {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));
@@ -101,6 +105,7 @@ function forward(
   text: string,
   outgoing: ServerResponse,
   fate: 'pass' | 'lose_reply' | ReplyEdit,
+  onReply: (text: string) => void,
 ): void {
   const { method } = incoming;
   const headers = { ...incoming.headers, 'content-length': String(Buffer.byteLength(text)) };
@@ -114,8 +119,9 @@ function forward(
       answer.on('end', () => outgoing.destroy());
       return;
     }
-    outgoing.writeHead(answer.statusCode as number, answer.headers);
-    answer.pipe(outgoing);
+    const replyText = await bodyOf(answer);
+    onReply(replyText);
+    outgoing.writeHead(answer.statusCode as number, answer.headers).end(replyText);
   });
   onward.on('error', () => outgoing.destroy());
   onward.end(text);

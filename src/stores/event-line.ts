@@ -1,5 +1,5 @@
-import { type EventEnvelope, isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
-import type { ProjectKey } from '../store.js';
+import { type EventEnvelope, isoTime, msOf, type NewEvent } from '../core/events/envelope.js';
+import type { ProjectKey } from './store.js';
 
 /** The task is the subject. */
 const SAME = 1;
@@ -73,14 +73,4 @@ export function eventFromLine(line: string, position: number, project: ProjectKe
   if (edge != null) event.edge = edge;
   if (agentRole != null) event.agent_role = agentRole;
   return event;
-}
-
-/** The positions of a posting: `base:1,4-6` are the first and the fourth to sixth event after position `base`. */
-export function positionsAt(posting: string): number[] {
-  const [base, numbers] = posting.split(':') as [string, string];
-  if (numbers === '') return [];
-  return numbers.split(',').flatMap((range) => {
-    const [first, last = first] = range.split('-').map(Number) as [number, number?];
-    return Array.from({ length: last - first + 1 }, (_, index) => Number(base) + first + index);
-  });
 }

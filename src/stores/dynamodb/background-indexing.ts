@@ -1,0 +1,34 @@
+import { completeBuckets } from './bucket-index.js';
+import type { DynamodbEvents } from './events.js';
+import type { CachedProject } from './project-cache.js';
+
+/**
+ * Indexes the complete buckets of a project while commits go on. The next commit records in the project's row how many
+ * are indexed. If it fails, the events are found in their buckets, and it is repeated after a later commit.
+ */
+export class BackgroundIndexing {
+  /** The number of buckets that are known to be indexed. */
+  indexedBuckets = 0;
+  private isRunning = false;
+
+  constructor(private readonly events: DynamodbEvents) {}
+
+  start({ position, indexed_buckets }: CachedProject): void {
+    this.indexedBuckets = Math.max(this.indexedBuckets, indexed_buckets);
+    const count = completeBuckets(position);
+    if (this.isRunning || this.indexedBuckets >= count) return;
+    this.isRunning = true;
+    this.indexUpTo(count)
+      .catch(() => undefined)
+      .finally(() => {
+        this.isRunning = false;
+      });
+  }
+
+  private async indexUpTo(count: number): Promise<void> {
+    while (this.indexedBuckets < count) {
+      if (!(await this.events.indexBucket(this.indexedBuckets))) return;
+      this.indexedBuckets += 1;
+    }
+  }
+}
