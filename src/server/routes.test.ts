@@ -229,6 +229,12 @@ describe('work', () => {
 });
 
 describe('queries and settings', () => {
+  test('answers without a checkpoint that there is none, and checks positions', async () => {
+    for (const path of ['head', 'proof?position=1', 'consistency?from=1'])
+      expect((await served.get(`${PROJECT_URL}/audit/${path}`)).body).toMatchObject({ code: 'NOT_FOUND' });
+    expect((await served.get(`${PROJECT_URL}/audit/proof?position=0`)).status).toBe(400);
+  });
+
   test('tasks are listed in pages, filtered, and fetched by id', async () => {
     const page = await served.get(`${PROJECT_URL}/tasks?limit=2&phase=OPEN`);
     expect(page.body.tasks).toHaveLength(2);

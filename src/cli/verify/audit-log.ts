@@ -4,8 +4,8 @@ import type { AnchorLine } from '../../core/audit/checkpoint.js';
 import { LogAudit, type LogAuditReport } from '../../core/audit/log-audit.js';
 import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { ProjectKey } from '../../stores/store.js';
+import type { LogBreak } from './log-break.js';
 import type { LocatedEvent } from './read-log.js';
-import type { LogBreak } from './verify-log.js';
 
 /** What the checkpoints of a log and anchors kept elsewhere say about it. */
 export class CheckpointAudit {

@@ -4,18 +4,8 @@ import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checke
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import { auditBreaks, CheckpointAudit } from './audit-log.js';
 import type { LogLocation } from './find-logs.js';
+import type { LogBreak } from './log-break.js';
 import { type LocatedEvent, readLog } from './read-log.js';
-
-export interface LogBreak {
-  readonly file: string;
-  readonly line: number;
-  /** If a whole block is broken: its last line. */
-  readonly last_line?: number;
-  /** `CHAIN` if the log itself is damaged, `INV-nn` if its events violate an invariant. */
-  readonly rule: string;
-  readonly subject: string | null;
-  readonly says: string;
-}
 
 export interface LogReport {
   readonly tenant_id: string | null;

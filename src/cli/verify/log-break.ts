@@ -1,0 +1,11 @@
+/** Where a log breaks a rule. */
+export interface LogBreak {
+  readonly file: string;
+  readonly line: number;
+  /** If a whole block is broken: its last line. */
+  readonly last_line?: number;
+  /** `CHAIN` if the log itself is damaged, `INV-nn` if its events violate an invariant. */
+  readonly rule: string;
+  readonly subject: string | null;
+  readonly says: string;
+}
