@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CoordinatorOptions } from '../src/coordinator/coordinator.js';
 import { Coordinator, isProblem } from '../src/coordinator/index.js';
 import { openFileStore } from '../src/stores/file/file-store.js';
 import { openMemoryStore } from '../src/stores/memory/memory-store.js';
@@ -38,15 +39,20 @@ export interface Implementation {
   readonly Coordinator: typeof Coordinator;
 }
 
+interface HarnessOptions extends Pick<CoordinatorOptions, 'audit'> {
+  readonly tenant_id?: string;
+  readonly implementation?: Implementation;
+}
+
 /** Builds the harness on any store. Closing the harness removes `root`. */
 export async function harnessOn(
   store: Store,
   root: string,
   projects: number,
   tasksEach: number,
-  { tenant_id = TENANT, implementation = { Coordinator } as Implementation } = {},
+  { tenant_id = TENANT, implementation = { Coordinator } as Implementation, ...options }: HarnessOptions = {},
 ): Promise<BenchHarness> {
-  const coordinator = await implementation.Coordinator.open({ store, limits: WIDE_LIMITS });
+  const coordinator = await implementation.Coordinator.open({ store, limits: WIDE_LIMITS, ...options });
   const tasks: { project: ProjectKey; task_id: string }[] = [];
   for (let index = 0; index < projects; index += 1) {
     const project = { tenant_id, project_id: `project-${index}` };

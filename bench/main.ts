@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import { benchAgainst } from './against/against.js';
 import { benchEnginesAgainst } from './against/engines-against.js';
+import { benchAudit } from './audit.js';
 import { benchCapacity } from './capacity.js';
 import { benchCrowd } from './crowd.js';
 import { benchCycles } from './cycles.js';
@@ -19,7 +20,7 @@ import { benchStages } from './stages.js';
  * Runs benchmarks and prints the results; asserts nothing about time.
  *
  * - `npm run bench [-- --quick] [-- --tasks N]
- *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers]`
+ *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers|audit]`
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
  * - `npm run bench -- --capacity`: items and capacity units of a command on DynamoDB
@@ -42,6 +43,7 @@ const parts: Record<string, () => Promise<void>> = {
   inbox: () => benchInbox(quick ? 5 : 25),
   formats: benchFormats,
   readers: benchReaders,
+  audit: () => benchAudit(quick ? 20_000 : 100_000),
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);

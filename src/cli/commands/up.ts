@@ -6,6 +6,7 @@ import type { AuthOptions } from '../../server/auth/authenticator.js';
 import { addressList } from '../../server/connection-limits.js';
 import type { ServerLogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
+import type { Store } from '../../stores/store.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
@@ -36,6 +37,8 @@ const UP_OPTIONS = {
     about: 'address or network of a proxy, which is exempt from the connection limit; repeatable',
     parse: collectOption,
   },
+  '--anchor <file|url>':
+    'refuse to start if a log is behind these checkpoints or differs from them (GENESIS_AUDIT_ANCHOR); they are kept elsewhere',
   '--access-log <file>': 'write a line of JSON per request to this file; - is standard error',
   '--metrics-prefix <text>': 'prefix of the names under /metrics (default: coditect_)',
 } as const;
@@ -74,6 +77,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
   const { host, port } = options;
   const audit = await auditOf(context);
+  await compareWithAnchor(context, store, options.anchor);
   const settings = { host, port, limits, auth, trusted_proxies, ...audit, ...metricsOptions, ...log.options };
   const server = await startServer({ store, blobs, ...settings }).catch((error) =>
     throwStartFailure(error, options),
@@ -119,6 +123,31 @@ async function auditOf(context: CommandContext): Promise<Pick<ServerOptions, 'au
   } catch (error) {
     context.warn(`No checkpoints of the log are signed: ${(error as Error).message}`);
     return {};
+  }
+}
+
+/** A log that went back in time would grant generations again that were granted before. */
+async function compareWithAnchor(
+  { io }: CommandContext,
+  store: Store,
+  anchor = io.env.GENESIS_AUDIT_ANCHOR,
+): Promise<void> {
+  if (anchor === undefined) return;
+  const { readAnchors } = await import('../verify/read-anchors.js');
+  const { differencesFromAnchors } = await import('../verify/audit-store.js');
+  try {
+    const differences = await differencesFromAnchors(store, await readAnchors(io, anchor));
+    if (differences.length === 0) return;
+    throw new CommandFailure(
+      [
+        `The server does not start: the log is not the one that ${anchor} was signed for. Nothing was changed.`,
+        ...differences.slice(0, 20).map((difference) => `  ${difference}`),
+        'Restore the log from a later backup, and check it: gen verify --anchor.',
+      ].join('\n'),
+    );
+  } catch (error) {
+    await store.close();
+    throw error;
   }
 }
 

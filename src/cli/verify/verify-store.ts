@@ -1,11 +1,9 @@
-import { payloadDigest } from '../../coordinator/audit/audit-hash.js';
 import type { AnchorLine } from '../../core/audit/checkpoint.js';
-import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { AnyHead } from '../../core/fold.js';
-import { HISTORY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { auditBreaks, CheckpointAudit } from './audit-log.js';
+import { originalDigests, withDigest } from './audit-store.js';
 import { type LogReport, LogVerifier } from './verify-log.js';
 
 const PAGE_SIZE = 1000;
@@ -24,9 +22,7 @@ export async function verifyStore(
   const originals = await originalDigests(store, projectKey);
   const visit = (event: EventEnvelope): void => {
     verifier.visit({ event, file: path, line: event.position });
-    const original = originals.of(event.position);
-    const payload_sha256 = original ?? payloadDigest(event.payload);
-    checkpoints.visit({ event, payload_sha256, isRedacted: original !== null });
+    checkpoints.visit(withDigest(event, originals));
   };
   let read = 0;
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -42,17 +38,6 @@ export async function verifyStore(
   const audited = checkpoints.result();
   if (audited !== null) for (const found of auditBreaks(audited, path)) verifier.add(found);
   return { ...verifier.report(path, audited), ...projectKey };
-}
-
-/** What the payloads of redacted events were. Events that record it stand later in the log than those they are about. */
-async function originalDigests(store: Store, projectKey: ProjectKey): Promise<OriginalDigests> {
-  const originals = new OriginalDigests();
-  for (let after = 0; ; ) {
-    const events = await store.events(projectKey, { subject: HISTORY_SUBJECT, after, limit: PAGE_SIZE });
-    for (const event of events) originals.visit(event);
-    if (events.length < PAGE_SIZE) return originals;
-    after = events.at(-1)?.position ?? after;
-  }
 }
 
 const positionOf = async (store: Store, projectKey: ProjectKey): Promise<number> =>

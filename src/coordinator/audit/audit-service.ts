@@ -39,16 +39,24 @@ export class AuditService {
     this.stopTimer();
   }
 
-  /** Ends the background work after it has covered what has no checkpoint yet. */
-  async stop(): Promise<void> {
-    this.cancel();
+  /** Covers what has no checkpoint yet. */
+  async checkpoint(): Promise<void> {
     const signer = this.options?.signer;
     if (signer === undefined) return;
-    const audits = [...this.projects.all()].map((project) => this.auditOf(project));
-    await Promise.allSettled(audits.map((audit) => audit.checkpoint(signer)));
+    await Promise.allSettled(this.loaded().map((audit) => audit.checkpoint(signer)));
+  }
+
+  /** Ends the background work after a last checkpoint. */
+  async stop(): Promise<void> {
+    this.cancel();
+    await this.checkpoint();
     // The log has the checkpoints: what a slow sink misses now, it is sent after the next start.
-    const delivered = Promise.allSettled(audits.map((audit) => audit.deliver()));
+    const delivered = Promise.allSettled(this.loaded().map((audit) => audit.deliver()));
     await Promise.race([delivered, this.pause(DELIVER_AT_STOP_MS)]);
+  }
+
+  private loaded(): ProjectAudit[] {
+    return [...this.projects.all()].map((project) => this.auditOf(project));
   }
 
   /** The loaded projects whose checkpoints contradict each other or are not valid, and why. */

@@ -56,7 +56,7 @@ export class ServerProcess {
 
   readonly stop = async (): Promise<void> => {
     await this.halt();
-    rmSync(this.location.folder, { recursive: true, force: true });
+    rmSync(this.location.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
 
   readonly boot = async (): Promise<void> => {

@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import type { AuditOptions } from '../src/coordinator/audit/signer.js';
+import { isProblem } from '../src/coordinator/index.js';
+import { openAuditKey } from '../src/server/audit/audit-key.js';
+import { openFileStore } from '../src/stores/file/file-store.js';
+import { meter } from './against/meter.js';
+import { median, ratioOf, spreadText } from './against/statistics.js';
+import { claim, submit } from './cycles.js';
+import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
+import { percentiles } from './load.js';
+import { millis, table, whole } from './table.js';
+
+const IN_FLIGHT = 1000;
+const ROUNDS = 7;
+const PROOFS = 200;
+
+/** Measures what checkpoints add to the CPU time of the events that they cover, and how fast and small proofs are. */
+export async function benchAudit(tasks: number): Promise<void> {
+  const cpu: Record<'without' | 'with', number[]> = { without: [], with: [] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const order = round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const);
+    for (const which of order) cpu[which].push(await cpuPerEvent(tasks, which === 'with'));
+    process.stderr.write(`  round ${round + 1} of ${ROUNDS}\n`);
+  }
+  const { ratio, lowest, highest } = ratioOf(cpu.without, cpu.with);
+  const rows = [
+    ['CPU µs per event, no checkpoints', median(cpu.without).toFixed(1)],
+    ['CPU µs per event, with checkpoints', median(cpu.with).toFixed(1)],
+    ['ratio, of rounds', `${ratio.toFixed(3)} (${spreadText(lowest, highest)})`],
+    ...(await proofs(tasks)),
+  ];
+  console.log(`\nCheckpoints of ${whole(2 * tasks)} events, ${ROUNDS} rounds in turn\n`);
+  console.log(table(['what', 'measured'], rows));
+}
+
+async function openAudited(tasks: number, isAudited: boolean): Promise<BenchHarness> {
+  const root = await newTempFolder();
+  const store = await openFileStore({ root: join(root, 'log') });
+  const audit: AuditOptions = { signer: (await openAuditKey(join(root, 'key.pem'))).signer };
+  return harnessOn(store, root, 1, tasks, isAudited ? { audit } : {});
+}
+
+async function work(harness: BenchHarness, tasks: number): Promise<number> {
+  const costs = [
+    await meter(tasks, IN_FLIGHT, (index) => claim(harness, index)),
+    await meter(tasks, IN_FLIGHT, (index) => submit(harness, index)),
+  ];
+  return costs.reduce((sum, { cpu_us }) => sum + cpu_us, 0) / costs.length;
+}
+
+async function cpuPerEvent(tasks: number, isAudited: boolean): Promise<number> {
+  const harness = await openAudited(tasks, isAudited);
+  try {
+    // A first checkpoint: from it on the tree is built from what the log passes on.
+    await harness.coordinator.audit.checkpoint();
+    return await work(harness, tasks);
+  } finally {
+    await harness.close();
+  }
+}
+
+async function proofs(tasks: number): Promise<string[][]> {
+  const harness = await openAudited(tasks, true);
+  try {
+    await work(harness, tasks);
+    await harness.coordinator.audit.stop();
+    const { project } = harness.tasks[0]!;
+    const head = await harness.coordinator.audit.head(project);
+    if (isProblem(head)) throw new Error(head.detail);
+    const tookMs: number[] = [];
+    let bytesMax = 0;
+    for (let at = 0; at < PROOFS; at += 1) {
+      const position = 1 + Math.floor((at * (head.position - 1)) / PROOFS);
+      const startedMs = performance.now();
+      const proof = await harness.coordinator.audit.proof(project, position);
+      tookMs.push(performance.now() - startedMs);
+      bytesMax = Math.max(bytesMax, JSON.stringify(proof).length);
+    }
+    const { p50_ms, p99_ms } = percentiles(Float64Array.from(tookMs));
+    return [
+      [`a proof among ${whole(head.position)} events`, `p50 ${millis(p50_ms)} ms, p99 ${millis(p99_ms)} ms`],
+      ['the largest proof', `${whole(bytesMax)} bytes`],
+    ];
+  } finally {
+    await harness.close();
+  }
+}
