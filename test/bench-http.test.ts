@@ -9,18 +9,18 @@ const run = (jobs: number, p99_ms: number) => ({
   seconds: 2,
   jobs,
   requests: 1,
-  operations: { take: { count: 1, p50_ms: 1, p99_ms }, complete: { count: 1, p50_ms: 1, p99_ms } },
+  operations: { claim: { count: 1, p50_ms: 1, p99_ms }, complete: { count: 1, p50_ms: 1, p99_ms } },
 });
 
 test('the best batch is the fastest within the latency limit, or the fastest of all if none is within it', () => {
   const runs = [run(100, 20), run(300, 49), run(500, 51), run(200, 10)];
-  expect(bestOf(runs, 'take', (one) => one)).toEqual({ run: runs[1], in_time: true });
+  expect(bestOf(runs, 'claim', (one) => one)).toEqual({ run: runs[1], in_time: true });
   expect(bestOf(runs, 'complete', (one) => one)).toEqual({ run: runs[2], in_time: true });
-  expect(bestOf([run(1, 90), run(2, 80)], 'take', (one) => one)).toMatchObject({
+  expect(bestOf([run(1, 90), run(2, 80)], 'claim', (one) => one)).toMatchObject({
     run: { jobs: 2 },
     in_time: false,
   });
-  expect(bestOf([], 'take', () => run(1, 1))).toBeNull();
+  expect(bestOf([], 'claim', () => run(1, 1))).toBeNull();
 });
 
 test('--batch selects the batch sizes, and all four are the default', () => {

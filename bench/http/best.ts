@@ -1,7 +1,7 @@
 import type { RunMeasurement } from './measurement.js';
 
 /** Upper limit for the 99th percentile of the response time of a batch. */
-export const P99_MS_MAX = { take: 50, complete: 100 } as const;
+export const P99_MS_MAX = { claim: 50, complete: 100 } as const;
 
 export type TimedOperation = keyof typeof P99_MS_MAX;
 

@@ -22,6 +22,6 @@ export interface RunMeasurement {
   readonly server_cpu_seconds?: number | null;
   /** Processor time of all processes of the database engine, where there is one. */
   readonly engine_cpu_seconds?: number | null;
-  /** By operation: `take` and `complete`, where they can be told apart. */
+  /** By operation: `claim` and `complete`, where they can be told apart. */
   readonly operations: Readonly<Record<string, LatencySummary>>;
 }

@@ -63,7 +63,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
           ourRow(`results, ${items} per request`, submits, cpu(submits, 'result')),
         ]),
       ({ runs }) => [
-        bestRemark('claims', 'take', runs, ({ claims }) => claims),
+        bestRemark('claims', 'claim', runs, ({ claims }) => claims),
         bestRemark('results', 'complete', runs, ({ submits }) => submits),
       ],
     ),
@@ -155,8 +155,8 @@ const ourRow = (workload: string, measured: RunMeasurement, remarks: string): Pa
 
 export function cellsOf({ system, workload, durable, measured, remarks }: PartRow): readonly string[] {
   if (measured === null) return [system, workload];
-  const { take, complete } = measured.operations;
-  const times = [ms(take, 'p50_ms'), ms(take, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
+  const { claim, complete } = measured.operations;
+  const times = [ms(claim, 'p50_ms'), ms(claim, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
   const rates = [measured.jobs, measured.requests].map((count) => whole(count / measured.seconds));
   const engine = engineCpu(measured);
   return [

@@ -1,7 +1,7 @@
 /**
- * The process behind `inOwnProcess`: its argument names the job, one message carries the input, one message the result.
+ * The process behind `inOwnProcess`: its argument names the workload, one message carries the input, one message the result.
  */
-const JOBS: Readonly<Record<string, () => Promise<(given: never) => Promise<unknown>>>> = {
+const WORKLOADS: Readonly<Record<string, () => Promise<(given: never) => Promise<unknown>>>> = {
   paced: async () => (await import('./fleet/paced.js')).paced,
   'flat-out': async () => (await import('./fleet/flat-out.js')).flatOut,
   keys: async () => (await import('./fleet/flat-out.js')).flatOut,
@@ -14,8 +14,8 @@ const JOBS: Readonly<Record<string, () => Promise<(given: never) => Promise<unkn
 };
 
 process.once('message', async (given) => {
-  const job = await JOBS[process.argv[2] ?? '']?.();
-  if (job === undefined) throw new Error(`Unknown job: ${process.argv[2]}`);
-  const result = await job(given as never);
+  const workload = await WORKLOADS[process.argv[2] ?? '']?.();
+  if (workload === undefined) throw new Error(`Unknown workload: ${process.argv[2]}`);
+  const result = await workload(given as never);
   process.send?.(result, () => process.exit(0));
 });

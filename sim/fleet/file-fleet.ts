@@ -41,11 +41,11 @@ export class FileFleet implements SimFleet {
   private areFaultsOn = true;
   private committing = 0;
   /** The process crashes during the next commit. */
-  private crashOnNextCommit = false;
+  private willCrashOnNextCommit = false;
   /** Syncs of the log are slow while a snapshot is being written. */
   private isLogStalled = false;
   /** The process crashes a second time soon after its restart. */
-  private crashAfterRestart = false;
+  private willCrashAfterRestart = false;
   private readonly diskImage = new DiskImage();
   private readonly blobs = new MemoryBlobs();
   private readonly rng;
@@ -91,7 +91,7 @@ export class FileFleet implements SimFleet {
     this.boot();
     schedule('crash', rates.crash_every_ms, () => this.stopOrCrash());
     schedule('ambush', this.context.scenario.has('ambush') ? leaseMs * AMBUSH_EVERY_LEASES : null, () => {
-      this.crashOnNextCommit = true;
+      this.willCrashOnNextCommit = true;
     });
     schedule('freeze', rates.freeze_every_ms, () =>
       this.process?.freeze(leaseMs * this.rng.between(0.1, 10) ** 0.5),
@@ -105,7 +105,7 @@ export class FileFleet implements SimFleet {
 
   stopFaults(): void {
     this.areFaultsOn = false;
-    this.crashOnNextCommit = false;
+    this.willCrashOnNextCommit = false;
     this.faults.isFull = false;
     this.faults.write_failure_chance = 0;
     this.faults.sync_failure_chance = 0;
@@ -144,9 +144,9 @@ export class FileFleet implements SimFleet {
 
   /** A commit takes a few milliseconds in hours, so random crashes almost never hit one. */
   private maybeCrashDuringCommit(): void {
-    if (!this.crashOnNextCommit) return;
-    this.crashOnNextCommit = false;
-    this.crashAfterRestart = true;
+    if (!this.willCrashOnNextCommit) return;
+    this.willCrashOnNextCommit = false;
+    this.willCrashAfterRestart = true;
     this.crashAfter(this.ambushRng.between(0, COMMIT_MS), this.context.scenario.rates.power_chance / 2);
   }
 
@@ -264,8 +264,9 @@ export class FileFleet implements SimFleet {
     });
     this.current = instance;
     // What was recovered and reported must survive a power loss that comes before anything else is written.
-    if (this.crashAfterRestart) this.crashAfter(this.ambushRng.between(0, 100), scenario.rates.power_chance);
-    this.crashAfterRestart = false;
+    if (this.willCrashAfterRestart)
+      this.crashAfter(this.ambushRng.between(0, 100), scenario.rates.power_chance);
+    this.willCrashAfterRestart = false;
     if (this.diskImage.folder(`${ROOT}/t1/p/snapshots`) !== null) coverage.hit('snapshot written');
   }
 

@@ -7,11 +7,11 @@ import { FILE_MUTANTS } from './tables/file-store.js';
 import { FOLD_MUTANTS } from './tables/fold.js';
 import { INBOX_MUTANTS } from './tables/inbox.js';
 import { LEDGER_MUTANTS } from './tables/ledger.js';
-import { LOG_MUTANTS } from './tables/logs.js';
 import { METHODOLOGY_MUTANTS } from './tables/methodology.js';
 import { OUTAGE_MUTANTS } from './tables/outage.js';
 import { REVOCATION_MUTANTS } from './tables/revocation.js';
 import { RULE_MUTANTS } from './tables/rules.js';
+import { SERVER_LOG_MUTANTS } from './tables/server-logs.js';
 import { WAL_MUTANTS } from './tables/wal.js';
 import { WORKSPACE_SECURITY_MUTANTS } from './tables/workspace-security.js';
 
@@ -34,5 +34,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ACCESS_MUTANTS,
   ...REVOCATION_MUTANTS,
   ...CONNECTION_MUTANTS,
-  ...LOG_MUTANTS,
+  ...SERVER_LOG_MUTANTS,
 ];

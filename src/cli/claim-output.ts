@@ -2,7 +2,7 @@ import type { ClaimGranted, ClaimRefused, ClaimReply } from '../client/index.js'
 import type { Briefing, GrantedClaim } from '../core/contract/claims.js';
 import type { CommandContext } from './context.js';
 import { type EdgeGrant, edgeGrant, edgeGrantLines } from './edge/edge-grant.js';
-import { clockTime, countText, singleLine, untilText } from './output/text.js';
+import { countText, formatUtc, singleLine, untilText } from './output/text.js';
 import { reportRefusal } from './replies.js';
 
 /** Prints the reply to a claim request, and stores the handle of a granted claim. */
@@ -27,7 +27,7 @@ export function claimRefusalText(reply: ClaimRefused): string {
   switch (reply.reason) {
     case 'DENIED_ACTIVE_CLAIM': {
       const { current_holder, expires_at } = reply;
-      const until = expires_at ? ` until ${clockTime(expires_at)} UTC` : '';
+      const until = expires_at ? ` until ${formatUtc(expires_at)} UTC` : '';
       return current_holder === null ? '' : `Held by ${current_holder}${until}.`;
     }
     case 'DENIED_DEPENDENCIES':
@@ -36,7 +36,7 @@ export function claimRefusalText(reply: ClaimRefused): string {
     case 'DENIED_HELD':
       return `${reply.hold_reason}.`;
     case 'DENIED_BACKOFF':
-      return `Available from ${clockTime(reply.retry_at)} UTC.`;
+      return `Available from ${formatUtc(reply.retry_at)} UTC.`;
     case 'DENIED_LIMIT':
       return `The limit ${reply.limit} is reached.`;
     default:
@@ -70,7 +70,7 @@ function briefingLines(briefing: Briefing): string[] {
   }
   if (notes.length > 0) lines.push('', '  Notes:');
   for (const { at, agent_id, text } of notes) {
-    lines.push(`    ${clockTime(at)} ${agent_id}: ${singleLine(text)}`);
+    lines.push(`    ${formatUtc(at)} ${agent_id}: ${singleLine(text)}`);
   }
   return [...lines, ''];
 }

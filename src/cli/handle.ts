@@ -6,7 +6,7 @@ import type { CommandContext } from './context.js';
 import { CommandFailure, failureWithCode } from './exit.js';
 import { parseWholeNumber } from './option-parsers.js';
 import type { OptionsOf } from './option-table.js';
-import { clockTime } from './output/text.js';
+import { formatUtc } from './output/text.js';
 import type { StoredHandle } from './state/cli-state.js';
 
 /** A handle given by options instead of the stored one. */
@@ -53,7 +53,7 @@ async function alreadyCompletedFailure(context: CommandContext, taskId: string) 
   const who = agent_id === (await context.agent()) ? 'you' : agent_id;
   return failureWithCode(
     'TASK_ALREADY_COMPLETED',
-    `${taskId} is already completed: ${work_product_ref}, by ${who} at ${clockTime(submitted_at)} UTC. Claim other work; an operator can reset it.`,
+    `${taskId} is already completed: ${work_product_ref}, by ${who} at ${formatUtc(submitted_at)} UTC. Claim other work; an operator can reset it.`,
   );
 }
 

@@ -29,7 +29,7 @@ it('creates a key in a store that no server has open, after which its server req
   expect(made.out).toMatch(/^gck_live_/);
   const server = await startServer({ ...(await openStoreUrl(store, () => {})), port: 0 });
   onTestFinished(() => server.stop());
-  expect(server.isOpen).toBe(false);
+  expect(server.isInOpenMode).toBe(false);
   const outside = { cwd, env: { GENESIS_URL: server.url } };
   expect((await gen(outside, 'key', 'list')).code).toBe(1);
   const inside = { cwd, env: { GENESIS_URL: server.url, GENESIS_TOKEN: made.out.trim() } };

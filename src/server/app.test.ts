@@ -28,7 +28,7 @@ async function failing(error: unknown) {
         run: () => Promise.reject(error),
       },
     ],
-    authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
+    authenticator: { isInOpenMode: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
     accessLog: null,
     errorLog: (line) => logged.push(line),

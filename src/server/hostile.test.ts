@@ -153,7 +153,7 @@ describe('a client that', () => {
       context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
       routes: ROUTES,
       authenticator: {
-        isOpen: true,
+        isInOpenMode: true,
         authenticate: () => Promise.reject(new Error('not asked')),
         ...LASTING_CREDENTIALS,
       },

@@ -26,7 +26,7 @@ export function createInProcessApp(coordinator: Coordinator, store: Store, princ
     },
     routes: ROUTES,
     authenticator: {
-      isOpen: false,
+      isInOpenMode: false,
       authenticate: () => principal,
       isValid: () => true,
       watch: () => () => {},

@@ -6,7 +6,7 @@ import { withoutUndefined } from '../core/without-undefined.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
 import { createApp } from './app.js';
-import { type AuthOptions, isOpenAtStart, openAuthenticator } from './auth/authenticator.js';
+import { type AuthOptions, isInOpenModeAtStart, openAuthenticator } from './auth/authenticator.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
 import { type HttpListener, listen } from './listen.js';
@@ -50,7 +50,7 @@ export interface RunningServer {
   /** The same API without a socket: `new Genesis({ fetch: app.fetch })`. */
   readonly app: App;
   /** Whether requests need no credential. */
-  readonly isOpen: boolean;
+  readonly isInOpenMode: boolean;
   /** Answers the requests in progress, ends the streams, and closes the coordinator and the store. */
   stop(): Promise<void>;
 }
@@ -71,12 +71,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 async function serve(options: ServerOptions): Promise<RunningServer> {
   const { store, host = '127.0.0.1', port = DEFAULT_PORT } = options;
   const metrics = new Metrics(options.metrics_prefix);
-  const isOpen = await isOpenAtStart({ ...options.auth, store, host });
+  const isInOpenMode = await isInOpenModeAtStart({ ...options.auth, store, host });
   const coordinator = await Coordinator.open({
     store,
     observer: metrics,
     ...withoutUndefined({ blobs: options.blobs, audit: options.audit }),
-    limits: { ...(isOpen ? ENTERPRISE_LIMITS : {}), ...options.limits },
+    limits: { ...(isInOpenMode ? ENTERPRISE_LIMITS : {}), ...options.limits },
   });
   const feeds = new ProjectFeeds(coordinator.feed, store);
   let listening: HttpListener | null = null;
@@ -135,8 +135,8 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       port: listener.port,
       coordinator,
       app,
-      get isOpen() {
-        return authenticator.isOpen;
+      get isInOpenMode() {
+        return authenticator.isInOpenMode;
       },
       stop: () => {
         stopped ??= stop();

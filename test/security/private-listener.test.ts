@@ -57,7 +57,7 @@ const pathOf = (path: string): string =>
     .replace('{project_id}', 'shop')
     .replace(/\{\w+\}/g, 'A-001-x');
 
-describe('the listener of a command without a server', () => {
+describe('the private server that a command starts when none is running', () => {
   it('requires its token on every route that is not public', async () => {
     const terminal = await createProject({});
     const { url, token } = await startServerToEnd(terminal);

@@ -67,7 +67,7 @@ async function startListening(settings: Partial<ListenSettings>) {
   const app = createApp({
     context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
     routes: [ECHO, GUARDED],
-    authenticator: { isOpen: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
+    authenticator: { isInOpenMode: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
     accessLog: null,
     errorLog: () => {},

@@ -110,10 +110,15 @@ export class RandomClient {
       case 'claim':
         return {
           name,
-          body: { task_id: this.randomTask(), ...this.randomAgent(), ...this.lease(), ...this.request() },
+          body: {
+            task_id: this.randomTask(),
+            ...this.randomAgent(),
+            ...this.randomLease(),
+            ...this.randomRequest(),
+          },
         };
       case 'next':
-        return { name, body: { ...this.randomAgent(), ...this.request() } };
+        return { name, body: { ...this.randomAgent(), ...this.randomRequest() } };
       case 'batch': {
         const who = this.randomAgent();
         const claims = [...new Set([this.randomTask(), this.randomTask()])].map((task_id) => ({
@@ -122,7 +127,7 @@ export class RandomClient {
         }));
         return {
           name,
-          body: { claims, mode: random.pick(['partial', 'all_or_nothing']), ...this.request() },
+          body: { claims, mode: random.pick(['partial', 'all_or_nothing']), ...this.randomRequest() },
         };
       }
       case 'renew':
@@ -134,19 +139,19 @@ export class RandomClient {
           body: { ...this.expectedHandle(), ...random.pick([{}, { reason: 'ERROR', message: 'no' }]) },
         };
       case 'submit':
-        return { name, body: { ...this.handle(), result_data: random.pick(RESULTS) } };
+        return { name, body: { ...this.randomHandle(), result_data: random.pick(RESULTS) } };
       case 'note':
-        return { name, body: { ...this.handle(), text: random.pick(['this', 'that']) } };
+        return { name, body: { ...this.randomHandle(), text: random.pick(['this', 'that']) } };
       case 'suspend': {
         const gate = { iteration: 1, candidate_sha256: sha256(random.pick(RESULTS)) };
         return { name, body: { ...this.expectedHandle(), ...(random.chance(60) ? gate : {}) } };
       }
       case 'review':
-        return { name, body: { ...this.gate(), decision: random.pick(DECISIONS) } };
+        return { name, body: { ...this.randomGate(), decision: random.pick(DECISIONS) } };
       case 'policy':
-        return { name, body: this.policy() };
+        return { name, body: this.randomPolicy() };
       case 'limits':
-        return { name, body: { max_concurrent_claims: 1 + random.below(5), ...this.request() } };
+        return { name, body: { max_concurrent_claims: 1 + random.below(5), ...this.randomRequest() } };
       case 'plan':
         return {
           name,
@@ -207,13 +212,13 @@ export class RandomClient {
     const body = {
       expected_generation: expectedGeneration,
       reason: this.random.pick(['because', 'why not']),
-      ...this.request(),
+      ...this.randomRequest(),
     };
     if (name === 'adopt') return { task_id, body: { ...body, result_id: parked?.result_id ?? 'res_none' } };
     return { task_id, body: name === 'reassign' ? { ...body, ...this.randomAgent() } : body };
   }
 
-  private policy() {
+  private randomPolicy() {
     return this.random.pick([
       { late_submit: 'reject' },
       { late_submit: 'accept' },
@@ -235,7 +240,7 @@ export class RandomClient {
     return this.random.chance(3) ? 'Z-001-none' : this.random.pick(this.tasks);
   }
 
-  private lease() {
+  private randomLease() {
     return this.random.pick([
       {},
       {},
@@ -244,7 +249,7 @@ export class RandomClient {
     ]);
   }
 
-  private request() {
+  private randomRequest() {
     if (!this.random.chance(30)) return {};
     // Sometimes reuses an earlier id, with a different body.
     if (!this.random.chance(15)) this.requests += 1;
@@ -252,20 +257,20 @@ export class RandomClient {
   }
 
   /** One of the latest grants, usually the very last. */
-  private handle(): KnownHandle {
+  private randomHandle(): KnownHandle {
     const last = this.handles.slice(this.random.chance(50) ? -1 : -4);
     if (last.length > 0) return this.random.pick(last);
     return { task_id: this.randomTask(), session_id: 's1', generation: 1, claim_id: 'x' };
   }
 
-  private gate() {
-    const { task_id, generation } = this.handle();
+  private randomGate() {
+    const { task_id, generation } = this.randomHandle();
     const guess = { task_id, generation, candidate_sha256: sha256(this.random.pick(RESULTS)) };
     return { iteration: 1, ...((this.random.chance(80) ? this.gates.at(-1) : undefined) ?? guess) };
   }
 
   private expectedHandle() {
-    const { generation, ...rest } = this.handle();
+    const { generation, ...rest } = this.randomHandle();
     return { ...rest, expected_generation: generation };
   }
 

@@ -53,7 +53,7 @@ async function runBatches(
   const grantedBefore = replies.granted.length;
   const batches = inBatches(tasks, items);
   const claims = await driveBatches(
-    'take',
+    'claim',
     batches,
     { pid, connections },
     async (batch, connection, batchIndex) => {
@@ -114,7 +114,7 @@ export function inBatches<Item extends { readonly path: string }>(
 }
 
 async function driveBatches<Item>(
-  operation: 'take' | 'complete',
+  operation: 'claim' | 'complete',
   batches: readonly (readonly Item[])[],
   { pid, connections }: { pid: number; connections: readonly Connection[] },
   send: (batch: readonly Item[], connection: Connection, batchIndex: number) => Promise<void>,

@@ -68,6 +68,6 @@ export async function runFlatOut<Work>(
     engine_cpu_seconds,
     jobs: submit.length * tasksPerWork,
     requests: claim.length + submit.length,
-    operations: { take: summarizeLatencies(claim), complete: summarizeLatencies(submit) },
+    operations: { claim: summarizeLatencies(claim), complete: summarizeLatencies(submit) },
   };
 }

@@ -71,7 +71,7 @@ export async function paced({ url, pid, agents: count, rate, seconds }: LoadOpti
     jobs: submit.length,
     requests: claim.length + renew.length + submit.length,
     operations: {
-      take: summarizeLatencies(claim),
+      claim: summarizeLatencies(claim),
       renew: summarizeLatencies(renew),
       complete: summarizeLatencies(submit),
     },

@@ -60,9 +60,9 @@ async function enqueue(pgPool: pg.Pool, count: number): Promise<void> {
 async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promise<RunMeasurement> {
   const events = new EventEmitter() as WorkerEvents;
   const startedAtMs = new Map<object, number>();
-  const takeMs: number[] = [];
+  const claimMs: number[] = [];
   events.on('worker:getJob:start', ({ worker }) => startedAtMs.set(worker, performance.now()));
-  events.on('job:start', ({ worker }) => takeMs.push(performance.now() - (startedAtMs.get(worker) ?? 0)));
+  events.on('job:start', ({ worker }) => claimMs.push(performance.now() - (startedAtMs.get(worker) ?? 0)));
   const before = await jobsLeft(pgPool);
   const beganMs = performance.now();
   const runner = await run({
@@ -75,7 +75,7 @@ async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promi
   await runner.stop();
   const seconds = (performance.now() - beganMs) / 1000;
   const jobs = before - (await jobsLeft(pgPool));
-  return { seconds, jobs, requests: 2 * jobs, operations: { take: summarizeLatencies(takeMs) } };
+  return { seconds, jobs, requests: 2 * jobs, operations: { claim: summarizeLatencies(claimMs) } };
 }
 
 async function jobsLeft(pgPool: pg.Pool): Promise<number> {

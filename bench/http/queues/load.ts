@@ -50,7 +50,7 @@ export async function takeAndComplete<Job>(
   complete: (job: Job, agent: number) => Promise<unknown>,
   jobsOf: (job: Job) => number = () => 1,
 ): Promise<RunMeasurement> {
-  const takeMs: number[] = [];
+  const claimMs: number[] = [];
   const completeMs: number[] = [];
   let jobs = 0;
   const beganMs = performance.now();
@@ -61,7 +61,7 @@ export async function takeAndComplete<Job>(
       if (job === undefined) return;
       const takenMs = performance.now();
       await complete(job, agent);
-      takeMs.push(takenMs - startedMs);
+      claimMs.push(takenMs - startedMs);
       completeMs.push(performance.now() - takenMs);
       jobs += jobsOf(job);
     }
@@ -70,8 +70,8 @@ export async function takeAndComplete<Job>(
   return {
     seconds: (performance.now() - beganMs) / 1000,
     jobs,
-    requests: takeMs.length + completeMs.length,
-    operations: { take: summarizeLatencies(takeMs), complete: summarizeLatencies(completeMs) },
+    requests: claimMs.length + completeMs.length,
+    operations: { claim: summarizeLatencies(claimMs), complete: summarizeLatencies(completeMs) },
   };
 }
 

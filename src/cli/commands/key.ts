@@ -7,7 +7,7 @@ import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
 import { parseSecondsOption } from '../option-parsers.js';
-import { clockTime } from '../output/text.js';
+import { formatUtc } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
 const create = command('create', {
@@ -66,8 +66,8 @@ const list = command('list', {
         { head: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
         { head: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
         { head: 'Ends in', cell: ({ last_four }) => last_four },
-        { head: 'Created (UTC)', cell: ({ created_at }) => clockTime(created_at) },
-        { head: 'Expires (UTC)', cell: ({ expires_at }) => clockTime(expires_at) },
+        { head: 'Created (UTC)', cell: ({ created_at }) => formatUtc(created_at) },
+        { head: 'Expires (UTC)', cell: ({ expires_at }) => formatUtc(expires_at) },
       ]);
     });
   },

@@ -7,7 +7,7 @@ import type { CommandContext } from '../context.js';
 import { LEASE_OPTION } from '../option-parsers.js';
 import { lineageText } from '../output/lineage.js';
 import { taskText } from '../output/task.js';
-import { clockTime } from '../output/text.js';
+import { formatUtc } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 import { addNote, addReleaseClaim, addRenew } from './holder.js';
 import { addOperatorCommands } from './operate.js';
@@ -40,7 +40,7 @@ async function ownClaimText(context: CommandContext, taskId: string): Promise<st
   const genesis = await context.genesis();
   const { claim, generation } = unwrapReply(await genesis.task(taskId));
   const { expires_at = null, session_id = '' } = claim ?? {};
-  const until = expires_at === null ? '' : `, until ${clockTime(expires_at)} UTC`;
+  const until = expires_at === null ? '' : `, until ${formatUtc(expires_at)} UTC`;
   const where = session_id === (await context.session()) ? '' : `, in session ${session_id}`;
   return `you hold it (generation ${generation}${until}${where}).`;
 }

@@ -134,7 +134,7 @@ async function compareWithAnchor(
 ): Promise<void> {
   if (anchor === undefined) return;
   const { readAnchors } = await import('../verify/read-anchors.js');
-  const { differencesFromAnchors } = await import('../verify/audit-store.js');
+  const { differencesFromAnchors } = await import('../verify/anchor-differences.js');
   try {
     const differences = await differencesFromAnchors(store, await readAnchors(io, anchor));
     if (differences.length === 0) return;
@@ -209,7 +209,7 @@ async function openAccessLog(
 
 function printAddress(
   context: CommandContext,
-  { url, port, isOpen: open }: RunningServer,
+  { url, port, isInOpenMode: open }: RunningServer,
   store: string,
 ): void {
   context.show({ url, port, open, store, pid: process.pid }, () => [

@@ -132,9 +132,9 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
   ];
 }
 
-function checkpointText({ checkpoints, covered, events }: LogReport): string {
+function checkpointText({ checkpoints, covered_position, events }: LogReport): string {
   if (checkpoints === 0) return 'no signed checkpoint yet';
-  return `${countText(checkpoints, 'signed checkpoint')}, the last one covers ${covered} of ${countText(events, 'event')}`;
+  return `${countText(checkpoints, 'signed checkpoint')}, the last one covers ${covered_position} of ${countText(events, 'event')}`;
 }
 
 function foreignText({ foreign_lines, foreign_unsealed }: LogReport): string[] {

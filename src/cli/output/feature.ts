@@ -1,7 +1,7 @@
 import type { FeatureView, TrajectoryEntry } from '../../core/contract/methodology-views.js';
 import type { CommandContext } from '../context.js';
 import { paintStatus, statusMark } from './marks.js';
-import { clockTime, section } from './text.js';
+import { formatUtc, section } from './text.js';
 
 const NAME_WIDTH = 15;
 
@@ -60,8 +60,8 @@ function edgeLines(entry: TrajectoryEntry, { paint, wrap }: CommandContext): str
     agent_id === null ? '' : `by ${agent_id}`,
   ];
   const history = [
-    started_at === null ? '' : `started ${clockTime(started_at)}`,
-    converged_at === null ? '' : `converged ${clockTime(converged_at)}`,
+    started_at === null ? '' : `started ${formatUtc(started_at)}`,
+    converged_at === null ? '' : `converged ${formatUtc(converged_at)}`,
     entry.blocked_by === null ? '' : `waits for ${entry.blocked_by}`,
     entry.hold === null ? '' : `held: ${entry.hold}`,
     ...entry.failing.map(({ check, times_in_a_row }) => `${check} failed ${times_in_a_row} times in a row`),

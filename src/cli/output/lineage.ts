@@ -2,7 +2,7 @@ import type { Lineage, ReviewEntry } from '../../core/contract/tasks.js';
 import type { LineageTable } from '../../core/views/index.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
-import { clockTime, section } from './text.js';
+import { formatUtc, section } from './text.js';
 
 /** The lineage table of specification 004 §9.2, followed by the refused results. */
 export function lineageText(
@@ -23,8 +23,8 @@ export function lineageText(
       { head: 'Session', cell: ({ session }) => session, is_flexible: true },
       { head: 'Agent', cell: ({ agent }) => agent, is_flexible: true },
       { head: 'User', cell: ({ user }) => user ?? '', is_flexible: true },
-      { head: 'Acquired', cell: ({ acquired }) => clockTime(acquired) },
-      { head: 'Released', cell: ({ released }) => clockTime(released) },
+      { head: 'Acquired', cell: ({ acquired }) => formatUtc(acquired) },
+      { head: 'Released', cell: ({ released }) => formatUtc(released) },
       { head: 'Result', cell: ({ result }) => result, paint: (cell) => paintState(paint, cell) },
     ]),
     ...section('Released with an error:', errors),
@@ -38,7 +38,7 @@ export function lineageText(
 
 export function reviewLine({ decision, reviewer, iteration, comment, at }: ReviewEntry): string {
   const commentSuffix = comment === null ? '' : `: ${comment}`;
-  return `${decision} by ${reviewer} at ${clockTime(at)} UTC, iteration ${iteration}${commentSuffix}`;
+  return `${decision} by ${reviewer} at ${formatUtc(at)} UTC, iteration ${iteration}${commentSuffix}`;
 }
 
 const rejectedLines = (rejected: Lineage['rejected']): string[] =>
@@ -47,5 +47,5 @@ const rejectedLines = (rejected: Lineage['rejected']): string[] =>
     const who = `${result.session_id}/${result.agent_id}`;
     const against = `generation ${result.generation}, current ${result.current_generation ?? '?'}`;
     const kept = result.parked ? `, kept as ${result.id}` : '';
-    return `${branch} ${who} submitted at ${clockTime(result.submitted_at)} → ${result.rejection_reason} (${against})${kept}`;
+    return `${branch} ${who} submitted at ${formatUtc(result.submitted_at)} → ${result.rejection_reason} (${against})${kept}`;
   });

@@ -7,7 +7,7 @@ import type {
 } from '../../core/contract/methodology-views.js';
 import type { CommandContext } from '../context.js';
 import { LEGEND, paintMark, paintStatus } from './marks.js';
-import { clockTime, countText, firstLines, joinFirst, relativeTime, section, truncate } from './text.js';
+import { countText, firstLines, formatUtc, joinFirst, relativeTime, section, truncate } from './text.js';
 
 const FEATURES_SHOWN_MAX = 20;
 const SIGNALS_SHOWN_MAX = 10;
@@ -21,7 +21,7 @@ export function methodologyStatusText(
 ): string {
   const { paint, wrap } = context;
   const { state, position, last_updated, features, signals, next_actions } = status;
-  const at = last_updated === null ? 'no events yet' : `${clockTime(last_updated)} UTC`;
+  const at = last_updated === null ? 'no events yet' : `${formatUtc(last_updated)} UTC`;
   const open = features.filter((each) => each.status !== 'converged');
   const done = features.filter((each) => each.status === 'converged').map(({ feature_id }) => feature_id);
   const openLines = firstLines(

@@ -2,12 +2,12 @@ import type { AgentView, ProjectStatus } from '../../core/contract/overview.js';
 import type { SessionRecord } from '../../core/contract/sessions.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
-import { clockTime, countText, section, singleLine } from './text.js';
+import { countText, formatUtc, section, singleLine } from './text.js';
 
 export function statusText(status: ProjectStatus, context: CommandContext): string {
   const { paint, table } = context;
   const { project_id, position, last_updated, tracks, total, counts, parked } = status;
-  const at = last_updated === null ? '' : `, ${clockTime(last_updated)} UTC`;
+  const at = last_updated === null ? '' : `, ${formatUtc(last_updated)} UTC`;
   const progress = [...Object.entries(tracks), ['all', total] as const];
   const states = Object.entries(counts).filter(([, count]) => count > 0);
   return [
@@ -40,7 +40,7 @@ function claimLines({ claims }: ProjectStatus, { table }: CommandContext): strin
     { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
     { head: 'Session', cell: ({ session_id }) => session_id, is_flexible: true },
     { head: 'State', cell: ({ state }) => state },
-    { head: 'Until (UTC)', cell: ({ expires_at }) => clockTime(expires_at) },
+    { head: 'Until (UTC)', cell: ({ expires_at }) => formatUtc(expires_at) },
   ]);
   return [rows];
 }
@@ -65,7 +65,7 @@ export function agentsText(agents: readonly AgentView[], { table }: CommandConte
     { head: 'Completed', cell: ({ completed }) => String(completed) },
     { head: 'Rejected', cell: ({ rejected }) => String(rejected) },
     { head: 'Denied', cell: ({ denied }) => String(denied) },
-    { head: 'Last seen (UTC)', cell: ({ last_activity }) => clockTime(last_activity) },
+    { head: 'Last seen (UTC)', cell: ({ last_activity }) => formatUtc(last_activity) },
   ]);
 }
 
@@ -76,7 +76,7 @@ export function sessionsText(sessions: readonly SessionRecord[], { table }: Comm
     { head: 'Project', cell: ({ project_id }) => project_id, is_flexible: true },
     { head: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
     { head: 'State', cell: ({ state }) => state },
-    { head: 'Opened (UTC)', cell: ({ created_at }) => clockTime(created_at) },
-    { head: 'Closed (UTC)', cell: ({ closed_at }) => clockTime(closed_at ?? null) },
+    { head: 'Opened (UTC)', cell: ({ created_at }) => formatUtc(created_at) },
+    { head: 'Closed (UTC)', cell: ({ closed_at }) => formatUtc(closed_at ?? null) },
   ]);
 }

@@ -1,7 +1,7 @@
 import type { PendingReview } from '../../core/contract/methodology.js';
 import type { CommandContext } from '../context.js';
 import type { CandidateCopy } from '../edge/draft-copies.js';
-import { clockTime, countText, relativeTime, section, singleLine } from './text.js';
+import { countText, formatUtc, relativeTime, section, singleLine } from './text.js';
 
 const reviewName = ({ feature_id, edge, task_id }: PendingReview): string =>
   feature_id === null ? task_id : `${feature_id} on ${edge}`;
@@ -33,9 +33,9 @@ export function reviewText(
     ['product', work_product_ref ?? 'none'],
     ['from', `${agent_id}${role}, generation ${generation}, iteration ${iteration}`],
     ['reason', review.reason],
-    ['since', `${clockTime(review.since)} UTC (${relativeTime(review.since, Date.now())})`],
+    ['since', `${formatUtc(review.since)} UTC (${relativeTime(review.since, Date.now())})`],
   ];
-  if (review.deadline !== null) rows.push(['deadline', `${clockTime(review.deadline)} UTC`]);
+  if (review.deadline !== null) rows.push(['deadline', `${formatUtc(review.deadline)} UTC`]);
   const humanLines = review.human_checks.flatMap(({ name, criterion }) =>
     wrap(criterion === '' ? name : `${name}: ${criterion}`, 2),
   );

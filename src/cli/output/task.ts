@@ -2,7 +2,7 @@ import type { Lineage, TaskState } from '../../core/contract/tasks.js';
 import type { CommandContext } from '../context.js';
 import { reviewLine } from './lineage.js';
 import { paintState } from './paint.js';
-import { clockTime, untilText } from './text.js';
+import { formatUtc, untilText } from './text.js';
 
 const NAME_WIDTH = 11;
 
@@ -15,7 +15,7 @@ export function taskText(state: TaskState, lineage: Lineage, { labelled, paint }
     lines.push(`  claim    ${claim.state} by ${claim.agent_id} in session ${claim.session_id}${ends}`);
   }
   if (result !== null) {
-    const at = clockTime(result.submitted_at);
+    const at = formatUtc(result.submitted_at);
     lines.push(`  result   ${result.work_product_ref}, by ${result.agent_id} at ${at} UTC`);
   }
   const error = lineage.generations.at(-1)?.release_message;

@@ -12,7 +12,7 @@ export const countText = (count: number, one: string, many = `${one}s`): string 
   `${count} ${count === 1 ? one : many}`;
 
 /** `2026-01-04T06:05:00.000Z` becomes `2026-01-04 06:05:00`. */
-export const clockTime = (iso: string | null): string =>
+export const formatUtc = (iso: string | null): string =>
   iso === null ? '' : iso.slice(0, 19).replace('T', ' ');
 
 /** A time relative to now: `in 4 min`, `12 s ago`. */
@@ -24,7 +24,7 @@ export function relativeTime(iso: string | null, nowMs: number): string {
 }
 
 export const untilText = (iso: string): string =>
-  `until ${clockTime(iso)} UTC (${relativeTime(iso, Date.now())})`;
+  `until ${formatUtc(iso)} UTC (${relativeTime(iso, Date.now())})`;
 
 export function durationText(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;

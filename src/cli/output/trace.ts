@@ -4,7 +4,7 @@ import type { TaggedCommit } from '../../workspace/scan/git-ref.js';
 import type { TagKind } from '../../workspace/scan/tags.js';
 import type { CommandContext } from '../context.js';
 import { statusMark } from './marks.js';
-import { clockTime, firstLines } from './text.js';
+import { firstLines, formatUtc } from './text.js';
 
 /** What the log and the files contain about a requirement. */
 export interface TraceResult extends TraceReply {
@@ -47,7 +47,7 @@ const featureLines = ({ features }: TraceResult, { labelled, paint }: CommandCon
     ...(children.length === 0 ? [] : labelled('    spawned', children.join(', '), NAME_WIDTH)),
     ...chain.map(({ edge, status, agent_id, converged_at }) => {
       const who = agent_id === null ? '' : ` by ${agent_id}`;
-      const when = converged_at === null ? '' : ` ${clockTime(converged_at)}`;
+      const when = converged_at === null ? '' : ` ${formatUtc(converged_at)}`;
       return `    ${statusMark(status, paint)} ${edge.padEnd(26)} ${status}${who}${when}`;
     }),
   ]);

@@ -65,7 +65,7 @@ describe('gen verify --anchor', () => {
     expect(code).toBe(0);
   });
 
-  it('names a tail that was cut off with every file that vouches for it: an old folder copied back', async () => {
+  it('reports a tail that was cut off with every file that vouches for it: an old folder copied back', async () => {
     const folder = await AuditedFolder.open();
     await folder.work([TASKS[0]]);
     await folder.copy('log', 'old');
@@ -76,7 +76,7 @@ describe('gen verify --anchor', () => {
     expect(out).toMatch(/ANCHOR LOG_SHORTER: log ends at \d+, the anchor covers \d+/);
   });
 
-  it('has gen up refuse such a log, and start on the right one', async () => {
+  it('gen up refuses a log that is behind its anchor, and starts on the right one', async () => {
     const folder = await AuditedFolder.open();
     await folder.work([TASKS[0]]);
     await folder.copy('log', 'old');
@@ -86,7 +86,7 @@ describe('gen verify --anchor', () => {
         { cwd: folder.cwd },
         'up',
         '--store',
-        `file:./${log}`,
+        `file:${join(folder.cwd, log)}`,
         '--port',
         '0',
         '--anchor',
@@ -94,14 +94,14 @@ describe('gen verify --anchor', () => {
       );
     const refused = await up('old').ended;
     expect(refused.code).not.toBe(0);
-    expect(refused.err).toMatch(/ANCHOR LOG_SHORTER: log ends at \d+, the anchor covers \d+/);
+    expect(refused.err).toMatch(/ANCHOR LOG_SHORTER/);
     const running = up('log');
     await running.waitForOutput('is listening');
     running.stop('SIGTERM');
     expect((await running.ended).code).toBe(0);
   });
 
-  it('names a history that was written anew with another key, though its seals are valid', async () => {
+  it('reports a history that was rewritten with another key, though its seals are valid', async () => {
     const folder = await AuditedFolder.open();
     await folder.work([TASKS[0], TASKS[1]]);
     await folder.work([TASKS[2], TASKS[1], TASKS[0]], 'forged', 'forged.pem', 'forged.jsonl');
@@ -112,7 +112,7 @@ describe('gen verify --anchor', () => {
     expect(out).toMatch(/not what was signed is between positions 1 and \d+/);
   });
 
-  it('names a copy that went its own way', async () => {
+  it('reports a log that forked from the anchored one', async () => {
     const folder = await AuditedFolder.open();
     await folder.work([TASKS[0]]);
     await folder.copy('log', 'fork');
@@ -141,7 +141,7 @@ describe('gen verify --anchor', () => {
     expect((await folder.verify('log', 'other.json')).code).toBe(1);
   });
 
-  it('names a log that is missing as a whole', async () => {
+  it('reports a log that is missing as a whole', async () => {
     const folder = await AuditedFolder.open();
     await folder.work([TASKS[0]]);
     const { project_id: _, ...rest } = JSON.parse(

@@ -2,9 +2,9 @@ import type { AnchorLine } from '../../core/audit/checkpoint.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
-import { auditBreaks, CheckpointAudit } from './audit-log.js';
+import { auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 import type { LogLocation } from './find-logs.js';
-import type { LogBreak } from './log-break.js';
+import type { LogViolation } from './log-violation.js';
 import { type LocatedEvent, readLog } from './read-log.js';
 
 export interface LogReport {
@@ -21,12 +21,12 @@ export interface LogReport {
   readonly unfinished_bytes: number;
   /** Signed checkpoints without a fault, and the last position that one covers. */
   readonly checkpoints: number;
-  readonly covered: number;
-  readonly breaks: readonly LogBreak[];
+  readonly covered_position: number;
+  readonly breaks: readonly LogViolation[];
 }
 
 /** One fault can cause thousands of violations; the first ones suffice. */
-const BREAKS_MAX = 100;
+const VIOLATIONS_MAX = 100;
 
 /** Replays one log from its first line and checks every invariant. */
 export async function verifyLog(
@@ -45,11 +45,11 @@ export async function verifyLog(
     verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
   const path = 'file' in location ? location.file : location.folder;
-  if (audited !== null) for (const found of auditBreaks(audited, path)) verifier.add(found);
+  if (audited !== null) for (const found of auditViolations(audited, path)) verifier.add(found);
   return { ...verifier.report(path, audited), ...read };
 }
 
-/** A log with redactions of before there were checkpoints is read again: only now it is known which ones these are. */
+/** Reads the log a second time if some redactions predate checkpoints: the first pass finds out which. */
 async function auditAgain(
   location: LogLocation,
   checkpoints: CheckpointAudit,
@@ -57,7 +57,7 @@ async function auditAgain(
 ): Promise<LogAuditReport | null> {
   const result = checkpoints.result();
   const unrecorded = checkpoints.unrecordedRedactions();
-  if (result === null || unrecorded.size === 0 || auditBreaks(result, '').length === 0) return result;
+  if (result === null || unrecorded.size === 0 || auditViolations(result, '').length === 0) return result;
   const second = new CheckpointAudit(anchors, unrecorded);
   await readLog(location, (located) => second.visit(located));
   return second.result();
@@ -69,7 +69,7 @@ type VisitedEvent = Pick<LocatedEvent, 'event' | 'file' | 'line'>;
 
 /** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
-  readonly breaks: LogBreak[] = [];
+  readonly breaks: LogViolation[] = [];
   private readonly subjects = new Set<string>();
   readonly checker = new PolicyAwareLogChecker();
   private events = 0;
@@ -82,8 +82,18 @@ export class LogVerifier {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
     const { events, breaks } = this;
     const subjects = this.subjects.size;
-    const { checkpoints = 0, covered = 0 } = audited ?? {};
-    return { tenant_id, project_id, path, ...NO_FILE_COUNTS, events, subjects, checkpoints, covered, breaks };
+    const { checkpoints = 0, covered_position = 0 } = audited ?? {};
+    return {
+      tenant_id,
+      project_id,
+      path,
+      ...NO_FILE_COUNTS,
+      events,
+      subjects,
+      checkpoints,
+      covered_position,
+      breaks,
+    };
   }
 
   visit(located: VisitedEvent): void {
@@ -97,8 +107,8 @@ export class LogVerifier {
     }
   }
 
-  add({ file, line, last_line = line, rule, subject, says }: LogBreak): void {
-    if (this.breaks.length >= BREAKS_MAX) return;
+  add({ file, line, last_line = line, rule, subject, says }: LogViolation): void {
+    if (this.breaks.length >= VIOLATIONS_MAX) return;
     const lines = last_line === line ? { line } : { line, last_line };
     this.breaks.push({ file, ...lines, rule, subject, says });
   }

@@ -2,8 +2,8 @@ import type { AnchorLine } from '../../core/audit/checkpoint.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { AnyHead } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { auditBreaks, CheckpointAudit } from './audit-log.js';
-import { originalDigests, withDigest } from './audit-store.js';
+import { originalDigests, withDigest } from './anchor-differences.js';
+import { auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 import { type LogReport, LogVerifier } from './verify-log.js';
 
 const PAGE_SIZE = 1000;
@@ -36,7 +36,7 @@ export async function verifyStore(
     break;
   }
   const audited = checkpoints.result();
-  if (audited !== null) for (const found of auditBreaks(audited, path)) verifier.add(found);
+  if (audited !== null) for (const found of auditViolations(audited, path)) verifier.add(found);
   return { ...verifier.report(path, audited), ...projectKey };
 }
 

@@ -33,7 +33,7 @@ export class AuditRecords {
   tilesListed = 0;
   /** What is wrong with a checkpoint of the log; null if nothing is. */
   alarm: string | null = null;
-  /** Positions of audit events after what the last checkpoint covers: they are nothing new. */
+  /** Positions of audit events after what the last checkpoint covers: they do not make a new checkpoint due. */
   private ownPositions: number[] = [];
   private readPosition = 0;
   private lastRead: Promise<void> = Promise.resolve();
@@ -45,8 +45,8 @@ export class AuditRecords {
     return this.checkpoints.find((checkpoint) => checkpoint.position === position) ?? null;
   }
 
-  /** Whether the log has events after its last checkpoint that are about something else. */
-  hasNews(position: number): boolean {
+  /** Whether events other than audit events follow the last checkpoint. */
+  hasUncoveredEvents(position: number): boolean {
     return position - (this.last?.position ?? 0) > this.ownPositions.length;
   }
 
@@ -97,7 +97,7 @@ export class AuditRecords {
 
   private faultIn(checkpoint: Checkpoint): string | null {
     const { key_id, signature, position, subtrees, root } = checkpoint;
-    const inactive = this.keys.inactive(key_id);
+    const inactive = this.keys.inactiveReason(key_id);
     if (inactive !== null) return inactive.detail;
     if (
       !isSignedBy(

@@ -70,7 +70,7 @@ export class ProjectAudit {
     const { project, records } = this;
     await records.read();
     const row = await project.store.project(project.key);
-    if (row === null || !records.hasNews(row.position)) return;
+    if (row === null || !records.hasUncoveredEvents(row.position)) return;
     if (!records.keys.isActive(signer.key_id)) {
       const enrolled = await project.run(recordKey(signer));
       if (isProblem(enrolled)) return;

@@ -15,7 +15,7 @@ import {
 import { type Problem, problem } from '../wire/problem.js';
 import { sha256 } from './audit-hash.js';
 import type { AuditRecords, SignedRoot } from './audit-records.js';
-import type { EventLeaves } from './event-leaves.js';
+import type { EventLeaf, EventLeaves } from './event-leaves.js';
 
 /** Where the parts of a proof come from. */
 export interface ProofSource {
@@ -40,8 +40,16 @@ export async function inclusionProof(
     leaf: found.leaf,
     index,
     path: inclusionPath(index, checkpoint.position, ranges).map(toBase64url),
-    ...(found.isRedacted ? {} : { payload: JSON.stringify(found.event.payload) }),
+    ...payloadOf(found),
   };
+}
+
+/** A proof is a small file. A longer payload can be compared with the digest in the leaf. */
+const PAYLOAD_CHARS_MAX = 1024;
+
+function payloadOf({ event, isRedacted }: EventLeaf): { payload?: string } {
+  const payload = JSON.stringify(event.payload);
+  return isRedacted || payload.length > PAYLOAD_CHARS_MAX ? {} : { payload };
 }
 
 /** Proves that the log of a checkpoint is the beginning of that of a later one, by default the last. */

@@ -22,7 +22,7 @@ export class DocumentThread {
     this.worker.unref();
     this.started = new Promise((resolve, reject) => {
       this.worker.once('message', () => resolve());
-      this.worker.once('error', (error) => reject(new ThreadStartError(error.message)));
+      this.worker.once('error', (error: Error) => reject(new ThreadStartError(error.message)));
       this.worker.once('exit', () => reject(new ThreadStartError('it exited')));
     });
     this.started.catch(() => {});

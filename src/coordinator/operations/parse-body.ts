@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ClaimHandle } from '../../core/claims/commands.js';
 import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../../core/contract/claims.js';
-import { readCommonBody } from '../../core/contract/common-bodies.js';
+import { parseBodyFastPath } from '../../core/contract/fast-path-bodies.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isTaskId, parseTaskId } from '../../core/plan/index.js';
 import { subjectKindOf } from '../../core/subject.js';
@@ -18,7 +18,7 @@ export function parseBody<S extends z.ZodType>(
   body: unknown,
   where = 'body',
 ): z.output<S> | Problem {
-  const common = readCommonBody(schema, body);
+  const common = parseBodyFastPath(schema, body);
   if (common !== null) return common;
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;

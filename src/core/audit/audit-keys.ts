@@ -38,7 +38,7 @@ interface EnrolledKey {
 }
 
 /** A fault without its position. */
-export type KeyRefusal = Omit<AuditFault, 'position'>;
+export type FaultWithoutPosition = Omit<AuditFault, 'position'>;
 
 /**
  * The keys of a project, from the events of its log. An event with a fault has no effect.
@@ -71,20 +71,20 @@ export class AuditKeys {
   }
 
   /** Why a signature of this key does not count now; null if it does. */
-  inactive(keyId: string): KeyRefusal | null {
+  inactiveReason(keyId: string): FaultWithoutPosition | null {
     const state = this.keys.get(keyId)?.state;
     if (state === 'active') return null;
     if (state === undefined) return { code: 'UNKNOWN_KEY', detail: `the key ${keyId} is not enrolled` };
     return { code: 'REVOKED_KEY', detail: `the key ${keyId} was ${state} before` };
   }
 
-  private refusalOf(event: EventEnvelope): KeyRefusal | null {
+  private refusalOf(event: EventEnvelope): FaultWithoutPosition | null {
     if (event.event_type === KEY_ENROLLED_EVENT) return this.enrol(event);
     if (event.event_type === KEY_REVOKED_EVENT) return this.revoke(event);
     return null;
   }
 
-  private enrol(event: EventEnvelope): KeyRefusal | null {
+  private enrol(event: EventEnvelope): FaultWithoutPosition | null {
     const parsed = keyEnrolledPayload.safeParse(event.payload);
     if (!parsed.success) return { code: 'MALFORMED', detail: parsed.error.issues[0]?.message ?? '' };
     const key = parsed.data;
@@ -92,7 +92,7 @@ export class AuditKeys {
       return { code: 'KEY_ID_MISMATCH', detail: `${key.key_id} is not the id of the public key` };
     }
     const known = this.keys.get(key.key_id);
-    if (known !== undefined && known.state !== 'active') return this.inactive(key.key_id);
+    if (known !== undefined && known.state !== 'active') return this.inactiveReason(key.key_id);
     const refusal = this.enrolmentRefusal(event, key);
     if (refusal !== null) return refusal;
     // A key that is rotated to itself stays.
@@ -101,7 +101,7 @@ export class AuditKeys {
     return null;
   }
 
-  private enrolmentRefusal(event: EventEnvelope, key: KeyEnrolled): KeyRefusal | null {
+  private enrolmentRefusal(event: EventEnvelope, key: KeyEnrolled): FaultWithoutPosition | null {
     if (key.how === 'replaced') return null;
     if (key.how === 'first') {
       const hasEnded = this.keys.size > 0 && [...this.keys.values()].every(({ state }) => state !== 'active');
@@ -112,7 +112,7 @@ export class AuditKeys {
           }
         : null;
     }
-    const inactive = this.inactive(key.previous_key_id);
+    const inactive = this.inactiveReason(key.previous_key_id);
     if (inactive !== null) return inactive;
     const text = rotationText(event, key);
     return this.verify(this.publicKeyOf(key.previous_key_id)!, text, key.signature)
@@ -120,7 +120,7 @@ export class AuditKeys {
       : { code: 'BAD_SIGNATURE', detail: `${key.previous_key_id} did not sign the key ${key.key_id}` };
   }
 
-  private revoke({ payload }: EventEnvelope): KeyRefusal | null {
+  private revoke({ payload }: EventEnvelope): FaultWithoutPosition | null {
     const parsed = keyRevokedPayload.safeParse(payload);
     if (!parsed.success) return { code: 'MALFORMED', detail: parsed.error.issues[0]?.message ?? '' };
     const key = this.keys.get(parsed.data.key_id);

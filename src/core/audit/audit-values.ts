@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** SHA-256. Injected: core has no cryptography of its own. */
 export type HashBytes = (data: Uint8Array) => Uint8Array;
-/** Ed25519. The key and the signature are base64url, as records have them; a key that is no point is `false`. */
+/** Ed25519. The key and the signature are base64url, as records have them; false if the key is not a valid curve point. */
 export type VerifySignature = (publicKey: string, text: string, signature: string) => boolean;
 
 export interface ProjectIds {

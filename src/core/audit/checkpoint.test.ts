@@ -23,7 +23,7 @@ it('signs the text of decision 17', () => {
   expect(verifyEd25519(log.signer.public_key, text, checkpoint.signature)).toBe(true);
 });
 
-it('is a payload that the schema accepts, and nothing beside', () => {
+it('the schema accepts a checkpoint and refuses unknown fields', () => {
   const checkpoint = log.checkpoint(300);
   expect(checkpointPayload.parse(checkpoint)).toEqual(checkpoint);
   for (const change of [

@@ -47,7 +47,13 @@ describe('the audit of a log', () => {
 
   it('finds nothing in a log that is as it was signed', () => {
     const report = audit(log.events);
-    expect(report).toMatchObject({ size: 1000, checkpoints: 10, covered: 999, faults: [], fault_count: 0 });
+    expect(report).toMatchObject({
+      size: 1000,
+      checkpoints: 10,
+      covered_position: 999,
+      faults: [],
+      fault_count: 0,
+    });
     expect(report.differs_between).toBe(null);
     expect(report.root).toBe(log.anchor(1000).root);
   });
@@ -56,7 +62,7 @@ describe('the audit of a log', () => {
     const report = audit(withEvent(log.events, 450));
     expect(codes(report)).toEqual([500, 600, 700, 800, 900, 1000].map((at) => [at, 'ROOT_DIFFERS']));
     expect(report.differs_between).toEqual({ after: 399, upto: 499 });
-    expect(report).toMatchObject({ checkpoints: 4, covered: 399 });
+    expect(report).toMatchObject({ checkpoints: 4, covered_position: 399 });
   });
 
   it('finds a gap and events in another order', () => {

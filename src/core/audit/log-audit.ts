@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../events/envelope.js';
 import { AnchorComparison, type AnchorResult } from './anchor-comparison.js';
-import { type AuditFault, type AuditFaultCode, AuditKeys, type KeyRefusal } from './audit-keys.js';
+import { type AuditFault, type AuditFaultCode, AuditKeys, type FaultWithoutPosition } from './audit-keys.js';
 import { type HashBytes, type ProjectIds, toBase64url, utf8, type VerifySignature } from './audit-values.js';
 import { type AnchorLine, type Checkpoint, checkpointPayload, checkpointText } from './checkpoint.js';
 import { CHECKPOINT_EVENT } from './key-events.js';
@@ -25,7 +25,7 @@ export interface LogAuditReport {
   readonly root: string;
   /** Checkpoints without a fault, and the last position that one covers. */
   readonly checkpoints: number;
-  readonly covered: number;
+  readonly covered_position: number;
   /** The first faults; `fault_count` counts all. */
   readonly faults: readonly AuditFault[];
   readonly fault_count: number;
@@ -87,7 +87,7 @@ export class LogAudit {
       size: trees.size,
       root: toBase64url(trees.root()),
       checkpoints: this.checkpoints,
-      covered: this.agreesAt,
+      covered_position: this.agreesAt,
       faults: this.faults,
       fault_count: this.faultCount,
       anchors: this.anchors.results({ size: trees.size, incarnation, knowsKey }),
@@ -120,9 +120,9 @@ export class LogAudit {
     if (this.faultCount === faultsBefore) this.checkpoints += 1;
   }
 
-  private signatureFault(checkpoint: Checkpoint): KeyRefusal | null {
+  private signatureFault(checkpoint: Checkpoint): FaultWithoutPosition | null {
     const { key_id, position, signature } = checkpoint;
-    const inactive = this.keys.inactive(key_id);
+    const inactive = this.keys.inactiveReason(key_id);
     if (inactive !== null) return inactive;
     const text = checkpointText(this.options.project, checkpoint);
     return this.options.verify(this.keys.publicKeyOf(key_id)!, text, signature)
@@ -131,7 +131,7 @@ export class LogAudit {
   }
 
   /** `at` is the position of the checkpoint itself. */
-  private treeFault(checkpoint: Checkpoint, at: number): KeyRefusal | null {
+  private treeFault(checkpoint: Checkpoint, at: number): FaultWithoutPosition | null {
     const { position, root, subtrees } = checkpoint;
     this.checkAgainstEarlier(checkpoint, at);
     const tree = position < at ? this.trees.at(position) : null;

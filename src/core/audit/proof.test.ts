@@ -93,7 +93,7 @@ describe('a checkpoint in a proof', () => {
   });
 });
 
-it('is malformed with a field too many or too few, a value of the wrong kind, or half a character', () => {
+it('a proof is malformed with a field too many or too few, a value of the wrong type, or a lone surrogate', () => {
   for (const change of [
     { format: 'genesis-fleet inclusion proof 2' },
     { other: 1 },
@@ -114,7 +114,7 @@ it('is malformed with a field too many or too few, a value of the wrong kind, or
   for (const value of [null, [], 'proof', 7]) expect(check(value)).toBe('MALFORMED');
 });
 
-it('is malformed as a text that is not JSON, or says something twice', () => {
+it('a proof is malformed if it is not JSON or repeats a field', () => {
   const text = JSON.stringify(inclusion);
   expect(codeOf(checkProofText(text, CHECKS))).toBe('ok');
   expect(codeOf(checkProofText(`${text.slice(0, -1)},"index":41}`, CHECKS))).toBe('MALFORMED');

@@ -4,7 +4,7 @@ const CHECKPOINTS_KEPT = 1024;
 
 const keyOf = ({ incarnation, position }: CheckpointStatement): string => `${incarnation}/${position}`;
 
-/** Signed roots, to find two for one position of one incarnation: then the signer told two histories. */
+/** Signed roots, to find two for one position of one incarnation: then the signer signed two different histories (equivocation). */
 export class StatedRoots {
   private readonly ofAnchors = new Map<string, string>();
   /** Of the last checkpoints in the log, the oldest first. */

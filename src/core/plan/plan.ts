@@ -11,7 +11,10 @@ import {
   type TaskInput,
 } from './task.js';
 
-/** A claimable item: a task (the merge, if it has subtasks) or one of its subtasks. */
+/**
+ * A claimable item: a task or one of its subtasks. Claiming a task that has subtasks means claiming the merge of their
+ * results.
+ */
 export interface PlannedSubject {
   readonly id: string;
   readonly task: PlannedTask;

@@ -21,7 +21,7 @@ export async function openAuditKey(file: string): Promise<OpenedAuditKey> {
   const isNew = await createKeyFile(file);
   const { mode } = await stat(file);
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-    throw new Error(`Other users may read the audit key ${file}. Take that away: chmod 600 ${file}`);
+    throw new Error(`The audit key ${file} is readable by other users. Restrict it: chmod 600 ${file}`);
   const key = createPrivateKey(await readFile(file, 'utf8'));
   if (key.asymmetricKeyType !== 'ed25519')
     throw new Error(`${file} is not an Ed25519 key. Pass another file in GENESIS_AUDIT_KEY.`);

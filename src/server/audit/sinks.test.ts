@@ -78,8 +78,8 @@ it('writes checkpoints as a note of the commit', async () => {
   expect(await sink!.lastPosition(PROJECT)).toBe(5);
 });
 
-it('refuses what is no sink', async () => {
-  expect(() => openSinks('ftp://example.com', '/', '/')).toThrow('is no sink');
+it('refuses an address that is not a valid sink', async () => {
+  expect(() => openSinks('ftp://example.com', '/', '/')).toThrow('is not a valid sink');
 });
 
 it('separates lines also after half a line', async () => {

@@ -5,7 +5,7 @@ import { FileSink } from './file-sink.js';
 import { gitSink } from './git-sink.js';
 import { webhookSink } from './webhook-sink.js';
 
-/** Opens the sinks of GENESIS_AUDIT_SINKS, which are separated by white space. Throws if one is no sink. */
+/** Opens the sinks of GENESIS_AUDIT_SINKS, which are separated by white space. Throws if one is not valid. */
 export const openSinks = (setting: string, cwd: string, stateFolder: string): AuditSink[] =>
   setting
     .split(/\s+/)
@@ -19,7 +19,7 @@ function openSink(address: string, cwd: string, stateFolder: string): AuditSink 
   if (/^https?:\/\//.test(address) && URL.canParse(address)) return withMemory(webhookSink(address), sent);
   if (address.startsWith('git:'))
     return withMemory(gitSink(resolve(cwd, address.slice('git:'.length))), sent);
-  throw new Error(`${address} is no sink. Expected file:PATH, https://HOST/PATH or git:REPOSITORY.`);
+  throw new Error(`${address} is not a valid sink. Expected file:PATH, https://HOST/PATH or git:REPOSITORY.`);
 }
 
 const withMemory = (sink: Pick<AuditSink, 'name' | 'send'>, sent: FileSink): AuditSink => ({

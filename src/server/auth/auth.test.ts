@@ -124,9 +124,9 @@ test('the first key ends open mode, and its reply warns if it cannot create furt
   const made = await served.post(`${TENANT_URL}/keys`, { role: 'agent' });
   expect(made.status).toBe(201);
   expect(made.body.next).toMatch(/cannot create keys/);
-  expect(served.running.isOpen).toBe(false);
+  expect(served.running.isInOpenMode).toBe(false);
   await served.restart();
-  expect(served.running.isOpen).toBe(false);
+  expect(served.running.isInOpenMode).toBe(false);
   expect((await served.get(`${PROJECT_URL}/status`)).status).toBe(401);
   expect(
     (await served.request('GET', `${PROJECT_URL}/status`, undefined, bearer(made.body.token))).status,

@@ -17,7 +17,7 @@ async function openWithKeys(host = '127.0.0.1') {
 describe('an open server', () => {
   test.each(['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]'])('may listen on %s', async (host) => {
     const { authenticator } = await openWithKeys(host);
-    expect(authenticator.isOpen).toBe(true);
+    expect(authenticator.isInOpenMode).toBe(true);
     expect(await authenticator.authenticate(NOBODY)).toMatchObject({
       kind: 'open',
       tenant_id: null,
@@ -35,10 +35,10 @@ describe('an open server', () => {
   test('requires a credential after the first key, even if that key is revoked', async () => {
     const { harness, authenticator, createKey } = await openWithKeys();
     const { key_id } = await createKey({ role: 'admin' });
-    expect(authenticator.isOpen).toBe(false);
+    expect(authenticator.isInOpenMode).toBe(false);
     expect(await authenticator.authenticate(NOBODY)).toMatchObject({ problem: 'UNAUTHENTICATED' });
     await harness.coordinator.keys.revoke(ACME, key_id);
-    expect(authenticator.isOpen).toBe(false);
+    expect(authenticator.isInOpenMode).toBe(false);
   });
 });
 

@@ -23,7 +23,7 @@ export interface AuthOptions {
 /** Identifies the caller. What the caller may do is decided in authorize.ts. */
 export interface Authenticator {
   /** Whether requests need no credential: loopback, no key created, no JWT configured. Ends with the first key. */
-  readonly isOpen: boolean;
+  readonly isInOpenMode: boolean;
   /** A promise only where the credential has to be verified elsewhere: waiting costs more than most checks. */
   authenticate(authorization: string | null): Principal | Problem | Promise<Principal | Problem>;
   /** Whether the principal's credential is still valid. */
@@ -36,15 +36,16 @@ const NO_CREDENTIAL = 'Authentication required. Send a key or a token: Authoriza
 
 type AuthenticatorOptions = AuthOptions & { readonly host: string };
 
-const canBeOpen = ({ host, jwt }: AuthenticatorOptions): boolean => jwt === undefined && isLoopback(host);
+const canBeInOpenMode = ({ host, jwt }: AuthenticatorOptions): boolean =>
+  jwt === undefined && isLoopback(host);
 const KEYS_LOG = { tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT };
 
 /** Whether the server will start open. Reads the store directly, before a coordinator exists. */
-export async function isOpenAtStart({
+export async function isInOpenModeAtStart({
   store,
   ...options
 }: AuthenticatorOptions & { readonly store: Store }): Promise<boolean> {
-  if (!canBeOpen(options)) return false;
+  if (!canBeInOpenMode(options)) return false;
   const createdKeys = await store.events(KEYS_LOG, { types: ['KEY_CREATED'], after: 0, limit: 1 });
   return createdKeys.length === 0;
 }
@@ -56,34 +57,34 @@ export async function openAuthenticator(
   const { keys, host, jwt, private_token } = options;
   if (private_token !== undefined) return privateTokenAuthenticator(private_token);
   const verifyToken = jwt === undefined ? null : await openTokenVerifier(jwt);
-  const isOpenAllowed = canBeOpen(options);
-  if (verifyToken === null && !isOpenAllowed && !keys.hasAnyKey)
+  const mayBeInOpenMode = canBeInOpenMode(options);
+  if (verifyToken === null && !mayBeInOpenMode && !keys.hasAnyKey)
     throw new Error(
       `The server does not start on ${host} without authentication. Create a key first (gen key create), configure JWT, or listen on 127.0.0.1.`,
     );
-  return new KeyAndTokenAuthenticator(keys, verifyToken, isOpenAllowed);
+  return new KeyAndTokenAuthenticator(keys, verifyToken, mayBeInOpenMode);
 }
 
 class KeyAndTokenAuthenticator implements Authenticator {
-  private isClosed = false;
+  private hasLeftOpenMode = false;
   readonly watch: Authenticator['watch'];
 
   constructor(
     private readonly keys: KeyRing,
     private readonly verifyToken: VerifyToken | null,
-    private readonly isOpenAllowed: boolean,
+    private readonly mayBeInOpenMode: boolean,
   ) {
     this.watch = credentialWatch(keys, this);
   }
 
-  get isOpen(): boolean {
-    if (this.isClosed) return false;
-    this.isClosed = !this.isOpenAllowed || this.keys.hasAnyKey;
-    return !this.isClosed;
+  get isInOpenMode(): boolean {
+    if (this.hasLeftOpenMode) return false;
+    this.hasLeftOpenMode = !this.mayBeInOpenMode || this.keys.hasAnyKey;
+    return !this.hasLeftOpenMode;
   }
 
   authenticate(authorization: string | null): Principal | Problem | Promise<Principal | Problem> {
-    if (this.isOpen) return OPEN_PRINCIPAL;
+    if (this.isInOpenMode) return OPEN_PRINCIPAL;
     const token = bearerToken(authorization ?? '');
     if (token === undefined) return unauthenticated(NO_CREDENTIAL);
     if (isKeyToken(token)) return authenticateKey(this.keys, token);
@@ -93,7 +94,7 @@ class KeyAndTokenAuthenticator implements Authenticator {
   isValid(principal: Principal): boolean {
     switch (principal.kind) {
       case 'open':
-        return this.isOpen;
+        return this.isInOpenMode;
       // Only a private listener authenticates its owner.
       case 'owner':
         return false;

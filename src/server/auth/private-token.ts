@@ -16,7 +16,7 @@ export function privateTokenAuthenticator(privateToken: string) {
     throw new Error('Invalid private token. Create one with newPrivateToken().');
   const expected = digestOf(privateToken);
   return {
-    isOpen: false,
+    isInOpenMode: false,
     authenticate: (authorization: string | null) => {
       const given = bearerToken(authorization ?? '') ?? '';
       // Digests have equal length, and the comparison takes constant time.

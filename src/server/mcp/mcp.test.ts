@@ -40,7 +40,7 @@ const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principa
 
 /** Accepts tokens that state their own tenant and role. */
 const authenticator: Authenticator = {
-  isOpen: true,
+  isInOpenMode: true,
   authenticate(authorization) {
     if (authorization === null) return OPEN_PRINCIPAL;
     const [tenantId = '', role = ''] = authorization.replace('Bearer ', '').split(':');

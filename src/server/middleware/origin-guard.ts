@@ -13,9 +13,9 @@ const ALLOWED_FETCH_SITES: ReadonlySet<string | null> = new Set([null, 'same-ori
  */
 export function guardOrigin(
   connection: RequestConnection,
-  authenticator: Pick<Authenticator, 'isOpen'>,
+  authenticator: Pick<Authenticator, 'isInOpenMode'>,
 ): HttpResponse | null {
-  return authenticator.isOpen && !isOwnOrigin(connection) ? FOREIGN : null;
+  return authenticator.isInOpenMode && !isOwnOrigin(connection) ? FOREIGN : null;
 }
 
 const FOREIGN = problemResponse(

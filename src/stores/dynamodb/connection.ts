@@ -66,7 +66,7 @@ export class DynamoClient {
     return new DynamoClient(driver, client, tablesOf(options.namespace), options.patience_ms, nowMs);
   }
 
-  /** Nothing is retried any more: nobody waits for work in the background. */
+  /** Closes the client. Background work is not retried after this, since no caller waits for it. */
   close(): void {
     this.isClosed = true;
     this.client.destroy();

@@ -109,7 +109,7 @@ export class PageConversion {
     await this.dropTexts(projectKey, items, until);
   }
 
-  /** Texts that were stored separately have been copied, and a redaction would not find the old ones. */
+  /** Deletes the old copies of separately stored texts: a later redaction would not find them. */
   private async dropTexts(
     { tenant_id }: ProjectKey,
     items: readonly DynamoItem[],

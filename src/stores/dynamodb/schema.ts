@@ -24,7 +24,7 @@ export type IndexedField = (typeof INDEXED_FIELDS)[number];
 export const TTL_ATTRIBUTE = 'ttl';
 /** The transaction that wrote the item. */
 export const ATTEMPT_ATTRIBUTE = 'attempt';
-/** A row to which nothing was written yet but the end of a transaction that did not happen. */
+/** Marks a row that exists only because a transaction was voided: the project does not exist yet. */
 export const VOID_ATTRIBUTE = 'void';
 
 function table(name: string, keys: Readonly<Record<string, 'S' | 'N'>>): CreateTableCommandInput {

@@ -45,7 +45,7 @@ async function reopenedIds(root: string): Promise<string[]> {
   return ids;
 }
 
-it('are kept between blocks, covered by the next seal, and are no events', async () => {
+it('foreign lines are kept between blocks, covered by the next seal, and are no events', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));
@@ -66,7 +66,7 @@ it('are kept between blocks, covered by the next seal, and are no events', async
   expect([isRead, shown]).toEqual([true, ['a', 'b', 'c']]);
 });
 
-it('are damage if they were changed or removed after a seal has covered them', async () => {
+it('foreign lines count as damage if they were changed or removed after a seal has covered them', async () => {
   const root = await temporaryFolder();
   let store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));

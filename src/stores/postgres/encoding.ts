@@ -17,7 +17,7 @@ export const numbers = (list: readonly (number | string)[]): string => `{${list.
 export const lines = (list: readonly string[]): string => list.join('\n');
 
 /**
- * Line-separated; an empty line is no name, and no lines are a list of no names. Ids contain neither line feeds nor NUL,
+ * One name per line. An empty line is a missing name; if all are missing, the text is empty. Ids contain neither line feeds nor NUL,
  * which PostgreSQL cannot store.
  */
 export function names(list: readonly (string | undefined)[]): string {

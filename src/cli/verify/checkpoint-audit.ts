@@ -4,7 +4,7 @@ import type { AnchorLine } from '../../core/audit/checkpoint.js';
 import { LogAudit, type LogAuditReport } from '../../core/audit/log-audit.js';
 import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { ProjectKey } from '../../stores/store.js';
-import type { LogBreak } from './log-break.js';
+import type { LogViolation } from './log-violation.js';
 import type { LocatedEvent } from './read-log.js';
 
 /** What the checkpoints of a log and anchors kept elsewhere say about it. */
@@ -45,15 +45,18 @@ const newAudit = (project: ProjectKey, anchors: readonly AnchorLine[]): LogAudit
 };
 
 /** What is wrong, as breaks of the log. */
-export function auditBreaks({ faults, anchors, differs_between }: LogAuditReport, file: string): LogBreak[] {
-  const breakAt = (line: number, rule: string, says: string): LogBreak => ({
+export function auditViolations(
+  { faults, anchors, differs_between }: LogAuditReport,
+  file: string,
+): LogViolation[] {
+  const violationAt = (line: number, rule: string, says: string): LogViolation => ({
     ...{ file, line, rule, subject: null, says },
   });
   const where =
     differs_between === null
       ? []
       : [
-          breakAt(
+          violationAt(
             differs_between.after + 1,
             'AUDIT',
             `the first event that is not what was signed is between positions ${differs_between.after + 1} and ${differs_between.upto}`,
@@ -61,9 +64,9 @@ export function auditBreaks({ faults, anchors, differs_between }: LogAuditReport
         ];
   return [
     ...where,
-    ...faults.map(({ position, code, detail }) => breakAt(position, `AUDIT ${code}`, detail)),
+    ...faults.map(({ position, code, detail }) => violationAt(position, `AUDIT ${code}`, detail)),
     ...anchors
       .filter(({ code }) => code !== 'AGREES')
-      .map(({ position, code, detail }) => breakAt(position, `ANCHOR ${code}`, detail)),
+      .map(({ position, code, detail }) => violationAt(position, `ANCHOR ${code}`, detail)),
   ];
 }

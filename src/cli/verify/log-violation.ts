@@ -1,5 +1,5 @@
 /** Where a log breaks a rule. */
-export interface LogBreak {
+export interface LogViolation {
   readonly file: string;
   readonly line: number;
   /** If a whole block is broken: its last line. */

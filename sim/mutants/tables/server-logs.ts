@@ -4,7 +4,7 @@ const WRITER = 'src/server/log/line-writer.ts';
 const WRITER_TESTS = ['src/server/log/line-writer.test.ts'];
 
 /** Faults that let an unwritable log stop the server, or lose lines without counting them. */
-export const LOG_MUTANTS: readonly Mutant[] = [
+export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-lines-not-counted',
     file: WRITER,

@@ -4,11 +4,11 @@ import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { auditBreaks, CheckpointAudit } from './audit-log.js';
+import { auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 
 const PAGE_SIZE = 1000;
 
-/** What the payloads of redacted events were. Events that record it stand later in the log than those they are about. */
+/** The original payload digests of redacted events. The log records them after the events that they are about. */
 export async function originalDigests(store: Store, projectKey: ProjectKey): Promise<OriginalDigests> {
   const originals = new OriginalDigests();
   for (let after = 0; ; ) {
@@ -42,7 +42,8 @@ export async function differencesFromAnchors(
     const result = audit.result();
     if (result === null)
       differences.push(`${name}: there is no log, and the anchor covers ${position} events`);
-    else differences.push(...auditBreaks(result, name).map(({ rule, says }) => `${name}: ${rule}: ${says}`));
+    else
+      differences.push(...auditViolations(result, name).map(({ rule, says }) => `${name}: ${rule}: ${says}`));
   }
   return differences;
 }
