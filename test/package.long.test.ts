@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { Genesis, isProblem } from '../src/client/index.js';
+import { AuditedLog } from '../src/core/audit/testing/audited-log.js';
+import { newSigner } from '../src/core/audit/testing/primitives.js';
 import { startDynamodb } from '../src/stores/dynamodb/testing.js';
 import { onEngine, onProgram } from '../src/stores/testing/on-engine.js';
 import { missingProgram } from '../src/stores/testing/program.js';
@@ -115,6 +117,8 @@ const PYTHON_WITH_BOTO3 = ['python3', '/usr/bin/python3'].find(
 
 /** Every example, each run by a test below: a new example needs an entry here and a test. */
 const EXAMPLES = [
+  'audit/check_proof.py',
+  'audit/primitives.py',
   'bash/worker.sh',
   'claude-code/play.ts',
   'dynamodb-boto3/claim.py',
@@ -287,6 +291,24 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
     );
     onProgram('examples/python', missingProgram('python3'), () =>
       doesThePlan('python/worker.py', () => ['python3', example('python/worker.py')]),
+    );
+
+    onProgram('examples/audit', missingProgram('python3'), () =>
+      test('audit/check_proof.py, with primitives.py, accepts a proof and refuses a changed one', async () => {
+        const cwd = await folderIn(published.bareProject);
+        const signer = newSigner('package');
+        const log = new AuditedLog({ tenant_id: 'acme', project_id: 'shop' }, signer).fill(20);
+        const proof = log.inclusion(3, 20, true);
+        await writeFile(join(cwd, 'proof.json'), JSON.stringify(proof));
+        await writeFile(join(cwd, 'changed.json'), JSON.stringify({ ...proof, index: 4 }));
+        const check = (file: string) =>
+          run('python3', ['-B', example('audit/check_proof.py'), file], { cwd, env: environment() });
+        expect((await check('proof.json')).stdout).toMatch(/^ok/);
+        await expect(check('changed.json')).rejects.toMatchObject({
+          code: 1,
+          stdout: expect.stringContaining('LEAF_MISMATCH'),
+        });
+      }),
     );
 
     onProgram('examples/run', missingProgram('bash'), () =>
