@@ -27,7 +27,7 @@ const head = command('head', {
 
 const prove = command('prove <event>', {
   description: 'prove that an event is in the log; EVENT is its position or its id',
-  help: '\nThe proof is one JSON document. Whoever has it can check it without this server: gen audit check PROOF.\n\nExample:\n  gen audit prove 42 > proof.json',
+  help: '\nThe proof is one JSON document. It can be checked without this server: gen audit check PROOF.\n\nExample:\n  gen audit prove 42 > proof.json',
   async run(context, event) {
     const client = await context.genesis();
     const position = /^[1-9]\d{0,14}$/.test(event) ? Number(event) : await positionOf(context, event);

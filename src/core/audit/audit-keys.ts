@@ -43,7 +43,7 @@ export type FaultWithoutPosition = Omit<AuditFault, 'position'>;
 /**
  * The keys of a project, from the events of its log. An event with a fault has no effect.
  *
- * Whoever can write to the log can enrol a key: `first` does not say that a key deserves trust. It is allowed beside
+ * Anyone who can write to the log can enrol a key: `first` does not mean that a key is trusted. It is allowed beside
  * active keys, because each coordinator of a store signs with its own. It is refused once no key is active any more:
  * then an administrator must name himself with a replacement. Trust comes from outside, by the id of a key.
  */

@@ -11,13 +11,22 @@ export type LeafEnvelope = Omit<EventEnvelope, 'payload'>;
  * This runs for every event: manual concatenation takes half the time of `JSON.stringify`.
  */
 export function leafText(event: LeafEnvelope, payloadSha256: string): string {
-  let text =
+  const text =
     `{"event_id":"${escapeJson(event.event_id)}","event_type":"${escapeJson(event.event_type)}"` +
     `,"timestamp":"${escapeJson(event.timestamp)}","tenant_id":"${escapeJson(event.tenant_id)}"` +
     `,"project_id":"${escapeJson(event.project_id)}","position":${event.position}`;
-  if (event.subject !== undefined) text += `,"subject":"${escapeJson(event.subject)}"`;
+  return `${text}${optionalFieldsText(event)},"payload_sha256":"${escapeJson(payloadSha256)}"}`;
+}
+
+/** The fields after the position, most of which are optional. The file store writes the same text into its lines. */
+export function optionalFieldsText(event: Omit<LeafEnvelope, 'position'>): string {
+  const subject = event.subject === undefined ? '' : escapeJson(event.subject);
+  let text = event.subject === undefined ? '' : `,"subject":"${subject}"`;
   if (event.seq !== undefined) text += `,"seq":${event.seq}`;
-  if (event.task_id !== undefined) text += `,"task_id":"${escapeJson(event.task_id)}"`;
+  if (event.task_id !== undefined) {
+    const taskId = event.task_id === event.subject ? subject : escapeJson(event.task_id);
+    text += `,"task_id":"${taskId}"`;
+  }
   if (event.feature_id !== undefined) text += `,"feature_id":"${escapeJson(event.feature_id)}"`;
   if (event.edge !== undefined) text += `,"edge":"${escapeJson(event.edge)}"`;
   text += `,"agent_id":"${escapeJson(event.agent_id)}"`;
@@ -25,5 +34,5 @@ export function leafText(event: LeafEnvelope, payloadSha256: string): string {
   if (event.session_id !== undefined) text += `,"session_id":"${escapeJson(event.session_id)}"`;
   if (event.generation !== undefined) text += `,"generation":${event.generation}`;
   if (event.request_id !== undefined) text += `,"request_id":"${escapeJson(event.request_id)}"`;
-  return `${text},"payload_sha256":"${escapeJson(payloadSha256)}"}`;
+  return text;
 }

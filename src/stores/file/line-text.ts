@@ -1,3 +1,4 @@
+import { optionalFieldsText } from '../../core/audit/leaf.js';
 import type { NewEvent } from '../../core/events/envelope.js';
 import { escapeJson } from '../../core/json-text.js';
 import type { LoggedRequest, TransactionRecord } from '../ledger.js';
@@ -41,22 +42,8 @@ export class LineText {
   }
 
   private envelopeText(event: NewEvent, position: number): string {
-    let text = `{"event_id":"${escapeJson(event.event_id)}",${this.sharedTextOf(event)},"position":${position}`;
-    const subject = event.subject === undefined ? '' : escapeJson(event.subject);
-    if (subject !== '') text += `,"subject":"${subject}"`;
-    if (event.seq !== undefined) text += `,"seq":${event.seq}`;
-    if (event.task_id !== undefined) {
-      const taskId = event.task_id === event.subject ? subject : escapeJson(event.task_id);
-      text += `,"task_id":"${taskId}"`;
-    }
-    if (event.feature_id !== undefined) text += `,"feature_id":"${escapeJson(event.feature_id)}"`;
-    if (event.edge !== undefined) text += `,"edge":"${escapeJson(event.edge)}"`;
-    text += `,"agent_id":"${escapeJson(event.agent_id)}"`;
-    if (event.agent_role !== undefined) text += `,"agent_role":"${escapeJson(event.agent_role)}"`;
-    if (event.session_id !== undefined) text += `,"session_id":"${escapeJson(event.session_id)}"`;
-    if (event.generation !== undefined) text += `,"generation":${event.generation}`;
-    if (event.request_id !== undefined) text += `,"request_id":"${escapeJson(event.request_id)}"`;
-    return text;
+    const id = escapeJson(event.event_id);
+    return `{"event_id":"${id}",${this.sharedTextOf(event)},"position":${position}${optionalFieldsText(event)}`;
   }
 
   private sharedTextOf(event: SharedFields): string {
