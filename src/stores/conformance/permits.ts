@@ -108,6 +108,18 @@ function describeLimits(fixture: () => StoreFixture, permitFixture: PermitFixtur
     expect(await permitFixture.count()).toBe(1);
   });
 
+  it('are refused to several transactions of one batch, each under its own limit', async () => {
+    const transactions = [2, 1].map((max) =>
+      transactionOf(fixture().project, {
+        loose_events: [eventOf(fixture().project, {})],
+        permits: ['m1', 'm2', 'm3'].map((member) => permitFixture.permit(`${member} of ${max}`, FOREVER)),
+        permit_limits: [{ scope: 'work', max }],
+      }),
+    );
+    expect(kindsOf(await fixture().store.commit(transactions))).toEqual(['full', 'full']);
+    expect(await permitFixture.count()).toBe(0);
+  });
+
   it('need no limit, and a full scope does not affect transactions that take no permit in it', async () => {
     const looseEvents = [eventOf(fixture().project, {})];
     await fixture().committed({

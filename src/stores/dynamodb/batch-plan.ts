@@ -5,7 +5,7 @@ import type { CachedRequest } from '../request-cache.js';
 import type { CommitOutcome, Permit, PermitLimit, StoredHead, Transaction } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
 import { EventPages } from './event-pages.js';
-import { type CachedProject, memberName, type ProjectCache } from './project-cache.js';
+import { type CachedProject, limitName, memberName, type ProjectCache } from './project-cache.js';
 
 /** A DynamoDB transaction takes 100 items and 4 MB; the limit leaves some space for what every transaction writes. */
 export const ITEMS_MAX = 100;
@@ -158,8 +158,8 @@ export class BatchPlan {
   }
 
   private checkLimit(scope: string, max: number, want: number): PlanOutcome | null {
-    const counted = this.cache.permitCounts.get(scope);
-    if (counted?.max === max && this.now_ms < counted.until_ms) {
+    const counted = this.cache.permitCounts.get(limitName({ scope, max }));
+    if (counted !== undefined && this.now_ms < counted.until_ms) {
       return want > counted.spare ? { kind: 'full', scope, now_ms: this.now_ms } : null;
     }
     const share = this.cache.shares.get(scope);
