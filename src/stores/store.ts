@@ -214,7 +214,7 @@ export interface Transaction extends ProjectKey {
   /** Events that change no head, written once: one whose `event_id` exists is skipped, which is not a conflict. */
   readonly loose_events: readonly NewEvent[];
   readonly permits: readonly Permit[];
-  /** The outcome is `full` if the transaction would make a member of the scope live and exceed `max`. */
+  /** The outcome is `full` if the transaction would make a member of the scope live and exceed `max`. One limit per scope. */
   readonly permit_limits: readonly PermitLimit[];
   /** `early` if the store's clock is before this. Compared when no other write can intervene. */
   readonly not_before_ms: number | null;

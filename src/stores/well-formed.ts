@@ -9,7 +9,7 @@ export function assertWellFormed(transaction: Transaction): void {
     if (looseEvent.seq !== undefined)
       malformed(transaction, `the loose event ${looseEvent.event_id} has a seq, but changes no head`);
   }
-  const { swaps, requests } = transaction;
+  const { swaps, requests, permit_limits } = transaction;
   if (swaps.length > 1)
     assertDistinct(
       transaction,
@@ -21,6 +21,12 @@ export function assertWellFormed(transaction: Transaction): void {
       transaction,
       'requested',
       requests.map(({ key }) => key),
+    );
+  if (permit_limits.length > 1)
+    assertDistinct(
+      transaction,
+      'limited',
+      permit_limits.map(({ scope }) => scope),
     );
 }
 

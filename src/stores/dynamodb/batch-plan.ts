@@ -5,7 +5,7 @@ import type { CachedRequest } from '../request-cache.js';
 import type { CommitOutcome, Permit, PermitLimit, StoredHead, Transaction } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
 import { EventPages } from './event-pages.js';
-import { type CachedProject, limitName, memberName, type ProjectCache } from './project-cache.js';
+import { type CachedProject, memberName, type ProjectCache } from './project-cache.js';
 
 /** A DynamoDB transaction takes 100 items and 4 MB; the limit leaves some space for what every transaction writes. */
 export const ITEMS_MAX = 100;
@@ -59,6 +59,8 @@ export class BatchPlan {
   readonly members = new Map<string, MemberEntry>();
   readonly shares = new Map<string, ShareEntry>();
   readonly eventPages = new EventPages();
+  /** The limits that the transactions were decided under. */
+  private readonly limits = new Map<string, number>();
   /** From this time on, the DynamoDB transaction must not happen. */
   not_after_ms = Number.POSITIVE_INFINITY;
   hasWrites = false;
@@ -148,18 +150,19 @@ export class BatchPlan {
     for (const { scope, max } of transaction.permit_limits) {
       const change = changes.get(scope);
       if (change === undefined || change.taken === 0) continue;
-      const entry = this.shares.get(scope);
-      // The condition of a share can check only one limit.
-      if (entry !== undefined && entry.need !== null && entry.max !== max) return { kind: 'send' };
-      const decision = this.checkLimit(scope, max, (entry?.delta ?? 0) + change.delta);
+      // A share is reserved for one limit, and its condition can check only one.
+      if ((this.limits.get(scope) ?? max) !== max) return { kind: 'send' };
+      const decision = this.checkLimit(scope, max, (this.shares.get(scope)?.delta ?? 0) + change.delta);
+      if (decision !== null && decision.kind !== 'full') return decision;
+      this.limits.set(scope, max);
       if (decision !== null) return decision;
     }
     return null;
   }
 
   private checkLimit(scope: string, max: number, want: number): PlanOutcome | null {
-    const counted = this.cache.permitCounts.get(limitName({ scope, max }));
-    if (counted !== undefined && this.now_ms < counted.until_ms) {
+    const counted = this.cache.permitCounts.get(scope);
+    if (counted?.max === max && this.now_ms < counted.until_ms) {
       return want > counted.spare ? { kind: 'full', scope, now_ms: this.now_ms } : null;
     }
     const share = this.cache.shares.get(scope);

@@ -25,7 +25,7 @@ import {
   shareKey,
 } from './keys.js';
 import type { PermitShares } from './permits.js';
-import { limitName, memberName, ProjectCache } from './project-cache.js';
+import { memberName, ProjectCache } from './project-cache.js';
 
 /** How long a commit may lose to concurrent commits, and the clock that measures it. */
 export interface ContentionLimit {
@@ -126,7 +126,7 @@ export class ProjectCommitter {
       if (need?.kind !== 'share') continue;
       const grant = await this.permitShares.reserve(this.projectKey, need, plan.now_ms);
       if (grant !== null) cache.shares.set(need.scope, grant.share);
-      if (grant?.counted) cache.permitCounts.set(limitName(need), grant.counted);
+      if (grant?.counted) cache.permitCounts.set(need.scope, grant.counted);
       return null;
     }
     const isDone = plan.hasWrites ? await this.send(cache, plan) : cache.isComplete;

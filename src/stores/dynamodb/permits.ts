@@ -80,7 +80,7 @@ export class PermitShares {
         earliestMs = await this.removeExpired(projectKey.tenant_id, scope, nowMs);
         continue;
       }
-      const counted = spare < want ? { spare, until_ms: earliestMs ?? nowMs } : null;
+      const counted = spare < want ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
       if (counted !== null && spare <= 0) return { share: shared.own, counted };
       const share: PermitShare = { registered: shared.own.registered, spare, room_max: max };
       if (await this.setShare(projectKey, scope, shared, share, unshared < want)) return { share, counted };

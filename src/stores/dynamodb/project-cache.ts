@@ -1,5 +1,5 @@
 import type { CachedRequest } from '../request-cache.js';
-import { type PermitLimit, REQUEST_WINDOW_MS, type StoredHead } from '../store.js';
+import { REQUEST_WINDOW_MS, type StoredHead } from '../store.js';
 
 /** The state that every transaction of a project updates, which serialises them. */
 export type CachedProject = Readonly<typeof EMPTY_PROJECT>;
@@ -28,8 +28,9 @@ export interface PermitShare {
   readonly room_max: number;
 }
 
-/** The result of a full count: `spare` permits of a limit are free until the first live one expires. */
+/** The result of a full count: `spare` permits are free until the first live one expires. */
 export interface PermitCount {
+  readonly max: number;
   readonly spare: number;
   readonly until_ms: number;
 }
@@ -57,7 +58,6 @@ export class ProjectCache {
   /** The expiry of each member. */
   readonly members = new Map<string, number | null>();
   readonly shares = new Map<string, PermitShare | null>();
-  /** By limit: transactions of one commit may carry different limits of a scope, while a tenant's limit is changed. */
   readonly permitCounts = new Map<string, PermitCount>();
 
   /** Starts a commit. Keeps state that others may have changed only where a wrong guess costs no more than a retry. */
@@ -84,5 +84,4 @@ export class ProjectCache {
   }
 }
 
-export const limitName = ({ scope, max }: PermitLimit): string => JSON.stringify([scope, max]);
 export const memberName = (scope: string, member: string): string => JSON.stringify([scope, member]);

@@ -43,7 +43,10 @@ const plan = fc.record({
     { weight: 1, arbitrary: lists(few('n'), 2) },
   ),
   permits: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: lists(permit, 2) }),
-  limits: lists(fc.record({ scope: fc.constantFrom('scope0', 'heads'), max: fc.nat(12) }), 2),
+  limits: fc.uniqueArray(fc.record({ scope: fc.constantFrom('scope0', 'heads'), max: fc.nat(12) }), {
+    selector: ({ scope }) => scope,
+    maxLength: 2,
+  }),
   not_after_ms: fc.nat(15).map((n) => (n === 0 ? 1 : null)),
   not_before_ms: fc.nat(15).map((n) => (n === 0 ? 9e14 : null)),
 });
