@@ -1,3 +1,4 @@
+import { generationFloor } from '../../src/core/audit/history-lost.js';
 import { type ClaimEventKind, claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import { emptyHead, type Head } from '../../src/core/claims/head.js';
 import { LogChecker } from '../../src/core/claims/invariants.js';
@@ -10,7 +11,7 @@ import {
   rulesFor,
 } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
-import { POLICY_SUBJECT, sessionSubject, subjectKindOf } from '../../src/core/subject.js';
+import { LOSS_SUBJECT, POLICY_SUBJECT, sessionSubject, subjectKindOf } from '../../src/core/subject.js';
 import { emptyProject, evolveProject } from '../../src/core/views/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { SimWorld } from '../world/world.js';
@@ -28,6 +29,7 @@ export class ProjectMonitor {
   private readonly headHistory = new Map<string, { readonly step: number; readonly head: Head }[]>();
   private survivingCount = 0;
   private policy: Policy = DEFAULT_POLICY;
+  private generationFloor = 0;
   /** Position of the last policy change: track permits count claims granted after it. */
   policy_position = 0;
   /** When each subject's permit expires, by the rules that applied when it last moved. */
@@ -46,7 +48,7 @@ export class ProjectMonitor {
   }
 
   rulesOf(subject: string): Rules {
-    return rulesFor(subjectKindOf(subject), this.policy, this.limits, 0);
+    return rulesFor(subjectKindOf(subject), this.policy, this.limits, 0, this.generationFloor);
   }
 
   addEvent(event: EventEnvelope): void {
@@ -142,6 +144,8 @@ export class ProjectMonitor {
       this.policy_position = event.position;
       this.policy = { ...DEFAULT_POLICY, ...(event.payload.record as Partial<Policy>) };
     }
+    if (event.subject === LOSS_SUBJECT)
+      this.generationFloor = generationFloor(this.state.records.get(LOSS_SUBJECT));
     const eventKind = claimEventKindOf(event.event_type);
     if (eventKind !== undefined && event.subject !== undefined) {
       this.byEventKind.set(`${event.subject} ${event.generation ?? 0} ${eventKind}`, event);

@@ -167,6 +167,7 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
     countPermits: (tenantId, scope) => store.countPermits(tenantId, scope),
     now: () => store.now(),
     meta: () => store.meta(),
+    raiseIncarnation: (incarnation) => store.raiseIncarnation(incarnation),
     close: () => store.close(),
     ...(isLogStore(store) ? openLogWith(store, (log) => observeLog(log, listener)) : {}),
   };

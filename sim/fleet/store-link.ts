@@ -41,6 +41,7 @@ export class StoreLink {
       countPermits: (tenantId, scope) => this.read((store) => store.countPermits(tenantId, scope)),
       now: () => this.read((store) => store.now()),
       meta: () => this.read((store) => store.meta()),
+      raiseIncarnation: (incarnation) => this.read((store) => store.raiseIncarnation(incarnation)),
       close: async () => {},
     };
   }

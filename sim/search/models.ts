@@ -36,6 +36,7 @@ const RULES: Rules = {
   max_generations_per_task: 4,
   max_result_size_bytes: 100,
   skew_margin_ms: 0,
+  generation_floor: 0,
 };
 
 export const POLICIES: Readonly<Record<string, Rules>> = {

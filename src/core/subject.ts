@@ -1,6 +1,6 @@
 /**
  * Kinds of subject: everything that has a head. Tasks and edges can be claimed. The project's own records (plan,
- * policy, methodology, features, sessions, limits, keys) start with `~`, which no task id and no feature id can.
+ * policy, methodology, features, sessions, limits, keys, losses) start with `~`, which no task id and no feature id can.
  */
 export type SubjectKind = 'task' | 'edge' | 'record';
 
@@ -14,6 +14,8 @@ export const POLICY_SUBJECT = '~policy';
 export const LIMITS_SUBJECT = '~limits';
 /** Has no head: its events list what retention has redacted in the log. */
 export const HISTORY_SUBJECT = '~history';
+/** Losses of history that an operator accepted. */
+export const LOSS_SUBJECT = '~loss';
 /** Has no head: its events are the checkpoints of the log and the keys that sign them. */
 export const AUDIT_SUBJECT = '~audit';
 /** The project's methodology. Without it, edges are known by name only. */

@@ -1,11 +1,12 @@
-import type {
-  CommitOutcome,
-  FoundDamage,
-  Store,
-  StoreBroken,
-  StoreCapabilities,
-  StoreMeta,
-  Transaction,
+import {
+  type CommitOutcome,
+  type FoundDamage,
+  type Store,
+  type StoreBroken,
+  type StoreCapabilities,
+  type StoreMeta,
+  StoreRefused,
+  type Transaction,
 } from './store.js';
 
 /**
@@ -99,6 +100,13 @@ export class RoutedStore implements Store {
 
   meta(): Promise<StoreMeta> {
     return this.defaultStore.meta();
+  }
+
+  /** Each store has its own incarnation. */
+  raiseIncarnation(): Promise<StoreMeta> {
+    throw new StoreRefused(
+      'Each store of a routes file has its own incarnation. Pass the URL of one of them.',
+    );
   }
 
   async close(): Promise<void> {

@@ -60,6 +60,12 @@ export interface Store {
   /** Metadata of the store as a whole, created when the store is first opened. */
   meta(): Promise<StoreMeta>;
 
+  /**
+   * Raises the incarnation to this number, durably, and returns the metadata; a lower number changes nothing. For an
+   * operator: other coordinators of the store learn of it only when they open it again.
+   */
+  raiseIncarnation(incarnation: number): Promise<StoreMeta>;
+
   /** Every tenant with stored data, sorted by name. Absent if the store would have to read everything to answer. */
   tenantIds?(): Promise<string[]>;
 
@@ -138,6 +144,12 @@ export interface StoreMeta {
   /** 32 random bytes in hex. Claim ids are derived from it, and keys are bound to it. */
   readonly secret: string;
 }
+
+/** The metadata with at least this incarnation. */
+export const raised = (meta: StoreMeta, incarnation: number): StoreMeta => ({
+  ...meta,
+  incarnation: Math.max(meta.incarnation, incarnation),
+});
 
 export interface ProjectKey {
   readonly tenant_id: string;

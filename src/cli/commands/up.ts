@@ -17,6 +17,7 @@ import type { OptionsOf } from '../option-table.js';
 import { userFolder } from '../state/cli-folder.js';
 import { waitForStop } from '../stop.js';
 import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
+import { UNVOUCHED_KEY } from '../verify/log-violation.js';
 
 const UP_OPTIONS = {
   '--store <url>':
@@ -76,7 +77,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   if (folder !== null) context.warnAll(await trackedWarning(context.io, folder));
   if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
   const { host, port } = options;
-  const audit = await auditOf(context);
+  const audit = await auditOptions(context);
   await compareWithAnchor(context, store, options.anchor);
   const settings = { host, port, limits, auth, trusted_proxies, ...audit, ...metricsOptions, ...log.options };
   const server = await startServer({ store, blobs, ...settings }).catch((error) =>
@@ -110,7 +111,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
 }
 
 /** Without a key the server still runs: nobody may lose work because a folder cannot be written. */
-async function auditOf(context: CommandContext): Promise<Pick<ServerOptions, 'audit'>> {
+export async function auditOptions(context: CommandContext): Promise<Pick<ServerOptions, 'audit'>> {
   const { io } = context;
   const { openAuditKey } = await import('../../server/audit/audit-key.js');
   const sinks = await sinksOf(io);
@@ -128,21 +129,28 @@ async function auditOf(context: CommandContext): Promise<Pick<ServerOptions, 'au
 
 /** A log that went back in time would grant generations again that were granted before. */
 async function compareWithAnchor(
-  { io }: CommandContext,
+  { io, warn }: CommandContext,
   store: Store,
   anchor = io.env.GENESIS_AUDIT_ANCHOR,
 ): Promise<void> {
   if (anchor === undefined) return;
   const { readAnchors } = await import('../verify/read-anchors.js');
-  const { differencesFromAnchors } = await import('../verify/anchor-differences.js');
+  const { compareWithAnchors, differencesOf, differenceText } = await import(
+    '../verify/anchor-differences.js'
+  );
   try {
-    const differences = await differencesFromAnchors(store, await readAnchors(io, anchor));
-    if (differences.length === 0) return;
+    const logs = await compareWithAnchors(store, { anchors: await readAnchors(io, anchor) });
+    const differences = logs.flatMap(differencesOf);
+    // Another coordinator may have joined since the anchor was kept: only its owner can say whether the key is his.
+    const isKeyOnly = differences.every(({ rule }) => rule === UNVOUCHED_KEY);
+    for (const difference of isKeyOnly ? differences : []) warn(differenceText(difference));
+    if (isKeyOnly) return;
     throw new CommandFailure(
       [
         `The server does not start: the log is not the one that ${anchor} was signed for. Nothing was changed.`,
-        ...differences.slice(0, 20).map((difference) => `  ${difference}`),
+        ...differences.slice(0, 20).map((difference) => `  ${differenceText(difference)}`),
         'Restore the log from a later backup, and check it: gen verify --anchor.',
+        'If there is none, stop every coordinator of this store and accept the loss: gen audit accept-loss --anchor ANCHOR --reason TEXT',
       ].join('\n'),
     );
   } catch (error) {

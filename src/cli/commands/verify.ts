@@ -6,9 +6,11 @@ import { CommandFailure, EXIT } from '../exit.js';
 import type { Io } from '../io.js';
 import { trackedWarning } from '../key-warnings.js';
 import { withStore } from '../open-store.js';
+import { collectOption } from '../option-parsers.js';
 import { startProgress } from '../output/progress.js';
 import { countText } from '../output/text.js';
 import { defaultStore, folderOfStore } from '../store.js';
+import type { AnchorOptions } from '../verify/checkpoint-audit.js';
 import { findLogs } from '../verify/find-logs.js';
 import { readAnchors } from '../verify/read-anchors.js';
 import { type LogReport, LogVerifier, verifyLog } from '../verify/verify-log.js';
@@ -21,17 +23,22 @@ export const addVerify = command('verify [log]', {
   options: {
     '--anchor <file|url>':
       'compare with checkpoints that are kept elsewhere: the output of gen audit head --json, one or more',
+    '--key <key_id>': {
+      about: 'with --anchor: this audit key is yours, although no anchor is signed with it; repeatable',
+      parse: collectOption,
+    },
   },
   help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. Of a store URL, all projects of the\ntenant are read, or the one in --project. Nothing is changed, and a server may be running on the log. A violation is\nreported with its file, line and rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
-  async run(context, log, { anchor }) {
+  async run(context, log, { anchor, key = [] }) {
     const anchors = anchor === undefined ? [] : await readAnchors(context.io, anchor);
+    const anchorOptions = { anchors, trustedKeys: key };
     const path = log ?? defaultLog(context.io);
     const spinner = startProgress(context.io, 'reading');
     const onEvent = (events: number) => {
       if (events % REPORT_EVERY_EVENTS === 0) spinner.update(`${events} events`);
     };
     const verify = isUrl(path) ? verifyInStore : verifyFiles;
-    const found = await verify(context, path, onEvent, anchors).finally(() => spinner.stop());
+    const found = await verify(context, path, onEvent, anchorOptions).finally(() => spinner.stop());
     const logs = [...found, ...missingLogs(found, anchors)];
     if (!isUrl(path)) context.warnAll(await trackedWarning(context.io, resolve(context.io.cwd, path)));
     const isSound = logs.every(({ breaks }) => breaks.length === 0);
@@ -49,13 +56,13 @@ async function verifyFiles(
   context: CommandContext,
   log: string,
   onEvent: (events: number) => void,
-  anchors: readonly AnchorLine[],
+  anchorOptions: AnchorOptions,
 ): Promise<LogReport[]> {
   const path = resolve(context.io.cwd, log);
   const locations = await findLogs(path);
   if (locations === null) throw new CommandFailure(`There is no log at ${path}. Pass one: gen verify LOG.`);
   const logs: LogReport[] = [];
-  for (const location of locations) logs.push(await verifyLog(location, onEvent, anchors));
+  for (const location of locations) logs.push(await verifyLog(location, onEvent, anchorOptions));
   return logs;
 }
 
@@ -63,14 +70,15 @@ function verifyInStore(
   context: CommandContext,
   url: string,
   onEvent: (events: number) => void,
-  anchors: readonly AnchorLine[],
+  anchorOptions: AnchorOptions,
 ): Promise<LogReport[]> {
   return withStore(context, url, async ({ store }) => {
     const projects =
       context.explicitProject === null ? await store.projects(context.tenant) : [context.explicitProject];
     const logs: LogReport[] = [];
     for (const project_id of projects) {
-      logs.push(await verifyStore(store, { tenant_id: context.tenant, project_id }, onEvent, anchors));
+      const projectKey = { tenant_id: context.tenant, project_id };
+      logs.push(await verifyStore(store, projectKey, onEvent, anchorOptions));
     }
     return logs;
   });
@@ -125,6 +133,7 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
     `${verdict}  ${name}  ${countText(events, 'event')} on ${countText(subjects, 'subject')}${size}`,
     ...[
       checkpointText(report),
+      ...lossTexts(report),
       ...foreignText(report),
       ...(unfinished_bytes > 0 ? [unfinished] : []),
       ...details,
@@ -136,6 +145,12 @@ function checkpointText({ checkpoints, covered_position, events }: LogReport): s
   if (checkpoints === 0) return 'no signed checkpoint yet';
   return `${countText(checkpoints, 'signed checkpoint')}, the last one covers ${covered_position} of ${countText(events, 'event')}`;
 }
+
+const lossTexts = ({ losses }: LogReport): string[] =>
+  losses.map(
+    ({ position, by, reason, kept_position, lost_events }) =>
+      `position ${position}: ${by} accepted the loss of ${countText(lost_events, 'event')} after position ${kept_position}: ${reason}`,
+  );
 
 function foreignText({ foreign_lines, foreign_unsealed }: LogReport): string[] {
   if (foreign_lines === 0) return [];

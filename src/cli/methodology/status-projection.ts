@@ -1,4 +1,5 @@
 import { viewInputOf } from '../../coordinator/methodology/view-input.js';
+import { generationFloor } from '../../core/audit/history-lost.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesLookup } from '../../core/claims/policy.js';
 import type { MethodologyStatus } from '../../core/contract/methodology-views.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
@@ -8,7 +9,7 @@ import type { FeatureVector, Methodology } from '../../core/methodology/definiti
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import { emptyMethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { statusView } from '../../core/methodology/views/status.js';
-import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
+import { featureSubject, LOSS_SUBJECT, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { FoldContext } from '../../core/views/fold-context.js';
 import { emptyProject, evolveProject } from '../../core/views/project-state.js';
 import type { ProjectKey } from '../../stores/store.js';
@@ -67,7 +68,7 @@ export class StatusProjection implements RecordedConfig {
     return {
       key: this.key ?? { tenant_id: '', project_id: '' },
       now_ms: Date.now(),
-      rulesOf: rulesLookup(policy, DEFAULT_LIMITS, 0),
+      rulesOf: rulesLookup(policy, DEFAULT_LIMITS, 0, generationFloor(this.work.records.get(LOSS_SUBJECT))),
     };
   }
 }

@@ -1,10 +1,12 @@
-import { payloadDigest } from '../../coordinator/audit/audit-hash.js';
+import { createHash } from 'node:crypto';
 import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { auditViolations, CheckpointAudit } from './checkpoint-audit.js';
+import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
+import type { LogViolation } from './log-violation.js';
 
 const PAGE_SIZE = 1000;
 
@@ -19,34 +21,57 @@ export async function originalDigests(store: Store, projectKey: ProjectKey): Pro
   }
 }
 
-/** An event of a store with the digest of its payload as it was written. */
+/**
+ * An event of a store with the digest of its payload as it was written. A redacted payload that is not what the log
+ * says remained was changed since: it then has its own digest, which differs from what was signed.
+ */
 export function withDigest(event: EventEnvelope, originals: OriginalDigests) {
+  const digest = createHash('sha256').update(JSON.stringify(event.payload)).digest();
+  const found = digest.toString('base64url');
   const original = originals.of(event.position);
-  return {
-    event,
-    payload_sha256: original ?? payloadDigest(event.payload),
-    isRedacted: original !== null,
-  };
+  const isRedacted =
+    original !== null &&
+    (found === original || digest.toString('hex') === originals.remainingOf(event.position));
+  return { event, payload_sha256: isRedacted ? original : found, isRedacted };
 }
 
-/** How the logs of a store differ from anchors, a sentence for each difference. Reads every log that an anchor is of. */
-export async function differencesFromAnchors(
-  store: Store,
-  anchors: readonly AnchorLine[],
-): Promise<string[]> {
-  const projects = new Map(anchors.map((anchor) => [`${anchor.tenant_id}/${anchor.project_id}`, anchor]));
-  const differences: string[] = [];
-  for (const [name, { tenant_id, project_id, position }] of projects) {
-    const audit = new CheckpointAudit(anchors);
-    await visitAll(store, { tenant_id, project_id }, audit);
-    const result = audit.result();
-    if (result === null)
-      differences.push(`${name}: there is no log, and the anchor covers ${position} events`);
-    else
-      differences.push(...auditViolations(result, name).map(({ rule, says }) => `${name}: ${rule}: ${says}`));
-  }
-  return differences;
+/** The log of a project that anchors are of, compared with them. */
+export interface AnchoredLog extends ProjectKey {
+  /** The anchor that covers most. */
+  readonly lastAnchor: AnchorLine;
+  /** Null: there is no log. */
+  readonly report: LogAuditReport | null;
 }
+
+/** Reads every log of a store that an anchor is of. */
+export async function compareWithAnchors(
+  store: Store,
+  anchorOptions: AnchorOptions & Required<Pick<AnchorOptions, 'anchors'>>,
+): Promise<AnchoredLog[]> {
+  const lastAnchors = new Map<string, AnchorLine>();
+  for (const anchor of anchorOptions.anchors) {
+    const name = `${anchor.tenant_id}/${anchor.project_id}`;
+    if (anchor.position > (lastAnchors.get(name)?.position ?? 0)) lastAnchors.set(name, anchor);
+  }
+  const logs: AnchoredLog[] = [];
+  for (const lastAnchor of lastAnchors.values()) {
+    const { tenant_id, project_id } = lastAnchor;
+    const audit = new CheckpointAudit(anchorOptions);
+    await visitAll(store, { tenant_id, project_id }, audit);
+    logs.push({ tenant_id, project_id, lastAnchor, report: audit.result() });
+  }
+  return logs;
+}
+
+/** How a log differs from its anchors. */
+export function differencesOf({ tenant_id, project_id, lastAnchor, report }: AnchoredLog): LogViolation[] {
+  const file = `${tenant_id}/${project_id}`;
+  if (report !== null) return auditViolations(report, file);
+  const says = `there is no log, and the anchor covers ${lastAnchor.position} events`;
+  return [{ file, line: 1, rule: 'ANCHOR LOG_SHORTER', subject: null, says }];
+}
+
+export const differenceText = ({ file, rule, says }: LogViolation): string => `${file}: ${rule}: ${says}`;
 
 async function visitAll(store: Store, projectKey: ProjectKey, audit: CheckpointAudit): Promise<void> {
   const originals = await originalDigests(store, projectKey);

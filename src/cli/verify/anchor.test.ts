@@ -45,6 +45,42 @@ class AuditedFolder {
     await store.close();
   }
 
+  /** Runs a step with a coordinator that signs nothing. */
+  private async with<T>(log: string, step: (coordinator: Coordinator) => Promise<T>): Promise<T> {
+    const store = await openFileStore({ root: join(this.cwd, log) });
+    const coordinator = await Coordinator.open({ store });
+    try {
+      return await step(coordinator);
+    } finally {
+      coordinator.close();
+      await store.close();
+    }
+  }
+
+  claim(log: string, task: string): Promise<{ generation: number; claim_id: string }> {
+    return this.with(log, async (coordinator) => {
+      const agent = new HarnessAgent({ coordinator } as never, 'beta', 's2');
+      const { claim } = await agent.claims(task);
+      return { generation: claim!.generation, claim_id: claim!.id! };
+    });
+  }
+
+  renew(log: string, task: string, claim: { generation: number; claim_id: string }): Promise<unknown> {
+    return this.with(log, async (coordinator) =>
+      coordinator.renewLease(P, {
+        task_id: task,
+        session_id: 's2',
+        claim_id: claim.claim_id,
+        expected_generation: claim.generation,
+      }),
+    );
+  }
+
+  async recordLossUnsigned(log: string): Promise<void> {
+    const lost = { by: 'mallory', reason: 'none', incarnation: 9, kept_position: 1, lost_events: 1 };
+    await this.with(log, (coordinator) => coordinator.audit.acceptLoss(P, lost));
+  }
+
   copy(from: string, to: string): Promise<void> {
     return cp(join(this.cwd, from), join(this.cwd, to), { recursive: true });
   }
@@ -159,5 +195,76 @@ describe('gen verify --anchor', () => {
     expect(code).not.toBe(0);
     expect(err).toContain('Pass the output of gen audit head --json.');
     expect((await folder.verify('log', 'nowhere.json')).err).toContain('cannot be read (ENOENT)');
+  });
+});
+
+describe('gen audit accept-loss', () => {
+  /** A log that lost the second task: an old folder was copied back. */
+  async function folderWithLoss(): Promise<AuditedFolder> {
+    const folder = await AuditedFolder.open();
+    await folder.work([TASKS[0]]);
+    await folder.copy('log', 'old');
+    await folder.work([TASKS[1]]);
+    return folder;
+  }
+  const accept = (folder: AuditedFolder, log: string, ...options: string[]) =>
+    gen(
+      { cwd: folder.cwd, env: { GENESIS_AUDIT_KEY: 'key.pem' } },
+      'audit',
+      'accept-loss',
+      ...['--store', `file:${join(folder.cwd, log)}`, '--anchor', 'anchors.jsonl'],
+      ...options,
+    );
+
+  it('continues a log that was copied back, and the anchors agree from then on', async () => {
+    const folder = await folderWithLoss();
+    const before = await folder.claim('old', TASKS[3]);
+    const { code, out } = await accept(folder, 'old', '--reason', 'restored Monday');
+    expect(out).toMatch(/kept \d+ events, lost \d+ events; the next generation is 1000\d\d\d\./);
+    expect(code).toBe(0);
+    const verified = await folder.verify('old');
+    expect(verified.out).toMatch(/accepted the loss of \d+ events after position \d+: restored Monday/);
+    expect(verified.code).toBe(0);
+    // Anchors that are kept from now on belong to the same list.
+    await folder.work([TASKS[1]], 'old');
+    expect(await folder.verify('old')).toMatchObject({ code: 0 });
+    expect(await folder.verify('log')).toMatchObject({ code: 1 });
+    expect(await folder.renew('old', TASKS[3], before)).toMatchObject({ success: false });
+  });
+
+  it('grants no generation and no claim id again that was granted in the lost time', async () => {
+    const folder = await folderWithLoss();
+    const lost = await folder.claim('log', TASKS[3]);
+    await accept(folder, 'old', '--reason', 'restored Monday');
+    const granted = await folder.claim('old', TASKS[3]);
+    expect(granted.generation).toBeGreaterThan(1_000_000);
+    expect(granted.claim_id).not.toBe(lost.claim_id);
+    expect(await folder.renew('old', TASKS[3], lost)).toMatchObject({ success: false });
+    expect((await gen({ cwd: folder.cwd }, 'verify', 'old')).code).toBe(0);
+  });
+
+  it('continues a log that forked', async () => {
+    const folder = await folderWithLoss();
+    await folder.work([TASKS[2], TASKS[3]], 'old', 'key.pem', 'anchors.jsonl');
+    expect((await folder.verify('old')).out).toContain('ANCHOR DIFFERS');
+    expect(await accept(folder, 'old', '--reason', 'the fork is the truth')).toMatchObject({ code: 0 });
+    expect(await folder.verify('old')).toMatchObject({ code: 0 });
+  });
+
+  it('refuses a log that agrees, and one that was changed', async () => {
+    const folder = await folderWithLoss();
+    const agreeing = await accept(folder, 'log', '--reason', 'why not');
+    expect(agreeing).toMatchObject({ code: 1 });
+    expect(agreeing.err).toContain('there is no loss to accept');
+    await folder.work([TASKS[2]], 'forged', 'forged.pem', 'forged.jsonl');
+    const forged = await accept(folder, 'forged', '--reason', 'why not');
+    expect(forged.err).toContain('ANCHOR UNVOUCHED_KEY');
+    expect(forged).toMatchObject({ code: 1 });
+  });
+
+  it('does not count without a checkpoint: whoever can write to the log could have recorded it', async () => {
+    const folder = await folderWithLoss();
+    await folder.recordLossUnsigned('old');
+    expect((await folder.verify('old')).out).toContain('ANCHOR LOG_SHORTER');
   });
 });

@@ -1,11 +1,14 @@
 import { payloadDigest, sha256 } from '../../coordinator/audit/audit-hash.js';
 import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
 import type { AnchorLine } from '../../core/audit/checkpoint.js';
-import { LogAudit, type LogAuditReport } from '../../core/audit/log-audit.js';
+import { LogAudit, type LogAuditOptions, type LogAuditReport } from '../../core/audit/log-audit.js';
 import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { ProjectKey } from '../../stores/store.js';
-import type { LogViolation } from './log-violation.js';
+import { type LogViolation, UNVOUCHED_KEY } from './log-violation.js';
 import type { LocatedEvent } from './read-log.js';
+
+/** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
+export type AnchorOptions = Pick<LogAuditOptions, 'anchors' | 'trustedKeys'>;
 
 /** What the checkpoints of a log and anchors kept elsewhere say about it. */
 export class CheckpointAudit {
@@ -14,7 +17,7 @@ export class CheckpointAudit {
   private readonly redacted: number[] = [];
 
   constructor(
-    private readonly anchors: readonly AnchorLine[],
+    private readonly options: AnchorOptions,
     /** Events that were redacted before the log recorded what they were: their leaves have what remains of them. */
     private readonly unrecorded: ReadonlySet<number> = new Set(),
   ) {}
@@ -23,7 +26,7 @@ export class CheckpointAudit {
     this.originals.visit(event);
     if (isRedacted) this.redacted.push(event.position);
     const { tenant_id, project_id } = event;
-    this.audit ??= newAudit({ tenant_id, project_id }, this.anchors);
+    this.audit ??= newAudit({ tenant_id, project_id }, this.options);
     const isUnrecorded = isRedacted && this.unrecorded.has(event.position);
     this.audit.visit(event, isUnrecorded ? payloadDigest(event.payload) : payload_sha256);
   }
@@ -38,15 +41,16 @@ export class CheckpointAudit {
   }
 }
 
-const newAudit = (project: ProjectKey, anchors: readonly AnchorLine[]): LogAudit => {
+const newAudit = (project: ProjectKey, { anchors = [], trustedKeys = [] }: AnchorOptions): LogAudit => {
   const isOfProject = ({ tenant_id, project_id }: AnchorLine): boolean =>
     tenant_id === project.tenant_id && project_id === project.project_id;
-  return new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors: anchors.filter(isOfProject) });
+  const ofProject = anchors.filter(isOfProject);
+  return new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors: ofProject, trustedKeys });
 };
 
 /** What is wrong, as breaks of the log. */
 export function auditViolations(
-  { faults, anchors, differs_between }: LogAuditReport,
+  { faults, anchors, differs_between, unvouched_keys }: LogAuditReport,
   file: string,
 ): LogViolation[] {
   const violationAt = (line: number, rule: string, says: string): LogViolation => ({
@@ -66,7 +70,14 @@ export function auditViolations(
     ...where,
     ...faults.map(({ position, code, detail }) => violationAt(position, `AUDIT ${code}`, detail)),
     ...anchors
-      .filter(({ code }) => code !== 'AGREES')
+      .filter(({ code }) => code !== 'AGREES' && code !== 'LOSS_ACCEPTED')
       .map(({ position, code, detail }) => violationAt(position, `ANCHOR ${code}`, detail)),
+    ...unvouched_keys.map(({ position, key_id }) =>
+      violationAt(
+        position,
+        UNVOUCHED_KEY,
+        `${key_id} enrolled itself after the anchor. If it is yours: --key ${key_id}`,
+      ),
+    ),
   ];
 }

@@ -9,3 +9,6 @@ export interface LogViolation {
   readonly subject: string | null;
   readonly says: string;
 }
+
+/** The rule of a key that only its owner can vouch for. */
+export const UNVOUCHED_KEY = 'ANCHOR UNVOUCHED_KEY';

@@ -1,8 +1,8 @@
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { RecordedLoss } from '../../core/audit/history-lost.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
-import { auditViolations, CheckpointAudit } from './checkpoint-audit.js';
+import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 import type { LogLocation } from './find-logs.js';
 import type { LogViolation } from './log-violation.js';
 import { type LocatedEvent, readLog } from './read-log.js';
@@ -22,6 +22,8 @@ export interface LogReport {
   /** Signed checkpoints without a fault, and the last position that one covers. */
   readonly checkpoints: number;
   readonly covered_position: number;
+  /** Losses of history that an operator accepted. */
+  readonly losses: readonly RecordedLoss[];
   readonly breaks: readonly LogViolation[];
 }
 
@@ -32,15 +34,15 @@ const VIOLATIONS_MAX = 100;
 export async function verifyLog(
   location: LogLocation,
   onEvent: (events: number) => void,
-  anchors: readonly AnchorLine[] = [],
+  anchorOptions: AnchorOptions = {},
 ): Promise<LogReport> {
   const verifier = new LogVerifier(onEvent);
-  const checkpoints = new CheckpointAudit(anchors);
+  const checkpoints = new CheckpointAudit(anchorOptions);
   const { damage, unrecordedRedactions, ...read } = await readLog(location, (located) => {
     verifier.visit(located);
     checkpoints.visit(located);
   });
-  const audited = await auditAgain(location, checkpoints, anchors);
+  const audited = await auditAgain(location, checkpoints, anchorOptions);
   for (const location of unrecordedRedactions)
     verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
@@ -53,12 +55,12 @@ export async function verifyLog(
 async function auditAgain(
   location: LogLocation,
   checkpoints: CheckpointAudit,
-  anchors: readonly AnchorLine[],
+  anchorOptions: AnchorOptions,
 ): Promise<LogAuditReport | null> {
   const result = checkpoints.result();
   const unrecorded = checkpoints.unrecordedRedactions();
   if (result === null || unrecorded.size === 0 || auditViolations(result, '').length === 0) return result;
-  const second = new CheckpointAudit(anchors, unrecorded);
+  const second = new CheckpointAudit(anchorOptions, unrecorded);
   await readLog(location, (located) => second.visit(located));
   return second.result();
 }
@@ -82,7 +84,7 @@ export class LogVerifier {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
     const { events, breaks } = this;
     const subjects = this.subjects.size;
-    const { checkpoints = 0, covered_position = 0 } = audited ?? {};
+    const { checkpoints = 0, covered_position = 0, losses = [] } = audited ?? {};
     return {
       tenant_id,
       project_id,
@@ -92,6 +94,7 @@ export class LogVerifier {
       subjects,
       checkpoints,
       covered_position,
+      losses,
       breaks,
     };
   }

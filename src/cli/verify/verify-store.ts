@@ -1,9 +1,8 @@
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { AnyHead } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { originalDigests, withDigest } from './anchor-differences.js';
-import { auditViolations, CheckpointAudit } from './checkpoint-audit.js';
+import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 import { type LogReport, LogVerifier } from './verify-log.js';
 
 const PAGE_SIZE = 1000;
@@ -14,11 +13,11 @@ export async function verifyStore(
   store: Store,
   projectKey: ProjectKey,
   onEvent: (events: number) => void,
-  anchors: readonly AnchorLine[] = [],
+  anchorOptions: AnchorOptions = {},
 ): Promise<LogReport> {
   const path = `${projectKey.tenant_id}/${projectKey.project_id}`;
   const verifier = new LogVerifier(onEvent);
-  const checkpoints = new CheckpointAudit(anchors);
+  const checkpoints = new CheckpointAudit(anchorOptions);
   const originals = await originalDigests(store, projectKey);
   const visit = (event: EventEnvelope): void => {
     verifier.visit({ event, file: path, line: event.position });

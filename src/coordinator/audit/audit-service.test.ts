@@ -190,9 +190,9 @@ class TestSink implements AuditSink {
   readonly kept: AnchorLine[] = [];
   isDown = false;
 
-  async lastPosition(): Promise<number> {
+  async lastSent(): Promise<AnchorLine | null> {
     if (this.isDown) throw new Error('the sink is down');
-    return this.kept.at(-1)?.position ?? 0;
+    return this.kept.at(-1) ?? null;
   }
 
   async send(anchors: readonly AnchorLine[]): Promise<void> {

@@ -1,11 +1,13 @@
 import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { LossOfHistory } from '../../core/audit/history-lost.js';
 import type { ConsistencyProof, InclusionProof } from '../../core/audit/proof.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { repeatEvery } from '../background/repeat.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
-import { type AsyncReply, catchStoreErrors, type Problem } from '../wire/problem.js';
+import { type AsyncReply, catchStoreErrors, isProblem, type Problem } from '../wire/problem.js';
+import { type AcceptedLoss, highestGeneration, recordLoss } from './accept-loss.js';
 import { ProjectAudit } from './project-audit.js';
 import { consistencyProof, inclusionProof, noCheckpointProblem, type ProofSource } from './proofs.js';
 import type { AuditOptions } from './signer.js';
@@ -91,6 +93,18 @@ export class AuditService {
   /** Proves that the log of a checkpoint is the beginning of that of a later one. */
   consistency(projectKey: ProjectKey, from: number, to: number | null): AsyncReply<ConsistencyProof> {
     return this.withRecords(projectKey, (source) => consistencyProof(source, from, to));
+  }
+
+  /** Records that history was lost, and covers it with a checkpoint: without one it does not count. */
+  acceptLoss(projectKey: ProjectKey, lost: AcceptedLoss): AsyncReply<LossOfHistory> {
+    return this.projects.withProject(projectKey, (project) =>
+      catchStoreErrors(async () => {
+        const highest = await highestGeneration(project.store, projectKey);
+        const reply = await project.run(recordLoss(lost, highest));
+        if (!isProblem(reply)) await this.checkpoint();
+        return reply;
+      }),
+    );
   }
 
   private pause(ms: number): Promise<void> {

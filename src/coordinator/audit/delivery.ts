@@ -1,6 +1,6 @@
 import type { ProjectKey } from '../../stores/store.js';
 import type { AuditRecords, SignedRoot } from './audit-records.js';
-import type { AuditSink } from './sink.js';
+import { type AuditSink, isLater, type SentCheckpoint } from './sink.js';
 
 /** Per call, so that a sink that was down for long is not sent everything at once. */
 const CHECKPOINTS_PER_CALL = 100;
@@ -12,8 +12,8 @@ const PAUSE_MS_MAX = 5 * 60_000;
  * delays nobody: it is tried again after a pause that doubles.
  */
 export class SinkDelivery {
-  /** Null until the sink was asked. */
-  private sentPosition: number | null = null;
+  /** Undefined until the sink was asked. */
+  private lastSent: SentCheckpoint | null | undefined;
   private running: Promise<void> | null = null;
   private pauseMs = PAUSE_MS;
   private notBeforeMs = 0;
@@ -43,20 +43,20 @@ export class SinkDelivery {
 
   /** Checkpoints that the sink has not confirmed yet. */
   get pending(): number {
-    const sent = this.sentPosition ?? 0;
-    return this.records.checkpoints.filter(({ position }) => position > sent).length;
+    return this.unsent().length;
   }
 
   private async sendAll(): Promise<void> {
-    this.sentPosition ??= await this.sink.lastPosition(this.projectKey);
-    for (let next = this.nextUnsent(); next.length > 0; next = this.nextUnsent()) {
-      await this.sink.send(next.map((checkpoint) => this.records.anchorOf(checkpoint)));
-      this.sentPosition = next.at(-1)?.position ?? 0;
+    if (this.lastSent === undefined) this.lastSent = await this.sink.lastSent(this.projectKey);
+    for (let next = this.unsent(); next.length > 0; next = this.unsent()) {
+      const some = next.slice(0, CHECKPOINTS_PER_CALL);
+      await this.sink.send(some.map((checkpoint) => this.records.anchorOf(checkpoint)));
+      this.lastSent = some.at(-1) ?? null;
     }
   }
 
-  private nextUnsent(): SignedRoot[] {
-    const sent = this.sentPosition ?? 0;
-    return this.records.checkpoints.filter(({ position }) => position > sent).slice(0, CHECKPOINTS_PER_CALL);
+  private unsent(): SignedRoot[] {
+    const { lastSent = null } = this;
+    return this.records.checkpoints.filter((checkpoint) => isLater(checkpoint, lastSent));
   }
 }

@@ -104,7 +104,8 @@ export class ProjectAudit {
       position: tree.size,
       root: toBase64url(tree.root()),
       time: isoTime(project.now()),
-      incarnation: project.meta.incarnation,
+      // A log that was imported may have checkpoints of a higher one.
+      incarnation: Math.max(project.meta.incarnation, records.last?.incarnation ?? 0),
       subtrees: tree.subtrees().map(toBase64url),
       tiles: { first, roots: tree.tileRoots.slice(first, first + TILES_LISTED_MAX).map(toBase64url) },
     };

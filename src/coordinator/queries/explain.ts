@@ -1,3 +1,4 @@
+import { isExhausted } from '../../core/claims/generation.js';
 import { holdReason, isStale } from '../../core/claims/lease.js';
 import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
 import type { Explanation } from '../../core/contract/tasks.js';
@@ -55,9 +56,8 @@ function denialReasons(view: DecisionView, subject: string, liveClaims: number):
     const retryAt = isoTime(head.retry_at_ms);
     deny('DENIED_BACKOFF', `its last attempt failed (${error}); it can be claimed again at ${retryAt}`);
   }
-  const { max_generations_per_task: generationsMax } = rules;
-  if (head.generation >= generationsMax) {
-    const says = `it has had ${head.generation} generations, and max_generations_per_task is ${generationsMax}`;
+  if (isExhausted(head.generation, rules)) {
+    const says = `it has had ${head.generation - rules.generation_floor} generations, and max_generations_per_task is ${rules.max_generations_per_task}`;
     deny('DENIED_LIMIT', says);
   }
   const { max_concurrent_claims: claimsMax } = view.limits;

@@ -4,7 +4,7 @@ import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
 import type { Explanation, Lineage, TaskFilter, TaskResult, TaskState } from '../../core/contract/tasks.js';
 import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
 import { readStrictJson } from '../../core/strict-json.js';
-import { POLICY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
+import { LOSS_SUBJECT, POLICY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
 import {
   type AgentStats,
   agentViews,
@@ -285,8 +285,9 @@ function evolveTallies({ agents, parked }: ReturnType<typeof emptyTallies>, even
 
 /** The fold context of the past: the time and policy of then, but today's tenant limits. */
 function foldContextAt({ key, limits, services }: Project, state: ProjectState): FoldContext {
-  const record = state.records.get(POLICY_SUBJECT) ?? null;
-  const rules = new ProjectRules(record, limits, services.skew_margin_ms);
+  const policy = state.records.get(POLICY_SUBJECT) ?? null;
+  const loss = state.records.get(LOSS_SUBJECT) ?? null;
+  const rules = new ProjectRules({ policy, loss }, limits, services.skew_margin_ms);
   const now_ms = msOf(state.last_updated ?? isoTime(0));
   return { key, now_ms, rulesOf: rules.of };
 }

@@ -7,6 +7,7 @@ import type { FeatureVector, Methodology } from '../../core/methodology/definiti
 import type { RecordHead } from '../../core/record.js';
 import {
   featureSubject,
+  LOSS_SUBJECT,
   METHODOLOGY_SUBJECT,
   POLICY_SUBJECT,
   sessionSubject,
@@ -184,7 +185,11 @@ export class DecisionView {
   }
 
   private get projectRules(): ProjectRules {
-    this.cachedRules ??= this.source.rulesCache.get(this.record(POLICY_SUBJECT), this.limits);
+    this.cachedRules ??= this.source.rulesCache.get(
+      this.record(POLICY_SUBJECT),
+      this.record(LOSS_SUBJECT),
+      this.limits,
+    );
     return this.cachedRules;
   }
 

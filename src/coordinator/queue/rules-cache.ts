@@ -1,3 +1,4 @@
+import { generationFloor } from '../../core/audit/history-lost.js';
 import {
   DEFAULT_POLICY,
   type Limits,
@@ -7,18 +8,24 @@ import {
 } from '../../core/claims/policy.js';
 import type { RecordHead } from '../../core/record.js';
 
+/** The records of a project that its rules follow from. */
+export interface RuleRecords {
+  readonly policy: RecordHead | null;
+  readonly loss: RecordHead | null;
+}
+
 /** The policy of a project, and the rules that follow from it. */
 export class ProjectRules {
   readonly policy: Policy;
   readonly of: (subject: string) => Rules;
 
   constructor(
-    readonly record: RecordHead | null,
+    readonly records: RuleRecords,
     readonly limits: Limits,
     skewMarginMs: number,
   ) {
-    this.policy = policyFromRecord(record);
-    this.of = rulesLookup(this.policy, limits, skewMarginMs);
+    this.policy = policyFromRecord(records.policy);
+    this.of = rulesLookup(this.policy, limits, skewMarginMs, generationFloor(records.loss));
   }
 }
 
@@ -28,10 +35,12 @@ export class RulesCache {
 
   constructor(private readonly skewMarginMs: number) {}
 
-  /** The rules under this policy record and these limits, which are the same objects until they change. */
-  get(record: RecordHead | null, limits: Limits): ProjectRules {
-    if (this.last?.record !== record || this.last.limits !== limits)
-      this.last = new ProjectRules(record, limits, this.skewMarginMs);
+  /** The rules under these records and limits, which are the same objects until they change. */
+  get(policy: RecordHead | null, loss: RecordHead | null, limits: Limits): ProjectRules {
+    const { last } = this;
+    const isSame = last?.records.policy === policy && last.records.loss === loss && last.limits === limits;
+    if (isSame) return last;
+    this.last = new ProjectRules({ policy, loss }, limits, this.skewMarginMs);
     return this.last;
   }
 }

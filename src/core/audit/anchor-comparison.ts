@@ -1,5 +1,6 @@
 import { equalBytes, fromBase64url, type ProjectIds } from './audit-values.js';
 import type { AnchorLine } from './checkpoint.js';
+import { isOfLostHistory, type RecordedLoss } from './history-lost.js';
 import { anchorFault, type ProofChecks } from './proof.js';
 
 /** Stable codes of how a log compares with an anchor; the first that applies, from above. */
@@ -7,6 +8,8 @@ export type AnchorCode =
   /** The anchor itself is wrong, and says nothing about the log. */
   | 'BAD_SIGNATURE'
   | 'OTHER_PROJECT'
+  /** The anchor is of history that was lost, and an operator accepted the loss. */
+  | 'LOSS_ACCEPTED'
   /** The tail of the log is missing. */
   | 'LOG_SHORTER'
   | 'DIFFERS'
@@ -27,6 +30,8 @@ export interface AnchorResult {
 export interface AuditedEnd {
   readonly size: number;
   readonly incarnation: number;
+  /** Losses of history that count. */
+  readonly losses: readonly RecordedLoss[];
   knowsKey(keyId: string): boolean;
 }
 
@@ -72,9 +77,10 @@ export class AnchorComparison {
   }
 
   /** The last anchor that agrees before the first that differs, and that one. */
-  bounds(): { readonly agreesAt: number; readonly differsAt: number | null } {
+  bounds(losses: readonly RecordedLoss[]): { readonly agreesAt: number; readonly differsAt: number | null } {
     let agreesAt = 0;
     for (const { anchor, agrees } of this.pending) {
+      if (isOfLostHistory(losses, anchor)) continue;
       if (agrees === false) return { agreesAt, differsAt: anchor.position };
       if (agrees === true) agreesAt = anchor.position;
     }
@@ -88,6 +94,11 @@ export class AnchorComparison {
 
 function resultOf({ anchor, agrees }: PendingAnchor, log: AuditedEnd): AnchorResult {
   const { position, incarnation, key_id } = anchor;
+  const loss = log.losses.find((candidate) => isOfLostHistory([candidate], anchor));
+  if (loss !== undefined) {
+    const detail = `the loss was accepted at position ${loss.position} by ${loss.by}: ${loss.reason}`;
+    return { position, code: 'LOSS_ACCEPTED', detail };
+  }
   if (agrees === undefined) {
     const detail = `log ends at ${log.size}, the anchor covers ${position}`;
     return { position, code: 'LOG_SHORTER', detail };

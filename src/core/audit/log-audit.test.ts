@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../events/envelope.js';
 import { HISTORY_SUBJECT } from '../subject.js';
+import type { LossOfHistory } from './history-lost.js';
 import { KEY_REVOKED_EVENT } from './key-events.js';
 import { LogAudit, type LogAuditOptions, type LogAuditReport } from './log-audit.js';
 import { OriginalDigests } from './original-digests.js';
@@ -80,7 +81,9 @@ describe('the audit of a log', () => {
         event_type: 'HISTORY_FORGOTTEN',
         subject: HISTORY_SUBJECT,
         payload: {
-          events: [{ position: 50, payload_sha256: '', ...(digest && { original_sha256: digest }) }],
+          events: [
+            { position: 50, payload_sha256: '0'.repeat(64), ...(digest && { original_sha256: digest }) },
+          ],
         },
       });
     forgotten(40, payloadDigest('about the future'));
@@ -88,6 +91,7 @@ describe('the audit of a log', () => {
     forgotten(1002, originalSha256);
     forgotten(1003, payloadDigest({}));
     expect([originals.of(49), originals.of(50)]).toEqual([null, originalSha256]);
+    expect([originals.remainingOf(49), originals.remainingOf(50)]).toEqual([null, '0'.repeat(64)]);
     const run = new LogAudit({ hash: sha256, verify: verifyEd25519, project: PROJECT });
     for (const event of redacted)
       run.visit(event, originals.of(event.position) ?? payloadDigest(event.payload));
@@ -229,6 +233,75 @@ describe('a log and its anchors', () => {
     expect(codes(report)).toEqual([[500, 'TWO_ROOTS']]);
     expect(anchorCodes(report)).toEqual(['DIFFERS']);
     expect(codes(audit([], { anchors: [anchor, log.anchor(499)] }))).toEqual([[499, 'TWO_ROOTS']]);
+  });
+
+  describe('of history that was lost', () => {
+    /** The log went back to position 500, and recorded the loss of what followed. */
+    function continued(changes: Partial<LossOfHistory> = {}): AuditedLog {
+      const copy = new AuditedLog(PROJECT, log.signer);
+      for (const event of log.events.slice(0, 500)) copy.repeat(event);
+      copy.incarnation = 2;
+      const record = { generation_floor: 1_000_500 };
+      const lost = { incarnation: 2, kept_position: 500, lost_events: 400, record, ...changes };
+      copy.append('HISTORY_LOST', { by: 'ada', reason: 'disk failed', ...lost });
+      return copy;
+    }
+
+    it('do not count once an operator has accepted the loss and a checkpoint covers it', () => {
+      const copy = continued();
+      expect(anchorCodes(audit(copy.events, { anchors }))).toEqual(['AGREES', 'LOG_SHORTER', 'LOG_SHORTER']);
+      copy.appendCheckpoint();
+      const report = audit(copy.fill(1000).events, { anchors });
+      expect(anchorCodes(report)).toEqual(['AGREES', 'LOSS_ACCEPTED', 'LOSS_ACCEPTED']);
+      expect(report).toMatchObject({ faults: [], differs_between: null });
+      expect(report.losses).toMatchObject([{ position: 501, by: 'ada', lost_events: 400 }]);
+    });
+
+    it('count before the kept position, and from the new incarnation on', () => {
+      const copy = continued({ kept_position: 700 });
+      copy.appendCheckpoint();
+      expect(anchorCodes(audit(copy.fill(1000).events, { anchors }))).toEqual([
+        'AGREES',
+        'DIFFERS',
+        'LOSS_ACCEPTED',
+      ]);
+      const later = newLog(log.signer);
+      later.incarnation = 2;
+      expect(anchorCodes(audit(copy.events, { anchors: [later.anchor(900)] }))).toEqual(['DIFFERS']);
+    });
+
+    it('may contradict checkpoints that were written before the loss was noticed', () => {
+      const copy = new AuditedLog(PROJECT, log.signer);
+      for (const event of log.events.slice(0, 500)) copy.repeat(event);
+      copy.append('note', { text: 'other' });
+      copy.fill(599).appendCheckpoint();
+      const fork = { anchors: [log.anchor(599)] };
+      expect(codes(audit(copy.events, fork))).toEqual([[600, 'TWO_ROOTS']]);
+      copy.incarnation = 2;
+      const record = { generation_floor: 9 };
+      copy.append('HISTORY_LOST', {
+        by: 'ada',
+        reason: '',
+        incarnation: 2,
+        kept_position: 500,
+        lost_events: 99,
+        record,
+      });
+      copy.appendCheckpoint();
+      expect(audit(copy.events, fork)).toMatchObject({ faults: [], fault_count: 0 });
+    });
+  });
+
+  it('vouch for the keys before them: one that enrols itself later is named', () => {
+    const copy = new AuditedLog(PROJECT, log.signer);
+    for (const event of log.events) copy.repeat(event);
+    const other = newSigner();
+    copy.enrol(other);
+    const unvouched = { key_id: other.key_id, position: 1001 };
+    expect(audit(copy.events, { anchors }).unvouched_keys).toEqual([unvouched]);
+    expect(audit(copy.events, { anchors, trustedKeys: [other.key_id] }).unvouched_keys).toEqual([]);
+    expect(audit(copy.events, { anchors: [copy.anchor(1001)] }).unvouched_keys).toEqual([]);
+    expect(audit(copy.events).unvouched_keys).toEqual([]);
   });
 
   it('show a tail that is missing', () => {

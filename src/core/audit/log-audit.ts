@@ -2,8 +2,20 @@ import type { EventEnvelope } from '../events/envelope.js';
 import { AnchorComparison, type AnchorResult } from './anchor-comparison.js';
 import { type AuditFault, type AuditFaultCode, AuditKeys, type FaultWithoutPosition } from './audit-keys.js';
 import { type HashBytes, type ProjectIds, toBase64url, utf8, type VerifySignature } from './audit-values.js';
-import { type AnchorLine, type Checkpoint, checkpointPayload, checkpointText } from './checkpoint.js';
-import { CHECKPOINT_EVENT } from './key-events.js';
+import {
+  type AnchorLine,
+  type Checkpoint,
+  type CheckpointStatement,
+  checkpointPayload,
+  checkpointText,
+} from './checkpoint.js';
+import {
+  HISTORY_LOST_EVENT,
+  historyLostPayload,
+  isOfLostHistory,
+  type RecordedLoss,
+} from './history-lost.js';
+import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT, keyEnrolledPayload } from './key-events.js';
 import { leafText } from './leaf.js';
 import { leafHash } from './merkle-tree.js';
 import { CHECKPOINT_LAG_MAX, RecentTrees } from './recent-trees.js';
@@ -15,6 +27,8 @@ export interface LogAuditOptions {
   readonly verify: VerifySignature;
   readonly project: ProjectIds;
   readonly anchors?: readonly AnchorLine[];
+  /** Ids of keys that are known to be the owner's, beside those of the anchors. */
+  readonly trustedKeys?: readonly string[];
   /** Of the store, if it is known: its checkpoints may not have reached the log yet. */
   readonly incarnation?: number;
 }
@@ -30,11 +44,30 @@ export interface LogAuditReport {
   readonly faults: readonly AuditFault[];
   readonly fault_count: number;
   readonly anchors: readonly AnchorResult[];
+  /** Keys that enrolled themselves after the last anchor that agrees, and are not the key of an anchor. */
+  readonly unvouched_keys: readonly EnrolledAt[];
+  /** Losses of history that an operator accepted, and that a later checkpoint covers. */
+  readonly losses: readonly RecordedLoss[];
   /** The first event that is not what was signed comes after `after`, and not after `upto`. */
   readonly differs_between: { readonly after: number; readonly upto: number } | null;
 }
 
 const FAULTS_KEPT = 1000;
+
+interface EnrolledAt {
+  readonly key_id: string;
+  readonly position: number;
+}
+
+interface Contradiction {
+  readonly at: number;
+  readonly statement: CheckpointStatement;
+}
+
+const twoRootsFault = (at: number, position: number): AuditFault => ({
+  ...{ position: at, code: 'TWO_ROOTS' },
+  detail: `two signed roots for position ${position}`,
+});
 
 /**
  * Audits a log that is fed to it event by event: computes the tree again, and compares it with the checkpoints in the
@@ -48,6 +81,12 @@ export class LogAudit {
   private readonly faults: AuditFault[] = [];
   private faultCount = 0;
   private readonly statedRoots = new StatedRoots();
+  /** Two signed roots for one position. A loss recorded later in the log may explain them. */
+  private readonly contradictions: Contradiction[] = [];
+  private contradictionCount = 0;
+  /** Keys that a coordinator enrolled itself, which no other key vouches for. */
+  private readonly selfEnrolled: EnrolledAt[] = [];
+  private readonly recordedLosses: RecordedLoss[] = [];
   /** The highest in a checkpoint so far. */
   private incarnation = 0;
   private checkpoints = 0;
@@ -61,8 +100,7 @@ export class LogAudit {
     this.trees = new RecentTrees(hash, (index, root) => this.tiles.completed(index, root));
     this.anchors = new AnchorComparison(project, anchors, { hash, verify });
     for (const anchor of this.anchors.valid()) {
-      const { position } = anchor;
-      if (this.statedRoots.contradictsAnchor(anchor)) this.reportTwoRoots(position, position);
+      if (this.statedRoots.contradictsAnchor(anchor)) this.contradict(anchor.position, anchor);
     }
   }
 
@@ -74,7 +112,9 @@ export class LogAudit {
       this.report(event.position, 'BAD_POSITION', `expected position ${expected}`);
     const fault = this.keys.apply(event);
     if (fault !== null) this.report(fault.position, fault.code, fault.detail);
+    else if (event.event_type === KEY_ENROLLED_EVENT) this.addKey(event);
     if (event.event_type === CHECKPOINT_EVENT) this.checkCheckpoint(event);
+    if (event.event_type === HISTORY_LOST_EVENT) this.addLoss(event);
     this.trees.append(leafHash(hash, utf8(leafText(event, payloadSha256))));
     this.anchors.visit(this.trees.size, () => this.trees.root());
   }
@@ -82,16 +122,22 @@ export class LogAudit {
   result(): LogAuditReport {
     const { trees, keys } = this;
     const incarnation = Math.max(this.incarnation, this.options.incarnation ?? 0);
+    const losses = this.losses();
+    const twoRoots = this.contradictions
+      .filter(({ statement }) => !isOfLostHistory(losses, statement))
+      .map(({ at, statement }) => twoRootsFault(at, statement.position));
     const knowsKey = (keyId: string): boolean => keys.publicKeyOf(keyId) !== null;
     return {
       size: trees.size,
       root: toBase64url(trees.root()),
       checkpoints: this.checkpoints,
       covered_position: this.agreesAt,
-      faults: this.faults,
-      fault_count: this.faultCount,
-      anchors: this.anchors.results({ size: trees.size, incarnation, knowsKey }),
-      differs_between: this.differsBetween(),
+      faults: [...twoRoots, ...this.faults].sort((a, b) => a.position - b.position).slice(0, FAULTS_KEPT),
+      fault_count: this.faultCount + twoRoots.length,
+      anchors: this.anchors.results({ size: trees.size, incarnation, losses, knowsKey }),
+      losses,
+      unvouched_keys: this.unvouchedKeys(losses),
+      differs_between: this.differsBetween(losses),
     };
   }
 
@@ -99,8 +145,8 @@ export class LogAudit {
    * Checkpoints of the log narrow what anchors show only if one of them differs: if all agree, whoever changed the log
    * has signed them again, and they say nothing about where.
    */
-  private differsBetween(): LogAuditReport['differs_between'] {
-    const anchors = this.anchors.bounds();
+  private differsBetween(losses: readonly RecordedLoss[]): LogAuditReport['differs_between'] {
+    const anchors = this.anchors.bounds(losses);
     const { differsAt } = this;
     const isNarrower =
       differsAt !== null &&
@@ -111,13 +157,13 @@ export class LogAudit {
   }
 
   private checkCheckpoint({ payload, position }: EventEnvelope): void {
-    const faultsBefore = this.faultCount;
+    const faultsBefore = this.faultCount + this.contradictionCount;
     const parsed = checkpointPayload.safeParse(payload);
     const fault = parsed.success
       ? (this.signatureFault(parsed.data) ?? this.treeFault(parsed.data, position))
       : { code: 'MALFORMED' as const, detail: parsed.error.issues[0]?.message ?? '' };
     if (fault !== null) this.report(position, fault.code, fault.detail);
-    if (this.faultCount === faultsBefore) this.checkpoints += 1;
+    if (this.faultCount + this.contradictionCount === faultsBefore) this.checkpoints += 1;
   }
 
   private signatureFault(checkpoint: Checkpoint): FaultWithoutPosition | null {
@@ -155,16 +201,44 @@ export class LogAudit {
 
   /** Besides being right or wrong about the tree, a checkpoint can contradict what was signed before. */
   private checkAgainstEarlier(checkpoint: Checkpoint, at: number): void {
-    const { incarnation, position } = checkpoint;
+    const { incarnation } = checkpoint;
     if (incarnation < this.incarnation) {
       this.report(at, 'WRONG_INCARNATION', `incarnation ${incarnation} after ${this.incarnation}`);
     }
     this.incarnation = Math.max(this.incarnation, incarnation);
-    if (this.statedRoots.contradictsCheckpoint(checkpoint)) this.reportTwoRoots(at, position);
+    if (this.statedRoots.contradictsCheckpoint(checkpoint)) this.contradict(at, checkpoint);
   }
 
-  private reportTwoRoots(at: number, position: number): void {
-    this.report(at, 'TWO_ROOTS', `two signed roots for position ${position}`);
+  private contradict(at: number, statement: CheckpointStatement): void {
+    this.contradictionCount += 1;
+    if (this.contradictions.length < FAULTS_KEPT) this.contradictions.push({ at, statement });
+  }
+
+  /** One that no valid checkpoint covers does not count: whoever can write to the log could have added it. */
+  private losses(): RecordedLoss[] {
+    return this.recordedLosses.filter(({ position }) => position <= this.agreesAt);
+  }
+
+  private addKey({ payload, position }: EventEnvelope): void {
+    const { key_id, how } = keyEnrolledPayload.parse(payload);
+    if (how === 'first' && this.selfEnrolled.length < FAULTS_KEPT)
+      this.selfEnrolled.push({ key_id, position });
+  }
+
+  /** Whoever can write to the log can enrol a key: after the last anchor, only its owner can say whether it is his. */
+  private unvouchedKeys(losses: readonly RecordedLoss[]): EnrolledAt[] {
+    const anchors = this.anchors.valid();
+    if (anchors.length === 0) return [];
+    const { trustedKeys = [] } = this.options;
+    const trusted = new Set([...trustedKeys, ...anchors.map(({ key_id }) => key_id)]);
+    const { agreesAt } = this.anchors.bounds(losses);
+    return this.selfEnrolled.filter(({ key_id, position }) => position > agreesAt && !trusted.has(key_id));
+  }
+
+  private addLoss({ payload, position }: EventEnvelope): void {
+    const parsed = historyLostPayload.safeParse(payload);
+    if (parsed.success) this.recordedLosses.push({ ...parsed.data, position });
+    else this.report(position, 'MALFORMED', parsed.error.issues[0]?.message ?? '');
   }
 
   private report(position: number, code: AuditFaultCode, detail: string): void {

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { EventEnvelope } from '../events/envelope.js';
-import { count } from '../events/fields.js';
+import { count, sha256 } from '../events/fields.js';
 import { HISTORY_SUBJECT } from '../subject.js';
 import { bytes32 } from './audit-values.js';
 
 /** Of `HISTORY_FORGOTTEN`, what is needed here. Entries of earlier versions have no original digest. */
 const redactions = z.object({
-  events: z.array(z.object({ position: count.min(1), original_sha256: bytes32.optional() })),
+  events: z.array(
+    z.object({ position: count.min(1), payload_sha256: sha256, original_sha256: bytes32.optional() }),
+  ),
 });
 
 /**
@@ -16,21 +18,28 @@ const redactions = z.object({
  */
 export class OriginalDigests {
   private readonly digests = new Map<number, string>();
+  private readonly remaining = new Map<number, string>();
 
   visit(event: EventEnvelope): void {
     // Only the coordinator writes events about this subject; an imported one of the same type has none.
     if (event.event_type !== 'HISTORY_FORGOTTEN' || event.subject !== HISTORY_SUBJECT) return;
     const parsed = redactions.safeParse(event.payload);
     if (!parsed.success) return;
-    for (const { position, original_sha256 } of parsed.data.events) {
+    for (const { position, payload_sha256, original_sha256 } of parsed.data.events) {
       // A redaction can only be about the past.
-      if (original_sha256 === undefined || position >= event.position || this.digests.has(position)) continue;
-      this.digests.set(position, original_sha256);
+      if (original_sha256 === undefined || position >= event.position) continue;
+      if (!this.digests.has(position)) this.digests.set(position, original_sha256);
+      this.remaining.set(position, payload_sha256);
     }
   }
 
   /** The digest of the payload as it was written, if it was redacted since; null: it is the payload's own. */
   of(position: number): string | null {
     return this.digests.get(position) ?? null;
+  }
+
+  /** The digest of what the last redaction left of the payload, in hex. */
+  remainingOf(position: number): string | null {
+    return this.remaining.get(position) ?? null;
   }
 }

@@ -149,6 +149,30 @@ table('claim', [
   { code: 'GRANTED', past: failed, at: 9000, command: claim(ada) },
 ]);
 
+describe('after a loss of history', () => {
+  const afterLoss = { generation_floor: 50, max_generations_per_task: 2 };
+
+  it('the next generation is above the floor, and the ones after it count up', () => {
+    const grant = given(...twice, released(3))
+      .under(afterLoss)
+      .when(claim(ada), 9000).decision;
+    expect(grant.events.at(-1)).toMatchObject({ generation: 51, payload: { previous_generation: 2 } });
+  });
+
+  it('the limit of generations counts the grants since', () => {
+    const since = [...twice, released(3)];
+    expect(
+      given(...since)
+        .under(afterLoss)
+        .when(claim(ada), 9000).decision.code,
+    ).toBe('GRANTED');
+    given(...since)
+      .under({ ...afterLoss, generation_floor: 0 })
+      .when(claim(ada), 9000)
+      .thenRefused('DENIED_LIMIT', { limit: 'max_generations_per_task' });
+  });
+});
+
 describe('a refused claim', () => {
   it('names the limit that is reached, generations before the tenant', () => {
     given(...failed)

@@ -286,6 +286,12 @@ describe('a forged log', () => {
     expect(brokenInvariants(check(events, EDGE_RULES))).toEqual(['INV-04']);
     expect(check(events, TASK_RULES)).toEqual([]);
   });
+  it('expects the generation after a loss of history above the floor', () => {
+    const rules = { ...TASK_RULES, generation_floor: 50 };
+    const events: LoggedEvent[] = [[TASK, granted(ada, 0), { generation: 51 }]];
+    expect(check(events, rules)).toEqual([]);
+    expect(brokenInvariants(check(onTask(granted(ada, 0)), rules))).toEqual(['INV-02']);
+  });
   it('is checked with the margin for clock skew', () => {
     const events = onTask(granted(ada, 0), expired(301));
     expect(brokenInvariants(check(events, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);

@@ -1,6 +1,8 @@
+import { generationFloor } from '../audit/history-lost.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import type { AnyHead } from '../fold.js';
-import { POLICY_SUBJECT, subjectKindOf } from '../subject.js';
+import { evolveRecord } from '../record.js';
+import { LOSS_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../subject.js';
 import { type InvariantViolation, LogChecker } from './invariants.js';
 import { DEFAULT_LIMITS, DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from './policy.js';
 
@@ -8,6 +10,7 @@ import { DEFAULT_LIMITS, DEFAULT_POLICY, type Limits, type Policy, type Rules, r
 export class PolicyAwareLogChecker {
   private readonly checker = new LogChecker((subject) => this.rulesOf(subject));
   private policy: Policy = DEFAULT_POLICY;
+  private generationFloor = 0;
 
   constructor(
     /** Only for callers of `rulesOf`: no invariant reads the limits, since each grant records its own lease. */
@@ -18,6 +21,7 @@ export class PolicyAwareLogChecker {
   checkEvent(event: EventEnvelope): InvariantViolation[] {
     const violations = this.checker.checkEvent(event);
     if (event.subject === POLICY_SUBJECT) this.policy = policyOf(event);
+    if (event.subject === LOSS_SUBJECT) this.generationFloor = generationFloor(evolveRecord(null, event));
     return violations;
   }
 
@@ -27,7 +31,8 @@ export class PolicyAwareLogChecker {
 
   /** Rules of a subject after the last event seen. */
   rulesOf(subject: string): Rules {
-    return rulesFor(subjectKindOf(subject), this.policy, this.limits, this.skewMarginMs);
+    const { policy, limits, skewMarginMs } = this;
+    return rulesFor(subjectKindOf(subject), policy, limits, skewMarginMs, this.generationFloor);
   }
 }
 

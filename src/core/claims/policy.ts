@@ -43,11 +43,19 @@ export interface Rules extends Omit<Policy, 'stale_policy'>, Limits {
   readonly stale_policy: StalePolicy;
   /** Allowed clock skew for stores without a clock of their own: a takeover waits this much longer. */
   readonly skew_margin_ms: number;
+  /** Every new generation is above it; 0 unless history was lost. */
+  readonly generation_floor: number;
 }
 
-export function rulesFor(kind: SubjectKind, policy: Policy, limits: Limits, skew_margin_ms: number): Rules {
+export function rulesFor(
+  kind: SubjectKind,
+  policy: Policy,
+  limits: Limits,
+  skew_margin_ms: number,
+  generation_floor = 0,
+): Rules {
   const stale_policy = policy.stale_policy[kind === 'edge' ? 'edge' : 'task'];
-  return { ...policy, ...limits, stale_policy, skew_margin_ms };
+  return { ...policy, ...limits, stale_policy, skew_margin_ms, generation_floor };
 }
 
 /** The rules of each subject. They depend on its kind only, and computing them costs more than a decision. */
@@ -55,11 +63,12 @@ export function rulesLookup(
   policy: Policy,
   limits: Limits,
   skew_margin_ms: number,
+  generation_floor = 0,
 ): (subject: string) => Rules {
   const byKind: Partial<Record<SubjectKind, Rules>> = {};
   return (subject) => {
     const kind = subjectKindOf(subject);
-    byKind[kind] ??= rulesFor(kind, policy, limits, skew_margin_ms);
+    byKind[kind] ??= rulesFor(kind, policy, limits, skew_margin_ms, generation_floor);
     return byKind[kind];
   };
 }

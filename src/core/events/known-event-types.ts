@@ -7,6 +7,7 @@ import { CLAIM_EVENT_TYPES } from '../claims/claim-event-kinds.js';
 export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   ...CLAIM_EVENT_TYPES,
   'HISTORY_FORGOTTEN',
+  'HISTORY_LOST',
   'AUDIT_ALARM',
   'AUDIT_CHECKPOINT',
   'AUDIT_KEY_ENROLLED',

@@ -1,3 +1,4 @@
+import { isExhausted } from '../claims/generation.js';
 import { emptyHead, type Head, type LastClaim } from '../claims/head.js';
 import { canTakeOver, holdReason, isLive, isStale } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
@@ -47,7 +48,7 @@ export function readinessOf(
   }
   if (waitingFor.length > 0) return 'blocked';
   if (head.retry_at_ms !== null && nowMs < head.retry_at_ms) return 'backoff';
-  return head.generation >= rules.max_generations_per_task ? 'exhausted' : 'ready';
+  return isExhausted(head.generation, rules) ? 'exhausted' : 'ready';
 }
 
 function taskClaim(input: TaskStateInput, claim: LastClaim, rules: Rules, nowMs: number): TaskClaim {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { AuditSink } from '../../coordinator/audit/sink.js';
+import { type AuditSink, isLater, type SentCheckpoint } from '../../coordinator/audit/sink.js';
 import { type AnchorLine, anchorLine, anchorText } from '../../core/audit/checkpoint.js';
 import type { ProjectKey } from '../../stores/store.js';
 
@@ -10,7 +10,7 @@ const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/
 
 /** Keeps checkpoints in a file, one per line, each on disk before it counts as sent. */
 export class FileSink implements AuditSink {
-  private lastPositions: Promise<Map<string, number>> | null = null;
+  private lastByProject: Promise<Map<string, SentCheckpoint>> | null = null;
 
   constructor(private readonly path: string) {}
 
@@ -18,12 +18,12 @@ export class FileSink implements AuditSink {
     return `file:${this.path}`;
   }
 
-  async lastPosition(project: ProjectKey): Promise<number> {
-    return (await this.positions()).get(nameOf(project)) ?? 0;
+  async lastSent(project: ProjectKey): Promise<SentCheckpoint | null> {
+    return (await this.last()).get(nameOf(project)) ?? null;
   }
 
   async send(anchors: readonly AnchorLine[]): Promise<void> {
-    const positions = await this.positions();
+    const last = await this.last();
     await mkdir(dirname(this.path), { recursive: true });
     const file = await open(this.path, 'a', 0o600);
     try {
@@ -33,30 +33,30 @@ export class FileSink implements AuditSink {
     } finally {
       await file.close();
     }
-    for (const anchor of anchors) positions.set(nameOf(anchor), anchor.position);
+    for (const anchor of anchors) last.set(nameOf(anchor), anchor);
   }
 
-  private positions(): Promise<Map<string, number>> {
-    this.lastPositions ??= readPositions(this.path).catch((error) => {
-      this.lastPositions = null;
+  private last(): Promise<Map<string, SentCheckpoint>> {
+    this.lastByProject ??= readLast(this.path).catch((error) => {
+      this.lastByProject = null;
       throw error;
     });
-    return this.lastPositions;
+    return this.lastByProject;
   }
 }
 
-async function readPositions(path: string): Promise<Map<string, number>> {
-  const positions = new Map<string, number>();
+async function readLast(path: string): Promise<Map<string, SentCheckpoint>> {
+  const last = new Map<string, SentCheckpoint>();
   try {
     for await (const line of createInterface({ input: createReadStream(path, 'utf8') })) {
       const anchor = anchorIn(line);
-      if (anchor !== null)
-        positions.set(nameOf(anchor), Math.max(anchor.position, positions.get(nameOf(anchor)) ?? 0));
+      if (anchor !== null && isLater(anchor, last.get(nameOf(anchor)) ?? null))
+        last.set(nameOf(anchor), anchor);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  return positions;
+  return last;
 }
 
 function anchorIn(line: string): AnchorLine | null {

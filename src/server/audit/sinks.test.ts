@@ -34,10 +34,12 @@ it('keeps checkpoints in a file, and knows the last one of each project when it 
   await new FileSink(path).send([anchorAt(3), { ...anchorAt(9), project_id: 'blog' }]);
   await appendFile(path, '{"format":"genesis-fl');
   const again = new FileSink(path);
-  expect(await again.lastPosition(PROJECT)).toBe(3);
+  expect(await again.lastSent(PROJECT)).toMatchObject({ position: 3 });
   await again.send([anchorAt(7)]);
-  expect(await new FileSink(path).lastPosition(PROJECT)).toBe(7);
-  expect(await new FileSink(path).lastPosition({ ...PROJECT, project_id: 'blog' })).toBe(9);
+  expect(await new FileSink(path).lastSent(PROJECT)).toMatchObject({ position: 7 });
+  expect(await new FileSink(path).lastSent({ ...PROJECT, project_id: 'blog' })).toMatchObject({
+    position: 9,
+  });
 });
 
 it('posts checkpoints to a webhook, and again until it confirms them', async () => {
@@ -55,11 +57,11 @@ it('posts checkpoints to a webhook, and again until it confirms them', async () 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
   const [sink] = openSinks(url, folder, folder);
   await expect(sink!.send([anchorAt(3)])).rejects.toThrow('status 503');
-  expect(await sink!.lastPosition(PROJECT)).toBe(0);
+  expect(await sink!.lastSent(PROJECT)).toBe(null);
   await sink!.send([anchorAt(3)]);
   expect(received.map(({ status }) => status)).toEqual([503, 200]);
   const [reopened] = openSinks(url, folder, folder);
-  expect(await reopened!.lastPosition(PROJECT)).toBe(3);
+  expect(await reopened!.lastSent(PROJECT)).toMatchObject({ position: 3 });
 });
 
 it('writes checkpoints as a note of the commit', async () => {
@@ -75,7 +77,7 @@ it('writes checkpoints as a note of the commit', async () => {
   const [sink] = openSinks('git:.', folder, join(folder, 'state'));
   await sink!.send([anchorAt(3), anchorAt(5)]);
   expect(git('notes', '--ref=genesis-fleet-audit', 'show')).toContain('"position":5');
-  expect(await sink!.lastPosition(PROJECT)).toBe(5);
+  expect(await sink!.lastSent(PROJECT)).toMatchObject({ position: 5 });
 });
 
 it('refuses an address that is not a valid sink', async () => {

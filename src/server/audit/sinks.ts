@@ -24,7 +24,7 @@ function openSink(address: string, cwd: string, stateFolder: string): AuditSink 
 
 const withMemory = (sink: Pick<AuditSink, 'name' | 'send'>, sent: FileSink): AuditSink => ({
   name: sink.name,
-  lastPosition: (project) => sent.lastPosition(project),
+  lastSent: (project) => sent.lastSent(project),
   async send(anchors) {
     await sink.send(anchors);
     await sent.send(anchors);

@@ -14,6 +14,16 @@ export function describeDurability(fixture: () => StoreFixture): void {
       expect(await fixture().store.meta()).toEqual(meta);
     });
 
+    it('raises its incarnation for good, and never lowers it', async () => {
+      const { incarnation, secret } = await fixture().store.meta();
+      const meta = { incarnation: incarnation + 5, secret };
+      expect(await fixture().store.raiseIncarnation(incarnation + 5)).toEqual(meta);
+      expect(await fixture().store.raiseIncarnation(incarnation + 4)).toEqual(meta);
+      await fixture().committed({ swaps: [fixture().swap('~a')] });
+      await fixture().reopen();
+      expect(await fixture().store.meta()).toEqual(meta);
+    });
+
     it('declares itself durable exactly if it can be reopened', () => {
       expect(fixture().store.capabilities.durable).toBe(fixture().canReopen);
     });

@@ -6,6 +6,7 @@ import {
   type EventQuery,
   type ProjectKey,
   type ProjectRow,
+  raised,
   type Store,
   type StoreCapabilities,
   type StoredHead,
@@ -24,6 +25,7 @@ import {
   headKey,
   headsPartition,
   META_KEY,
+  N,
   numberOf,
   projectPartition,
   S,
@@ -94,7 +96,7 @@ export class DynamodbStore implements Store {
   constructor(
     private readonly dynamo: DynamoClient,
     private readonly clock: SteadyClock,
-    private readonly storeMeta: StoreMeta,
+    private storeMeta: StoreMeta,
     private readonly contentionLimit: ContentionLimit,
   ) {
     this.blobs = new DynamodbBlobs(dynamo);
@@ -175,6 +177,18 @@ export class DynamodbStore implements Store {
   }
 
   async meta(): Promise<StoreMeta> {
+    return this.storeMeta;
+  }
+
+  async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
+    await this.dynamo.updateIf({
+      TableName: this.dynamo.tables.state,
+      Key: META_KEY,
+      UpdateExpression: 'SET incarnation = :incarnation',
+      ConditionExpression: 'incarnation < :incarnation',
+      ExpressionAttributeValues: { ':incarnation': N(incarnation) },
+    });
+    this.storeMeta = raised(this.storeMeta, incarnation);
     return this.storeMeta;
   }
 

@@ -25,7 +25,7 @@ import { LOCK_FILE, StoreLayout } from './layout.js';
 import { nodeDisk } from './node-disk.js';
 import { OpenFiles } from './open-files.js';
 import type { ProjectLog } from './project-log.js';
-import { openStoreFile, type StoredMeta, writeStoreFile } from './store-file.js';
+import { openStoreFile, StoreFile } from './store-file.js';
 import { messageOf, strictDisk } from './strict-disk.js';
 import { assertPermitsLoaded, TenantLogs, type TenantLogsOptions } from './tenant-logs.js';
 import { GroupCommit } from './wal/group-commit.js';
@@ -83,7 +83,7 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
   try {
     const stored = await openStoreFile(disk, root, options.random ?? randomBytes);
     await replayWal(disk, new StoreLayout(root, options.home));
-    return new FileStore(options, disk, lock, stored);
+    return new FileStore(options, disk, lock, new StoreFile(disk, root, stored));
   } catch (error) {
     await lock.release();
     throw error;
@@ -133,7 +133,7 @@ export class FileStore implements LogStore {
     options: FileStoreOptions,
     disk: Disk,
     private readonly lock: Lock,
-    private readonly stored: StoredMeta,
+    private readonly storeFile: StoreFile,
   ) {
     const { untrusted_files } = options;
     this.capabilities = {
@@ -151,7 +151,7 @@ export class FileStore implements LogStore {
       this.resolveFinished(this.broken);
     };
     // Other programs, such as git, read and replace a workspace's own log: it must be complete by itself.
-    const wal = options.home === undefined ? writeAheadLog(disk, options.root, stored) : null;
+    const wal = options.home === undefined ? writeAheadLog(disk, options.root, storeFile) : null;
     this.groups = new GroupCommit(wal, {
       direct_syncs_max: options.direct_syncs_max ?? DIRECT_SYNCS_MAX,
       wal_bytes_max: options.wal_bytes_max ?? WAL_BYTES_MAX,
@@ -273,8 +273,13 @@ export class FileStore implements LogStore {
   }
 
   meta(): Promise<StoreMeta> {
-    const { incarnation, secret } = this.stored;
+    const { incarnation, secret } = this.storeFile.meta;
     return this.guarded(async () => ({ incarnation, secret }));
+  }
+
+  async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
+    await this.guarded(() => this.storeFile.raiseIncarnation(incarnation));
+    return this.meta();
   }
 
   close(): Promise<void> {
@@ -369,13 +374,8 @@ export class FileStore implements LogStore {
   }
 }
 
-const writeAheadLog = (disk: Disk, root: string, stored: StoredMeta): WriteAheadLog =>
-  new WriteAheadLog(
-    disk,
-    root,
-    (has_wal) => writeStoreFile(disk, root, { ...stored, has_wal }),
-    stored.has_wal,
-  );
+const writeAheadLog = (disk: Disk, root: string, storeFile: StoreFile): WriteAheadLog =>
+  new WriteAheadLog(disk, root, (hasWal) => storeFile.setHasWal(hasWal), storeFile.meta.has_wal);
 
 const isDiskError = (error: unknown): boolean =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';

@@ -1,4 +1,4 @@
-import { StoreBroken, type StoreMeta, StoreRefused } from '../store.js';
+import { raised, StoreBroken, type StoreMeta, StoreRefused } from '../store.js';
 import { type Disk, readSmallFile, writeAtomically } from './disk.js';
 import { STORE_FILE } from './layout.js';
 
@@ -39,6 +39,39 @@ export async function openStoreFile(
   const created: StoredMeta = { format: FORMAT, has_wal: false, incarnation: 1, secret };
   await writeStoreFile(disk, root, created);
   return created;
+}
+
+/** The metadata of an open store. Changes are written one after the other. */
+export class StoreFile {
+  private lastWrite: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly disk: Disk,
+    private readonly root: string,
+    private stored: StoredMeta,
+  ) {}
+
+  get meta(): StoredMeta {
+    return this.stored;
+  }
+
+  setHasWal(hasWal: boolean): Promise<void> {
+    return this.write((stored) => ({ ...stored, has_wal: hasWal }));
+  }
+
+  raiseIncarnation(incarnation: number): Promise<void> {
+    return this.write((stored) => ({ ...stored, ...raised(stored, incarnation) }));
+  }
+
+  private write(change: (stored: StoredMeta) => StoredMeta): Promise<void> {
+    const written = this.lastWrite.then(async () => {
+      const changed = change(this.stored);
+      await writeStoreFile(this.disk, this.root, changed);
+      this.stored = changed;
+    });
+    this.lastWrite = written.catch(() => {});
+    return written;
+  }
 }
 
 /** Null: there is no store yet. */

@@ -2,16 +2,17 @@ import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import { TenantPermits } from '../permits.js';
-import type {
-  CommitOutcome,
-  EventQuery,
-  ProjectKey,
-  ProjectRow,
-  Store,
-  StoreCapabilities,
-  StoredHead,
-  StoreMeta,
-  Transaction,
+import {
+  type CommitOutcome,
+  type EventQuery,
+  type ProjectKey,
+  type ProjectRow,
+  raised,
+  type Store,
+  type StoreCapabilities,
+  type StoredHead,
+  type StoreMeta,
+  type Transaction,
 } from '../store.js';
 import { MemoryProject } from './memory-project.js';
 
@@ -49,7 +50,7 @@ export class MemoryStore implements Store {
 
   constructor(
     clock: ProcessClock,
-    private readonly storeMeta: StoreMeta,
+    private storeMeta: StoreMeta,
   ) {
     this.clock = new SteadyClock(clock);
   }
@@ -104,6 +105,11 @@ export class MemoryStore implements Store {
   }
 
   async meta(): Promise<StoreMeta> {
+    return this.storeMeta;
+  }
+
+  async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
+    this.storeMeta = raised(this.storeMeta, incarnation);
     return this.storeMeta;
   }
 

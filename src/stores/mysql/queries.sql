@@ -74,6 +74,8 @@ FROM (
 SELECT ${clock_ms} AS now_ms;
 -- name: meta
 SELECT incarnation, secret FROM meta;
+-- name: raise_incarnation
+UPDATE meta SET incarnation = greatest(incarnation, ?);
 -- name: put_blob
 INSERT INTO blobs (tenant_id, sha256, part, bytes) VALUES (?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE part = part;

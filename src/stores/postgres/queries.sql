@@ -56,6 +56,8 @@ SELECT tenant_id, project_id FROM ${namespace}.due_projects($1, $2);
 SELECT ${clock_ms} AS now_ms;
 -- name: meta
 SELECT incarnation, secret FROM ${namespace}.meta;
+-- name: raise_incarnation
+UPDATE ${namespace}.meta SET incarnation = greatest(incarnation, $1);
 -- name: put_blob
 INSERT INTO ${namespace}.blob (tenant_id, sha256, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
 -- name: get_blob

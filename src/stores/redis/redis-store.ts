@@ -1,17 +1,18 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { lineOf } from '../event-line.js';
 import { assertSchemaVersion } from '../migrator.js';
-import type {
-  CommitOutcome,
-  EventQuery,
-  ProjectKey,
-  ProjectRow,
-  Store,
-  StoreBroken,
-  StoreCapabilities,
-  StoredHead,
-  StoreMeta,
-  Transaction,
+import {
+  type CommitOutcome,
+  type EventQuery,
+  type ProjectKey,
+  type ProjectRow,
+  raised,
+  type Store,
+  type StoreBroken,
+  type StoreCapabilities,
+  type StoredHead,
+  type StoreMeta,
+  type Transaction,
 } from '../store.js';
 import { RedisBlobs } from './blobs.js';
 import { RedisCommitter } from './commit.js';
@@ -28,6 +29,7 @@ export { openRedisMigrator } from './migrator.js';
 
 const SCAN_HEADS_SCRIPT = readScript(new URL('./scan-heads.lua', import.meta.url));
 const REDACT_SCRIPT = readScript(new URL('./redact.lua', import.meta.url));
+const RAISE_INCARNATION_SCRIPT = readScript(new URL('./raise-incarnation.lua', import.meta.url));
 const COUNT_PERMITS_SCRIPT = readScript(new URL('./count-permits.lua', import.meta.url));
 
 export async function openRedisStore(options: RedisOptions): Promise<RedisStore> {
@@ -140,6 +142,16 @@ export class RedisStore implements Store {
 
   async meta(): Promise<StoreMeta> {
     return this.identity.meta as StoreMeta;
+  }
+
+  async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
+    const reached = await this.connection.run(
+      RAISE_INCARNATION_SCRIPT,
+      [this.keys.meta],
+      [String(incarnation)],
+    );
+    this.identity.meta = raised(await this.meta(), reached as number);
+    return this.meta();
   }
 
   close(): Promise<void> {

@@ -84,6 +84,11 @@ export abstract class SqlStore implements Store {
     const [row] = await this.query('meta');
     return { incarnation: Number(row?.incarnation), secret: String(row?.secret) };
   }
+
+  async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
+    await this.query('raise_incarnation', null, incarnation);
+    return this.meta();
+  }
 }
 
 const headOf = ({ head }: SqlRow): StoredHead => JSON.parse(String(head));

@@ -48,6 +48,12 @@ export class AuditedLog {
     return event;
   }
 
+  /** Appends an event of another log as it is. */
+  repeat(event: EventEnvelope): void {
+    this.events.push(event);
+    this.leaves.push(leafHash(sha256, utf8(leafText(event, payloadDigest(event.payload)))));
+  }
+
   /** Events of no interest, up to this size. */
   fill(size: number): this {
     while (this.size < size) this.append('note', { text: `entry “${this.size}”` });

@@ -9,6 +9,7 @@ import type {
   DecisionDetails,
   GrantRequest,
 } from '../commands.js';
+import { isExhausted, nextGeneration } from '../generation.js';
 import type { Head } from '../head.js';
 import { finiteOrNull, holdReason, isLive, isStale, lapsesAtMs } from '../lease.js';
 import type { Rules } from '../policy.js';
@@ -73,7 +74,7 @@ export function readinessDenial(
   if (head.retry_at_ms !== null && context.now_ms < head.retry_at_ms) {
     return { code: 'DENIED_BACKOFF', details: { retry_at_ms: head.retry_at_ms } };
   }
-  if (head.generation >= context.rules.max_generations_per_task) {
+  if (isExhausted(head.generation, context.rules)) {
     return { code: 'DENIED_LIMIT', details: { limit: 'max_generations_per_task' } };
   }
   if (facts.reached_limit !== null) return { code: 'DENIED_LIMIT', details: { limit: facts.reached_limit } };
@@ -126,7 +127,7 @@ function denialEndsAtMs(head: Head, { code, details }: ClaimDenial, rules: Rules
 /** Emits a grant. No other code increments a generation. */
 export function emitGrant(builder: DecisionBuilder, command: GrantRequest, context: DecisionContext): void {
   const { head, at_ms } = builder;
-  const actor = actorOf(command, head.generation + 1);
+  const actor = actorOf(command, nextGeneration(head.generation, context.rules));
   // A claim without a lease has no time limit: it is held until it is released.
   const { max_hold_seconds } = context.rules;
   const capMs =

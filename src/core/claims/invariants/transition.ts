@@ -2,6 +2,7 @@ import type { ClaimEventPayloads } from '../../events/claim-payload-schemas.js';
 import { type EventDraft, msOf } from '../../events/envelope.js';
 import { asClaimEvent } from '../../events/known-event.js';
 import { type ClaimEventKind, claimEventKindOf } from '../claim-event-kinds.js';
+import { nextGeneration } from '../generation.js';
 import type { ClaimState, Head } from '../head.js';
 import { isOpenClaim, lapsesAtMs } from '../lease.js';
 import type { Rules } from '../policy.js';
@@ -55,12 +56,12 @@ function checkCompletion(kind: ClaimEventKind, transition: HeadTransition, repor
   report('INV-16', `${event.event_type} came after completion; only a reset reopens the subject`);
 }
 
-const checkGrant: Check<'granted'> = ({ previous_generation }, { event, before }, report) => {
+const checkGrant: Check<'granted'> = ({ previous_generation }, { event, before, rules }, report) => {
   const generation = event.generation ?? 0;
   if (generation < before.generation) {
     report('INV-01', `generation ${generation} was granted after generation ${before.generation}`);
   }
-  const expected = before.generation + 1;
+  const expected = rules === null ? before.generation + 1 : nextGeneration(before.generation, rules);
   if (generation !== expected) {
     report('INV-02', `the grant after generation ${before.generation} is ${expected}, not ${generation}`);
   }

@@ -1,0 +1,134 @@
+import type { AcceptedLoss } from '../../coordinator/audit/accept-loss.js';
+import { Coordinator } from '../../coordinator/coordinator.js';
+import { isProblem } from '../../coordinator/wire/problem.js';
+import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import { TENANT_PROJECT } from '../../core/subject.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
+import { auditOptions } from '../commands/up.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure } from '../exit.js';
+import { userAgent } from '../identity.js';
+import { withStore } from '../open-store.js';
+import { countText } from '../output/text.js';
+import {
+  type AnchoredLog,
+  compareWithAnchors,
+  differencesOf,
+  differenceText,
+} from '../verify/anchor-differences.js';
+import { readAnchors } from '../verify/read-anchors.js';
+
+/** Differences that a loss explains. Any other is a log that was changed. */
+const RULES_OF_A_LOSS = new Set([
+  'AUDIT',
+  'AUDIT TWO_ROOTS',
+  'ANCHOR LOG_SHORTER',
+  'ANCHOR DIFFERS',
+  'ANCHOR LOWER_INCARNATION',
+]);
+
+type LossOfProject = ProjectKey & Pick<AcceptedLoss, 'kept_position' | 'lost_events'>;
+
+export interface AcceptLossOptions {
+  readonly url: string;
+  /** Checkpoints that were kept elsewhere: a file or a URL. */
+  readonly anchor: string;
+  readonly reason: string;
+  readonly trustedKeys: readonly string[];
+}
+
+/** Records in every project of a store that the history after its anchors was lost. */
+export async function runAcceptLoss(
+  context: CommandContext,
+  { url, anchor, reason, trustedKeys }: AcceptLossOptions,
+): Promise<void> {
+  const audit = await auditOptions(context);
+  if (audit.audit === undefined)
+    throw new CommandFailure(
+      'A loss counts only if it is signed. Make the audit key readable, and repeat the command.',
+    );
+  const anchors = await readAnchors(context.io, anchor);
+  await withStore(context, url, async ({ store, blobs }) => {
+    const logs = await compareWithAnchors(store, { anchors, trustedKeys });
+    assertOnlyLost(logs, anchor);
+    const losses = await lossesOf(store, logs);
+    const incarnation = (await highestIncarnation(store, anchors)) + 1;
+    // Before anything is recorded: a crash in between must not leave handles of the lost time valid.
+    await store.raiseIncarnation(incarnation);
+    const coordinator = await Coordinator.open({ store, blobs, ...audit });
+    try {
+      const lost = { by: userAgent(context.io), reason, incarnation };
+      const accepted = await recordAll(coordinator, losses, lost);
+      context.show({ incarnation, projects: accepted }, () => acceptedLines(accepted));
+    } finally {
+      coordinator.close();
+    }
+  });
+}
+
+function assertOnlyLost(logs: readonly AnchoredLog[], anchor: string): void {
+  const differences = logs.flatMap(differencesOf);
+  if (differences.length === 0)
+    throw new CommandFailure(
+      `The log agrees with ${anchor}: there is no loss to accept. Nothing was changed.`,
+    );
+  const others = differences.filter(({ rule }) => !RULES_OF_A_LOSS.has(rule));
+  if (others.length === 0) return;
+  throw new CommandFailure(
+    [
+      'The log is not only behind its anchor, it was changed. Nothing was accepted.',
+      ...others.slice(0, 20).map((difference) => `  ${differenceText(difference)}`),
+      'Restore it from a backup, and check it: gen verify --anchor.',
+    ].join('\n'),
+  );
+}
+
+/** Of every project: what has no anchor may have been restored to an earlier state as well. */
+async function lossesOf(store: Store, logs: readonly AnchoredLog[]): Promise<LossOfProject[]> {
+  const losses = new Map(logs.map((log) => [`${log.tenant_id}/${log.project_id}`, lossOf(log)]));
+  const tenantIds = new Set([...((await store.tenantIds?.()) ?? []), ...logs.map((log) => log.tenant_id)]);
+  for (const tenant_id of tenantIds) {
+    for (const project_id of await store.projects(tenant_id)) {
+      const name = `${tenant_id}/${project_id}`;
+      if (project_id === TENANT_PROJECT || losses.has(name)) continue;
+      const { position = 0 } = (await store.project({ tenant_id, project_id })) ?? {};
+      losses.set(name, { tenant_id, project_id, kept_position: position, lost_events: 0 });
+    }
+  }
+  return [...losses.values()];
+}
+
+function lossOf({ tenant_id, project_id, lastAnchor, report }: AnchoredLog): LossOfProject {
+  const kept_position = report?.differs_between?.after ?? report?.size ?? 0;
+  const lost_events = Math.max(0, lastAnchor.position - kept_position);
+  return { tenant_id, project_id, kept_position, lost_events };
+}
+
+async function highestIncarnation(store: Store, anchors: readonly AnchorLine[]): Promise<number> {
+  const { incarnation } = await store.meta();
+  return anchors.reduce((highest, anchor) => Math.max(highest, anchor.incarnation), incarnation);
+}
+
+async function recordAll(
+  coordinator: Coordinator,
+  losses: readonly LossOfProject[],
+  lost: Pick<AcceptedLoss, 'by' | 'reason' | 'incarnation'>,
+) {
+  const accepted = [];
+  for (const { tenant_id, project_id, kept_position, lost_events } of losses) {
+    const projectKey = { tenant_id, project_id };
+    const reply = await coordinator.audit.acceptLoss(projectKey, { ...lost, kept_position, lost_events });
+    if (isProblem(reply))
+      throw new CommandFailure(`${tenant_id}/${project_id}: ${reply.detail} Repeat the command.`);
+    accepted.push({ ...projectKey, kept_position, lost_events, ...reply.record });
+  }
+  return accepted;
+}
+
+const acceptedLines = (accepted: Awaited<ReturnType<typeof recordAll>>): string[] => [
+  ...accepted.map(
+    ({ tenant_id, project_id, kept_position, lost_events, generation_floor }) =>
+      `${tenant_id}/${project_id}: kept ${countText(kept_position, 'event')}, lost ${countText(lost_events, 'event')}; the next generation is ${generation_floor + 1}.`,
+  ),
+  'Keys and limits are as they were then: check gen key list before you start the server.',
+];

@@ -1,0 +1,28 @@
+import { command } from '../command.js';
+import { wrongUsage } from '../exit.js';
+import { collectOption } from '../option-parsers.js';
+import { defaultStore } from '../store.js';
+
+export const acceptLoss = command('accept-loss', {
+  description: 'continue a log that is behind its anchor: handles of the lost time are refused from then on',
+  options: {
+    '--store <url>': 'store URL (default: GENESIS_STORE, or the local store)',
+    '--anchor <file|url>': 'the checkpoints that the log is behind (default: GENESIS_AUDIT_ANCHOR)',
+    '--reason <text>': { about: 'reason, recorded in the log', required: true },
+    '--key <key_id>': {
+      about: 'this audit key is yours, although no anchor is signed with it; repeatable',
+      parse: collectOption,
+    },
+  },
+  help: '\nStop every coordinator of the store first. The loss is recorded in every project of the store. Later generations\nare above all that may have been granted in the lost time, and claims made before are no longer valid.\n\nExample:\n  gen audit accept-loss --anchor /mnt/other/anchors.jsonl --reason "disk failed, restored the backup of Monday"',
+  async run(
+    context,
+    { store: url = defaultStore(context.io), anchor = context.io.env.GENESIS_AUDIT_ANCHOR, reason, key = [] },
+  ) {
+    if (anchor === undefined)
+      throw wrongUsage('Pass the checkpoints that were kept elsewhere: --anchor FILE.');
+    // Lazy import: the help does not pay its load time.
+    const { runAcceptLoss } = await import('../audit/accept-loss.js');
+    await runAcceptLoss(context, { url, anchor, reason, trustedKeys: key });
+  },
+});

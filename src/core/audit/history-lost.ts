@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { count, name, sentence } from '../events/fields.js';
+import type { RecordHead } from '../record.js';
+
+/** Added to what is known to be lost: events after the last anchor that nobody counted. */
+const UNANCHORED_EVENTS = 1_000_000;
+
+/** The payload of `HISTORY_LOST`: an operator continues a log that is behind its anchors, or differs from them. */
+export const historyLostPayload = z.strictObject({
+  by: name,
+  reason: sentence,
+  /** Of the store from here on. Anchors of earlier incarnations do not apply after `kept_position`. */
+  incarnation: count,
+  /** The last position at which the log agrees with an anchor, or its end. */
+  kept_position: count,
+  /** Known to be lost: as many as the last anchor covers beyond `kept_position`. */
+  lost_events: count,
+  record: z.strictObject({
+    /** Every later generation is above it. */
+    generation_floor: count,
+  }),
+});
+export type LossOfHistory = z.infer<typeof historyLostPayload>;
+
+/** A loss, and where the log records it. */
+export type RecordedLoss = LossOfHistory & { readonly position: number };
+
+/** Whether a checkpoint is of history that was lost: the log need not agree with it. */
+export const isOfLostHistory = (
+  losses: readonly LossOfHistory[],
+  { incarnation, position }: { readonly incarnation: number; readonly position: number },
+): boolean => losses.some((loss) => incarnation < loss.incarnation && position > loss.kept_position);
+
+export const HISTORY_LOST_EVENT = 'HISTORY_LOST';
+
+/** 0 if no history was lost. */
+export const generationFloor = (record: RecordHead | null | undefined): number =>
+  (record?.value as Partial<LossOfHistory['record']> | undefined)?.generation_floor ?? 0;
+
+/** Generations that cannot have been granted in what was lost are above this: an event raises one by at most one. */
+export const floorAfterLoss = (highestGeneration: number, lostEvents: number): number =>
+  highestGeneration + lostEvents + UNANCHORED_EVENTS;
