@@ -8,6 +8,7 @@ import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { collectOption } from '../option-parsers.js';
 import { unwrapReply } from '../replies.js';
+import { AUDIT_KEY_COMMANDS } from './audit-keys.js';
 
 const PROOF_BYTES_MAX = 1024 * 1024;
 
@@ -68,7 +69,7 @@ const check = command('check <proof>', {
 
 export const addAudit = command('audit', {
   description: 'signed checkpoints of the log, and proofs that stand alone',
-  subcommands: [head, prove, consistency, check],
+  subcommands: [head, prove, consistency, check, ...AUDIT_KEY_COMMANDS],
 });
 
 function positionArgument(name: string, text: string): number {
