@@ -93,11 +93,11 @@ describe('a signing command', () => {
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const child = `require('node:net').connect(${port}, '127.0.0.1'); setInterval(() => {}, 1000);`;
+    const child = `require('node:net').connect(${port}, '127.0.0.1'); setTimeout(() => {}, 20_000);`;
     await writeFile(join(cwd, 'child.cjs'), child);
     const connected = once(server, 'connection') as Promise<[Socket]>;
     const signer = await opened(
-      `require('node:child_process').spawn(process.execPath, ['child.cjs'], { stdio: 'inherit' }); setInterval(() => {}, 1000)`,
+      `require('node:child_process').spawn(process.execPath, ['child.cjs'], { stdio: 'inherit' }); setTimeout(() => {}, 20_000)`,
       3000,
     );
     const signed = expect(signer.sign('text')).rejects.toThrow(/did not end within 3 seconds/);
@@ -110,13 +110,13 @@ describe('a signing command', () => {
 
   it('leaves no child behind that keeps its output open', async () => {
     const signer = await opened(
-      `require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' }).unref(); console.log(signed('key.pem', 'base64'))`,
+      `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20_000)'], { stdio: 'inherit' }).unref(); console.log(signed('key.pem', 'base64'))`,
     );
     expect(isSignedBy(RAW, 'text', await signer.sign('text'))).toBe(true);
   });
 
   it('fails for all who wait when it hangs, instead of one after the other', async () => {
-    const signer = await opened('setInterval(() => {}, 1000)', 1000);
+    const signer = await opened('setTimeout(() => {}, 20_000)', 1000);
     const startedMs = performance.now();
     const all = await Promise.allSettled(Array.from({ length: 30 }, (_, at) => signer.sign(`text ${at}`)));
     expect(all.map(({ status }) => status)).toEqual(Array(30).fill('rejected'));
