@@ -1,5 +1,6 @@
 import {
   APPEND_REFUSALS,
+  AUDIT_KEY_REFUSALS,
   adviceFor,
   CHECKPOINT_REFUSALS,
   CLAIM_REFUSALS,
@@ -43,6 +44,7 @@ export const SECTIONS: Readonly<Record<string, () => string>> = {
       ...FOLD_BACK_REFUSALS,
       ...CHECKPOINT_REFUSALS,
       ...VERSION_RELEASE_REFUSALS,
+      ...AUDIT_KEY_REFUSALS,
     ];
     return refusalTable(
       'other refusal',

@@ -252,6 +252,20 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/audit/consistency'), { from, to });
   }
 
+  /** The keys that signed checkpoints of the log. */
+  auditKeys(): OperationReply<'audit_keys'> {
+    return this.read(this.path('/audit/keys'));
+  }
+
+  /** Revokes a lost audit key, and enrols that of the server in its place. */
+  auditReplaceKey(request: BodyOf<'audit_replace_key'>): OperationReply<'audit_replace_key'> {
+    return this.command('/audit/keys/replace', { ...request });
+  }
+
+  auditRevokeKey(request: BodyOf<'audit_revoke_key'>): OperationReply<'audit_revoke_key'> {
+    return this.command('/audit/keys/revoke', { ...request });
+  }
+
   events(filter: EventFilter = {}): OperationReply<'events'> {
     return this.read(this.path('/events'), { ...filter });
   }

@@ -235,6 +235,18 @@ describe('queries and settings', () => {
     expect((await served.get(`${PROJECT_URL}/audit/proof?position=0`)).status).toBe(400);
   });
 
+  test('lists no audit keys where none signed, and refuses to change one', async () => {
+    expect((await served.get(`${PROJECT_URL}/audit/keys`)).body).toEqual({ keys: [] });
+    const body = { key_id: '0123456789abcdef', reason: 'lost' };
+    const replaced = await served.post(`${PROJECT_URL}/audit/keys/replace`, body);
+    expect(replaced).toMatchObject({ status: 409, body: { success: false, reason: 'NO_AUDIT_KEY' } });
+    const revoked = await served.post(`${PROJECT_URL}/audit/keys/revoke`, body);
+    expect(revoked).toMatchObject({ status: 404, body: { success: false, reason: 'UNKNOWN_AUDIT_KEY' } });
+    expect((await served.post(`${PROJECT_URL}/audit/keys/revoke`, { key_id: 'x', reason: 'y' })).status).toBe(
+      400,
+    );
+  });
+
   test('tasks are listed in pages, filtered, and fetched by id', async () => {
     const page = await served.get(`${PROJECT_URL}/tasks?limit=2&phase=OPEN`);
     expect(page.body.tasks).toHaveLength(2);

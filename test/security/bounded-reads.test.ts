@@ -186,6 +186,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   audit_head: 'the checkpoints since the last read',
   audit_proof: 'two tiles of 256 events, and the checkpoints and redactions since the last read',
   audit_consistency: 'two tiles of 256 events, and the checkpoints and redactions since the last read',
+  audit_keys: 'the keys that were ever enrolled, and the checkpoints since the last read',
   events_stream: 'the backlog limit of a slow reader',
   get_plan: 'the size limit of plans; one turn',
   list_keys: 'a page',

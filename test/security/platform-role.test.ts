@@ -35,7 +35,7 @@ const ROLES_WITH_RIGHT: Readonly<Record<Right, readonly Role[]>> = {
 const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
   public: 'healthz readyz page page_script page_style openapi docs',
   read:
-    'list_tasks batch_get_states get_task_state get_claim_history list_results get_result explain get_blob get_plan audit_head audit_proof audit_consistency ' +
+    'list_tasks batch_get_states get_task_state get_claim_history list_results get_result explain get_blob get_plan audit_head audit_proof audit_consistency audit_keys ' +
     'list_sessions get_session get_active_claims_for_session get_limits get_policy status agents list_projects events ' +
     'events_stream start methodology_status zoom trace pending_reviews known_gaps mcp mcp_project',
   work:
@@ -45,7 +45,7 @@ const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
   tell: 'append_event',
   administer:
     'import_events put_plan add_tasks init release force_release reassign reset hold unhold put_limits put_policy ' +
-    'create_key list_keys revoke_key',
+    'create_key list_keys revoke_key audit_replace_key audit_revoke_key',
   platform: 'metrics',
 };
 

@@ -9,6 +9,7 @@ import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { collectOption } from '../option-parsers.js';
 import { unwrapReply } from '../replies.js';
 import { acceptLoss } from './accept-loss.js';
+import { AUDIT_KEY_COMMANDS } from './audit-keys.js';
 
 const PROOF_BYTES_MAX = 1024 * 1024;
 
@@ -69,7 +70,7 @@ const check = command('check <proof>', {
 
 export const addAudit = command('audit', {
   description: 'signed checkpoints of the log, and proofs that stand alone',
-  subcommands: [head, prove, consistency, check, acceptLoss],
+  subcommands: [head, prove, consistency, check, ...AUDIT_KEY_COMMANDS, acceptLoss],
 });
 
 function positionArgument(name: string, text: string): number {

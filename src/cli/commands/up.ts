@@ -14,6 +14,7 @@ import type { Io } from '../io.js';
 import { ignoreWarning, keyWarning, trackedWarning } from '../key-warnings.js';
 import { collectOption, parsePort } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
+import { auditKeySetting } from '../state/audit-key-setting.js';
 import { userFolder } from '../state/cli-folder.js';
 import { waitForStop } from '../stop.js';
 import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
@@ -113,14 +114,15 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
 /** Without a key the server still runs: nobody may lose work because a folder cannot be written. */
 export async function auditOptions(context: CommandContext): Promise<Pick<ServerOptions, 'audit'>> {
   const { io } = context;
-  const { openAuditKey } = await import('../../server/audit/audit-key.js');
+  const { openSigner } = await import('../../server/audit/open-signer.js');
   const sinks = await sinksOf(io);
-  const file = io.env.GENESIS_AUDIT_KEY ?? join(userFolder(io), 'audit-key.pem');
+  const key = auditKeySetting(io);
   try {
-    const { signer, isNew } = await openAuditKey(resolve(io.cwd, file));
-    if (isNew)
-      context.printNotice(`Created the key that signs checkpoints of the log: ${file}. Keep a backup of it.`);
-    return { audit: { signer, sinks } };
+    const opened = await openSigner(key, io.env.GENESIS_AUDIT_PREVIOUS_KEY ?? '', io.cwd);
+    if (opened.isNew)
+      context.printNotice(`Created the key that signs checkpoints of the log: ${key}. Keep a backup of it.`);
+    const { signer, previousSigners } = opened;
+    return { audit: { signer, previousSigners, sinks, warn: context.warn } };
   } catch (error) {
     context.warn(`No checkpoints of the log are signed: ${(error as Error).message}`);
     return {};

@@ -1,13 +1,17 @@
 import type { AnchorLine } from '../../core/audit/checkpoint.js';
 import type { LossOfHistory } from '../../core/audit/history-lost.js';
 import type { ConsistencyProof, InclusionProof } from '../../core/audit/proof.js';
+import { type AuditKeyList, type AuditKeyResult, auditKeyBody } from '../../core/contract/audit.js';
 import type { ProjectKey } from '../../stores/store.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { repeatEvery } from '../background/repeat.js';
+import { parseBody } from '../operations/parse-body.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { type AsyncReply, catchStoreErrors, isProblem, type Problem } from '../wire/problem.js';
 import { type AcceptedLoss, highestGeneration, recordLoss } from './accept-loss.js';
+import { type KeyVerb, keyChange, keyChangeReply } from './key-changes.js';
 import { ProjectAudit } from './project-audit.js';
 import { consistencyProof, inclusionProof, noCheckpointProblem, type ProofSource } from './proofs.js';
 import type { AuditOptions } from './signer.js';
@@ -26,10 +30,10 @@ export class AuditService {
     private readonly environment: Environment,
     private readonly options: AuditOptions | null,
   ) {
-    const writeDue = ({ signer }: AuditOptions): Promise<void>[] =>
+    const writeDue = (given: AuditOptions): Promise<void>[] =>
       [...projects.all()].map(async (project) => {
         const audit = this.auditOf(project);
-        if (audit.isDue) await audit.checkpoint(signer);
+        if (audit.isDue) await audit.checkpoint(given);
         // Not awaited: a sink may take long.
         void audit.deliver();
       });
@@ -43,9 +47,9 @@ export class AuditService {
 
   /** Covers what has no checkpoint yet. */
   async checkpoint(): Promise<void> {
-    const signer = this.options?.signer;
-    if (signer === undefined) return;
-    await Promise.allSettled(this.loaded().map((audit) => audit.checkpoint(signer)));
+    const { options } = this;
+    if (options === null) return;
+    await Promise.allSettled(this.loaded().map((audit) => audit.checkpoint(options)));
   }
 
   /** Ends the background work after a last checkpoint. */
@@ -61,10 +65,10 @@ export class AuditService {
     return [...this.projects.all()].map((project) => this.auditOf(project));
   }
 
-  /** The loaded projects whose checkpoints contradict each other or are not valid, and why. */
+  /** The loaded projects whose checkpoints contradict each other, are not valid or cannot be written, and why. */
   *alarms(): Iterable<ProjectKey & { readonly alarm: string }> {
     for (const project of this.projects.all()) {
-      const alarm = this.audits.get(project)?.records.alarm ?? null;
+      const alarm = this.audits.get(project)?.alarm ?? null;
       if (alarm !== null) yield { ...project.key, alarm };
     }
   }
@@ -103,6 +107,41 @@ export class AuditService {
         const reply = await project.run(recordLoss(lost, highest));
         if (!isProblem(reply)) await this.checkpoint();
         return reply;
+      }),
+    );
+  }
+
+  /** Every audit key that the project ever had. */
+  keys(projectKey: ProjectKey): AsyncReply<AuditKeyList> {
+    return this.withRecords(projectKey, async ({ records }) => ({ keys: records.keys.list() }));
+  }
+
+  /** Revokes a key that is lost or no longer trusted, and enrols that of this coordinator in its place. */
+  async replaceKey(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AuditKeyResult> {
+    return this.changeKeys(projectKey, 'replace', body, caller);
+  }
+
+  /** Ends a key: what it signs from now on does not count. */
+  async revokeKey(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AuditKeyResult> {
+    return this.changeKeys(projectKey, 'revoke', body, caller);
+  }
+
+  private changeKeys(
+    projectKey: ProjectKey,
+    verb: KeyVerb,
+    body: unknown,
+    caller: Caller,
+  ): AsyncReply<AuditKeyResult> {
+    const fields = parseBody(auditKeyBody, body);
+    if (isProblem(fields)) return Promise.resolve(fields);
+    const signer = this.options?.signer ?? null;
+    return this.projects.withProject(projectKey, (project) =>
+      catchStoreErrors(async () => {
+        const audit = this.auditOf(project);
+        const { keys } = audit.records;
+        const operation = keyChange({ keys, signer, verb, body: fields, caller });
+        const decided = await audit.changeKeys(() => project.run(operation, caller));
+        return isProblem(decided) ? decided : keyChangeReply(decided, keys);
       }),
     );
   }

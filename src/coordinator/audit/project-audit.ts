@@ -6,9 +6,10 @@ import type { Project } from '../queue/project.js';
 import { isProblem } from '../wire/problem.js';
 import { AuditRecords } from './audit-records.js';
 import { SinkDelivery } from './delivery.js';
+import { enrolmentOf } from './enrolment.js';
 import { EventLeaves } from './event-leaves.js';
 import { recordAlarm, recordCheckpoint, recordKey } from './record-checkpoint.js';
-import type { AuditOptions, AuditSigner } from './signer.js';
+import { type AuditOptions, SigningFailed, signWith } from './signer.js';
 import { TreeBuilder } from './tree-builder.js';
 
 const DEFAULT_EVERY_EVENTS = 4096;
@@ -26,7 +27,11 @@ export class ProjectAudit {
   private readonly deliveries: readonly SinkDelivery[];
   private tree: TreeBuilder | null = null;
   private running: Promise<void> | null = null;
+  private lastTurn: Promise<unknown> = Promise.resolve();
   private lastRunMs: number;
+  private isSigningFailed = false;
+  /** Why no checkpoint could be written the last time; null if one could. */
+  private signingAlarm: string | null = null;
 
   constructor(
     private readonly project: Project,
@@ -43,7 +48,13 @@ export class ProjectAudit {
     const { every_events = DEFAULT_EVERY_EVENTS, every_ms = DEFAULT_EVERY_MS } = this.options ?? {};
     const newEvents = this.project.state.position - (this.records.last?.position ?? 0);
     const passedMs = this.project.environment.clock.monotonicMs() - this.lastRunMs;
+    if (this.isSigningFailed) return true;
     return passedMs >= every_ms || (this.tree !== null && newEvents >= every_events);
+  }
+
+  /** What is wrong with the checkpoints, or with writing them; null if nothing is. */
+  get alarm(): string | null {
+    return this.records.alarm ?? this.signingAlarm;
   }
 
   /** Sends the checkpoints to the sinks that do not have them. */
@@ -58,30 +69,86 @@ export class ProjectAudit {
   }
 
   /** Writes a checkpoint if there is something new. Callers that come meanwhile share it. */
-  checkpoint(signer: AuditSigner): Promise<void> {
-    this.running ??= this.writeCheckpoint(signer).finally(() => {
+  checkpoint(options: AuditOptions): Promise<void> {
+    this.running ??= this.inTurn(() => this.tryCheckpoint(options)).finally(() => {
       this.lastRunMs = this.project.environment.clock.monotonicMs();
       this.running = null;
     });
     return this.running;
   }
 
-  private async writeCheckpoint(signer: AuditSigner): Promise<void> {
+  /**
+   * Changes the keys, then has a checkpoint written soon: the change may have made it possible. No checkpoint is written
+   * meanwhile: its key could end between the signature and the record.
+   */
+  changeKeys<T>(change: () => Promise<T>): Promise<T> {
+    return this.inTurn(async () => {
+      await this.records.read();
+      const reply = await change();
+      await this.records.read();
+      this.lastRunMs = Number.NEGATIVE_INFINITY;
+      return reply;
+    });
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.lastTurn.then(work);
+    this.lastTurn = done.catch(() => {});
+    return done;
+  }
+
+  /** Without a signature, what the last checkpoint does not cover waits for the next round. */
+  private async tryCheckpoint(options: AuditOptions): Promise<void> {
+    let alarm: string | null;
+    try {
+      alarm = await this.writeCheckpoint(options);
+      this.isSigningFailed = false;
+    } catch (error) {
+      if (!(error instanceof SigningFailed)) throw error;
+      this.isSigningFailed = true;
+      alarm = error.message;
+    }
+    const isNew = alarm !== this.signingAlarm;
+    this.signingAlarm = alarm;
+    const { tenant_id, project_id } = this.project.key;
+    if (alarm !== null && isNew) options.warn?.(`No checkpoint of ${tenant_id}/${project_id}: ${alarm}`);
+  }
+
+  /** Returns why none can be written. */
+  private async writeCheckpoint(options: AuditOptions): Promise<string | null> {
     const { project, records } = this;
+    const { signer } = options;
     await records.read();
     const row = await project.store.project(project.key);
-    if (row === null || !records.hasUncoveredEvents(row.position)) return;
-    if (!records.keys.isActive(signer.key_id)) {
-      const enrolled = await project.run(recordKey(signer));
-      if (isProblem(enrolled)) return;
-    }
+    if (row === null || !records.hasUncoveredEvents(row.position)) return null;
+    const enrolmentAlarm = await this.enrol(options);
+    if (enrolmentAlarm !== null) return enrolmentAlarm;
     const tree = await this.treeUpTo(row.position);
     const unsigned = { ...this.describe(tree), key_id: signer.key_id };
-    const signature = await signer.sign(checkpointText(project.key, unsigned));
+    const signature = await signWith(signer, checkpointText(project.key, unsigned));
+    // Signing may take long, and meanwhile another coordinator may have ended the key.
+    await records.read();
+    if (!records.keys.isActive(signer.key_id)) return this.enrol(options);
     const written = await project.run(recordCheckpoint({ ...unsigned, signature }));
-    if (isProblem(written)) return;
+    if (isProblem(written)) return null;
     await records.read();
     await this.compare(unsigned);
+    return null;
+  }
+
+  /** Makes the key one of the project, and returns why it cannot be. */
+  private async enrol(options: AuditOptions): Promise<string | null> {
+    const { project, records } = this;
+    const keyId = options.signer.key_id;
+    if (records.keys.isActive(keyId)) return null;
+    const enrolment = await enrolmentOf(records.keys, project.key, options);
+    if ('alarm' in enrolment) return enrolment.alarm;
+    const enrolled = await project.run(recordKey(enrolment));
+    if (isProblem(enrolled)) return enrolled.detail;
+    await records.read();
+    return records.keys.isActive(keyId)
+      ? null
+      : `The audit key ${keyId} could not be enrolled. Run gen verify.`;
   }
 
   private async treeUpTo(position: number): Promise<TreeBuilder> {

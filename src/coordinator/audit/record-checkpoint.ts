@@ -1,12 +1,11 @@
 import { ALARM_EVENT, type AuditAlarm } from '../../core/audit/alarm.js';
 import type { Checkpoint } from '../../core/audit/checkpoint.js';
-import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT } from '../../core/audit/key-events.js';
+import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT, type KeyEnrolled } from '../../core/audit/key-events.js';
 import { AUDIT_SUBJECT } from '../../core/subject.js';
 import { operationOf } from '../operations/shared.js';
 import type { Operation } from '../queue/operation.js';
-import { draftEvent } from '../queue/transaction-builder.js';
+import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { contentEventId } from '../runtime/identity.js';
-import type { AuditSigner } from './signer.js';
 
 const AUDITOR = 'audit';
 
@@ -15,8 +14,12 @@ export const recordCheckpoint = (checkpoint: Checkpoint): Operation<true> =>
   recordOf(CHECKPOINT_EVENT, [checkpoint.incarnation, checkpoint.position], checkpoint);
 
 /** Enrols the key of this coordinator, before its first checkpoint in a project. */
-export const recordKey = ({ key_id, public_key }: AuditSigner): Operation<true> =>
-  recordOf(KEY_ENROLLED_EVENT, [key_id], { key_id, public_key, how: 'first' });
+export const recordKey = (key: KeyEnrolled): Operation<true> =>
+  recordOf(KEY_ENROLLED_EVENT, enrolmentIdParts(key), key);
+
+/** One key can be enrolled in several ways, one after the other: a way that had no effect must not rule out another. */
+export const enrolmentIdParts = (key: KeyEnrolled): readonly string[] =>
+  key.how === 'rotated' ? [key.key_id, key.how, key.previous_key_id] : [key.key_id, key.how];
 
 /** Records that this coordinator computed another root than a checkpoint of the log has. */
 export const recordAlarm = (alarm: AuditAlarm): Operation<true> =>
@@ -24,10 +27,21 @@ export const recordAlarm = (alarm: AuditAlarm): Operation<true> =>
 
 const recordOf = (eventType: string, idParts: readonly (string | number)[], payload: object) =>
   operationOf(eventType.toLowerCase(), null, (transaction) => {
-    const { view } = transaction;
-    const { tenant_id, project_id } = view.key;
-    const draft = draftEvent(view, eventType, AUDITOR, { ...payload });
-    const eventId = contentEventId([eventType, tenant_id, project_id, ...idParts]);
-    transaction.addLooseEvent({ ...draft, subject: AUDIT_SUBJECT }, eventId);
+    addAuditEvent(transaction, AUDITOR, eventType, idParts, payload);
     return true as const;
   });
+
+/** Adds an event about the audit. One with the same parts of its id is written once. */
+export function addAuditEvent(
+  transaction: TransactionBuilder,
+  agentId: string,
+  eventType: string,
+  idParts: readonly (string | number)[],
+  payload: object,
+): void {
+  const { view } = transaction;
+  const { tenant_id, project_id } = view.key;
+  const draft = draftEvent(view, eventType, agentId, { ...payload });
+  const eventId = contentEventId([eventType, tenant_id, project_id, ...idParts]);
+  transaction.addLooseEvent({ ...draft, subject: AUDIT_SUBJECT }, eventId);
+}

@@ -9,8 +9,23 @@ export interface AuditSigner {
   sign(text: string): Promise<string>;
 }
 
+/** There is no signature now. The message says what to do. */
+export class SigningFailed extends Error {}
+
+export async function signWith(signer: AuditSigner, text: string): Promise<string> {
+  try {
+    return await signer.sign(text);
+  } catch (error) {
+    throw new SigningFailed(`The audit key ${signer.key_id} cannot sign now. ${(error as Error).message}`);
+  }
+}
+
 export interface AuditOptions {
   readonly signer: AuditSigner;
+  /** Keys that `signer` replaces, newest first: where one of them is active, it signs the enrolment of `signer`. */
+  readonly previousSigners?: readonly AuditSigner[];
+  /** Is told why no checkpoint of a project can be written, each time the reason changes. */
+  readonly warn?: (sentence: string) => void;
   /** A checkpoint is due after so many events … */
   readonly every_events?: number;
   /** … or after so much time with something new. */

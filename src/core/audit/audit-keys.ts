@@ -32,9 +32,18 @@ export interface AuditFault {
   readonly detail: string;
 }
 
+export const AUDIT_KEY_STATES = ['active', 'rotated', 'revoked'] as const;
+
 interface EnrolledKey {
   readonly public_key: string;
-  state: 'active' | 'rotated' | 'revoked';
+  /** How it was enrolled. */
+  readonly how: KeyEnrolled['how'];
+  state: (typeof AUDIT_KEY_STATES)[number];
+}
+
+/** A key of a project, and whether what it signs now counts. */
+export interface ProjectAuditKey extends Readonly<EnrolledKey> {
+  readonly key_id: string;
 }
 
 /** A fault without its position. */
@@ -63,6 +72,16 @@ export class AuditKeys {
 
   isActive(keyId: string): boolean {
     return this.keys.get(keyId)?.state === 'active';
+  }
+
+  /** Every key that was ever enrolled, in the order of enrolment. */
+  list(): ProjectAuditKey[] {
+    return [...this.keys].map(([key_id, key]) => ({ key_id, ...key }));
+  }
+
+  /** There were keys, and none is active: only an administrator can enrol another one. */
+  get haveEnded(): boolean {
+    return this.keys.size > 0 && [...this.keys.values()].every(({ state }) => state !== 'active');
   }
 
   /** Also of a key that has ended: what it signed before counts. */
@@ -97,15 +116,14 @@ export class AuditKeys {
     if (refusal !== null) return refusal;
     // A key that is rotated to itself stays.
     if (key.how === 'rotated') this.keys.get(key.previous_key_id)!.state = 'rotated';
-    this.keys.set(key.key_id, { public_key: key.public_key, state: 'active' });
+    this.keys.set(key.key_id, { public_key: key.public_key, how: key.how, state: 'active' });
     return null;
   }
 
   private enrolmentRefusal(event: EventEnvelope, key: KeyEnrolled): FaultWithoutPosition | null {
     if (key.how === 'replaced') return null;
     if (key.how === 'first') {
-      const hasEnded = this.keys.size > 0 && [...this.keys.values()].every(({ state }) => state !== 'active');
-      return hasEnded
+      return this.haveEnded
         ? {
             code: 'NOT_FIRST',
             detail: 'every key of the project has ended: an administrator must replace it',

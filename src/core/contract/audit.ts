@@ -1,9 +1,57 @@
 import { z } from 'zod';
+import { AUDIT_KEY_STATES } from '../audit/audit-keys.js';
+import { auditKeyId } from '../audit/audit-values.js';
 import { anchorLine } from '../audit/checkpoint.js';
 import { consistencyProof, inclusionProof } from '../audit/proof.js';
-import { type ApiOperations, PROJECT_PATH, read } from './operation.js';
+import { AUDIT_KEY_REFUSALS, AUDIT_KEY_SUCCESSES } from './codes.js';
+import { type ApiOperations, json, PROJECT_PATH, read } from './operation.js';
+import { boundedText, mutationFields, namedObject, namedResult, next, type ReplyOf } from './schema.js';
 
 const position = z.coerce.number<string>().int().min(1);
+
+/** A key that signs checkpoints of a project, or did. */
+const auditKey = namedObject('AuditKey', {
+  key_id: z.string(),
+  public_key: z.string(),
+  state: z.enum(AUDIT_KEY_STATES),
+  how: z.enum(['first', 'rotated', 'replaced']).describe('how it was enrolled'),
+});
+const auditKeyList = namedObject('AuditKeys', { keys: z.array(auditKey) });
+export type AuditKeyList = ReplyOf<typeof auditKeyList>;
+
+export const auditKeyBody = z.strictObject({
+  key_id: auditKeyId,
+  reason: boundedText(2000),
+  ...mutationFields,
+});
+export type AuditKeyBody = z.infer<typeof auditKeyBody>;
+
+const auditKeyResult = namedResult('AuditKeyResult', [
+  z.object({
+    success: z.literal(true),
+    reason: z.enum(AUDIT_KEY_SUCCESSES),
+    keys: z.array(auditKey),
+    next: next.exactOptional(),
+  }),
+  z.object({
+    success: z.literal(false),
+    reason: z.enum(AUDIT_KEY_REFUSALS),
+    keys: z.array(auditKey),
+    next,
+  }),
+]);
+export type AuditKeyResult = ReplyOf<typeof auditKeyResult>;
+
+const administer = (path: string, summary: string) =>
+  ({
+    method: 'POST',
+    path: `${PROJECT_PATH}/audit/keys/${path}`,
+    action: 'administer',
+    summary,
+    body: json(auditKeyBody),
+    reply: auditKeyResult,
+    isRefusable: true,
+  }) as const;
 
 export const auditOperations = {
   audit_head: read(`${PROJECT_PATH}/audit/head`, 'Get the last signed checkpoint of the log', {
@@ -19,4 +67,12 @@ export const auditOperations = {
     'Prove that the log of a checkpoint is the beginning of that of a later one, by default the last',
     { query: z.strictObject({ from: position, to: position.exactOptional() }), reply: consistencyProof },
   ),
+  audit_keys: read(`${PROJECT_PATH}/audit/keys`, 'List the keys that signed checkpoints of the log', {
+    reply: auditKeyList,
+  }),
+  audit_replace_key: administer(
+    'replace',
+    'Revoke an audit key that is lost, and enrol that of the server in its place',
+  ),
+  audit_revoke_key: administer('revoke', 'Revoke an audit key; what it signs from now on does not count'),
 } as const satisfies ApiOperations;

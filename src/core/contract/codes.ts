@@ -79,6 +79,13 @@ export const FOLD_BACK_REFUSALS = [
 export const CHECKPOINT_REFUSALS = ['NOT_INITIALISED', 'UNKNOWN_FEATURE'] as const;
 export const VERSION_RELEASE_REFUSALS = ['NOT_INITIALISED', 'VERSION_EXISTS', 'NOT_READY'] as const;
 
+export const AUDIT_KEY_REFUSALS = [
+  'NO_AUDIT_KEY',
+  'UNKNOWN_AUDIT_KEY',
+  'AUDIT_KEY_NOT_NEW',
+  'AUDIT_KEY_ENDED',
+] as const;
+
 export type ClaimRefusal = (typeof CLAIM_REFUSALS)[number];
 export type HandleRefusal = (typeof HANDLE_REFUSALS)[number];
 export type RenewalRefusal = (typeof RENEWAL_REFUSALS)[number];
@@ -90,12 +97,15 @@ export type SpawnRefusal = (typeof SPAWN_REFUSALS)[number];
 export type FoldBackRefusal = (typeof FOLD_BACK_REFUSALS)[number];
 export type CheckpointRefusal = (typeof CHECKPOINT_REFUSALS)[number];
 export type VersionReleaseRefusal = (typeof VERSION_RELEASE_REFUSALS)[number];
+export type AuditKeyRefusal = (typeof AUDIT_KEY_REFUSALS)[number];
 
 /** Codes of a command that took effect, or already had. */
 export const GATE_SUCCESSES = ['SUSPENDED', 'RESUMED', ...REVIEW_DECISIONS] as const;
 export type GateSuccess = (typeof GATE_SUCCESSES)[number];
 export const OPERATOR_SUCCESSES = ['FORCED', 'REASSIGNED', 'RESET', 'HELD', 'UNHELD', 'ADOPTED'] as const;
 export type OperatorSuccess = (typeof OPERATOR_SUCCESSES)[number];
+export const AUDIT_KEY_SUCCESSES = ['REPLACED', 'REVOKED'] as const;
+export type AuditKeySuccess = (typeof AUDIT_KEY_SUCCESSES)[number];
 export type SuccessCode =
   | 'GRANTED'
   | 'RENEWED'
@@ -170,12 +180,19 @@ const ADVICE = {
   TIME_BOX_RUNNING: 'Continue until the time box ends, or fold back with --answered.',
   VERSION_EXISTS: 'Choose a higher version.',
   NOT_READY: 'Pass the readiness checks first.',
+  NO_AUDIT_KEY:
+    'The server signs no checkpoints, so it has no key to enrol. Start it with one: see GENESIS_AUDIT_KEY.',
+  UNKNOWN_AUDIT_KEY: 'No audit key of the project has this id. List them: gen audit keys.',
+  AUDIT_KEY_NOT_NEW:
+    'The server itself signs with this key, or with another one that has ended in the project. Give it a new key (gen audit rotate), restart it, and repeat the command.',
+  AUDIT_KEY_ENDED: 'This audit key has ended already. See which are active: gen audit keys.',
 } as const satisfies Readonly<Record<string, string>>;
 export type RefusalCode = keyof typeof ADVICE;
 
 /** The HTTP status of the refusals that a reader should not treat as a conflict, which is 409. */
 const STATUS_OF_REFUSAL: Readonly<Partial<Record<RefusalCode, number>>> = {
   UNKNOWN_TASK: 404,
+  UNKNOWN_AUDIT_KEY: 404,
   DENIED_LIMIT: 429,
   RESULT_TOO_LARGE: 413,
   // Not an error: a human decides.

@@ -28,7 +28,7 @@ const platformOperations = {
   healthz: open('/healthz', 'Liveness: the process is running', z.object({ status: z.string() })),
   readyz: open(
     '/readyz',
-    'Readiness: the store responds and the server accepts requests; `damaged_logs` counts unreadable logs, `audit_alarms` logs whose checkpoints contradict each other',
+    'Readiness: the store responds and the server accepts requests; `damaged_logs` counts unreadable logs, `audit_alarms` logs whose checkpoints contradict each other, are not valid or cannot be signed',
     z.object({
       status: z.string(),
       damaged_logs: z.int().exactOptional(),

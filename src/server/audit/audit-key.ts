@@ -1,14 +1,10 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  hash,
-  type KeyObject,
-  sign,
-} from 'node:crypto';
-import { mkdir, open, readFile, stat } from 'node:fs/promises';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import type { AuditSigner } from '../../coordinator/audit/signer.js';
+import { keyIdOf } from '../../core/audit/audit-values.js';
+import { isErrorCode } from '../../stores/file/disk.js';
 
 /** The key that signs checkpoints, and whether it was created just now. */
 export interface OpenedAuditKey {
@@ -19,13 +15,51 @@ export interface OpenedAuditKey {
 /** Opens the private key in a file (PKCS #8, PEM), and creates it if there is none. Throws if others may read it. */
 export async function openAuditKey(file: string): Promise<OpenedAuditKey> {
   const isNew = await createKeyFile(file);
+  return { signer: signerOf(await readAuditKey(file)), isNew };
+}
+
+/** Throws if there is no such file, or if others may read it. */
+export async function readAuditKey(file: string): Promise<KeyObject> {
+  return ed25519KeyOf(await readPrivateFile(file), file);
+}
+
+/** The file with the keys that `gen audit rotate` has replaced, oldest first. A link to the key leads to it too. */
+export const previousKeysFile = async (file: string): Promise<string> => `${await realpath(file)}.previous`;
+
+/** The keys that the key in this file has replaced, oldest first. */
+export async function readPreviousKeys(file: string): Promise<KeyObject[]> {
+  const previousFile = await previousKeysFile(file);
+  const text = await readPrivateFile(previousFile).catch((error) => {
+    if (isErrorCode(error, 'ENOENT')) return '';
+    throw error;
+  });
+  const pems = text.match(/-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g) ?? [];
+  return pems.map((pem) => ed25519KeyOf(pem, previousFile));
+}
+
+export function signerOf(key: KeyObject): AuditSigner {
+  const { x: public_key = '' } = createPublicKey(key).export({ format: 'jwk' });
+  return {
+    key_id: keyIdOf(sha256, public_key),
+    public_key,
+    sign: async (text) => sign(null, Buffer.from(text), key).toString('base64url'),
+  };
+}
+
+export const newPrivateKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey;
+export const toPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+async function readPrivateFile(file: string): Promise<string> {
   const { mode } = await stat(file);
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw new Error(`The audit key ${file} is readable by other users. Restrict it: chmod 600 ${file}`);
-  const key = createPrivateKey(await readFile(file, 'utf8'));
-  if (key.asymmetricKeyType !== 'ed25519')
-    throw new Error(`${file} is not an Ed25519 key. Pass another file in GENESIS_AUDIT_KEY.`);
-  return { signer: signerOf(key), isNew };
+  return readFile(file, 'utf8');
+}
+
+function ed25519KeyOf(pem: string, file: string): KeyObject {
+  const key = createPrivateKey(pem);
+  if (key.asymmetricKeyType === 'ed25519') return key;
+  throw new Error(`${file} is not an Ed25519 key. Pass another file in GENESIS_AUDIT_KEY.`);
 }
 
 /** False if the file exists. Two processes that start together end up with one key. */
@@ -37,20 +71,10 @@ async function createKeyFile(file: string): Promise<boolean> {
   });
   if (created === null) return false;
   try {
-    const { privateKey } = generateKeyPairSync('ed25519');
-    await created.writeFile(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    await created.writeFile(toPem(newPrivateKey()));
     await created.sync();
     return true;
   } finally {
     await created.close();
   }
-}
-
-function signerOf(key: KeyObject): AuditSigner {
-  const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
-  return {
-    key_id: hash('sha256', Buffer.from(x, 'base64url'), 'hex').slice(0, 16),
-    public_key: x,
-    sign: async (text) => sign(null, Buffer.from(text), key).toString('base64url'),
-  };
 }

@@ -56,6 +56,7 @@ const MAY: Readonly<Record<string, string>> = {
   audit_head: ALL,
   audit_proof: ALL,
   audit_consistency: ALL,
+  audit_keys: ALL,
   events_stream: ALL,
   start: ALL,
   methodology_status: ALL,
@@ -79,6 +80,8 @@ const MAY: Readonly<Record<string, string>> = {
   create_key: ADMIN,
   list_keys: ADMIN,
   revoke_key: ADMIN,
+  audit_replace_key: ADMIN,
+  audit_revoke_key: ADMIN,
   metrics: 'operator',
 };
 const isPublic = (route: Route) => route.action === 'public';

@@ -182,7 +182,7 @@ export class Metrics implements Observer {
     total('open_connections', 'Open connections.', (gauges) => gauges.connections());
     this.registerProjectGauge(
       'audit_alarms',
-      'Logs whose checkpoints contradict each other or are not valid.',
+      'Logs whose checkpoints contradict each other, are not valid or cannot be signed.',
       (gauges) => [...gauges.auditAlarms()].map((projectKey) => [projectKey, 1] as const),
     );
     total('audit_checkpoints_undelivered', 'Checkpoints that a sink has not confirmed yet.', (gauges) =>

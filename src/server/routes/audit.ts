@@ -5,4 +5,9 @@ export const auditHandlers = jsonHandlers({
   audit_proof: ({ coordinator, project, query }) => coordinator.audit.proof(project, query.position),
   audit_consistency: ({ coordinator, project, query }) =>
     coordinator.audit.consistency(project, query.from, query.to ?? null),
+  audit_keys: ({ coordinator, project }) => coordinator.audit.keys(project),
+  audit_replace_key: ({ coordinator, project, body, caller }) =>
+    coordinator.audit.replaceKey(project, body, caller),
+  audit_revoke_key: ({ coordinator, project, body, caller }) =>
+    coordinator.audit.revokeKey(project, body, caller),
 }) satisfies Partial<Handlers>;

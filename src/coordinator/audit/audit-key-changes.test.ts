@@ -1,0 +1,251 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { expect, it, vi } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { keyIdOf } from '../../core/audit/audit-values.js';
+import { LogAudit } from '../../core/audit/log-audit.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+import { Coordinator } from '../coordinator.js';
+import { payloadDigest, sha256 } from './audit-hash.js';
+import type { AuditOptions, AuditSigner } from './signer.js';
+import { isSignedBy } from './verify-signature.js';
+
+const TASKS = Array.from({ length: 9 }, (_, at) => `A-00${at + 1}-part`);
+const OTHER: ProjectKey = { ...P, project_id: 'shed' };
+const ROOT = { ...OPEN_CALLER, user_id: 'root' };
+
+function newSigner(): AuditSigner {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const { x: public_key = '' } = publicKey.export({ format: 'jwk' });
+  const signText = async (text: string) => sign(null, Buffer.from(text), privateKey).toString('base64url');
+  return { key_id: keyIdOf(sha256, public_key), public_key, sign: signText };
+}
+
+/** A run of a coordinator with a key: in each project a plan is written, and a checkpoint of it. */
+async function runWith(
+  harness: CoordinatorHarness,
+  audit: AuditOptions,
+  projects = [P],
+  work: (coordinator: Coordinator) => Promise<unknown> = async () => {},
+): Promise<string[]> {
+  const { store, environment } = harness;
+  const coordinator = await Coordinator.open({ store, environment, audit });
+  runs += 1;
+  for (const project of projects)
+    unwrap(await coordinator.plans.put(project, planOf(...TASKS.slice(0, (runs % 8) + 1))));
+  await coordinator.audit.checkpoint();
+  await work(coordinator);
+  await coordinator.audit.stop();
+  coordinator.close();
+  return [...coordinator.audit.alarms()].map(({ alarm }) => alarm);
+}
+let runs = 0;
+
+async function auditOf(harness: CoordinatorHarness, project = P) {
+  const audit = new LogAudit({ hash: sha256, verify: isSignedBy, project });
+  for (const event of await harness.events(project)) audit.visit(event, payloadDigest(event.payload));
+  const { checkpoints, faults } = audit.result();
+  return { checkpoints, codes: faults.map(({ code }) => code) };
+}
+
+const enrolments = async (harness: CoordinatorHarness, project = P) =>
+  (await harness.events(project))
+    .filter(({ event_type }) => event_type === 'AUDIT_KEY_ENROLLED')
+    .map(({ payload }) => [payload.how, payload.key_id, payload.previous_key_id]);
+
+forEachStore('audit keys', (open) => {
+  it('are rotated by the newest previous key that is active, also after two rotations', async () => {
+    const harness = await open();
+    const [one, two, three] = [newSigner(), newSigner(), newSigner()];
+    await runWith(harness, { signer: one }, [P, OTHER]);
+    await runWith(harness, { signer: two, previousSigners: [one] });
+    const alarms = await runWith(harness, { signer: three, previousSigners: [two, one] }, [P, OTHER]);
+    expect(alarms).toEqual([]);
+    expect(await enrolments(harness)).toEqual([
+      ['first', one.key_id, undefined],
+      ['rotated', two.key_id, one.key_id],
+      ['rotated', three.key_id, two.key_id],
+    ]);
+    expect(await enrolments(harness, OTHER)).toEqual([
+      ['first', one.key_id, undefined],
+      ['rotated', three.key_id, one.key_id],
+    ]);
+    expect(await auditOf(harness)).toEqual({ checkpoints: 3, codes: [] });
+    expect(await auditOf(harness, OTHER)).toEqual({ checkpoints: 2, codes: [] });
+  });
+
+  it('sign nothing after their rotation, and say that the coordinator must be restarted', async () => {
+    const harness = await open();
+    const [one, two] = [newSigner(), newSigner()];
+    await runWith(harness, { signer: one });
+    await runWith(harness, { signer: two, previousSigners: [one] });
+    const [alarm] = await runWith(harness, { signer: one });
+    expect(alarm).toMatch(/was rotated before, .* Restart the coordinator with the new key/);
+    expect(await auditOf(harness)).toEqual({ checkpoints: 2, codes: [] });
+  });
+
+  it('are not enrolled by a rotation that another key signed', async () => {
+    const harness = await open();
+    const [one, two, three] = [newSigner(), newSigner(), newSigner()];
+    await runWith(harness, { signer: one });
+    const forged = { ...one, sign: three.sign };
+    const [alarm] = await runWith(harness, { signer: two, previousSigners: [forged] });
+    expect(alarm).toContain(`${one.key_id} did not sign the key ${two.key_id}`);
+    expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: ['BAD_SIGNATURE'] });
+  });
+
+  it('write nothing once all have ended, until an administrator replaces one', async () => {
+    const harness = await open();
+    const [one, two] = [newSigner(), newSigner()];
+    await runWith(harness, { signer: one }, [P], async (coordinator) => {
+      const body = { key_id: one.key_id, reason: 'stolen' };
+      const reply = unwrap(await coordinator.audit.revokeKey(P, body, ROOT));
+      expect(reply).toMatchObject({ success: true, reason: 'REVOKED', keys: [{ state: 'revoked' }] });
+      expect(reply.next).toMatch(/no checkpoint is written.*gen audit replace/);
+    });
+    const alarms = await runWith(harness, { signer: two }, [P], async (coordinator) => {
+      const [found] = [...coordinator.audit.alarms()];
+      expect(found?.alarm).toContain(`An administrator must run gen audit replace ${one.key_id}`);
+      expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
+      const reply = await coordinator.audit.replaceKey(P, { key_id: one.key_id, reason: 'stolen' }, ROOT);
+      expect(unwrap(reply)).toMatchObject({
+        reason: 'REPLACED',
+        keys: [
+          { key_id: one.key_id, state: 'revoked', how: 'first' },
+          { key_id: two.key_id, state: 'active', how: 'replaced' },
+        ],
+      });
+      expect(unwrap(reply).next).toBe(undefined);
+    });
+    expect(alarms).toEqual([]);
+    expect(await auditOf(harness)).toEqual({ checkpoints: 2, codes: [] });
+    const last = (await harness.events()).findLast(({ payload }) => payload.how === 'replaced');
+    expect(last?.payload).toMatchObject({ by: 'root', reason: 'stolen' });
+  });
+
+  it('are replaced where the new key is enrolled already, as it is after the file of the old one was lost', async () => {
+    const harness = await open();
+    const [lost, alsoLost, current] = [newSigner(), newSigner(), newSigner()];
+    await runWith(harness, { signer: lost });
+    await runWith(harness, { signer: alsoLost });
+    await runWith(harness, { signer: current }, [P], async ({ audit }) => {
+      for (const { key_id } of [lost, alsoLost])
+        expect(unwrap(await audit.replaceKey(P, { key_id, reason: 'lost' }, ROOT)).success).toBe(true);
+      const { keys } = unwrap(await audit.keys(P));
+      expect(keys.map(({ state, how }) => [state, how])).toEqual([
+        ['revoked', 'first'],
+        ['revoked', 'first'],
+        ['active', 'replaced'],
+      ]);
+    });
+    expect((await auditOf(harness)).codes).toEqual([]);
+  });
+
+  it('are not changed by a command that names the wrong one; a repeated request gets its first reply', async () => {
+    const harness = await open();
+    const [one, two] = [newSigner(), newSigner()];
+    await runWith(harness, { signer: one });
+    await runWith(harness, { signer: two }, [P], async ({ audit }) => {
+      const reason = 'lost';
+      const unknown = unwrap(await audit.revokeKey(P, { key_id: '0'.repeat(16), reason }, ROOT));
+      expect(unknown).toMatchObject({ success: false, reason: 'UNKNOWN_AUDIT_KEY' });
+      expect(unknown.next).toContain(`Known: ${one.key_id}, ${two.key_id}.`);
+      const itself = await audit.replaceKey(P, { key_id: two.key_id, reason }, ROOT);
+      expect(itself).toMatchObject({ success: false, reason: 'AUDIT_KEY_NOT_NEW' });
+      const request = { key_id: one.key_id, reason, request_id: 'r-1' };
+      const done = { success: true, reason: 'REPLACED' };
+      expect(await audit.replaceKey(P, request, ROOT)).toMatchObject(done);
+      expect(await audit.replaceKey(P, request, ROOT)).toMatchObject(done);
+      const again = { key_id: one.key_id, reason };
+      const ended = { success: false, reason: 'AUDIT_KEY_ENDED' };
+      expect(await audit.replaceKey(P, again, ROOT)).toMatchObject(ended);
+      expect(await audit.revokeKey(P, again, ROOT)).toMatchObject(ended);
+      expect(await audit.revokeKey(P, { key_id: 'nonsense', reason }, ROOT)).toMatchObject({
+        problem: 'INVALID_REQUEST',
+      });
+    });
+  });
+
+  it('cannot be replaced by a server without one', async () => {
+    const harness = await open();
+    const one = newSigner();
+    await runWith(harness, { signer: one });
+    const { audit } = harness.coordinator;
+    const refused = await audit.replaceKey(P, { key_id: one.key_id, reason: 'lost' }, ROOT);
+    expect(refused).toMatchObject({ success: false, reason: 'NO_AUDIT_KEY' });
+    expect(await audit.revokeKey(P, { key_id: one.key_id, reason: 'lost' }, ROOT)).toMatchObject({
+      success: true,
+    });
+  });
+
+  it('do not end between a signature and its record', async () => {
+    const harness = await open();
+    const one = newSigner();
+    let revoked: Promise<unknown> | null = null;
+    let coordinator: Coordinator;
+    const slow = {
+      ...one,
+      sign: async (text: string) => {
+        revoked = coordinator.audit.revokeKey(P, { key_id: one.key_id, reason: 'stolen' }, ROOT);
+        for (let at = 0; at < 20; at += 1) await harness.environment.yieldToEventLoop();
+        return one.sign(text);
+      },
+    };
+    const { store, environment } = harness;
+    coordinator = await Coordinator.open({ store, environment, audit: { signer: slow } });
+    unwrap(await coordinator.plans.put(P, planOf(...TASKS)));
+    await coordinator.audit.checkpoint();
+    expect(await revoked).toMatchObject({ success: true });
+    coordinator.close();
+    expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
+  });
+
+  it('that cannot sign raise an alarm, are tried again at the next tick, and the alarm ends with the failure', async () => {
+    const one = newSigner();
+    let isDown = true;
+    const warnings: string[] = [];
+    const failing = {
+      ...one,
+      sign: (text: string) => (isDown ? Promise.reject(new Error('Start the service.')) : one.sign(text)),
+    };
+    const harness = await open({ audit: { signer: failing, warn: (text) => warnings.push(text) } });
+    await harness.plan(planOf(...TASKS));
+    const pass = async (seconds: number) => {
+      harness.advance(seconds);
+      harness.environment.runDueTimers();
+      await harness.environment.yieldToEventLoop();
+    };
+    const alarms = () => [...harness.coordinator.audit.alarms()];
+    await vi.waitFor(async () => {
+      await pass(61);
+      expect(alarms()).toEqual([
+        { ...P, alarm: expect.stringContaining('cannot sign now. Start the service.') },
+      ]);
+    });
+    for (let at = 0; at < 5; at += 1) await pass(2);
+    expect(warnings).toEqual([expect.stringContaining('No checkpoint of acme/shop: The audit key')]);
+    expect((await auditOf(harness)).checkpoints).toBe(0);
+    isDown = false;
+    // Far less than the minute after which a checkpoint is due.
+    let passedSeconds = 0;
+    await vi.waitFor(async () => {
+      await pass(1.1);
+      passedSeconds += 1.1;
+      expect(alarms()).toEqual([]);
+    });
+    expect(passedSeconds).toBeLessThan(50);
+    expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
+    const agent = new HarnessAgent(harness, 'alpha', 's1');
+    await agent.claims(TASKS[0]!);
+    isDown = true;
+    await harness.coordinator.audit.stop();
+    expect(alarms()).toHaveLength(1);
+  });
+});

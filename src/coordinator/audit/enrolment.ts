@@ -1,0 +1,36 @@
+import type { AuditKeys } from '../../core/audit/audit-keys.js';
+import type { ProjectIds } from '../../core/audit/audit-values.js';
+import { type KeyEnrolled, rotationText } from '../../core/audit/key-events.js';
+import { type AuditOptions, signWith } from './signer.js';
+
+/** Why the key of this coordinator cannot become one of a project, and what to do. */
+export interface EnrolmentAlarm {
+  readonly alarm: string;
+}
+
+/** How the key of this coordinator becomes one of a project where it is not active. */
+export async function enrolmentOf(
+  keys: AuditKeys,
+  project: ProjectIds,
+  { signer, previousSigners = [] }: Pick<AuditOptions, 'signer' | 'previousSigners'>,
+): Promise<KeyEnrolled | EnrolmentAlarm> {
+  const { key_id, public_key } = signer;
+  if (keys.publicKeyOf(key_id) !== null) return { alarm: endedText(keys, key_id) };
+  const previous = previousSigners.find((each) => keys.isActive(each.key_id));
+  if (previous !== undefined) {
+    const rotation = { key_id, public_key, previous_key_id: previous.key_id };
+    const signature = await signWith(previous, rotationText(project, rotation));
+    return { ...rotation, how: 'rotated', signature };
+  }
+  return keys.haveEnded ? { alarm: noActiveKeyText(keys) } : { key_id, public_key, how: 'first' };
+}
+
+/** Which of these an administrator names does not matter: all have ended. */
+export const noActiveKeyText = (keys: AuditKeys): string =>
+  'Every audit key of the project has ended, so no checkpoint is written. An administrator must run ' +
+  `gen audit replace ${keys.list().at(-1)?.key_id ?? 'KEY_ID'} --reason TEXT.`;
+
+const endedText = (keys: AuditKeys, keyId: string): string =>
+  `No checkpoint is written: ${keys.inactiveReason(keyId)?.detail ?? ''}, and it is the key of this coordinator. ` +
+  'Restart the coordinator with the new key; if there is none, create one (gen audit rotate). ' +
+  (keys.haveEnded ? `Then an administrator must run gen audit replace ${keyId} --reason TEXT.` : '');

@@ -1,0 +1,90 @@
+import type { AuditKeys } from '../../core/audit/audit-keys.js';
+import {
+  KEY_ENROLLED_EVENT,
+  KEY_REVOKED_EVENT,
+  type KeyEnrolled,
+  type KeyRevoked,
+} from '../../core/audit/key-events.js';
+import type { AuditKeyBody, AuditKeyResult } from '../../core/contract/audit.js';
+import { type AuditKeyRefusal, type AuditKeySuccess, adviceFor } from '../../core/contract/codes.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
+import { operationOf, requestKeyOf } from '../operations/shared.js';
+import type { Operation } from '../queue/operation.js';
+import type { TransactionBuilder } from '../queue/transaction-builder.js';
+import { noActiveKeyText } from './enrolment.js';
+import { addAuditEvent, enrolmentIdParts } from './record-checkpoint.js';
+import type { AuditSigner } from './signer.js';
+
+export type KeyVerb = 'replace' | 'revoke';
+
+/** What an administrator asks for. */
+interface KeyChangeRequest {
+  /** Of the project, as its log has them. */
+  readonly keys: AuditKeys;
+  /** Null on a server that signs nothing. */
+  readonly signer: AuditSigner | null;
+  readonly verb: KeyVerb;
+  readonly body: AuditKeyBody;
+  readonly caller: Caller;
+}
+
+/** The reply without the keys: a repeated request gets those of its own time. */
+type KeyChangeDecision =
+  | { readonly success: true; readonly reason: AuditKeySuccess }
+  | { readonly success: false; readonly reason: AuditKeyRefusal };
+
+/** Replaces or revokes a key. It is decided when it is run, so that a repeated request gets its first reply. */
+export function keyChange(request: KeyChangeRequest): Operation<KeyChangeDecision> {
+  const { verb, body, caller } = request;
+  const kind = `audit_${verb}_key`;
+  const decide = (transaction: TransactionBuilder): KeyChangeDecision => {
+    const reason = verb === 'replace' ? replaceRefusal(request) : revokeRefusal(request);
+    if (reason !== null) return { success: false, reason };
+    addKeyEvents(transaction, request);
+    return { success: true, reason: verb === 'replace' ? 'REPLACED' : 'REVOKED' };
+  };
+  return operationOf(kind, requestKeyOf(caller, kind, body), decide, body.request_id);
+}
+
+/** With what the caller has to know next. */
+export function keyChangeReply(decision: KeyChangeDecision, keys: AuditKeys): AuditKeyResult {
+  const list = keys.list();
+  if (decision.success)
+    return { ...decision, keys: list, ...(keys.haveEnded ? { next: noActiveKeyText(keys) } : {}) };
+  const advice = adviceFor(decision.reason);
+  const known = list.map(({ key_id }) => key_id).join(', ');
+  const isUnknown = decision.reason === 'UNKNOWN_AUDIT_KEY';
+  const next = isUnknown ? `${advice} Known: ${known === '' ? 'none' : known}.` : advice;
+  return { ...decision, keys: list, next };
+}
+
+function revokeRefusal({ keys, body }: KeyChangeRequest): AuditKeyRefusal | null {
+  if (keys.publicKeyOf(body.key_id) === null) return 'UNKNOWN_AUDIT_KEY';
+  return keys.isActive(body.key_id) ? null : 'AUDIT_KEY_ENDED';
+}
+
+/** A key that has ended can still be replaced as long as no other took its place: it may have been revoked before. */
+function replaceRefusal({ keys, signer, body }: KeyChangeRequest): AuditKeyRefusal | null {
+  if (signer === null) return 'NO_AUDIT_KEY';
+  if (keys.publicKeyOf(body.key_id) === null) return 'UNKNOWN_AUDIT_KEY';
+  const isEnrolled = keys.publicKeyOf(signer.key_id) !== null;
+  const isActive = keys.isActive(signer.key_id);
+  if (body.key_id === signer.key_id || (isEnrolled && !isActive)) return 'AUDIT_KEY_NOT_NEW';
+  return isActive && !keys.isActive(body.key_id) ? 'AUDIT_KEY_ENDED' : null;
+}
+
+function addKeyEvents(
+  transaction: TransactionBuilder,
+  { keys, signer, verb, body, caller }: KeyChangeRequest,
+): void {
+  const by = actorOf(caller);
+  const { key_id, reason } = body;
+  if (keys.isActive(key_id)) {
+    const revoked: KeyRevoked = { key_id, by, reason };
+    addAuditEvent(transaction, by, KEY_REVOKED_EVENT, [key_id], revoked);
+  }
+  if (verb === 'revoke' || signer === null) return;
+  const { key_id: newKeyId, public_key } = signer;
+  const enrolled: KeyEnrolled = { key_id: newKeyId, public_key, how: 'replaced', by, reason };
+  addAuditEvent(transaction, by, KEY_ENROLLED_EVENT, enrolmentIdParts(enrolled), enrolled);
+}

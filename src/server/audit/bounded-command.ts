@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+
+const COMMAND_MS_MAX = 10_000;
+const OUTPUT_BYTES_MAX = 4096;
+const HAS_GROUPS = process.platform !== 'win32';
+
+export interface BoundedCommand {
+  /** For the shell: `sh -c`, on Windows `cmd /c`. */
+  readonly line: string;
+  readonly cwd: string;
+  /** Standard input. */
+  readonly input: string;
+  readonly ms_max?: number;
+}
+
+/**
+ * Runs a command and resolves with its standard output. Rejects if it fails, takes too long or prints too much. It has
+ * a process group of its own, of which nothing is left when this settles.
+ */
+export function runBoundedCommand({
+  line,
+  cwd,
+  input,
+  ms_max = COMMAND_MS_MAX,
+}: BoundedCommand): Promise<string> {
+  const child = spawn(line, { shell: true, cwd, detached: HAS_GROUPS, windowsHide: true });
+  return new Promise<string>((resolve, reject) => {
+    const fail = (why: string): void => {
+      stop();
+      reject(new Error(why));
+    };
+    const timer = setTimeout(() => fail(`it did not end within ${ms_max / 1000} seconds`), ms_max);
+    const stop = (): void => {
+      clearTimeout(timer);
+      killGroup(child);
+      child.stdout.destroy();
+      child.stderr.destroy();
+    };
+    const output = collect(child.stdout, () => {
+      fail(`it printed more than ${OUTPUT_BYTES_MAX} bytes`);
+      return Buffer.alloc(0);
+    });
+    // Of the messages only the end is kept: it says why.
+    const messages = collect(child.stderr, (text) => text.subarray(-OUTPUT_BYTES_MAX));
+    child.once('error', ({ message }) => fail(`it cannot be started (${message})`));
+    // What the program leaves behind would keep the pipes open.
+    child.once('exit', () => killGroup(child));
+    child.once('close', (code, signal) => {
+      stop();
+      if (code === 0) return resolve(output());
+      const said = lastLine(messages());
+      reject(
+        new Error(`it ended with ${signal ?? `code ${code}`}${said === '' ? '' : ` and said: ${said}`}`),
+      );
+    });
+    // A program that does not read its input closes the pipe.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
+}
+
+/** Keeps what a stream brings, up to the limit; `onExcess` says what to keep beyond it. */
+function collect(stream: NodeJS.ReadableStream, onExcess: (bytes: Buffer) => Buffer): () => string {
+  let bytes = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    const all = Buffer.concat([bytes, chunk]);
+    bytes = Buffer.from(all.length > OUTPUT_BYTES_MAX ? onExcess(all) : all);
+  });
+  return () => bytes.toString('utf8');
+}
+
+const LINE_LENGTH_MAX = 300;
+const lastLine = (text: string): string =>
+  (text.trim().split(/\r?\n/).at(-1) ?? '').replace(/\p{Cc}/gu, ' ').slice(0, LINE_LENGTH_MAX);
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    if (HAS_GROUPS) process.kill(-child.pid, 'SIGKILL');
+    else child.kill('SIGKILL');
+  } catch {
+    // Nothing is left of it.
+  }
+}

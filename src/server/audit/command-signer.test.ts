@@ -1,0 +1,153 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { sha256 } from '../../coordinator/audit/audit-hash.js';
+import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
+import { keyIdOf } from '../../core/audit/audit-values.js';
+import { openCommandSigner } from './command-signer.js';
+import { openSigner } from './open-signer.js';
+
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+const other = generateKeyPairSync('ed25519');
+const { x: RAW = '' } = publicKey.export({ format: 'jwk' });
+const PUBLIC_PEM = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'command signer-'));
+  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+});
+
+const SIGN = `
+const { createPrivateKey, sign } = require('node:crypto');
+const { readFileSync } = require('node:fs');
+const signed = (file, encoding) => sign(null, readFileSync(0), createPrivateKey(readFileSync(file))).toString(encoding);
+`;
+
+/** A command that a script of this test answers: `onSign` is run for `sign`. */
+async function commandOf(onSign: string, publicKeyText = PUBLIC_PEM): Promise<string> {
+  const pem = (key: typeof privateKey) => key.export({ type: 'pkcs8', format: 'pem' });
+  await writeFile(join(cwd, 'key.pem'), pem(privateKey));
+  await writeFile(join(cwd, 'other.pem'), pem(other.privateKey));
+  const answers = `if (process.argv.at(-1) === 'public-key') console.log(${JSON.stringify(publicKeyText)});\nelse { ${onSign} }`;
+  await writeFile(join(cwd, 'sign.cjs'), SIGN + answers);
+  return `"${process.execPath}" sign.cjs --option`;
+}
+const opened = async (onSign: string, ms_max = 10_000) =>
+  openCommandSigner({ command: await commandOf(onSign), cwd, ms_max });
+
+describe('a signing command', () => {
+  it.each([
+    ['base64', PUBLIC_PEM],
+    ['base64url', RAW],
+  ])('signs: %s', async (encoding, publicKeyText) => {
+    const command = await commandOf(`console.log(signed('key.pem', '${encoding}'))`, publicKeyText);
+    const { signer } = await openSigner(`command:${command}`, '', cwd);
+    expect(signer).toMatchObject({ public_key: RAW, key_id: keyIdOf(sha256, RAW) });
+    const signature = await signer.sign('line one\nline two äöü');
+    expect(signature).toMatch(/^[\w-]{86}$/);
+    expect(isSignedBy(RAW, 'line one\nline two äöü', signature)).toBe(true);
+  });
+
+  it.each([
+    ['another key', `console.log(signed('other.pem', 'base64'))`, 'is not one of the text'],
+    ['no signature', `console.log('sorry')`, 'must print an Ed25519 signature'],
+    ['nothing', '', 'must print an Ed25519 signature'],
+    [
+      'a failure',
+      `console.log(signed('key.pem', 'base64')); console.error('x\\naccess denied'); process.exitCode = 3`,
+      'ended with code 3 and said: access denied',
+    ],
+    ['too much', `process.stdout.write('A'.repeat(5000))`, 'more than 4096 bytes'],
+  ])('is refused if it prints %s, and says what to do', async (_, onSign, why) => {
+    const signer = await opened(onSign);
+    await expect(signer.sign('text')).rejects.toThrow(why);
+    await expect(signer.sign('text')).rejects.toThrow(/GENESIS_AUDIT_KEY/);
+  });
+
+  it.each([
+    '',
+    'no key',
+    `${RAW}A`,
+    other.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().slice(0, 60),
+  ])('is refused without a public key: %j', async (text) => {
+    const command = await commandOf('', text);
+    await expect(openCommandSigner({ command, cwd })).rejects.toThrow(/must print an Ed25519 public key/);
+  });
+
+  it('is refused if there is no such program', async () => {
+    await expect(openCommandSigner({ command: './missing', cwd })).rejects.toThrow(/ended with code 127/);
+  });
+
+  it('does not print its arguments, which may be confidential', async () => {
+    const failure = openCommandSigner({ command: './missing --pin 1234', cwd });
+    await expect(failure).rejects.toThrow(expect.not.stringContaining('1234'));
+  });
+
+  it.skipIf(process.platform === 'win32')('is killed with its children when its time is over', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const child = `require('node:net').connect(${port}, '127.0.0.1'); setTimeout(() => {}, 20_000);`;
+    await writeFile(join(cwd, 'child.cjs'), child);
+    const connected = once(server, 'connection') as Promise<[Socket]>;
+    const signer = await opened(
+      `require('node:child_process').spawn(process.execPath, ['child.cjs'], { stdio: 'inherit' }); setTimeout(() => {}, 20_000)`,
+      3000,
+    );
+    const signed = expect(signer.sign('text')).rejects.toThrow(/did not end within 3 seconds/);
+    const [socket] = await connected;
+    // The system closes the connections of a process that ends.
+    const ended = once(socket.on('error', () => {}).resume(), 'close');
+    await signed;
+    await ended;
+  });
+
+  it('leaves no child behind that keeps its output open', async () => {
+    const signer = await opened(
+      `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20_000)'], { stdio: 'inherit' }).unref(); console.log(signed('key.pem', 'base64'))`,
+    );
+    expect(isSignedBy(RAW, 'text', await signer.sign('text'))).toBe(true);
+  });
+
+  it('fails for all who wait when it hangs, instead of one after the other', async () => {
+    const signer = await opened('setTimeout(() => {}, 20_000)', 1000);
+    const startedMs = performance.now();
+    const all = await Promise.allSettled(Array.from({ length: 30 }, (_, at) => signer.sign(`text ${at}`)));
+    expect(all.map(({ status }) => status)).toEqual(Array(30).fill('rejected'));
+    // Thirty texts, four at once: eight seconds one after the other.
+    expect(performance.now() - startedMs).toBeLessThan(5000);
+  });
+});
+
+describe('the settings of the keys', () => {
+  const fileOf = async (name: string, key: typeof privateKey) => {
+    await writeFile(join(cwd, name), key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  };
+
+  it('name previous keys, one per line, newest first, with those before them', async () => {
+    const [one, two] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
+    await fileOf('old.pem', two.privateKey);
+    await fileOf('old.pem.previous', one.privateKey);
+    const command = await commandOf('');
+    const { signer, previousSigners } = await openSigner('new.pem', `command:${command}\nold.pem\n`, cwd);
+    const keys = previousSigners.map(({ public_key }) => public_key);
+    expect(keys).toEqual([RAW, ...[two, one].map((pair) => pair.publicKey.export({ format: 'jwk' }).x)]);
+    expect(keys).not.toContain(signer.public_key);
+  });
+
+  it('do not create a previous key, and refuse one that others may read', async () => {
+    await expect(openSigner('new.pem', 'missing.pem', cwd)).rejects.toThrow('missing.pem');
+    await expect(readFile(join(cwd, 'missing.pem'))).rejects.toThrow('ENOENT');
+    if (process.platform === 'win32') return;
+    await writeFile(join(cwd, 'open.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+      mode: 0o644,
+    });
+    await expect(openSigner('new.pem', 'open.pem', cwd)).rejects.toThrow('chmod 600');
+  });
+});

@@ -1,0 +1,52 @@
+import { resolve } from 'node:path';
+import type { AuditSigner } from '../../coordinator/audit/signer.js';
+import { openAuditKey, readAuditKey, readPreviousKeys, signerOf } from './audit-key.js';
+import { openCommandSigner } from './command-signer.js';
+
+const COMMAND_PREFIX = 'command:';
+
+/** The program and arguments of a setting `command:PROGRAM ARGS`; null if it names a file. */
+export const signingCommandOf = (setting: string): string | null =>
+  setting.startsWith(COMMAND_PREFIX) ? setting.slice(COMMAND_PREFIX.length).trim() : null;
+
+/** What a coordinator signs with. */
+export interface OpenedSigner {
+  readonly signer: AuditSigner;
+  /** The keys that it has replaced, newest first. */
+  readonly previousSigners: readonly AuditSigner[];
+  /** A file that was created just now. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Opens a key from the text of its setting: the path of a file, or `command:PROGRAM ARGS`. `previous` has the settings of
+ * keys that it replaces, one per line, newest first. Throws if one of them cannot be used: without the previous key, a
+ * new one could not show that it continues it.
+ */
+export async function openSigner(setting: string, previous: string, cwd: string): Promise<OpenedSigner> {
+  const { signer, isNew } = await openCurrent(setting, cwd);
+  const ofFile = signingCommandOf(setting) === null ? await rotatedKeys(resolve(cwd, setting)) : [];
+  const settings = previous.split('\n').map((line) => line.trim());
+  const named = await Promise.all(
+    settings.filter((line) => line !== '').map((line) => openPrevious(line, cwd)),
+  );
+  const previousSigners = [...ofFile, ...named.flat()].filter(({ key_id }) => key_id !== signer.key_id);
+  return { signer, previousSigners, isNew };
+}
+
+async function openCurrent(setting: string, cwd: string): Promise<Pick<OpenedSigner, 'signer' | 'isNew'>> {
+  const command = signingCommandOf(setting);
+  if (command === null) return openAuditKey(resolve(cwd, setting));
+  return { signer: await openCommandSigner({ command, cwd }), isNew: false };
+}
+
+/** A previous key is never created. Those before it are beside it if it is in a file. */
+async function openPrevious(setting: string, cwd: string): Promise<AuditSigner[]> {
+  const command = signingCommandOf(setting);
+  if (command !== null) return [await openCommandSigner({ command, cwd })];
+  const file = resolve(cwd, setting);
+  return [signerOf(await readAuditKey(file)), ...(await rotatedKeys(file))];
+}
+
+const rotatedKeys = async (file: string): Promise<AuditSigner[]> =>
+  (await readPreviousKeys(file)).map(signerOf).reverse();

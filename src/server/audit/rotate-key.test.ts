@@ -1,0 +1,144 @@
+import { mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import type { Disk, DiskFile } from '../../stores/file/disk.js';
+import { nodeDisk } from '../../stores/file/node-disk.js';
+import { diskError } from '../../stores/file/testing.js';
+import { openAuditKey } from './audit-key.js';
+import { openSigner } from './open-signer.js';
+import { rotateKeyFile } from './rotate-key.js';
+
+let cwd: string;
+let file: string;
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'rotate-'));
+  file = join(cwd, 'audit-key.pem');
+  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+});
+
+const create = async (): Promise<string> => (await openAuditKey(file)).signer.key_id;
+/** The key in the file and those before it, newest first, without creating one. */
+async function keyIds(): Promise<string[]> {
+  const { signer, previousSigners, isNew } = await openSigner(file, '', cwd);
+  expect(isNew).toBe(false);
+  return [signer, ...previousSigners].map(({ key_id }) => key_id);
+}
+
+it('keeps every key before, newest first, for their owner only', async () => {
+  const one = await create();
+  const two = await rotateKeyFile(file);
+  const three = await rotateKeyFile(file);
+  expect([two.old_key_id, three.old_key_id]).toEqual([one, two.new_key_id]);
+  expect(await keyIds()).toEqual([three.new_key_id, two.new_key_id, one]);
+  if (process.platform === 'win32') return;
+  for (const name of [file, `${file}.previous`]) expect((await stat(name)).mode & 0o777).toBe(0o600);
+});
+
+it('rotates the key that a link leads to', async () => {
+  const one = await create();
+  const link = join(cwd, 'link.pem');
+  await symlink(file, link);
+  const { new_key_id } = await rotateKeyFile(link);
+  expect(await keyIds()).toEqual([new_key_id, one]);
+  const throughLink = await openSigner(link, '', cwd);
+  expect(throughLink.previousSigners.map(({ key_id }) => key_id)).toEqual([one]);
+});
+
+it('refuses if there is no key, and creates none', async () => {
+  await expect(rotateKeyFile(file)).rejects.toThrow('gen up creates it');
+  await expect(stat(file)).rejects.toThrow('ENOENT');
+});
+
+it('lets one process at a time rotate', async () => {
+  await create();
+  const lock = await nodeDisk.lock(`${file}.lock`);
+  await expect(rotateKeyFile(file)).rejects.toThrow('Another process');
+  await lock?.release();
+  const results = await Promise.allSettled([rotateKeyFile(file), rotateKeyFile(file)]);
+  const done = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value.new_key_id] : []));
+  expect((await keyIds()).slice(0, done.length).sort()).toEqual(done.sort());
+});
+
+it('makes the old key durable, with its name, before the new one takes its place', async () => {
+  await create();
+  const steps: string[] = [];
+  await rotateKeyFile(
+    file,
+    watchedDisk((step) => steps.push(step)),
+  );
+  const kept = steps.indexOf('rename audit-key.pem.previous');
+  const replaced = steps.indexOf('rename audit-key.pem');
+  expect(steps.slice(0, kept)).toContain('sync audit-key.pem.previous.tmp');
+  expect(steps.slice(kept, replaced)).toContain('syncFolder');
+  expect(steps.slice(0, replaced)).toContain('sync audit-key.pem.tmp');
+  expect(steps.at(-1)).toBe('syncFolder');
+});
+
+it('loses no key and leaves one, whichever step fails; repeated, it ends', async () => {
+  const first = await create();
+  const steps: string[] = [];
+  await rotateKeyFile(
+    file,
+    watchedDisk((step) => steps.push(step)),
+  );
+  expect(steps.length).toBeGreaterThan(8);
+  const known = new Set([first]);
+  for (let failing = 0; failing < steps.length; failing += 1) {
+    for (const keyId of await keyIds()) known.add(keyId);
+    const before = (await keyIds())[0];
+    let at = 0;
+    const disk = watchedDisk(() => {
+      if (at++ === failing) throw diskError('EIO');
+    });
+    await expect(rotateKeyFile(file, disk)).rejects.toThrow('EIO');
+    const after = await keyIds();
+    expect(after).toContain(before);
+    expect([...known].filter((keyId) => !after.includes(keyId))).toEqual([]);
+  }
+  const { new_key_id } = await rotateKeyFile(file);
+  const ids = await keyIds();
+  expect(ids[0]).toBe(new_key_id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(await readFile(`${file}.previous`, 'utf8')).not.toContain('undefined');
+});
+
+/** The real disk, which tells of each step before it takes it. A write that fails has written half. */
+function watchedDisk(onStep: (step: string) => void): Disk {
+  const nameOf = (path: string): string => path.slice(cwd.length + 1);
+  const watched = (path: string, opened: DiskFile): DiskFile => ({
+    ...opened,
+    write: async (bytes) => {
+      try {
+        onStep(`write ${nameOf(path)}`);
+      } catch (error) {
+        await opened.write(bytes.subarray(0, bytes.length / 2));
+        throw error;
+      }
+      return opened.write(bytes);
+    },
+    sync: async () => {
+      onStep(`sync ${nameOf(path)}`);
+      await opened.sync();
+    },
+  });
+  return {
+    ...nodeDisk,
+    openAppend: async (path, mode) => {
+      onStep(`open ${nameOf(path)}`);
+      return watched(path, await nodeDisk.openAppend(path, mode));
+    },
+    unlink: async (path) => {
+      onStep(`unlink ${nameOf(path)}`);
+      await nodeDisk.unlink(path);
+    },
+    rename: async (from, to) => {
+      onStep(`rename ${nameOf(to)}`);
+      await nodeDisk.rename(from, to);
+    },
+    syncFolder: async (path) => {
+      onStep('syncFolder');
+      await nodeDisk.syncFolder(path);
+    },
+  };
+}

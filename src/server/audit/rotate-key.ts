@@ -1,0 +1,55 @@
+import { realpath } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { type Disk, isErrorCode, writeAtomically } from '../../stores/file/disk.js';
+import { nodeDisk } from '../../stores/file/node-disk.js';
+import {
+  newPrivateKey,
+  previousKeysFile,
+  readAuditKey,
+  readPreviousKeys,
+  signerOf,
+  toPem,
+} from './audit-key.js';
+
+const OWNER_ONLY = 0o600;
+
+export interface RotatedKey {
+  readonly old_key_id: string;
+  readonly new_key_id: string;
+}
+
+/**
+ * Puts a new key in the place of the one in a file, which is kept beside it: it must sign for the new one in every
+ * project. The old key is durable in the file of previous keys before the new one takes its place, and a rename does
+ * that: a crash leaves one of the two in the file, and the old key in at least one file. It can be repeated then.
+ */
+export async function rotateKeyFile(path: string, disk: Disk = nodeDisk): Promise<RotatedKey> {
+  const file = await realpath(path).catch((error) => {
+    if (!isErrorCode(error, 'ENOENT')) throw error;
+    throw new Error(`There is no audit key ${path} to rotate. gen up creates it.`);
+  });
+  const lock = await disk.lock(`${file}.lock`);
+  if (lock === null)
+    throw new Error(
+      `Another process rotates the audit key ${file}. Run the command again when it has ended.`,
+    );
+  try {
+    return await rotateLocked(file, disk);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function rotateLocked(file: string, disk: Disk): Promise<RotatedKey> {
+  const folder = dirname(file);
+  const oldKey = await readAuditKey(file);
+  const oldKeyId = signerOf(oldKey).key_id;
+  const previous = await readPreviousKeys(file);
+  // Interrupted before, it may be there already.
+  const isKept = previous.some((key) => signerOf(key).key_id === oldKeyId);
+  const kept = [...previous, ...(isKept ? [] : [oldKey])].map(toPem).join('');
+  await writeAtomically(disk, folder, basename(await previousKeysFile(file)), kept, OWNER_ONLY);
+  const newKey = newPrivateKey();
+  await writeAtomically(disk, folder, basename(file), toPem(newKey), OWNER_ONLY);
+  return { old_key_id: oldKeyId, new_key_id: signerOf(newKey).key_id };
+}

@@ -1,0 +1,22 @@
+import { expect, it, vi } from 'vitest';
+import { TestServer } from '../testing/test-server.js';
+import { newPrivateKey, signerOf } from './audit-key.js';
+
+it('a signer that fails is counted in /readyz and /metrics until it signs', async () => {
+  const working = signerOf(newPrivateKey());
+  let isDown = true;
+  const signer = {
+    ...working,
+    sign: (text: string) => (isDown ? Promise.reject(new Error('no')) : working.sign(text)),
+  };
+  const served = await TestServer.forTest({ audit: { signer, every_ms: 10 } });
+  await served.plan('A-001-x');
+  const ready = async () => (await served.get('/readyz')).body;
+  const metrics = async () => String((await served.get('/metrics')).body);
+  const soon = { timeout: 10_000, interval: 50 };
+  await vi.waitFor(async () => expect(await ready()).toEqual({ status: 'ready', audit_alarms: 1 }), soon);
+  expect(await metrics()).toMatch(/audit_alarms\{.*shop.*\} 1/);
+  isDown = false;
+  await vi.waitFor(async () => expect(await ready()).toEqual({ status: 'ready' }), soon);
+  expect(await metrics()).not.toMatch(/audit_alarms\{/);
+});

@@ -1,0 +1,36 @@
+interface WaitingTurn {
+  readonly start: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Runs a few jobs at once; others wait. When one fails, those that wait fail with it: they need the same service, and
+ * with a service that hangs each would wait for its own timeout after the one before.
+ */
+export class TurnQueue {
+  private running = 0;
+  private waiting: WaitingTurn[] = [];
+
+  constructor(private readonly jobsAtOnce: number) {}
+
+  async run<T>(job: () => Promise<T>): Promise<T> {
+    if (this.running >= this.jobsAtOnce)
+      await new Promise<void>((start, reject) => this.waiting.push({ start, reject }));
+    else this.running += 1;
+    try {
+      return await job();
+    } catch (error) {
+      for (const { reject } of this.waiting.splice(0)) reject(error);
+      throw error;
+    } finally {
+      this.passTurn();
+    }
+  }
+
+  /** The next one takes over the place, so that nobody who comes meanwhile gets it too. */
+  private passTurn(): void {
+    const next = this.waiting.shift();
+    if (next === undefined) this.running -= 1;
+    else next.start();
+  }
+}
