@@ -76,6 +76,8 @@ it('refuses a proof that was changed, or that another key signed', async () => {
   expect((await check(out.replace('"grant"', '"earlier_grant"'))).out).toMatch(
     /^ROLE_MISMATCH: position \d+/,
   );
+  const otherTask = await check(out.replace(`"task_id": "${A}"`, '"task_id": "A-002-index"'));
+  expect(otherTask.out).toMatch(/^ROLE_MISMATCH: no event accepts a result of A-002-index/);
   expect((await check(out, '--key', newSigner().key_id)).out).toMatch(/^UNTRUSTED_KEY: event at position/);
   expect(JSON.parse((await check(`${out}x`, '--json')).out)).toMatchObject({ ok: false, code: 'MALFORMED' });
 });

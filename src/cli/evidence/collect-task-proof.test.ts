@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { human } from '../../../test/support/agent.js';
-import { P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import { checkProof } from '../../core/audit/proof.js';
-import type { TaskProof } from '../../core/audit/task-proof/task-proof.js';
+import { assembleTaskProof, type TaskProof } from '../../core/audit/task-proof/task-proof.js';
 import { newSigner, sha256, verifyEd25519 } from '../../core/audit/testing/primitives.js';
-import { A, B, C, EvidenceHarness, KEY, rolesIn, storyIn, verdictOf } from './testing/evidence-harness.js';
+import { A, B, C, EvidenceHarness, KEY, linesOf, rolesIn, verdictOf } from './testing/evidence-harness.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const SPEC = 'REQ-F-A#intent_requirements';
@@ -26,17 +26,17 @@ it('tells of a takeover, and of the late result that was refused', async () => {
     'result',
     'refused_result',
   ]);
-  const story = storyIn(proof);
-  expect(story[1]).toMatch(
+  const lines = linesOf(proof);
+  expect(lines[1]).toMatch(
     /^generation 1 was granted to alpha in session s1 until 2026-01-04T06:01:00.000Z; not signed\.$/,
   );
-  expect(story[3]).toBe('the lease of generation 1 expired at 2026-01-04T06:01:00.000Z.');
-  expect(story[5]).toMatch(
+  expect(lines[3]).toBe('the lease of generation 1 expired at 2026-01-04T06:01:00.000Z.');
+  expect(lines[5]).toMatch(
     new RegExp(
       `^the result of generation 2, submitted by beta in session s2, was accepted with SHA-256 ${DIGEST}, 18 bytes; not signed`,
     ),
   );
-  expect(story[6]).toMatch(
+  expect(lines[6]).toMatch(
     /^alpha in session s1 submitted a result of generation 1 while 2 was current: refused with STALE_GENERATION and parked/,
   );
   expect(proof.summary.at(-1)).toContain(`the audit key ${KEY.key_id} signed at`);
@@ -63,10 +63,39 @@ it('tells of a parked result and its adoption', async () => {
     'grant',
     'result',
   ]);
-  expect(storyIn(proof).at(-1)).toMatch(
+  expect(linesOf(proof).at(-1)).toMatch(
     /^the parked result of generation 1, submitted by alpha in session s1, was adopted by \S+ \("it is good\\nas it is"\) as generation 3 with SHA-256/,
   );
   expect(verdictOf(proof)).toBe('ok');
+});
+
+it('tells of an earlier result, and why the task was reopened', async () => {
+  const fleet = await EvidenceHarness.open();
+  await fleet.complete(A);
+  const reset = { expected_generation: 1, reason: 'wrong' };
+  unwrap(await fleet.coordinator.operate(P, A, 'reset', reset));
+  const reopened = fleet.proof(A);
+  await expect(reopened).rejects.toThrow('A-001-schema is open and has no accepted result');
+  await fleet.complete(A, 'beta', 's2');
+  const proof = await fleet.proof(A);
+  const roles = rolesIn(proof).filter((role) => role !== 'session');
+  expect(roles).toEqual(['earlier_grant', 'earlier_result', 'reopening', 'grant', 'result']);
+  expect(linesOf(proof)[2]).toContain('earlier, the result of generation 1');
+  expect(linesOf(proof)[3]).toBe('reopened by open ("wrong").');
+  expect(verdictOf(proof)).toBe('ok');
+});
+
+it('counts what is missing, so that nobody can leave out a grant without saying so', async () => {
+  const fleet = await EvidenceHarness.open();
+  await fleet.takeOver(A);
+  const { events } = await fleet.proof(A);
+  const shown = events.filter(({ role }) => role !== 'earlier_grant').map(({ proof }) => proof);
+  const partial = assembleTaskProof(A, shown, sha256, () => []);
+  expect(partial && verdictOf(partial)).toBe('ok');
+  expect(partial?.summary.slice(-3, -1)).toEqual([
+    'Not in this file: the grant of generation 1.',
+    'Not in this file: 1 of the 4 changes up to the result, such as renewals of a lease.',
+  ]);
 });
 
 it('has the accepting events of the inputs, and says which are missing', async () => {
@@ -75,9 +104,28 @@ it('has the accepting events of the inputs, and says which are missing', async (
   await fleet.complete(B, 'beta', 's2');
   const proof = await fleet.proof(B);
   expect(rolesIn(proof)).toContain('input');
-  expect(storyIn(proof).join()).toContain(`input ${A}: the result of generation 1, submitted by alpha`);
+  expect(linesOf(proof).join()).toContain(`input ${A}: the result of generation 1, submitted by alpha`);
   const without = { ...proof, events: proof.events.filter(({ role }) => role !== 'input') };
   expect(verdictOf(without)).toBe('SUMMARY_MISMATCH');
+});
+
+it('finds inputs of which the grant has only a digest', async () => {
+  const fleet = await EvidenceHarness.open();
+  const inputs = Array.from({ length: 5 }, (_, at) => `C-00${at + 1}-a-part-with-a-long-name`);
+  await fleet.harness.plan(planOf(...inputs, { id: 'D-001-whole', depends_on: inputs }));
+  for (const input of inputs) await fleet.complete(input);
+  await fleet.complete('D-001-whole', 'beta', 's2');
+  const proof = await fleet.proof('D-001-whole');
+  expect(rolesIn(proof).filter((role) => role === 'input')).toHaveLength(5);
+  expect(proof.summary.join()).not.toContain('Not in this file');
+  const without = { ...proof, events: proof.events.filter(({ role }, at) => role !== 'input' || at > 3) };
+  expect(verdictOf(without)).toBe('ROLE_MISMATCH');
+
+  await fleet.harness.plan(planOf(...inputs, { id: 'D-001-whole', depends_on: [] }));
+  const replanned = await fleet.proof('D-001-whole');
+  expect(rolesIn(replanned)).not.toContain('input');
+  expect(replanned.summary.join()).toContain('Not in this file: the inputs.');
+  expect(verdictOf(replanned)).toBe('ok');
 });
 
 it('verifies the signatures of a session whose bodies were kept', async () => {
@@ -86,7 +134,7 @@ it('verifies the signatures of a session whose bodies were kept', async () => {
   const proof = await fleet.proof(A, sent);
   expect(proof.signatures.map(({ command }) => command)).toEqual(['claim_task', 'submit_result']);
   expect(
-    storyIn(proof).filter((line) => /; signed at \S+ with the session's key \S{43}\.$/.test(line)),
+    linesOf(proof).filter((line) => /; signed at \S+ with the session's key \S{43}\.$/.test(line)),
   ).toHaveLength(2);
   expect(verdictOf(proof)).toBe('ok');
 
@@ -113,7 +161,7 @@ it('does not take the signature of one command for that of another', async () =>
   const { signature: _, ...body } = other;
   const moved = await fleet.proof(A, [body]);
   expect(moved.signatures).toEqual([]);
-  expect(storyIn(moved).join()).toContain('the body of the command is not in this file');
+  expect(linesOf(moved).join()).toContain('the body of the command is not in this file');
 });
 
 it('says what it cannot verify without the bodies', async () => {
@@ -122,7 +170,7 @@ it('says what it cannot verify without the bodies', async () => {
   const proof = await fleet.proof(A);
   expect(proof.signatures).toEqual([]);
   expect(
-    storyIn(proof).filter((line) => line.includes('the body of the command is not in this file')),
+    linesOf(proof).filter((line) => line.includes('the body of the command is not in this file')),
   ).toHaveLength(2);
   expect(verdictOf(proof)).toBe('ok');
 });
@@ -141,8 +189,8 @@ it('tells of an edge that converged', async () => {
   const proof = await fleet.proof(EDGE);
   expect(proof.summary[0]).toBe(`Edge ${EDGE} of acme/shop: how its result came about.`);
   expect(rolesIn(proof)).toEqual(['session', 'grant', 'result']);
-  expect(storyIn(proof)[1]).toContain('granted to alpha in session s1 as architect');
-  expect(storyIn(proof).at(-1)).toBe(
+  expect(linesOf(proof)[1]).toContain('granted to alpha in session s1 as architect');
+  expect(linesOf(proof).at(-1)).toBe(
     'Not in this file: 1 of the 3 changes up to the result, such as renewals of a lease.',
   );
   expect(verdictOf(proof)).toBe('ok');
@@ -158,7 +206,7 @@ it('tells of an edge that a human approved', async () => {
   unwrap(await fleet.coordinator.recordReview(P, review, human('rita')));
   const proof = await fleet.proof(SPEC);
   expect(rolesIn(proof)).toEqual(['session', 'grant', 'candidate', 'review', 'result']);
-  const [, , candidate, approval, result] = storyIn(proof);
+  const [, , candidate, approval, result] = linesOf(proof);
   expect(candidate).toContain('for review ("human_review_required")');
   expect(approval).toBe(
     `rita decided APPROVED on the result of generation 1 with SHA-256 ${candidate_sha256}.`,
@@ -175,7 +223,7 @@ it('says which payloads retention has redacted', async () => {
   expect(await fleet.coordinator.redactHistory()).toBeGreaterThan(0);
   const proof = await fleet.proof(A);
   expect(payloadsMissing(proof)).toEqual(['refused_result']);
-  expect(storyIn(proof).at(-1)).toBe(
+  expect(linesOf(proof).at(-1)).toBe(
     'RESULT_REJECTED (refused_result) of generation 1, alpha in session s1; its payload is missing, as after redaction.',
   );
   expect(verdictOf(proof)).toBe('ok');

@@ -4,9 +4,10 @@ import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
 import { toBase64url, utf8 } from '../../core/audit/audit-values.js';
 import type { InclusionProof } from '../../core/audit/proof.js';
 import { type ResultEvent, toResultEvent } from '../../core/audit/task-proof/result-event.js';
-import { resultContext, selectEvidence } from '../../core/audit/task-proof/roles.js';
+import { type ResultContext, resultContext, selectEvidence } from '../../core/audit/task-proof/roles.js';
 import { assembleTaskProof, checkTaskProof, type TaskProof } from '../../core/audit/task-proof/task-proof.js';
 import type { EventEnvelope, EventFilter } from '../../core/contract/events.js';
+import { applyPlanChange, dependenciesOf, diffPlan, Plan } from '../../core/plan/index.js';
 import { failureWithCode } from '../exit.js';
 import { unwrapReply } from '../replies.js';
 import { type SentBody, signedBodies } from './signed-bodies.js';
@@ -21,10 +22,10 @@ export async function collectTaskProof(
 ): Promise<TaskProof> {
   const state = unwrapReply(await client.task(taskId));
   if (state.result === null) throw noResult(state.task_id, state.phase);
-  const log = new ProjectLog(client);
-  const evidence = await findEvidence(log, state.task_id);
-  const proofs = await proveAll(client, log, evidence, state.task_id);
-  const proof = assembleTaskProof(state.task_id, proofs, (events) =>
+  const reader = new EvidenceReader(client);
+  const evidence = await findEvidence(client, reader, state.task_id);
+  const proofs = await proveAll(client, reader, evidence, state.task_id);
+  const proof = assembleTaskProof(state.task_id, proofs, sha256, (events) =>
     signedBodies({ project: { tenant_id: client.tenant, project_id: client.project }, events }, sent, CHECKS),
   );
   if (proof === null) throw noResult(state.task_id, state.phase);
@@ -46,7 +47,7 @@ const noResult = (taskId: string, phase: string) =>
 const PAGE_SIZE = 1000;
 
 /** Reads events, and remembers their payloads: a proof over HTTP leaves out the longer ones. */
-class ProjectLog {
+class EvidenceReader {
   private readonly payloads = new Map<number, string>();
 
   constructor(private readonly client: Genesis) {}
@@ -75,25 +76,34 @@ class ProjectLog {
   }
 }
 
-async function findEvidence(log: ProjectLog, taskId: string): Promise<ResultEvent[]> {
-  const own = await log.read({ task_id: taskId });
-  const context = resultContext(taskId, own);
+async function findEvidence(
+  client: Genesis,
+  reader: EvidenceReader,
+  task_id: string,
+): Promise<ResultEvent[]> {
+  const own = { task_id, events: await reader.read({ task_id }), hash: sha256 };
+  const context = resultContext(own);
   if (context === null) return [];
-  const inputs: ResultEvent[] = [];
-  for (const input of context.inputs ?? [])
-    inputs.push(...(await log.read({ task_id: input.slice(0, input.lastIndexOf('@')) })));
-  const sessions: ResultEvent[] = [];
-  for (const session_id of sessionsOfEvidence(taskId, own))
-    sessions.push(...(await log.read({ session_id, type: 'SESSION_OPENED' })));
-  const all = [...own, ...inputs, ...sessions].sort((one, other) => one.position - other.position);
-  return selectEvidence(taskId, all);
+  const found = [...own.events];
+  for (const input of inputIds(context) ?? (await plannedInputs(client, task_id)))
+    found.push(...(await reader.read({ task_id: input })));
+  const sessions = selectEvidence(own).flatMap(({ session_id = '' }) =>
+    session_id === '' ? [] : session_id,
+  );
+  for (const session_id of new Set(sessions))
+    found.push(...(await reader.read({ session_id, type: 'SESSION_OPENED' })));
+  const events = found.sort((one, other) => one.position - other.position);
+  return selectEvidence({ ...own, events });
 }
 
-/** The sessions whose acts the proof has. */
-const sessionsOfEvidence = (taskId: string, own: readonly ResultEvent[]): Set<string> =>
-  new Set(
-    selectEvidence(taskId, own).flatMap(({ session_id = '' }) => (session_id === '' ? [] : session_id)),
-  );
+const inputIds = ({ inputs }: ResultContext): string[] | null =>
+  inputs && [...inputs].map((input) => input.slice(0, input.lastIndexOf('@')));
+
+/** The grant has a digest of its inputs only. The plan may have changed since: then they do not fit the digest. */
+async function plannedInputs(client: Genesis, taskId: string): Promise<readonly string[]> {
+  const { plan } = unwrapReply(await client.plan());
+  return dependenciesOf(applyPlanChange(new Plan(), diffPlan(null, plan)), taskId);
+}
 
 /** Each answer is about the last checkpoint, and a new one may be written meanwhile: then all are asked for again. */
 const ROUNDS_MAX = 5;
@@ -107,11 +117,11 @@ async function proveOne(client: Genesis, position: number): Promise<InclusionPro
 
 async function proveAll(
   client: Genesis,
-  log: ProjectLog,
+  reader: EvidenceReader,
   evidence: readonly ResultEvent[],
   taskId: string,
 ): Promise<InclusionProof[]> {
-  const result = resultContext(taskId, evidence)?.result;
+  const result = resultContext({ task_id: taskId, events: evidence, hash: sha256 })?.result;
   for (let round = 1; result !== undefined && round <= ROUNDS_MAX; round += 1) {
     // If no checkpoint covers the result yet, this is refused.
     const { checkpoint } = unwrapReply(await client.auditProof(result.position));
@@ -122,7 +132,7 @@ async function proveAll(
       proofs.push(...(await Promise.all(calls)));
     }
     if (proofs.every((proof) => proof.checkpoint.position === checkpoint.position))
-      return proofs.map((proof) => log.withPayload(proof));
+      return proofs.map((proof) => reader.withPayload(proof));
   }
   if (result === undefined) return [];
   throw failureWithCode('FAILED', 'New checkpoints were written meanwhile. Run the command again.');

@@ -3,7 +3,7 @@ import type { ResultEvent } from '../../core/audit/task-proof/result-event.js';
 import {
   commandsOf,
   type SignatureChecks,
-  type SignedBody,
+  type SignedCommandBody,
   signedBodyFault,
 } from '../../core/audit/task-proof/session-signatures.js';
 import { canonicalJson } from '../../core/canonical-json.js';
@@ -21,7 +21,7 @@ export function signedBodies(
   proven: ProvenEvents,
   sent: readonly SentBody[],
   checks: SignatureChecks,
-): SignedBody[] {
+): SignedCommandBody[] {
   return proven.events.flatMap((event) => {
     if (event.payload?.signature === undefined) return [];
     const bodies = sent

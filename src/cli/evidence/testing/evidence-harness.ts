@@ -127,5 +127,5 @@ export class EvidenceHarness {
 
 export const rolesIn = ({ events }: TaskProof): string[] => events.map(({ role }) => role);
 /** The lines about events, without their times and positions. */
-export const storyIn = ({ summary }: TaskProof): string[] =>
+export const linesOf = ({ summary }: TaskProof): string[] =>
   summary.slice(1, -1).map((line) => line.replace(/^\S+, position \d+: /, ''));

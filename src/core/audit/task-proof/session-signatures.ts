@@ -3,7 +3,7 @@ import { canonicalJson } from '../../canonical-json.js';
 import type { ClaimEventKind } from '../../claims/claim-event-kinds.js';
 import { isObject } from '../../events/plain-data.js';
 import { edgeSubject } from '../../methodology/definition/edge-name.js';
-import { bodyText, readSignature, type SignedCommand, signedText } from '../../signing.js';
+import { readSignature, type SignedCommand, signedText } from '../../signing.js';
 import { readStrictJson } from '../../strict-json.js';
 import { subjectKindOf } from '../../subject.js';
 import { type HashBytes, type ProjectIds, utf8, type VerifySignature } from '../audit-values.js';
@@ -17,9 +17,9 @@ export const signedBody = z.strictObject({
   /** Canonical JSON, without its signature. */
   body: z.string(),
 });
-export type SignedBody = z.infer<typeof signedBody>;
+export type SignedCommandBody = z.infer<typeof signedBody>;
 
-const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedBody['command'][]>> = {
+const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommandBody['command'][]>> = {
   granted: ['claim_task', 'next'],
   released: ['release_claim'],
   accepted: ['submit_result'],
@@ -28,7 +28,7 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedBody['command'][]>
 };
 
 /** The commands that can have caused an event; none if no session can have signed it. */
-export const commandsOf = (event: ResultEvent): readonly SignedBody['command'][] =>
+export const commandsOf = (event: ResultEvent): readonly SignedCommandBody['command'][] =>
   COMMANDS[evidenceKind(event) ?? 'noted'] ?? [];
 
 /** The key that an event's session was opened with; null if the events do not have it. */
@@ -44,7 +44,7 @@ export interface SignatureChecks {
 
 /** Why a body is not what the session signed for this event; null if it is. */
 export function signedBodyFault(
-  signed: SignedBody,
+  signed: SignedCommandBody,
   { project, events }: { readonly project: ProjectIds; readonly events: readonly ResultEvent[] },
   { hash, verify }: SignatureChecks,
 ): string | null {
@@ -58,7 +58,6 @@ export function signedBodyFault(
   const parsed = readStrictJson(signed.body);
   if ('fault' in parsed || !isObject(parsed.value)) return 'the body is not a JSON object';
   const toSign = { ...project, command: signed.command as SignedCommand, body: parsed.value };
-  if (bodyText(toSign) !== signed.body) return 'the body is not canonical JSON without a signature';
   const digest = Buffer.from(hash(utf8(signed.body))).toString('hex');
   if (!verify(key, signedText(toSign, digest, signature.issued_at), signature.value))
     return `the key of the session ${event.session_id} did not sign this command`;
@@ -70,7 +69,7 @@ export function signedBodyFault(
 /** Whether the command is the one that the event records. Otherwise a signature could be moved to another event. */
 function isCommandOf(
   event: ResultEvent,
-  command: SignedBody['command'],
+  command: SignedCommandBody['command'],
   body: Readonly<Record<string, unknown>>,
   hash: HashBytes,
 ): boolean {

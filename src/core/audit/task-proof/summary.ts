@@ -4,35 +4,34 @@ import type { AnchorLine } from '../checkpoint.js';
 import { evidenceKind, type ResultEvent } from './result-event.js';
 import {
   EVENTS_PER_PROOF_MAX,
+  type Evidence,
   inputName,
   type ResultContext,
   type ResultRole,
   resultContext,
   withRoles,
 } from './roles.js';
-import { commandsOf, type SignedBody, sessionKey } from './session-signatures.js';
+import { commandsOf, type SignedCommandBody, sessionKey } from './session-signatures.js';
 
 /** What a summary is computed from: nothing else may change a word of it. */
-export interface SummarySource {
-  readonly task_id: string;
+export interface SummarySource extends Evidence {
   readonly checkpoint: AnchorLine;
-  readonly events: readonly ResultEvent[];
-  readonly signatures: readonly SignedBody[];
+  readonly signatures: readonly SignedCommandBody[];
 }
 
 /** A proof of a result in words: a line per event, in order, then what is missing, and the checkpoint. */
 export function resultSummary(source: SummarySource): string[] {
   const { task_id, checkpoint, events } = source;
-  const context = resultContext(task_id, events);
+  const context = resultContext(source);
   if (context === null) return [];
   const what = subjectKindOf(task_id) === 'edge' ? 'Edge' : 'Task';
   return [
     `${what} ${task_id} of ${checkpoint.tenant_id}/${checkpoint.project_id}: how its result came about.`,
-    ...withRoles(task_id, events).map(
+    ...withRoles(source).map(
       ({ event, role }) =>
         `${event.timestamp}, position ${event.position}: ${eventText(event, role, source)}.`,
     ),
-    ...missingGrants(context, events),
+    ...missingGrants(context, source),
     ...missingChanges(context, events),
     ...missingInputs(context, events),
     ...(events.length < EVENTS_PER_PROOF_MAX
@@ -147,8 +146,8 @@ function signatureText(event: ResultEvent, { events, signatures }: SummarySource
 }
 
 /** Every generation is granted once, so a missing number is a grant that the file does not show. */
-function missingGrants({ result }: ResultContext, events: readonly ResultEvent[]): string[] {
-  const granted = withRoles(result.subject ?? '', events)
+function missingGrants({ result }: ResultContext, source: SummarySource): string[] {
+  const granted = withRoles(source)
     .filter(({ role }) => ['grant', 'grant_of_parked_result', 'earlier_grant'].includes(role))
     .map(({ event }) => event.generation ?? 0);
   const generations = [0, ...granted.sort((one, other) => one - other), (result.generation ?? 0) + 1];
@@ -170,8 +169,7 @@ function missingChanges({ taskId, result }: ResultContext, events: readonly Resu
 }
 
 function missingInputs({ inputs }: ResultContext, events: readonly ResultEvent[]): string[] {
-  if (inputs === null)
-    return ['Not in this file: the inputs. The grant has only a digest of their names and generations.'];
+  if (inputs === null) return ['Not in this file: the inputs. The grant has only a digest of them.'];
   const present = new Set(events.map(inputName));
   return [...inputs]
     .filter((input) => !present.has(input))

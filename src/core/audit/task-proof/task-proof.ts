@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readStrictJson } from '../../strict-json.js';
-import { idInStatement } from '../audit-values.js';
+import { type HashBytes, idInStatement } from '../audit-values.js';
 import { anchorText } from '../checkpoint.js';
 import {
   checkProof,
@@ -11,8 +11,8 @@ import {
   type ProofFault,
 } from '../proof.js';
 import { provenEvent, type ResultEvent } from './result-event.js';
-import { EVENTS_PER_PROOF_MAX, RESULT_ROLES, withRoles } from './roles.js';
-import { type SignedBody, signedBody, signedBodyFault } from './session-signatures.js';
+import { EVENTS_PER_PROOF_MAX, type Evidence, RESULT_ROLES, withRoles } from './roles.js';
+import { type SignedCommandBody, signedBody, signedBodyFault } from './session-signatures.js';
 import { resultSummary } from './summary.js';
 
 export const TASK_PROOF_FORMAT = 'genesis-fleet task proof 1';
@@ -89,7 +89,8 @@ export function checkTaskProof(value: unknown, checks: ProofChecks): TaskProofVe
 
 /** What the file says about the events must follow from them. */
 function contentFault(proof: TaskProof, events: readonly ResultEvent[], checks: ProofChecks) {
-  const roles = new Map(withRoles(proof.task_id, events).map(({ event, role }) => [event.position, role]));
+  const evidence = { task_id: proof.task_id, events, hash: checks.hash };
+  const roles = new Map(withRoles(evidence).map(({ event, role }) => [event.position, role]));
   if (roles.size === 0) return refused('ROLE_MISMATCH', `no event accepts a result of ${proof.task_id}`);
   for (const { role, proof: inclusion } of proof.events) {
     const expected = roles.get(inclusion.index + 1) ?? 'none';
@@ -99,15 +100,12 @@ function contentFault(proof: TaskProof, events: readonly ResultEvent[], checks: 
         `position ${inclusion.index + 1}: expected the role ${expected}, not ${role}`,
       );
   }
-  return summaryFault(proof, events) ?? signaturesFault(proof, events, checks);
+  return summaryFault(proof, evidence) ?? signaturesFault(proof, events, checks);
 }
 
-function summaryFault(
-  { task_id, events: [first], signatures, ...proof }: TaskProof,
-  events: readonly ResultEvent[],
-) {
+function summaryFault({ events: [first], signatures, ...proof }: TaskProof, evidence: Evidence) {
   if (first === undefined) return null;
-  const expected = resultSummary({ task_id, checkpoint: first.proof.checkpoint, events, signatures });
+  const expected = resultSummary({ ...evidence, checkpoint: first.proof.checkpoint, signatures });
   const length = Math.max(expected.length, proof.summary.length);
   for (let at = 0; at < length; at += 1) {
     if (expected[at] !== proof.summary[at])
@@ -131,11 +129,12 @@ function signaturesFault(proof: TaskProof, events: readonly ResultEvent[], check
 export function assembleTaskProof(
   taskId: string,
   proofs: readonly InclusionProof[],
-  signaturesOf: (events: readonly ResultEvent[]) => readonly SignedBody[],
+  hash: HashBytes,
+  signaturesOf: (events: readonly ResultEvent[]) => readonly SignedCommandBody[],
 ): TaskProof | null {
   const events = proofs.flatMap((proof) => provenEvent(proof) ?? []);
   const byPosition = new Map(proofs.map((proof) => [proof.index + 1, proof]));
-  const roles = withRoles(taskId, events);
+  const roles = withRoles({ task_id: taskId, events, hash });
   const [first] = proofs;
   if (first === undefined || roles.length === 0) return null;
   const kept = roles.map(({ event }) => event);
@@ -146,7 +145,7 @@ export function assembleTaskProof(
     task_id: taskId,
     tenant_id,
     project_id,
-    summary: resultSummary({ task_id: taskId, checkpoint: first.checkpoint, events: kept, signatures }),
+    summary: resultSummary({ task_id: taskId, events: kept, hash, checkpoint: first.checkpoint, signatures }),
     events: roles.map(({ event, role }) => ({
       role,
       proof: byPosition.get(event.position) as InclusionProof,
