@@ -3,6 +3,11 @@ import { resolve } from 'node:path';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
 import { type ConsistencyProof, checkProofText, type InclusionProof } from '../../core/audit/proof.js';
+import {
+  checkTaskProofText,
+  isTaskProofText,
+  type TaskProof,
+} from '../../core/audit/task-proof/task-proof.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
@@ -11,7 +16,8 @@ import { unwrapReply } from '../replies.js';
 import { acceptLoss } from './accept-loss.js';
 import { AUDIT_KEY_COMMANDS } from './audit-keys.js';
 
-const PROOF_BYTES_MAX = 1024 * 1024;
+/** A task proof has whole payloads, so it can be far larger than a single proof. */
+const PROOF_BYTES_MAX = 32 * 1024 * 1024;
 
 const head = command('head', {
   description: 'show the last signed checkpoint of the log',
@@ -49,7 +55,7 @@ const consistency = command('consistency <old> [new]', {
 });
 
 const check = command('check <proof>', {
-  description: 'check a proof, without a server',
+  description: 'check a proof, also one of a task, without a server',
   options: {
     '--key <key_id>': {
       about: 'accept only signatures of this audit key; repeatable (default: any)',
@@ -60,7 +66,8 @@ const check = command('check <proof>', {
   async run(context, file, { key }) {
     const text = await readProof(resolve(context.io.cwd, file));
     const trust = key === undefined ? {} : { trustedKeys: key };
-    const verdict = checkProofText(text, { hash: sha256, verify: isSignedBy, ...trust });
+    const checks = { hash: sha256, verify: isSignedBy, ...trust };
+    const verdict = isTaskProofText(text) ? checkTaskProofText(text, checks) : checkProofText(text, checks);
     context.show(verdict, () =>
       verdict.ok ? validText(context, verdict.proof) : `${verdict.code}: ${verdict.detail}`,
     );
@@ -86,11 +93,13 @@ async function readProof(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
     throw new CommandFailure(`${path} cannot be read (${code}).`);
   });
-  if (text.length > PROOF_BYTES_MAX) throw new CommandFailure(`${path} is not a proof: it exceeds 1 MiB.`);
+  if (text.length > PROOF_BYTES_MAX) throw new CommandFailure(`${path} is not a proof: it exceeds 32 MiB.`);
   return text;
 }
 
-function validText({ paint }: CommandContext, proof: InclusionProof | ConsistencyProof): string {
+function validText(context: CommandContext, proof: InclusionProof | ConsistencyProof | TaskProof): string {
+  if ('summary' in proof) return taskProofText(context, proof);
+  const { paint } = context;
   const { tenant_id, project_id, time, key_id } = 'leaf' in proof ? proof.checkpoint : proof.to;
   const what =
     'leaf' in proof
@@ -98,6 +107,9 @@ function validText({ paint }: CommandContext, proof: InclusionProof | Consistenc
       : `the log up to position ${proof.from.position} is the beginning of that up to ${proof.to.position}`;
   return paint.green(`Valid: ${what} of ${tenant_id}/${project_id} that key ${key_id} signed at ${time}.`);
 }
+
+const taskProofText = ({ paint }: CommandContext, { task_id, events, summary }: TaskProof): string =>
+  [paint.green(`Valid: ${events.length} events prove the result of ${task_id}.`), ...summary].join('\n');
 
 const PAGE_SIZE = 1000;
 

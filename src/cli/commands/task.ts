@@ -13,6 +13,7 @@ import { addNote, addReleaseClaim, addRenew } from './holder.js';
 import { addOperatorCommands } from './operate.js';
 import { addSubmit } from './submit.js';
 import { addTaskAdd } from './task-add.js';
+import { addTaskProof } from './task-proof.js';
 
 const claim = command('claim <id>', {
   description: 'claim a task or an edge',
@@ -88,6 +89,7 @@ export const addTask = command('task', {
     show,
     history,
     explain,
+    addTaskProof,
     addTaskAdd,
     addOperatorCommands,
   ],

@@ -90,7 +90,7 @@ export function checkProof(proof: unknown, checks: ProofChecks): ProofVerdict {
   return fault ?? { ok: true, proof: parsed.data };
 }
 
-const describeIssue = ({ issues }: z.ZodError): string =>
+export const describeIssue = ({ issues }: z.ZodError): string =>
   issues
     .slice(0, 1)
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))

@@ -1,0 +1,35 @@
+import type { ProjectIds } from '../../core/audit/audit-values.js';
+import type { ResultEvent } from '../../core/audit/task-proof/result-event.js';
+import {
+  commandsOf,
+  type SignatureChecks,
+  type SignedCommandBody,
+  signedBodyFault,
+} from '../../core/audit/task-proof/session-signatures.js';
+import { canonicalJson } from '../../core/canonical-json.js';
+
+/** The body of a command as it was sent. */
+export type SentBody = Readonly<Record<string, unknown>>;
+
+interface ProvenEvents {
+  readonly project: ProjectIds;
+  readonly events: readonly ResultEvent[];
+}
+
+/** Finds the body of each signed event among those that were sent: only the right one fits the signature. */
+export function signedBodies(
+  proven: ProvenEvents,
+  sent: readonly SentBody[],
+  checks: SignatureChecks,
+): SignedCommandBody[] {
+  return proven.events.flatMap((event) => {
+    if (event.payload?.signature === undefined) return [];
+    const bodies = sent
+      .filter(({ request_id }) => request_id === event.request_id)
+      .map((body) => canonicalJson({ ...body, signature: undefined }));
+    const candidates = bodies.flatMap((body) =>
+      commandsOf(event).map((command) => ({ position: event.position, command, body })),
+    );
+    return candidates.find((candidate) => signedBodyFault(candidate, proven, checks) === null) ?? [];
+  });
+}

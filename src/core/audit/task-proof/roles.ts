@@ -1,0 +1,154 @@
+import { type HashBytes, utf8 } from '../audit-values.js';
+import { evidenceKind, isSessionOpening, type ResultEvent } from './result-event.js';
+
+/** What an event is for the result, most important first: if there are too many, the first roles are kept. */
+export const RESULT_ROLES = [
+  'result',
+  'grant',
+  'parked_result',
+  'grant_of_parked_result',
+  'review',
+  'candidate',
+  'session',
+  'input',
+  'warning',
+  'refused_result',
+  'earlier_grant',
+  'claim_end',
+  'earlier_result',
+  'reopening',
+] as const;
+export type ResultRole = (typeof RESULT_ROLES)[number];
+
+export const EVENTS_PER_PROOF_MAX = 200;
+/** Of the inputs in a grant, in hex digits. */
+const DIGEST_LENGTH = 32;
+
+/** The events that may be evidence of a task's result, in order of position. */
+export interface Evidence {
+  readonly task_id: string;
+  readonly events: readonly ResultEvent[];
+  readonly hash: HashBytes;
+}
+
+/** The result of a task among its events, and what the role of another event depends on. */
+export interface ResultContext {
+  readonly taskId: string;
+  readonly result: ResultEvent;
+  /** The generation whose holder produced the result: an adoption has a generation of its own. */
+  readonly producingGeneration: number;
+  /** Inputs that the producing grant names, as `task@generation`; null if it has a digest that the events do not fit. */
+  readonly inputs: ReadonlySet<string> | null;
+  readonly sessionIds: ReadonlySet<string>;
+}
+
+const isResult = (event: ResultEvent): boolean => ['accepted', 'adopted'].includes(evidenceKind(event) ?? '');
+
+/** Null if the events contain no accepted result of the task. */
+export function resultContext(evidence: Evidence): ResultContext | null {
+  const { task_id: taskId, events } = evidence;
+  const own = events.filter(({ subject }) => subject === taskId);
+  const result = own.findLast(isResult);
+  if (result === undefined) return null;
+  const producingGeneration = result.payload?.adopted_from?.generation ?? result.generation ?? 0;
+  const grant = own.find(
+    (event) => evidenceKind(event) === 'granted' && event.generation === producingGeneration,
+  );
+  const sessions = own.flatMap(({ session_id }) => session_id ?? []);
+  return {
+    taskId,
+    result,
+    producingGeneration,
+    inputs: grant === undefined ? new Set() : inputsOfGrant(grant, evidence),
+    sessionIds: new Set(sessions),
+  };
+}
+
+/** `A-001-a@2.0,A-002-b@1.1`: each input with its generation and how often it was reopened. Long lists are a digest. */
+function inputsOfGrant(grant: ResultEvent, evidence: Evidence): ReadonlySet<string> | null {
+  const inputs = grant.payload?.inputs ?? '';
+  if (inputs === '') return new Set();
+  const names = inputs.split(',').map((each) => /^(.+@\d+)\.\d+$/.exec(each)?.[1]);
+  return names.includes(undefined) ? inputsOfDigest(inputs, grant, evidence) : new Set(names as string[]);
+}
+
+/** The last results of other tasks before the grant, if they have this digest: none may have been reopened. */
+function inputsOfDigest(
+  digest: string,
+  grant: ResultEvent,
+  { task_id, events, hash }: Evidence,
+): ReadonlySet<string> | null {
+  const results = events.filter(
+    (event) => event.subject !== task_id && isResult(event) && event.position < grant.position,
+  );
+  const nameOfTask = new Map(results.map((event) => [event.subject ?? '', inputName(event)]));
+  const names = [...nameOfTask.keys()].sort().map((task) => nameOfTask.get(task) ?? '');
+  const text = names.map((name) => `${name}.0`).join(',');
+  const isMatch = Buffer.from(hash(utf8(text)))
+    .toString('hex')
+    .startsWith(digest);
+  return isMatch && digest.length === DIGEST_LENGTH ? new Set(names) : null;
+}
+
+export const inputName = ({ subject, generation }: ResultEvent): string => `${subject}@${generation}`;
+
+/** Null if the event is no evidence of this result. */
+export function roleOf(event: ResultEvent, context: ResultContext): ResultRole | null {
+  if (event.subject === context.taskId) return ownRole(event, context);
+  if (isSessionOpening(event)) return context.sessionIds.has(event.session_id ?? '') ? 'session' : null;
+  return isResult(event) && context.inputs?.has(inputName(event)) === true ? 'input' : null;
+}
+
+function ownRole(event: ResultEvent, context: ResultContext): ResultRole | null {
+  const { result } = context;
+  const kind = evidenceKind(event);
+  if (kind === 'result_denied') return refusedRole(event, context);
+  if (kind === 'warned') return 'warning';
+  if (event.position > result.position) return null;
+  switch (kind) {
+    case 'accepted':
+    case 'adopted':
+      return event === result ? 'result' : 'earlier_result';
+    case 'granted':
+      if (event.generation === result.generation) return 'grant';
+      return event.generation === context.producingGeneration ? 'grant_of_parked_result' : 'earlier_grant';
+    case 'lost':
+    case 'released':
+      return 'claim_end';
+    case 'escalated':
+      return 'candidate';
+    case 'reviewed':
+      return 'review';
+    case 'reset':
+      return 'reopening';
+    default:
+      return null;
+  }
+}
+
+function refusedRole({ payload }: ResultEvent, { result }: ResultContext): ResultRole {
+  const adopted = result.payload?.adopted_from?.result_id;
+  return adopted !== undefined && payload?.result_id === adopted ? 'parked_result' : 'refused_result';
+}
+
+/** The events that belong to a proof of the result, at most as many as it may have, in order of position. */
+export function selectEvidence(evidence: Evidence): ResultEvent[] {
+  const kept = withRoles(evidence)
+    .map(({ event, role }) => ({ event, rank: RESULT_ROLES.indexOf(role) }))
+    .sort((one, other) => one.rank - other.rank || other.event.position - one.event.position)
+    .slice(0, EVENTS_PER_PROOF_MAX)
+    .map(({ event }) => event)
+    .sort((one, other) => one.position - other.position);
+  // A session belongs to a proof because of its acts, and they may have been left out just now.
+  return withRoles({ ...evidence, events: kept }).map(({ event }) => event);
+}
+
+/** The events that have a role, with it; none if there is no accepted result. */
+export function withRoles(evidence: Evidence): { readonly event: ResultEvent; readonly role: ResultRole }[] {
+  const context = resultContext(evidence);
+  if (context === null) return [];
+  return evidence.events.flatMap((event) => {
+    const role = roleOf(event, context);
+    return role === null ? [] : { event, role };
+  });
+}

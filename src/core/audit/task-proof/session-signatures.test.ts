@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../canonical-json.js';
+import { bodyText, type SignedCommand, signedText, writeSignature } from '../../signing.js';
+import { newSigner, sha256, verifyEd25519 } from '../testing/primitives.js';
+import { type ResultEvent, toResultEvent } from './result-event.js';
+import { type SignedCommandBody, signedBodyFault } from './session-signatures.js';
+
+const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
+const AT = '2026-01-04T06:00:00.000Z';
+const KEY = newSigner('session');
+const hex = (text: string) => Buffer.from(sha256(Buffer.from(text))).toString('hex');
+
+function signatureOf(command: SignedCommand, body: Record<string, unknown>, signer = KEY): string {
+  const toSign = { ...PROJECT, command, body };
+  return writeSignature(AT, signer.sign(signedText(toSign, hex(bodyText(toSign)), AT)));
+}
+
+const event = (fields: object, payload: object): ResultEvent => {
+  const made = toResultEvent(
+    { position: 2, timestamp: AT, agent_id: 'alpha', session_id: 's1', ...fields },
+    payload,
+  );
+  if (made === null) throw new Error('not an event');
+  return made;
+};
+const opening = event(
+  { event_type: 'SESSION_OPENED', subject: '~session/s1', seq: 1, position: 1 },
+  { record: { public_key: KEY.public_key } },
+);
+
+const WHO = { session_id: 's1', request_id: 'r1' };
+const CASES = {
+  claim_task: {
+    body: { task_id: 'A-001-a', agent_id: 'alpha', ...WHO },
+    fields: { event_type: 'CLAIM_ACQUIRED', subject: 'A-001-a', seq: 1, generation: 1, request_id: 'r1' },
+    payload: {},
+  },
+  next: {
+    body: { agent_id: 'alpha', ...WHO },
+    fields: { event_type: 'CLAIM_ACQUIRED', subject: 'A-001-a', seq: 1, generation: 1, request_id: 'r1' },
+    payload: {},
+  },
+  release_claim: {
+    body: { feature_id: 'REQ-F-A', edge: 'design→code', expected_generation: 3, ...WHO },
+    fields: {
+      event_type: 'edge_released',
+      subject: 'REQ-F-A#design_code',
+      seq: 9,
+      generation: 3,
+      request_id: 'r1',
+    },
+    payload: { reason: 'VOLUNTARY' },
+  },
+  submit_result: {
+    body: { task_id: 'A-001-a', generation: 1, claim_id: 'secret', result_data: { b: 1, a: 2 }, ...WHO },
+    fields: { event_type: 'RESULT_REJECTED', subject: 'A-001-a', generation: 1, request_id: 'r1' },
+    payload: { submitted_generation: 1, result_sha256: hex('{"a":2,"b":1}') },
+  },
+} as const;
+
+/** What is wrong with a signature that its session made, on an event that says something else. */
+function faultOf(
+  command: SignedCommandBody['command'],
+  change: { fields?: object; payload?: object; body?: object; events?: ResultEvent[] } = {},
+): string | null {
+  const { body, fields, payload } = CASES[command];
+  const signature = signatureOf(command, body);
+  const signed = event({ ...fields, ...change.fields }, { ...payload, ...change.payload, signature });
+  const text = canonicalJson({ ...body, ...change.body });
+  const events = change.events ?? [opening];
+  return signedBodyFault(
+    { position: 2, command, body: text },
+    { project: PROJECT, events: [...events, signed] },
+    {
+      hash: sha256,
+      verify: verifyEd25519,
+    },
+  );
+}
+
+const commands = Object.keys(CASES) as SignedCommandBody['command'][];
+const ANOTHER = 'the session signed this command, but it is not the one of the event';
+
+describe.each(commands)('a signature of %s', (command) => {
+  it('is that of its event', () => {
+    expect(faultOf(command)).toBeNull();
+  });
+
+  it('is not that of an event of another request or agent', () => {
+    expect(faultOf(command, { fields: { request_id: 'r2' } })).toBe(ANOTHER);
+    const isClaim = command === 'claim_task' || command === 'next';
+    expect(faultOf(command, { fields: { agent_id: 'beta' } })).toBe(isClaim ? ANOTHER : null);
+  });
+
+  it('does not fit another body, session or key', () => {
+    expect(faultOf(command, { body: { more: 1 } })).toContain('did not sign');
+    expect(faultOf(command, { fields: { session_id: 's2' } })).toContain('was opened without a key');
+    const otherKey = event(
+      { event_type: 'SESSION_OPENED', subject: '~session/s1', seq: 1 },
+      { record: { public_key: newSigner().public_key } },
+    );
+    expect(faultOf(command, { events: [otherKey] })).not.toBeNull();
+    expect(faultOf(command, { events: [] })).toContain('was opened without a key');
+  });
+});
+
+it('is not that of an event of another task, generation, result or kind', () => {
+  expect(faultOf('claim_task', { fields: { subject: 'A-002-b' } })).toBe(ANOTHER);
+  expect(faultOf('release_claim', { fields: { generation: 4 } })).toBe(ANOTHER);
+  expect(faultOf('release_claim', { fields: { subject: 'REQ-F-A#code_unit_tests' } })).toBe(ANOTHER);
+  expect(faultOf('submit_result', { payload: { submitted_generation: 2 } })).toBe(ANOTHER);
+  expect(faultOf('submit_result', { payload: { result_sha256: hex('other') } })).toBe(ANOTHER);
+  expect(faultOf('claim_task', { fields: { event_type: 'RESULT_SUBMITTED' } })).toBe(
+    'claim_task does not cause a RESULT_SUBMITTED',
+  );
+});

@@ -1,0 +1,177 @@
+import { readSignature } from '../../signing.js';
+import { subjectKindOf } from '../../subject.js';
+import type { AnchorLine } from '../checkpoint.js';
+import { evidenceKind, type ResultEvent } from './result-event.js';
+import {
+  EVENTS_PER_PROOF_MAX,
+  type Evidence,
+  inputName,
+  type ResultContext,
+  type ResultRole,
+  resultContext,
+  withRoles,
+} from './roles.js';
+import { commandsOf, type SignedCommandBody, sessionKey } from './session-signatures.js';
+
+/** What a summary is computed from: nothing else may change a word of it. */
+export interface SummarySource extends Evidence {
+  readonly checkpoint: AnchorLine;
+  readonly signatures: readonly SignedCommandBody[];
+}
+
+/** A proof of a result in words: a line per event, in order, then what is missing, and the checkpoint. */
+export function resultSummary(source: SummarySource): string[] {
+  const { task_id, checkpoint, events } = source;
+  const context = resultContext(source);
+  if (context === null) return [];
+  const what = subjectKindOf(task_id) === 'edge' ? 'Edge' : 'Task';
+  return [
+    `${what} ${task_id} of ${checkpoint.tenant_id}/${checkpoint.project_id}: how its result came about.`,
+    ...withRoles(source).map(
+      ({ event, role }) =>
+        `${event.timestamp}, position ${event.position}: ${eventText(event, role, source)}.`,
+    ),
+    ...missingGrants(context, source),
+    ...missingChanges(context, events),
+    ...missingInputs(context, events),
+    ...(events.length < EVENTS_PER_PROOF_MAX
+      ? []
+      : [`This file has ${events.length} events, as many as it may have: there can be more.`]),
+    `All of this is in the log up to position ${checkpoint.position} that the audit key ${checkpoint.key_id} signed at ${checkpoint.time}.`,
+  ];
+}
+
+function eventText(event: ResultEvent, role: ResultRole, source: SummarySource): string {
+  const text = event.payload === null ? redactedText(event, role) : TEXTS[role](event, event.payload);
+  if (!isActOfSession(event)) return text;
+  return `${text}; ${isApproved(event, source) ? 'its submission is above' : signatureText(event, source)}`;
+}
+
+const redactedText = (event: ResultEvent, role: ResultRole): string =>
+  `${event.event_type} (${role}) of ${generationOf(event)}, ${actor(event)}; its payload is missing, as after redaction`;
+
+type Payload = NonNullable<ResultEvent['payload']>;
+
+const actor = ({ agent_id, session_id = '' }: ResultEvent): string =>
+  session_id === '' ? agent_id : `${agent_id} in session ${session_id}`;
+const generationOf = ({ generation = 0 }: ResultEvent): string => `generation ${generation}`;
+const digestText = ({ result_sha256 = 'none', result_size_bytes }: Payload): string =>
+  `SHA-256 ${result_sha256}${result_size_bytes === undefined ? '' : `, ${result_size_bytes} bytes`}`;
+/** Quoted, because it is a person's own words and may have line breaks. */
+const reasonText = ({ reason }: Payload): string =>
+  reason === undefined ? '' : ` (${JSON.stringify(reason)})`;
+const byText = ({ by }: Payload): string => (by === undefined ? '' : ` by ${by}`);
+
+const grantText = (event: ResultEvent, { expires_at }: Payload): string => {
+  const until = typeof expires_at === 'string' ? ` until ${expires_at}` : '';
+  const role = event.agent_role === undefined ? '' : ` as ${event.agent_role}`;
+  return `${generationOf(event)} was granted to ${actor(event)}${role}${until}`;
+};
+
+function refusalText(event: ResultEvent, payload: Payload): string {
+  const { submitted_generation = 0, current_generation = 0, rejection_reason, parked } = payload;
+  return (
+    `${actor(event)} submitted a result of generation ${submitted_generation} while ${current_generation} was current: ` +
+    `refused with ${rejection_reason}${parked === true ? ' and parked' : ''}, ${digestText(payload)}`
+  );
+}
+
+function acceptanceText(event: ResultEvent, payload: Payload): string {
+  const { adopted_from: from } = payload;
+  if (from === undefined) {
+    const late = payload.late === true ? ', after its lease,' : '';
+    return `the result of ${generationOf(event)}, submitted by ${actor(event)}, was accepted${late} with ${digestText(payload)}`;
+  }
+  const origin = `the parked result of generation ${from.generation}, submitted by ${from.agent_id} in session ${from.session_id}`;
+  return `${origin}, was adopted${byText(payload)}${reasonText(payload)} as ${generationOf(event)} with ${digestText(payload)}`;
+}
+
+function endText(event: ResultEvent, payload: Payload): string {
+  const { cause, disposition, expired_at = event.timestamp } = payload;
+  if (cause === 'EXPIRED') {
+    const kept = disposition === 'held' ? ', but the claim was kept' : '';
+    return `the lease of ${generationOf(event)} expired at ${expired_at}${kept}`;
+  }
+  const ended = cause === 'SUPERSEDED' ? 'taken over' : 'released';
+  return `${generationOf(event)} was ${ended}${byText(payload)}${reasonText(payload)}`;
+}
+
+function openingText({ session_id, agent_id }: ResultEvent, { record }: Payload): string {
+  const key = record?.public_key === undefined ? 'without a key' : `with the key ${record.public_key}`;
+  return `session ${session_id} was opened for ${agent_id} ${key}`;
+}
+
+const TEXTS: Record<ResultRole, (event: ResultEvent, payload: Payload) => string> = {
+  result: acceptanceText,
+  earlier_result: (event, payload) => `earlier, ${acceptanceText(event, payload)}`,
+  input: (event, payload) => `input ${event.subject}: ${acceptanceText(event, payload)}`,
+  grant: grantText,
+  grant_of_parked_result: grantText,
+  earlier_grant: grantText,
+  claim_end: endText,
+  parked_result: refusalText,
+  refused_result: refusalText,
+  session: openingText,
+  candidate: (event, payload) =>
+    `${actor(event)} submitted a result of ${generationOf(event)} for review${reasonText(payload)}, ${digestText(payload)}`,
+  review: (event, { reviewer, decision, candidate_sha256 }) =>
+    `${reviewer} decided ${decision} on the result of ${generationOf(event)} with SHA-256 ${candidate_sha256}`,
+  warning: (event, payload) => `a warning on the result of ${generationOf(event)}${reasonText(payload)}`,
+  reopening: (_event, payload) => `reopened${byText(payload)}${reasonText(payload)}`,
+};
+
+/** Whether a session can have signed it: all the others are acts of the coordinator, of an operator or of a reviewer. */
+const isActOfSession = (event: ResultEvent): boolean =>
+  commandsOf(event).length > 0 && event.payload !== null && event.payload.by === undefined;
+
+/** A review accepts the candidate in the name of its holder, whose signature is on the submission for the review. */
+const isApproved = ({ subject, generation, payload }: ResultEvent, { events }: SummarySource): boolean =>
+  events.some(
+    (event) =>
+      evidenceKind(event) === 'reviewed' &&
+      event.subject === subject &&
+      event.generation === generation &&
+      event.payload?.decision === 'APPROVED' &&
+      event.payload.candidate_sha256 === payload?.result_sha256,
+  );
+
+function signatureText(event: ResultEvent, { events, signatures }: SummarySource): string {
+  const signature = readSignature(event.payload?.signature ?? '');
+  if (signature === null) return 'not signed';
+  const key = sessionKey(event, events);
+  if (key === null) return 'its signature is not verified: the key of the session is not in this file';
+  if (signatures.some(({ position }) => position === event.position))
+    return `signed at ${signature.issued_at} with the session's key ${key}`;
+  return 'its signature is not verified: the body of the command is not in this file';
+}
+
+/** Every generation is granted once, so a missing number is a grant that the file does not show. */
+function missingGrants({ result }: ResultContext, source: SummarySource): string[] {
+  const granted = withRoles(source)
+    .filter(({ role }) => ['grant', 'grant_of_parked_result', 'earlier_grant'].includes(role))
+    .map(({ event }) => event.generation ?? 0);
+  const generations = [0, ...granted.sort((one, other) => one - other), (result.generation ?? 0) + 1];
+  return generations.slice(1).flatMap((next, at) => {
+    const [first, last] = [(generations[at] ?? 0) + 1, next - 1];
+    if (first > last) return [];
+    return `Not in this file: the grant${first === last ? ` of generation ${first}` : `s of generations ${first} to ${last}`}.`;
+  });
+}
+
+/** Changes of a subject are numbered without gaps, so the number of the result is how many there were. */
+function missingChanges({ taskId, result }: ResultContext, events: readonly ResultEvent[]): string[] {
+  const { seq: changes = 0 } = result;
+  const present = events.filter(({ subject, seq }) => subject === taskId && seq !== undefined).length;
+  if (present >= changes) return [];
+  return [
+    `Not in this file: ${changes - present} of the ${changes} changes up to the result, such as renewals of a lease.`,
+  ];
+}
+
+function missingInputs({ inputs }: ResultContext, events: readonly ResultEvent[]): string[] {
+  if (inputs === null) return ['Not in this file: the inputs. The grant has only a digest of them.'];
+  const present = new Set(events.map(inputName));
+  return [...inputs]
+    .filter((input) => !present.has(input))
+    .map((input) => `Not in this file: the input ${input.replace(/@(\d+)$/, ', generation $1')}.`);
+}
