@@ -35,6 +35,12 @@ export const COVERAGE_GOALS = [
   'generation granted twice',
   'old handle refused',
   'revoked while waiting',
+  'checkpoint agrees',
+  'crash at checkpoint',
+  'sink down',
+  'old disk restored',
+  'loss noticed',
+  'loss accepted',
 ] as const;
 export type CoverageGoal = (typeof COVERAGE_GOALS)[number];
 

@@ -114,7 +114,7 @@ export class ProjectMonitor {
     this.world.violate('INV-05', `${subject} was granted to the closed session ${session_id}`);
   }
 
-  /** A refusal or a note that is repeated must not be written again. */
+  /** A refusal or a note that is repeated must not be written again, nor a checkpoint of a position. */
   private checkLooseEvent({
     event_type,
     subject,
@@ -125,7 +125,9 @@ export class ProjectMonitor {
     payload,
   }: EventEnvelope): void {
     if (seq !== undefined) return;
-    const content = payload.result_sha256 ?? payload.reason ?? payload.text;
+    const { position, incarnation, key_id } = payload;
+    const audited = position === undefined ? key_id : `${incarnation}/${position}`;
+    const content = payload.result_sha256 ?? payload.reason ?? payload.text ?? audited;
     const key = JSON.stringify([event_type, subject, generation, agent_id, session_id, content]);
     if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was recorded twice`);
     this.looseEventKeys.add(key);

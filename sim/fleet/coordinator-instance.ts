@@ -38,7 +38,7 @@ export interface SimFleet {
 export async function openInstance(
   process: SimProcess,
   store: Store,
-  options: Pick<CoordinatorOptions, 'limits'> & { blobs: Blobs; credentials: CredentialRegistry },
+  options: Pick<CoordinatorOptions, 'limits' | 'audit'> & { blobs: Blobs; credentials: CredentialRegistry },
 ): Promise<CoordinatorInstance> {
   const { credentials, ...rest } = options;
   const check = (transactions: readonly Transaction[]): void =>

@@ -2,7 +2,13 @@ import { MemoryBlobs } from '../../src/coordinator/index.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';
 import { WAL_FILE } from '../../src/stores/file/layout.js';
 import { frameAt } from '../../src/stores/file/wal/frame.js';
-import { LogDamaged, type Store, StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
+import {
+  LogDamaged,
+  type Store,
+  StoreBroken,
+  StoreUnavailable,
+  type Transaction,
+} from '../../src/stores/store.js';
 import { ClockRateCheck } from '../checks/clock-rate.js';
 import { DiskImage } from '../world/disk-image.js';
 import { SimProcess } from '../world/process.js';
@@ -14,6 +20,8 @@ import {
   type SimFleet,
 } from './coordinator-instance.js';
 import { damageLog } from './log-damage.js';
+import { RestoredDisk } from './restored-disk.js';
+import { SimAudit, writesCheckpoint } from './sim-audit.js';
 import { type SimContext, scheduleRecurring } from './sim-context.js';
 
 const ROOT = '/data';
@@ -24,6 +32,7 @@ const UNFINISHED_SNAPSHOT_PATH = /\/snapshots\/unfinished$/;
 const SNAPSHOT_PATH = /\/snapshots\/\d+$/;
 const SNAPSHOT_MS = 20;
 const SNAPSHOT_AMBUSH_CHANCE = 0.3;
+const CHECKPOINT_AMBUSH_CHANCE = 0.1;
 const STALL_MAX_MS = 1000;
 const LOG_PATH = /\/events\.jsonl$/;
 const LOG_STALL_CHANCE = 0.3;
@@ -34,7 +43,7 @@ const CLOCK_STEP_MAX_MS = 10 * 60_000;
 /** One coordinator on the real file store, with a simulated disk that loses unsynced data. */
 export class FileFleet implements SimFleet {
   readonly size = 1;
-  readonly incarnation = 1;
+  incarnation = 1;
   private current: CoordinatorInstance | null = null;
   private process: SimProcess | null = null;
   private boots = 0;
@@ -46,7 +55,9 @@ export class FileFleet implements SimFleet {
   private isLogStalled = false;
   /** The process crashes a second time soon after its restart. */
   private willCrashAfterRestart = false;
-  private readonly diskImage = new DiskImage();
+  private diskImage = new DiskImage();
+  private readonly restored: RestoredDisk;
+  private readonly audit: SimAudit;
   private readonly blobs = new MemoryBlobs();
   private readonly rng;
   private readonly ambushRng;
@@ -56,6 +67,8 @@ export class FileFleet implements SimFleet {
     const { world, scenario, coverage } = context;
     this.rng = world.rng.fork('file fleet');
     this.ambushRng = world.rng.fork('ambush');
+    this.audit = new SimAudit(context);
+    this.restored = new RestoredDisk(context, this.audit);
     this.diskImage.makeFolder(ROOT);
     this.diskImage.syncFolder(this.diskImage.root);
     this.faults = {
@@ -89,6 +102,8 @@ export class FileFleet implements SimFleet {
     const schedule = (name: string, meanMs: number | null, action: () => void): void =>
       scheduleRecurring(this.context, name, meanMs, action, () => this.areFaultsOn);
     this.boot();
+    this.audit.start();
+    this.scheduleRestore(rates.restore_at_ms);
     schedule('crash', rates.crash_every_ms, () => this.stopOrCrash());
     schedule('ambush', this.context.scenario.has('ambush') ? leaseMs * AMBUSH_EVERY_LEASES : null, () => {
       this.willCrashOnNextCommit = true;
@@ -106,6 +121,7 @@ export class FileFleet implements SimFleet {
   stopFaults(): void {
     this.areFaultsOn = false;
     this.willCrashOnNextCommit = false;
+    this.audit.stopFaults();
     this.faults.isFull = false;
     this.faults.write_failure_chance = 0;
     this.faults.sync_failure_chance = 0;
@@ -114,6 +130,37 @@ export class FileFleet implements SimFleet {
   async finish(): Promise<void> {
     this.crash(true);
     await this.open(this.newProcess(), false);
+    for (const projectKey of this.context.projects)
+      this.audit.check(projectKey, this.context.monitor.projectMonitor(projectKey).events);
+  }
+
+  private scheduleRestore(atMs: number | null): void {
+    if (atMs === null) return;
+    const { world } = this.context;
+    world.schedule(atMs / 2, 'backup', () => {
+      const backup = this.diskImage.copy();
+      world.schedule(atMs / 2, 'restore', () => this.restore(backup));
+    });
+  }
+
+  /** An old disk is copied back. An operator accepts the loss before the server starts again. */
+  private restore(backup: DiskImage): void {
+    if (!this.areFaultsOn) return;
+    this.context.world.trace('an old disk is copied back');
+    this.crash(false);
+    this.diskImage = backup;
+    this.incarnation += 1;
+    this.restored.begin(this.incarnation);
+    this.bootLater();
+  }
+
+  /** A checkpoint is written between two moments at which a crash must lose nothing. */
+  private maybeCrashAtCheckpoint(transactions: readonly Transaction[]): void {
+    const { scenario, coverage } = this.context;
+    if (!this.areFaultsOn || !scenario.has('ambush') || !writesCheckpoint(transactions)) return;
+    if (!this.ambushRng.chance(CHECKPOINT_AMBUSH_CHANCE)) return;
+    coverage.hit('crash at checkpoint');
+    this.crashAfter(this.ambushRng.between(0, COMMIT_MS), scenario.rates.power_chance);
   }
 
   private fillDisk(forMs: number): void {
@@ -233,6 +280,7 @@ export class FileFleet implements SimFleet {
   private async open(process: SimProcess, isDamaged: boolean): Promise<void> {
     const { scenario, monitor, coverage, credentials } = this.context;
     const store = await this.openStore(process);
+    if (!isDamaged) await this.restored.onOpened(store);
     for (const projectKey of this.context.projects) {
       const after = this.areFaultsOn
         ? Math.max(0, monitor.projectMonitor(projectKey).events.length - TAIL_EVENTS_COMPARED)
@@ -244,7 +292,10 @@ export class FileFleet implements SimFleet {
     }
     const clockRate = new ClockRateCheck(this.context.world, scenario.rates.clock_tick_ms, await store.now());
     const observedStore = observeCommits(store, {
-      onAttempt: (transactions) => monitor.onCommitAttempt(transactions),
+      onAttempt: (transactions) => {
+        monitor.onCommitAttempt(transactions);
+        this.maybeCrashAtCheckpoint(transactions);
+      },
       onBegin: () => {
         this.committing += 1;
         this.maybeCrashDuringCommit();
@@ -261,7 +312,9 @@ export class FileFleet implements SimFleet {
       limits: scenario.limits,
       blobs: this.blobs,
       credentials,
+      audit: this.audit.optionsOf('server'),
     });
+    if (!isDamaged) await this.restored.accept(instance.coordinator);
     this.current = instance;
     // What was recovered and reported must survive a power loss that comes before anything else is written.
     if (this.willCrashAfterRestart)

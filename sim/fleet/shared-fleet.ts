@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../src/stores/store.js';
 import { SimProcess } from '../world/process.js';
 import { type CoordinatorInstance, openInstance, type SimFleet } from './coordinator-instance.js';
 import { SharedStore } from './shared-store.js';
+import { SimAudit } from './sim-audit.js';
 import { type SimContext, scheduleRecurring } from './sim-context.js';
 import { type LinkFaults, StoreLink } from './store-link.js';
 
@@ -28,10 +29,13 @@ export class SharedFleet implements SimFleet {
   private areFaultsOn = true;
   /** Grants of a lost history: the same generation may be granted again to another agent. */
   private readonly lostGrants = new Set<string>();
+  private readonly audit: SimAudit;
+  private isLossAccepted = false;
 
   constructor(private readonly context: SimContext) {
     const { world, scenario, monitor, coverage } = context;
     this.rng = world.rng.fork('shared fleet');
+    this.audit = new SimAudit(context);
     this.size = scenario.coordinators;
     this.slots = Array.from({ length: this.size }, () => ({ process: null, instance: null }));
     this.faults = { failure_chance: scenario.rates.link_failure_chance };
@@ -45,6 +49,11 @@ export class SharedFleet implements SimFleet {
         for (const event of transaction.swaps.flatMap((swap) => swap.events)) {
           const isSecond =
             claimEventKindOf(event.event_type) === 'granted' && this.lostGrants.delete(grantKey(event));
+          if (isSecond && this.isLossAccepted)
+            world.violate(
+              'INV-01',
+              `${event.subject}: generation ${event.generation} was granted in lost history`,
+            );
           if (isSecond) coverage.hit('generation granted twice');
         }
       }
@@ -70,6 +79,7 @@ export class SharedFleet implements SimFleet {
       scheduleRecurring(this.context, name, meanMs, action, () => this.areFaultsOn);
     const pickProcess = (): SimProcess => this.rng.pick(this.slots).process ?? this.shared.process;
     for (const slot of this.slots) this.boot(slot);
+    this.audit.start();
     schedule('crash', rates.crash_every_ms, () => this.crash(this.rng.pick(this.slots)));
     schedule('freeze', rates.freeze_every_ms, () =>
       pickProcess().freeze(leaseMs * this.rng.between(0.1, 10) ** 0.5),
@@ -87,6 +97,7 @@ export class SharedFleet implements SimFleet {
 
   stopFaults(): void {
     this.areFaultsOn = false;
+    this.audit.stopFaults();
     this.faults.failure_chance = 0;
   }
 
@@ -97,6 +108,8 @@ export class SharedFleet implements SimFleet {
         projectKey,
         await store.scanHeads(projectKey, { after: null, limit: 1_000_000 }),
       );
+      const { events } = this.context.monitor.projectMonitor(projectKey);
+      if (this.incarnation === 1 || this.isLossAccepted) this.audit.check(projectKey, events);
     }
   }
 
@@ -125,7 +138,8 @@ export class SharedFleet implements SimFleet {
       this.rng.fork(`link ${name}`),
     );
     const store = link.asStore(this.shared.store().capabilities);
-    openInstance(process, store, { limits: scenario.limits, blobs: this.blobs, credentials }).then(
+    const audit = this.audit.optionsOf(`slot ${this.slots.indexOf(slot)}`);
+    openInstance(process, store, { limits: scenario.limits, blobs: this.blobs, credentials, audit }).then(
       (instance) => {
         slot.instance = instance;
       },
@@ -156,7 +170,29 @@ export class SharedFleet implements SimFleet {
       }
     }
     monitor.onHistoryLost(kept);
+    for (const projectKey of this.context.projects) {
+      const events = kept.get(`${projectKey.tenant_id}/${projectKey.project_id}`) ?? [];
+      this.audit.checkLossNoticed(projectKey, events, events.length);
+    }
     if (lost > 0) coverage.hit('lossy failover');
+    if (this.rng.fork('operator').chance(0.5)) await this.acceptLoss(kept);
+  }
+
+  /** What an operator with an anchor does before the coordinators start again. */
+  private async acceptLoss(kept: ReadonlyMap<string, readonly EventEnvelope[]>): Promise<void> {
+    const { world, scenario, credentials, projects } = this.context;
+    const process = new SimProcess(world, 'operator', this.rng.fork('operator process'));
+    const audit = this.audit.optionsOf('slot 0');
+    const options = { limits: scenario.limits, blobs: this.blobs, credentials, audit };
+    const { coordinator } = await openInstance(process, this.shared.store(), options);
+    for (const projectKey of projects) {
+      const keptEvents = kept.get(`${projectKey.tenant_id}/${projectKey.project_id}`) ?? [];
+      const lost = this.audit.lossOf(projectKey, keptEvents.length, this.incarnation);
+      await coordinator.audit.acceptLoss(projectKey, lost);
+    }
+    this.isLossAccepted = true;
+    coordinator.close();
+    process.kill();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Mutant } from './mutant.js';
 import { ACCESS_MUTANTS } from './tables/access.js';
+import { AUDIT_MUTANTS } from './tables/audit.js';
 import { CONNECTION_MUTANTS } from './tables/connections.js';
 import { COORDINATOR_MUTANTS } from './tables/coordinator.js';
 import { DAMAGE_MUTANTS } from './tables/damage.js';
@@ -35,4 +36,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...REVOCATION_MUTANTS,
   ...CONNECTION_MUTANTS,
   ...SERVER_LOG_MUTANTS,
+  ...AUDIT_MUTANTS,
 ];

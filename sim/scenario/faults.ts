@@ -28,5 +28,7 @@ export const FAULTS = [
   'redo',
   'second_tenant',
   'revoked',
+  /** An old disk is copied back. */
+  'restore',
 ] as const;
 export type Fault = (typeof FAULTS)[number];

@@ -35,6 +35,8 @@ export interface Rates {
   readonly partition_every_ms: number | null;
   readonly agent_freeze_every_ms: number | null;
   readonly failover_at_ms: number | null;
+  /** When the disk is replaced by a copy from half that time. */
+  readonly restore_at_ms: number | null;
   /** Share of crashes that are also power losses. */
   readonly power_chance: number;
   /** Share of restarts that find the log damaged. */
@@ -170,6 +172,10 @@ function ratesFor(
     rot_chance: has('rot') ? 0.15 : 0,
     clock_tick_ms: chance('coarse_clock', [0, 0, 20, 1000]),
     // Only in few seeds, and from its own random stream, so that the runs of other seeds do not change.
+    restore_at_ms:
+      isFile && has('restore') && rng.fork('restored').chance(0.3)
+        ? lease_ms * rng.fork('restore').between(4, 20)
+        : null,
     revoked_chance: has('revoked') ? rng.fork('revoked').pick([0, 0, 0.5]) : 0,
   };
 }

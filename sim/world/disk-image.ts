@@ -117,6 +117,13 @@ export class DiskImage {
     return owner?.isAlive ? owner.name : '';
   }
 
+  /** A backup: what processes see now, all of it durable. */
+  copy(): DiskImage {
+    const image = new DiskImage();
+    copyFolder(this.root, image.root);
+    return image;
+  }
+
   /** Keeps a random part of what was not synced: names first, then file contents. */
   losePower(rng: Rng): void {
     const isOrdered = rng.chance(0.5);
@@ -158,4 +165,20 @@ function makeDurable(change: FolderChange): void {
 function split(path: string): { parent: string; name: string } {
   const cut = path.lastIndexOf('/');
   return { parent: path.slice(0, cut), name: path.slice(cut + 1) };
+}
+
+function copyFolder(from: FolderNode, to: FolderNode): void {
+  for (const [name, node] of from.names) {
+    const copied = node instanceof FolderNode ? new FolderNode() : copyOfFile(node);
+    if (node instanceof FolderNode) copyFolder(node, copied as FolderNode);
+    to.names.set(name, copied);
+    to.durable.set(name, copied);
+  }
+}
+
+function copyOfFile(file: FileNode): FileNode {
+  const copied = new FileNode();
+  copied.append(Buffer.from(file.content()));
+  copied.sync();
+  return copied;
 }

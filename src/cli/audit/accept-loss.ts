@@ -4,7 +4,6 @@ import { isProblem } from '../../coordinator/wire/problem.js';
 import type { AnchorLine } from '../../core/audit/checkpoint.js';
 import { TENANT_PROJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
-import { auditOptions } from '../commands/up.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
 import { userAgent } from '../identity.js';
@@ -17,6 +16,7 @@ import {
   differenceText,
 } from '../verify/anchor-differences.js';
 import { readAnchors } from '../verify/read-anchors.js';
+import { auditOptions } from './audit-options.js';
 
 /** Differences that a loss explains. Any other is a log that was changed. */
 const RULES_OF_A_LOSS = new Set([

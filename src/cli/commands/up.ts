@@ -1,24 +1,20 @@
-import { join, resolve } from 'node:path';
-import type { AuditSink } from '../../coordinator/audit/sink.js';
+import { resolve } from 'node:path';
 import type { Limits } from '../../core/claims/policy.js';
 import { limitsBody } from '../../core/contract/settings.js';
 import type { AuthOptions } from '../../server/auth/authenticator.js';
 import { addressList } from '../../server/connection-limits.js';
 import type { ServerLogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
-import type { Store } from '../../stores/store.js';
+import { auditOptions } from '../audit/audit-options.js';
+import { assertNotBehindAnchor } from '../audit/start-with-anchor.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
-import type { Io } from '../io.js';
 import { ignoreWarning, keyWarning, trackedWarning } from '../key-warnings.js';
 import { collectOption, parsePort } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
-import { auditKeySetting } from '../state/audit-key-setting.js';
-import { userFolder } from '../state/cli-folder.js';
 import { waitForStop } from '../stop.js';
 import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
-import { UNVOUCHED_KEY } from '../verify/log-violation.js';
 
 const UP_OPTIONS = {
   '--store <url>':
@@ -79,7 +75,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
   const { host, port } = options;
   const audit = await auditOptions(context);
-  await compareWithAnchor(context, store, options.anchor);
+  await assertNotBehindAnchor(context, store, options.anchor);
   const settings = { host, port, limits, auth, trusted_proxies, ...audit, ...metricsOptions, ...log.options };
   const server = await startServer({ store, blobs, ...settings }).catch((error) =>
     throwStartFailure(error, options),
@@ -109,65 +105,6 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   // Fail so that a supervisor restarts the server: it then reopens a store that lost history, and refuses old
   // handles.
   if (stopReason instanceof Error) throw new CommandFailure(stopReason.message);
-}
-
-/** Without a key the server still runs: nobody may lose work because a folder cannot be written. */
-export async function auditOptions(context: CommandContext): Promise<Pick<ServerOptions, 'audit'>> {
-  const { io } = context;
-  const { openSigner } = await import('../../server/audit/open-signer.js');
-  const sinks = await sinksOf(io);
-  const key = auditKeySetting(io);
-  try {
-    const opened = await openSigner(key, io.env.GENESIS_AUDIT_PREVIOUS_KEY ?? '', io.cwd);
-    if (opened.isNew)
-      context.printNotice(`Created the key that signs checkpoints of the log: ${key}. Keep a backup of it.`);
-    const { signer, previousSigners } = opened;
-    return { audit: { signer, previousSigners, sinks, warn: context.warn } };
-  } catch (error) {
-    context.warn(`No checkpoints of the log are signed: ${(error as Error).message}`);
-    return {};
-  }
-}
-
-/** A log that went back in time would grant generations again that were granted before. */
-async function compareWithAnchor(
-  { io, warn }: CommandContext,
-  store: Store,
-  anchor = io.env.GENESIS_AUDIT_ANCHOR,
-): Promise<void> {
-  if (anchor === undefined) return;
-  const { readAnchors } = await import('../verify/read-anchors.js');
-  const { compareWithAnchors, differencesOf, differenceText } = await import(
-    '../verify/anchor-differences.js'
-  );
-  try {
-    const logs = await compareWithAnchors(store, { anchors: await readAnchors(io, anchor) });
-    const differences = logs.flatMap(differencesOf);
-    // Another coordinator may have joined since the anchor was kept: only its owner can say whether the key is his.
-    const isKeyOnly = differences.every(({ rule }) => rule === UNVOUCHED_KEY);
-    for (const difference of isKeyOnly ? differences : []) warn(differenceText(difference));
-    if (isKeyOnly) return;
-    throw new CommandFailure(
-      [
-        `The server does not start: the log is not the one that ${anchor} was signed for. Nothing was changed.`,
-        ...differences.slice(0, 20).map((difference) => `  ${differenceText(difference)}`),
-        'Restore the log from a later backup, and check it: gen verify --anchor.',
-        'If there is none, stop every coordinator of this store and accept the loss: gen audit accept-loss --anchor ANCHOR --reason TEXT',
-      ].join('\n'),
-    );
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
-}
-
-async function sinksOf(io: Io): Promise<AuditSink[]> {
-  const { openSinks } = await import('../../server/audit/sinks.js');
-  try {
-    return openSinks(io.env.GENESIS_AUDIT_SINKS ?? '', io.cwd, join(userFolder(io), 'audit-sent'));
-  } catch (error) {
-    throw wrongUsage(`GENESIS_AUDIT_SINKS: ${(error as Error).message}`);
-  }
 }
 
 function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): AuthOptions {

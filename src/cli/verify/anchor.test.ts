@@ -229,6 +229,8 @@ describe('gen audit accept-loss', () => {
     await folder.work([TASKS[1]], 'old');
     expect(await folder.verify('old')).toMatchObject({ code: 0 });
     expect(await folder.verify('log')).toMatchObject({ code: 1 });
+    const anchors = (await readFile(join(folder.cwd, 'anchors.jsonl'), 'utf8')).trim().split('\n');
+    expect(JSON.parse(anchors.at(-1)!)).toMatchObject({ incarnation: 2 });
     expect(await folder.renew('old', TASKS[3], before)).toMatchObject({ success: false });
   });
 

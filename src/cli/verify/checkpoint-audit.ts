@@ -76,7 +76,7 @@ export function auditViolations(
       violationAt(
         position,
         UNVOUCHED_KEY,
-        `${key_id} enrolled itself after the anchor. If it is yours: --key ${key_id}`,
+        `${key_id} enrolled itself after the anchor. If it is yours, pass it to gen verify: --key ${key_id}`,
       ),
     ),
   ];

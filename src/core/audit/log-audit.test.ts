@@ -226,6 +226,17 @@ describe('a log and its anchors', () => {
     expect(report.differs_between).toEqual({ after: 399, upto: 499 });
   });
 
+  it('are signed with everything that they state', () => {
+    const anchor = log.anchor(300);
+    const other = log.anchor(301);
+    const { root, time, position } = other;
+    const forged = [{ root }, { position }, { incarnation: 0 }, { time: time.replace('2026', '2027') }];
+    for (const change of forged)
+      expect(anchorCodes(audit(log.events, { anchors: [{ ...anchor, ...change }] }))).toEqual([
+        'BAD_SIGNATURE',
+      ]);
+  });
+
   it('show two histories of one signer', () => {
     const copy = rewritten(log, 450);
     const anchor = copy.anchor(499);

@@ -1,0 +1,64 @@
+import type { Coordinator } from '../../src/coordinator/index.js';
+import { isProblem } from '../../src/coordinator/wire/problem.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { type ProjectKey, type Store, StoreUnavailable } from '../../src/stores/store.js';
+import type { SimAudit } from './sim-audit.js';
+import type { SimContext } from './sim-context.js';
+
+const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
+
+/** The operator of a store whose history was lost: notices it with the anchors, and accepts it. */
+export class RestoredDisk {
+  private incarnation = 0;
+  private isFirstOpening = false;
+  /** By project, up to which position the log is what it was. Null: there is nothing to accept. */
+  private keptPositions: Map<string, number> | null = null;
+
+  constructor(
+    private readonly context: SimContext,
+    private readonly audit: SimAudit,
+  ) {}
+
+  begin(incarnation: number): void {
+    this.incarnation = incarnation;
+    this.isFirstOpening = true;
+  }
+
+  /** Before the coordinator starts. It may crash at any moment and begin again. */
+  async onOpened(store: Store): Promise<void> {
+    if (this.isFirstOpening) await this.compare(store);
+    if (this.keptPositions !== null) await store.raiseIncarnation(this.incarnation);
+  }
+
+  async accept({ audit }: Coordinator): Promise<void> {
+    if (this.keptPositions === null) return;
+    for (const projectKey of this.context.projects) {
+      const keptPosition = this.keptPositions.get(nameOf(projectKey)) ?? 0;
+      const reply = await audit.acceptLoss(
+        projectKey,
+        this.audit.lossOf(projectKey, keptPosition, this.incarnation),
+      );
+      if (isProblem(reply)) throw new StoreUnavailable(reply.detail);
+    }
+    this.keptPositions = null;
+  }
+
+  private async compare(store: Store): Promise<void> {
+    const { monitor, coverage, projects } = this.context;
+    const found = new Map<string, readonly EventEnvelope[]>();
+    const keptPositions = new Map<string, number>();
+    for (const projectKey of projects) {
+      const events = await store.events(projectKey, { after: 0, limit: 1_000_000 });
+      const before = monitor.projectMonitor(projectKey).events;
+      const firstOther = events.findIndex(({ event_id }, at) => event_id !== before[at]?.event_id);
+      const kept = firstOther === -1 ? events.length : firstOther;
+      found.set(nameOf(projectKey), events);
+      keptPositions.set(nameOf(projectKey), kept);
+      this.audit.checkLossNoticed(projectKey, events, kept);
+    }
+    monitor.onHistoryLost(found);
+    this.isFirstOpening = false;
+    this.keptPositions = keptPositions;
+    coverage.hit('old disk restored');
+  }
+}

@@ -1,0 +1,138 @@
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import type { AcceptedLoss } from '../../src/coordinator/audit/accept-loss.js';
+import { payloadDigest, sha256 } from '../../src/coordinator/audit/audit-hash.js';
+import type { AuditOptions, AuditSigner } from '../../src/coordinator/audit/signer.js';
+import { type AuditSink, isLater, type SentCheckpoint } from '../../src/coordinator/audit/sink.js';
+import { isSignedBy } from '../../src/coordinator/audit/verify-signature.js';
+import { keyIdOf } from '../../src/core/audit/audit-values.js';
+import type { AnchorLine } from '../../src/core/audit/checkpoint.js';
+import { CHECKPOINT_EVENT } from '../../src/core/audit/key-events.js';
+import { LogAudit, type LogAuditReport } from '../../src/core/audit/log-audit.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import type { ProjectKey, Transaction } from '../../src/stores/store.js';
+import { type SimContext, scheduleRecurring } from './sim-context.js';
+
+const EVERY_EVENTS = 40;
+const LOST_REPLY_CHANCE = 0.05;
+/** The bytes before the 32 bytes of an Ed25519 key in PKCS #8. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** The audit of a run: keys and a sink that survive every crash, on a machine of their own. */
+export class SimAudit implements AuditSink {
+  readonly name = 'simulated';
+  private readonly kept: AnchorLine[] = [];
+  private readonly signers = new Map<string, AuditSigner>();
+  private isDown = false;
+  private areFaultsOn = true;
+  private readonly rng;
+
+  constructor(private readonly context: SimContext) {
+    this.rng = context.world.rng.fork('audit');
+  }
+
+  start(): void {
+    const leaseMs = this.context.scenario.lease_seconds * 1000;
+    const goDown = (): void => {
+      this.isDown = true;
+      this.context.world.schedule(this.rng.between(0, leaseMs * 4), 'sink is back', () => {
+        this.isDown = false;
+      });
+    };
+    scheduleRecurring(this.context, 'sink down', leaseMs * 4, goDown, () => this.areFaultsOn);
+  }
+
+  stopFaults(): void {
+    this.areFaultsOn = false;
+    this.isDown = false;
+  }
+
+  /** Each coordinator of a store has its own key, which it keeps when it restarts. */
+  optionsOf(owner: string): AuditOptions {
+    const every_ms = this.context.scenario.lease_seconds * 500;
+    return { signer: this.signerOf(owner), sinks: [this], every_events: EVERY_EVENTS, every_ms };
+  }
+
+  async lastSent(project: ProjectKey): Promise<SentCheckpoint | null> {
+    this.assertUp();
+    return this.anchorsOf(project).reduce<SentCheckpoint | null>(
+      (last, anchor) => (isLater(anchor, last) ? anchor : last),
+      null,
+    );
+  }
+
+  async send(anchors: readonly AnchorLine[]): Promise<void> {
+    this.assertUp();
+    this.kept.push(...anchors);
+    if (this.areFaultsOn && this.rng.chance(LOST_REPLY_CHANCE)) throw new Error('the reply is lost');
+  }
+
+  anchorsOf({ tenant_id, project_id }: ProjectKey): AnchorLine[] {
+    return this.kept.filter((anchor) => anchor.tenant_id === tenant_id && anchor.project_id === project_id);
+  }
+
+  /** An auditor compares the log with everything that the sink has. */
+  compare(project: ProjectKey, events: readonly EventEnvelope[]): LogAuditReport {
+    const anchors = this.anchorsOf(project);
+    const audit = new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors });
+    for (const event of events) audit.visit(event, payloadDigest(event.payload));
+    return audit.result();
+  }
+
+  /** AUD-1: a log is what was signed, except for history whose loss was accepted. */
+  check(project: ProjectKey, events: readonly EventEnvelope[]): void {
+    const { world, coverage } = this.context;
+    const { faults, anchors, checkpoints } = this.compare(project, events);
+    const name = `${project.tenant_id}/${project.project_id}`;
+    for (const { code, position, detail } of faults)
+      world.violate('AUD-1', `${name} ${position}: ${code} ${detail}`);
+    for (const { code, position, detail } of anchors) {
+      if (code === 'LOSS_ACCEPTED') coverage.hit('loss accepted');
+      else if (code !== 'AGREES') world.violate('AUD-1', `${name} ${position}: ${code} ${detail}`);
+    }
+    if (checkpoints > 0) coverage.hit('checkpoint agrees');
+  }
+
+  /** AUD-2: history that the sink knows of is not lost unnoticed. */
+  checkLossNoticed(project: ProjectKey, events: readonly EventEnvelope[], keptPosition: number): void {
+    if (!this.anchorsOf(project).some(({ position }) => position > keptPosition)) return;
+    const { anchors } = this.compare(project, events);
+    if (anchors.some(({ code }) => code === 'LOG_SHORTER' || code === 'DIFFERS')) {
+      this.context.coverage.hit('loss noticed');
+      return;
+    }
+    this.context.world.violate('AUD-2', `${project.tenant_id}/${project.project_id}: a loss was not noticed`);
+  }
+
+  /** What an operator accepts as lost. */
+  lossOf(project: ProjectKey, kept_position: number, incarnation: number): AcceptedLoss {
+    const positions = this.anchorsOf(project).map(({ position }) => position);
+    const lost_events = Math.max(0, ...positions.map((position) => position - kept_position));
+    return { by: 'operator', reason: 'restored', incarnation, kept_position, lost_events };
+  }
+
+  private assertUp(): void {
+    if (!this.isDown) return;
+    this.context.coverage.hit('sink down');
+    throw new Error('the sink is down');
+  }
+
+  private signerOf(owner: string): AuditSigner {
+    const known = this.signers.get(owner);
+    if (known !== undefined) return known;
+    const bytes = this.context.world.rng.fork(`audit key ${owner}`).bytes(32);
+    const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, bytes]), format: 'der', type: 'pkcs8' });
+    const { x: public_key = '' } = createPublicKey(key).export({ format: 'jwk' });
+    const signer = {
+      key_id: keyIdOf(sha256, public_key),
+      public_key,
+      sign: async (text: string) => sign(null, Buffer.from(text), key).toString('base64url'),
+    };
+    this.signers.set(owner, signer);
+    return signer;
+  }
+}
+
+export const writesCheckpoint = (transactions: readonly Transaction[]): boolean =>
+  transactions.some(({ loose_events }) =>
+    loose_events.some(({ event_type }) => event_type === CHECKPOINT_EVENT),
+  );

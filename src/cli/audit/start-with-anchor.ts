@@ -1,0 +1,36 @@
+import type { Store } from '../../stores/store.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure } from '../exit.js';
+import { UNVOUCHED_KEY } from '../verify/log-violation.js';
+
+/** A log that went back in time would grant generations again that were granted before. */
+export async function assertNotBehindAnchor(
+  { io, warn }: CommandContext,
+  store: Store,
+  anchor = io.env.GENESIS_AUDIT_ANCHOR,
+): Promise<void> {
+  if (anchor === undefined) return;
+  const { readAnchors } = await import('../verify/read-anchors.js');
+  const { compareWithAnchors, differencesOf, differenceText } = await import(
+    '../verify/anchor-differences.js'
+  );
+  try {
+    const logs = await compareWithAnchors(store, { anchors: await readAnchors(io, anchor) });
+    const differences = logs.flatMap(differencesOf);
+    // Another coordinator may have joined since the anchor was kept: only its owner can say whether the key is his.
+    const isKeyOnly = differences.every(({ rule }) => rule === UNVOUCHED_KEY);
+    for (const difference of isKeyOnly ? differences : []) warn(differenceText(difference));
+    if (isKeyOnly) return;
+    throw new CommandFailure(
+      [
+        `The server does not start: the log is not the one that ${anchor} was signed for. Nothing was changed.`,
+        ...differences.slice(0, 20).map((difference) => `  ${differenceText(difference)}`),
+        'Restore the log from a later backup, and check it: gen verify --anchor.',
+        `If there is none, stop every coordinator of this store and accept the loss: gen audit accept-loss --anchor ${anchor} --reason TEXT`,
+      ].join('\n'),
+    );
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
