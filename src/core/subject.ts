@@ -18,6 +18,8 @@ export const HISTORY_SUBJECT = '~history';
 export const LOSS_SUBJECT = '~loss';
 /** Has no head: its events are the checkpoints of the log and the keys that sign them. */
 export const AUDIT_SUBJECT = '~audit';
+/** Has no head: checkpoints of a project that this store keeps for another one, in the log of the tenant. */
+export const anchorSubject = (projectId: string): string => `~anchor/${projectId}`;
 /** The project's methodology. Without it, edges are known by name only. */
 export const METHODOLOGY_SUBJECT = '~methodology';
 export const featureSubject = (featureId: string): string => `~feature/${featureId}`;

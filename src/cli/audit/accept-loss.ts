@@ -47,7 +47,7 @@ export async function runAcceptLoss(
     throw new CommandFailure(
       'A loss counts only if it is signed. Make the audit key readable, and repeat the command.',
     );
-  const anchors = await readAnchors(context.io, anchor);
+  const anchors = await readAnchors(context, anchor);
   await withStore(context, url, async ({ store, blobs }) => {
     const logs = await compareWithAnchors(store, { anchors, trustedKeys });
     assertOnlyLost(logs, anchor);

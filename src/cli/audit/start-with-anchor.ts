@@ -5,9 +5,9 @@ import { UNVOUCHED_KEY } from '../verify/log-violation.js';
 
 /** A log that went back in time would grant generations again that were granted before. */
 export async function assertNotBehindAnchor(
-  { io, warn }: CommandContext,
+  context: CommandContext,
   store: Store,
-  anchor = io.env.GENESIS_AUDIT_ANCHOR,
+  anchor = context.io.env.GENESIS_AUDIT_ANCHOR,
 ): Promise<void> {
   if (anchor === undefined) return;
   const { readAnchors } = await import('../verify/read-anchors.js');
@@ -15,11 +15,11 @@ export async function assertNotBehindAnchor(
     '../verify/anchor-differences.js'
   );
   try {
-    const logs = await compareWithAnchors(store, { anchors: await readAnchors(io, anchor) });
+    const logs = await compareWithAnchors(store, { anchors: await readAnchors(context, anchor) });
     const differences = logs.flatMap(differencesOf);
     // Another coordinator may have joined since the anchor was kept: only its owner can say whether the key is his.
     const isKeyOnly = differences.every(({ rule }) => rule === UNVOUCHED_KEY);
-    for (const difference of isKeyOnly ? differences : []) warn(differenceText(difference));
+    for (const difference of isKeyOnly ? differences : []) context.warn(differenceText(difference));
     if (isKeyOnly) return;
     throw new CommandFailure(
       [

@@ -30,7 +30,7 @@ export const addVerify = command('verify [log]', {
   },
   help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. Of a store URL, all projects of the\ntenant are read, or the one in --project. Nothing is changed, and a server may be running on the log. A violation is\nreported with its file, line and rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
   async run(context, log, { anchor, key = [] }) {
-    const anchors = anchor === undefined ? [] : await readAnchors(context.io, anchor);
+    const anchors = anchor === undefined ? [] : await readAnchors(context, anchor);
     const anchorOptions = { anchors, trustedKeys: key };
     const path = log ?? defaultLog(context.io);
     const spinner = startProgress(context.io, 'reading');

@@ -2,15 +2,34 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type AnchorLine, anchorLine } from '../../core/audit/checkpoint.js';
 import { readStrictJson } from '../../core/strict-json.js';
+import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
 import type { Io } from '../io.js';
+import { withStore } from '../open-store.js';
 
+/** Before the URL of a store that keeps checkpoints of another one. */
+const STORE_PREFIX = 'store:';
 const BYTES_MAX = 64 * 1024 * 1024;
 const FETCH_MS_MAX = 10_000;
 
-/** Reads checkpoints that are kept elsewhere: one JSON object, or one per line, from a file or a URL. */
-export async function readAnchors(io: Io, source: string): Promise<AnchorLine[]> {
-  const text = /^https?:/.test(source) ? await fetchText(source) : await readText(resolve(io.cwd, source));
+/** Reads checkpoints that are kept elsewhere: one JSON object, or one per line, from a file or a URL; or what a store keeps. */
+export async function readAnchors(context: CommandContext, source: string): Promise<AnchorLine[]> {
+  if (source.startsWith(STORE_PREFIX)) return readFromStore(context, source.slice(STORE_PREFIX.length));
+  return parseAnchors(source, await readSource(context.io, source));
+}
+
+/** From a store that keeps them for another one. */
+async function readFromStore(context: CommandContext, url: string): Promise<AnchorLine[]> {
+  const { anchorsIn } = await import('../../server/audit/store-sink.js');
+  return withStore(context, url, async ({ store }) => {
+    const tenantIds = (await store.tenantIds?.()) ?? [context.tenant];
+    const anchors = await anchorsIn(store, tenantIds);
+    if (anchors.length === 0) throw new CommandFailure('The store keeps no checkpoint of another one.');
+    return anchors;
+  });
+}
+
+function parseAnchors(source: string, text: string): AnchorLine[] {
   const whole = readStrictJson(text);
   const values =
     'value' in whole
@@ -29,6 +48,9 @@ export async function readAnchors(io: Io, source: string): Promise<AnchorLine[]>
     );
   });
 }
+
+const readSource = (io: Io, source: string): Promise<string> =>
+  /^https?:/.test(source) ? fetchText(source) : readText(resolve(io.cwd, source));
 
 function lineValue(source: string, line: string, number: number): unknown {
   const parsed = readStrictJson(line);

@@ -22,6 +22,8 @@ export type KeyRevoked = z.infer<typeof keyRevokedPayload>;
 export const KEY_ENROLLED_EVENT = 'AUDIT_KEY_ENROLLED';
 export const KEY_REVOKED_EVENT = 'AUDIT_KEY_REVOKED';
 export const CHECKPOINT_EVENT = 'AUDIT_CHECKPOINT';
+/** A checkpoint of another store, kept in this one. Its payload is the checkpoint as it is kept elsewhere. */
+export const ANCHOR_KEPT_EVENT = 'AUDIT_ANCHOR_KEPT';
 
 export interface KeyRotation {
   readonly previous_key_id: string;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { alarmPayload } from '../audit/alarm.js';
 import { bytes32 } from '../audit/audit-values.js';
-import { checkpointPayload } from '../audit/checkpoint.js';
+import { anchorLine, checkpointPayload } from '../audit/checkpoint.js';
 import { historyLostPayload } from '../audit/history-lost.js';
 import { keyEnrolledPayload, keyRevokedPayload } from '../audit/key-events.js';
 import { agentIdSchema, tenantIdSchema } from '../ids.js';
@@ -85,6 +85,7 @@ export const recordEventSchemas = {
   LIMITS_CHANGED: settingChanged,
   HISTORY_FORGOTTEN: historyRedacted,
   HISTORY_LOST: historyLostPayload,
+  AUDIT_ANCHOR_KEPT: anchorLine,
   AUDIT_CHECKPOINT: checkpointPayload,
   AUDIT_ALARM: alarmPayload,
   AUDIT_KEY_ENROLLED: keyEnrolledPayload,

@@ -1,0 +1,105 @@
+import { type AuditSink, isLater, type SentCheckpoint } from '../../coordinator/audit/sink.js';
+import { contentEventId } from '../../coordinator/runtime/identity.js';
+import { type AnchorLine, anchorLine } from '../../core/audit/checkpoint.js';
+import { ANCHOR_KEPT_EVENT } from '../../core/audit/key-events.js';
+import { isoTime, type NewEvent } from '../../core/events/envelope.js';
+import { anchorSubject, TENANT_PROJECT } from '../../core/subject.js';
+import { type ProjectKey, type Store, StoreUnavailable } from '../../stores/store.js';
+import { transactionOf } from '../../stores/transaction.js';
+
+const PAGE_EVENTS = 1000;
+const KEEPER = 'audit';
+
+/**
+ * Keeps checkpoints in another store, in the log that it has of each tenant. The store is open only while they are sent:
+ * that happens once a minute, and a store that is down for long needs no care.
+ */
+export class StoreSink implements AuditSink {
+  private lastTurn: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly name: string,
+    private readonly open: () => Promise<Store>,
+  ) {}
+
+  lastSent(project: ProjectKey): Promise<SentCheckpoint | null> {
+    return this.withStore(async (store) => {
+      let last: SentCheckpoint | null = null;
+      for await (const anchor of anchorsOfProject(store, project)) if (isLater(anchor, last)) last = anchor;
+      return last;
+    });
+  }
+
+  send(anchors: readonly AnchorLine[]): Promise<void> {
+    return this.withStore(async (store) => {
+      const at = isoTime(await store.now());
+      const outcomes = await store.commit(
+        anchors.map((anchor) =>
+          transactionOf(logOf(anchor.tenant_id), { loose_events: [keptEvent(anchor, at)] }),
+        ),
+      );
+      if (outcomes.some(({ kind }) => kind !== 'committed')) throw new StoreUnavailable('not all were kept');
+    });
+  }
+
+  /** One after the other: a store of files has one writer. */
+  private withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    const done = this.lastTurn.then(async () => {
+      const store = await this.open();
+      try {
+        return await work(store);
+      } finally {
+        await store.close();
+      }
+    });
+    this.lastTurn = done.catch(() => {});
+    return done;
+  }
+}
+
+/** Every checkpoint that a store keeps for others. */
+export async function anchorsIn(store: Store, tenantIds: readonly string[]): Promise<AnchorLine[]> {
+  const anchors: AnchorLine[] = [];
+  for (const tenantId of tenantIds) {
+    for await (const event of eventsOf(store, tenantId, {})) {
+      const anchor = event.event_type === ANCHOR_KEPT_EVENT ? anchorLine.safeParse(event.payload) : null;
+      if (anchor?.success) anchors.push(anchor.data);
+    }
+  }
+  return anchors;
+}
+
+async function* anchorsOfProject(
+  store: Store,
+  { tenant_id, project_id }: ProjectKey,
+): AsyncGenerator<AnchorLine> {
+  for await (const event of eventsOf(store, tenant_id, { subject: anchorSubject(project_id) })) {
+    const anchor = anchorLine.safeParse(event.payload);
+    if (anchor.success) yield anchor.data;
+  }
+}
+
+async function* eventsOf(store: Store, tenantId: string, query: { subject?: string }) {
+  for (let after = 0; ; ) {
+    const events = await store.events(logOf(tenantId), { ...query, after, limit: PAGE_EVENTS });
+    yield* events;
+    if (events.length < PAGE_EVENTS) return;
+    after = events.at(-1)?.position ?? after;
+  }
+}
+
+const logOf = (tenant_id: string): ProjectKey => ({ tenant_id, project_id: TENANT_PROJECT });
+
+/** Its id derives from the checkpoint: sent again, it is written once. */
+function keptEvent(anchor: AnchorLine, timestamp: string): NewEvent {
+  const { tenant_id, project_id, incarnation, position, root } = anchor;
+  return {
+    event_id: contentEventId([ANCHOR_KEPT_EVENT, tenant_id, project_id, incarnation, position, root]),
+    event_type: ANCHOR_KEPT_EVENT,
+    timestamp,
+    ...logOf(tenant_id),
+    subject: anchorSubject(project_id),
+    agent_id: KEEPER,
+    payload: { ...anchor },
+  };
+}
