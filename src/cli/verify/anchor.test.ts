@@ -1,14 +1,18 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { AuditedProject, expectNamed, resultText } from '../../../test/audit/audited-project.js';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { P, planOf } from '../../../test/support/coordinator-harness.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { openAuditKey } from '../../server/audit/audit-key.js';
 import { FileSink } from '../../server/audit/file-sink.js';
 import { openFileStore } from '../../stores/file/file-store.js';
+import { digestOf, NO_HASH, PAYLOAD } from '../../stores/file/line.js';
+import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
+import { SealInput, sealedText } from '../../stores/file/seal.js';
 import { gen, start } from '../testing/terminal.js';
 
 const TASKS = ['A-001-a', 'A-002-b', 'A-003-c', 'A-004-d'] as const;
@@ -268,5 +272,139 @@ describe('gen audit accept-loss', () => {
     const folder = await folderWithLoss();
     await folder.recordLossUnsigned('old');
     expect((await folder.verify('old')).out).toContain('ANCHOR LOG_SHORTER');
+  });
+});
+
+describe('an attack on a log of files is named by gen verify and by gen up', () => {
+  interface AttackedFolder {
+    readonly project: AuditedProject;
+    /** Two logs of the project: the one that the anchors are of, and another. */
+    readonly url: string;
+    readonly otherUrl: string;
+  }
+  async function attackedFolder(): Promise<AttackedFolder> {
+    const project = await AuditedProject.create();
+    return { project, url: `file:${project.cwd}/log`, otherUrl: `file:${project.cwd}/other` };
+  }
+
+  /** Changes lines of a log and computes every seal again, which takes no secret. */
+  async function rewriteLines({ project, url }: AttackedFolder, change: (line: string) => string) {
+    const { tenant_id, project_id } = project.projectKey;
+    const folder = join(url.slice('file:'.length), tenant_id, project_id);
+    const segments = (await readdir(join(folder, 'segments')).catch(() => [])).sort();
+    const seals = new SealInput();
+    let seal = NO_HASH;
+    seals.begin(seal);
+    const rewritten = (line: string): string => {
+      if (!line.startsWith('{"seal":')) {
+        const changed = change(line);
+        seals.addLine(Buffer.from(changed));
+        return `${changed}\n`;
+      }
+      const sealed = sealedText(Buffer.from(line));
+      seal = seals.digest(sealed);
+      seals.begin(seal);
+      return `{"seal":"${seal}",${sealed}\n`;
+    };
+    for (const file of [
+      ...segments.map((name) => join(folder, 'segments', name)),
+      join(folder, 'events.jsonl'),
+    ]) {
+      const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+      await writeFile(file, lines.map(rewritten).join(''));
+    }
+  }
+
+  /** Replaces a text in the payload of a line. `withDigest`: the line states the new digest. */
+  const edited = (line: string, from: string, to: string, withDigest: boolean): string => {
+    const [envelope = '', payload = ''] = line.split(PAYLOAD);
+    if (!payload.includes(from)) return line;
+    const forged = payload.replace(from, to);
+    const digest = `"payload_sha256":"${digestOf(forged.slice(0, -1))}"`;
+    return [withDigest ? envelope.replace(/"payload_sha256":"[^"]+"/, digest) : envelope, forged].join(
+      PAYLOAD,
+    );
+  };
+
+  it('another history under the same key, with valid seals and checkpoints', async () => {
+    const { project, url, otherUrl } = await attackedFolder();
+    await project.work(url, [TASKS[0], TASKS[1]]);
+    await project.work(otherUrl, [TASKS[2], TASKS[1], TASKS[0]], { anchors: 'forged.jsonl' });
+    expect((await gen({ cwd: project.cwd }, 'verify', 'other')).code).toBe(0);
+    const [covered] = await project.anchored();
+    await expectNamed(project, otherUrl, 'ANCHOR DIFFERS', `is between positions 1 and ${covered}`);
+  });
+
+  it('one payload edited, and every seal computed again', async () => {
+    const attacked = await attackedFolder();
+    const { project, url } = attacked;
+    await project.work(url, [TASKS[0]]);
+    await project.work(url, [TASKS[1]]);
+    // As long as before: the store also records the length of the file.
+    const forgedResult = resultText(TASKS[1]).replace('result', 'forged');
+    await rewriteLines(attacked, (line) => edited(line, resultText(TASKS[1]), forgedResult, true));
+    const [before, after] = await project.anchored();
+    const where = `is between positions ${before! + 1} and ${after}`;
+    await expectNamed(project, url, 'AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS', where);
+  });
+
+  it.each([
+    ['what remains of a redacted payload edited', false, [UNRECORDED_REDACTION]],
+    ['and every seal computed again', true, ['AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS']],
+  ])('%s', async (_, withDigest, named) => {
+    const attacked = await attackedFolder();
+    const { project, url } = attacked;
+    expect(await project.redact(url, TASKS[0])).toBeGreaterThan(0);
+    expect(await project.verify(url)).toMatchObject({ code: 0 });
+    await rewriteLines(attacked, (line) => edited(line, '"VOLUNTARY"', '"FORGOTTEN"', withDigest));
+    await expectNamed(project, url, ...named);
+  });
+
+  it('a checkpoint of a key that is not enrolled', async () => {
+    const { project, url } = await attackedFolder();
+    await project.work(url, [TASKS[0]]);
+    const [checkpoint] = await project.checkpoints(url);
+    await project.append(url, await project.signedAgain(checkpoint!, 'forged.pem'));
+    await expectNamed(project, url, 'AUDIT UNKNOWN_KEY');
+  });
+
+  it('a checkpoint of lost history, replayed so that the log seems to have it', async () => {
+    const { project, url, otherUrl } = await attackedFolder();
+    await project.work(url, [TASKS[0]]);
+    await project.copy(url, otherUrl);
+    await project.work(url, [TASKS[1]]);
+    const [known, lost] = await project.checkpoints(url);
+    await project.append(otherUrl, lost!);
+    await expectNamed(project, otherUrl, 'AUDIT BAD_POSITION', 'ANCHOR LOG_SHORTER');
+    expect(await project.head(otherUrl)).toMatchObject({ position: known!.position });
+  });
+
+  it('the same after the loss was accepted, when the log is as long', async () => {
+    const { project, url, otherUrl } = await attackedFolder();
+    await project.work(url, [TASKS[0]]);
+    await project.copy(url, otherUrl);
+    await project.work(url, [TASKS[1], TASKS[2], TASKS[3]]);
+    const lost = (await project.checkpoints(url)).at(-1)!;
+    expect(await project.acceptLoss(otherUrl)).toMatchObject({ code: 0 });
+    const known = await project.head(otherUrl);
+    expect(known.position).toBeLessThan(lost.position);
+    for (const task of [TASKS[1], TASKS[2], TASKS[3]]) await project.claim(otherUrl, task);
+    expect(await project.append(otherUrl, lost)).toBeGreaterThan(lost.position);
+    await expectNamed(project, otherUrl, 'AUDIT WRONG_INCARNATION', 'AUDIT ROOT_DIFFERS');
+    expect(await project.head(otherUrl)).toEqual(known);
+  });
+
+  // It states what is true, and less than the last one, which stays the last.
+  it('an old checkpoint, replayed, changes nothing', async () => {
+    const { project, url } = await attackedFolder();
+    await project.work(url, [TASKS[0]]);
+    await project.work(url, [TASKS[1]]);
+    const [old] = await project.checkpoints(url);
+    const known = await project.head(url);
+    await project.append(url, old!);
+    expect(await project.head(url)).toEqual(known);
+    expect(await project.up(url)).toMatchObject({ isStarted: true, code: 0 });
+    await project.work(url, [TASKS[2]]);
+    expect(await project.verify(url)).toMatchObject({ code: 0 });
   });
 });

@@ -90,13 +90,20 @@ export class AuditRecords {
       return;
     }
     const parsed = checkpointPayload.safeParse(event.payload);
-    const fault = parsed.success ? this.faultIn(parsed.data) : 'it is malformed';
+    const fault = parsed.success ? this.faultIn(parsed.data, event.position) : 'it is malformed';
     if (fault === null && parsed.success) this.add(parsed.data);
     else this.alarm = `The checkpoint at position ${event.position} cannot be used: ${fault}.`;
   }
 
-  private faultIn(checkpoint: Checkpoint): string | null {
-    const { key_id, signature, position, subtrees, root } = checkpoint;
+  /**
+   * `at` is the position of the checkpoint itself. A signature alone is not enough: a checkpoint of history that was
+   * lost may be written to the log again, and the tree must not continue from it.
+   */
+  private faultIn(checkpoint: Checkpoint, at: number): string | null {
+    const { key_id, signature, position, incarnation, subtrees, root } = checkpoint;
+    if (position >= at) return `it covers ${position}, which comes after it`;
+    if (incarnation < (this.last?.incarnation ?? 0))
+      return 'it is of an earlier incarnation than the last one';
     const inactive = this.keys.inactiveReason(key_id);
     if (inactive !== null) return inactive.detail;
     if (

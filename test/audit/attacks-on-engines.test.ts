@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  ENGINE_NAMES,
+  type EngineName,
+  migrate,
+  onSharedEngine,
+} from '../../src/stores/testing/shared-engine.js';
+import { AuditedProject, expectNamed, resultText, TASKS } from './audited-project.js';
+import { REWRITE_EVENTS } from './rewrite-events.js';
+
+const [FIRST, SECOND, THIRD, FOURTH] = TASKS;
+
+/** A store beside the shared one, without data. */
+async function emptyStore(name: EngineName, url: string): Promise<string> {
+  const namespace = `attacks_${randomUUID().slice(0, 8)}`;
+  const empty = new URL(url);
+  if (name === 'mysql' || name === 'dynamodb') empty.pathname = `/${namespace}`;
+  else empty.searchParams.set('namespace', namespace);
+  await migrate(empty.href);
+  return empty.href;
+}
+
+async function expectSound(project: AuditedProject, url: string): Promise<void> {
+  expect(await project.verify(url)).toMatchObject({ code: 0 });
+  expect(await project.up(url)).toMatchObject({ isStarted: true, code: 0 });
+}
+
+const positionsText = (after: number, upto: number): string =>
+  `not what was signed is between positions ${after + 1} and ${upto}`;
+
+for (const name of ENGINE_NAMES) {
+  await onSharedEngine(name, ({ url }) => {
+    describe(`an attack on the log of ${name} is named`, () => describeAttacks(name, url));
+  });
+}
+
+function describeAttacks(name: EngineName, url: string): void {
+  let otherUrl: string;
+  beforeAll(async () => {
+    otherUrl = await emptyStore(name, url);
+  });
+
+  it('a restored backup', async () => {
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    await project.copy(url, otherUrl);
+    await project.work(url, [SECOND]);
+    const [kept, lost] = await project.anchored();
+    await expectNamed(
+      project,
+      otherUrl,
+      `ANCHOR LOG_SHORTER: log ends at ${kept! + 2}, the anchor covers ${lost}`,
+    );
+    await expectSound(project, url);
+  });
+
+  it('a fork', async () => {
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    await project.copy(url, otherUrl);
+    await project.work(url, [SECOND]);
+    await project.work(otherUrl, [THIRD, FOURTH], { anchors: 'fork.jsonl' });
+    const [shared, differs] = await project.anchored();
+    await expectNamed(project, otherUrl, 'ANCHOR DIFFERS', positionsText(shared!, differs!));
+  });
+
+  it('a rewritten row', async () => {
+    const project = await AuditedProject.create();
+    for (const task of [FIRST, SECOND, THIRD]) await project.work(url, [task]);
+    const { projectKey } = project;
+    await REWRITE_EVENTS[name](url, { projectKey, from: resultText(SECOND), to: 'forged' });
+    const [before, after] = await project.anchored();
+    await expectNamed(project, url, 'AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS', positionsText(before!, after!));
+  });
+
+  it('what remains of a redacted payload, edited', async () => {
+    const project = await AuditedProject.create();
+    expect(await project.redact(url, FIRST)).toBeGreaterThan(0);
+    expect(JSON.stringify(await project.events(url))).not.toContain('private');
+    await expectSound(project, url);
+    const { projectKey } = project;
+    await REWRITE_EVENTS[name](url, { projectKey, from: '"reason":"VOLUNTARY"', to: '"reason":"ERROR"' });
+    const [covered] = await project.anchored();
+    await expectNamed(project, url, 'AUDIT ROOT_DIFFERS', positionsText(0, covered!));
+  });
+
+  it('a checkpoint of a key that is not enrolled', async () => {
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    const [checkpoint] = await project.checkpoints(url);
+    await project.append(url, await project.signedAgain(checkpoint!, 'forged.pem'));
+    await expectNamed(project, url, 'AUDIT UNKNOWN_KEY');
+  });
+
+  it('a key that enrolled itself after the anchor: the server warns, and starts', async () => {
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    await project.work(url, [SECOND], { key: 'forged.pem', anchors: 'forged.jsonl' });
+    const { key_id } = await project.signer('forged.pem');
+    const text = new RegExp(`ANCHOR UNVOUCHED_KEY.*${key_id}`);
+    const verified = await project.verify(url);
+    expect(verified.out).toMatch(text);
+    expect(verified.code).toBe(1);
+    const up = await project.up(url);
+    expect(up.err).toMatch(text);
+    expect(up).toMatchObject({ isStarted: true, code: 0 });
+  });
+
+  it('a checkpoint of lost history, replayed so that the log seems to have it', async () => {
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    await project.copy(url, otherUrl);
+    await project.work(url, [SECOND]);
+    const [known, lost] = await project.checkpoints(url);
+    const position = await project.append(otherUrl, lost!);
+    await expectNamed(project, otherUrl, 'AUDIT BAD_POSITION', 'ANCHOR LOG_SHORTER');
+    expect(position).toBeLessThan(lost!.position);
+    expect(await project.head(otherUrl)).toMatchObject({ position: known!.position });
+  });
+
+  // It states what was true, and is true: it covers less than the last one, which stays the last.
+  it('an old checkpoint, replayed, changes nothing', async () => {
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    await project.work(url, [SECOND]);
+    const [old, last] = await project.checkpoints(url);
+    await project.append(url, old!);
+    expect(await project.head(url)).toMatchObject({ position: last!.position, root: last!.root });
+    await expectSound(project, url);
+    await project.work(url, [THIRD]);
+    expect((await project.head(url)).position).toBeGreaterThan(last!.position);
+    await expectSound(project, url);
+  });
+
+  it('after a restored backup, the loss can be accepted', async () => {
+    const restoredUrl = await emptyStore(name, url);
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    await project.copy(url, restoredUrl);
+    await project.work(url, [SECOND]);
+    const before = await project.claim(restoredUrl, FOURTH);
+    expect(await project.acceptLoss(restoredUrl)).toMatchObject({ code: 0 });
+    await expectSound(project, restoredUrl);
+    expect(await project.renew(restoredUrl, FOURTH, before)).toMatchObject({ success: false });
+    expect((await project.claim(restoredUrl, THIRD)).generation).toBeGreaterThan(1_000_000);
+    await project.work(restoredUrl, [SECOND]);
+    await expectSound(project, restoredUrl);
+  });
+}
