@@ -136,7 +136,9 @@ export class Coordinator {
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
     this.audit = new AuditService(projects, environment, options.audit ?? null);
-    this.sweeper = new Sweeper(projects, environment);
+    this.sweeper = new Sweeper(projects, environment, (project, eventType, payload) =>
+      this.audit.signRecord(project, eventType, payload),
+    );
     const isShared = !store.capabilities.single_writer;
     this.stopFollowing = isShared ? pollCommits(projects, environment) : () => {};
   }

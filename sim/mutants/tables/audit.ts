@@ -55,11 +55,11 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     tests: ['src/core/claims/decide.test.ts'],
   },
   {
-    name: 'loss-without-signature',
+    name: 'redaction-without-signature',
     file: 'src/core/audit/log-audit.ts',
-    find: 'this.recordedLosses.filter(({ position }) => position <= this.agreesAt)',
-    replace: 'this.recordedLosses.filter(({ position }) => position > 0)',
-    why: 'Whoever cuts off a tail excuses it with an event that no key has signed.',
+    find: "return this.keys.isEmpty ? null : { code: 'UNSIGNED_RECORD', detail };",
+    replace: "return this.keys.isEmpty || detail !== '' ? null : { code: 'UNSIGNED_RECORD', detail };",
+    why: 'Whoever changes a payload in a database excuses it as a redaction.',
     tests: LOG_AUDIT_TESTS,
   },
   {

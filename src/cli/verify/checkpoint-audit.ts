@@ -76,7 +76,7 @@ export function auditViolations(
       violationAt(
         position,
         UNVOUCHED_KEY,
-        `${key_id} enrolled itself after the anchor. If it is yours, pass it to gen verify: --key ${key_id}`,
+        `${key_id} was enrolled after the anchor, and no earlier key signed it. If it is yours, pass it to gen verify: --key ${key_id}`,
       ),
     ),
   ];

@@ -4,6 +4,7 @@ import {
   HISTORY_LOST_EVENT,
   type LossOfHistory,
 } from '../../core/audit/history-lost.js';
+import type { RecordSignature } from '../../core/audit/signed-record.js';
 import type { AnyHead } from '../../core/fold.js';
 import { LOSS_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
@@ -14,27 +15,35 @@ import { draftEvent } from '../queue/transaction-builder.js';
 const PAGE_HEADS = 1000;
 
 /** What an operator accepts as lost, of one project. */
-export type AcceptedLoss = Omit<LossOfHistory, 'record'>;
+export type AcceptedLoss = Omit<LossOfHistory, 'record' | keyof RecordSignature>;
 
-/** Records a loss. Decisions from now on grant generations above all that may have been granted in what was lost. */
-export const recordLoss = (lost: AcceptedLoss, highestGeneration: number): Operation<LossOfHistory> =>
+/** What the log records: later grants are above every generation that may have been granted in what was lost. */
+export function lossRecord(
+  { by, reason, incarnation, kept_position, lost_events }: AcceptedLoss,
+  highestGeneration: number,
+): LossOfHistory {
+  const record = { generation_floor: floorAfterLoss(highestGeneration, lost_events) };
+  return { by, reason, incarnation, kept_position, lost_events, record };
+}
+
+export const recordLoss = (loss: LossOfHistory): Operation<LossOfHistory> =>
   operationOf('history_lost', null, (transaction) => {
-    const { view } = transaction;
-    const highest = Math.max(highestGeneration, generationFloor(view.record(LOSS_SUBJECT)));
-    const record = { generation_floor: floorAfterLoss(highest, lost.lost_events) };
-    const payload: LossOfHistory = { ...lost, record };
-    const draft = draftEvent(view, HISTORY_LOST_EVENT, lost.by, { ...payload });
+    const draft = draftEvent(transaction.view, HISTORY_LOST_EVENT, loss.by, { ...loss });
     transaction.invalidateConcurrentDecisions().putRecord(LOSS_SUBJECT, [draft]);
-    return payload;
+    return loss;
   });
 
 export async function highestGeneration(store: Store, projectKey: ProjectKey): Promise<number> {
   let highest = 0;
   for (let after: string | null = null; ; ) {
     const heads = (await store.scanHeads(projectKey, { after, limit: PAGE_HEADS })) as AnyHead[];
-    for (const head of heads) if ('generation' in head) highest = Math.max(highest, head.generation);
+    for (const head of heads) highest = Math.max(highest, generationIn(head));
     const last = heads.at(-1);
     if (last === undefined) return highest;
     after = last.subject;
   }
 }
+
+/** The floor of an earlier loss counts as well. */
+const generationIn = (head: AnyHead): number =>
+  'generation' in head ? head.generation : head.subject === LOSS_SUBJECT ? generationFloor(head) : 0;

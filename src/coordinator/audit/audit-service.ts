@@ -1,5 +1,5 @@
 import type { AnchorLine } from '../../core/audit/checkpoint.js';
-import type { LossOfHistory } from '../../core/audit/history-lost.js';
+import { HISTORY_LOST_EVENT, type LossOfHistory } from '../../core/audit/history-lost.js';
 import type { ConsistencyProof, InclusionProof } from '../../core/audit/proof.js';
 import { type AuditKeyList, type AuditKeyResult, auditKeyBody } from '../../core/contract/audit.js';
 import type { ProjectKey } from '../../stores/store.js';
@@ -10,7 +10,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { type AsyncReply, catchStoreErrors, isProblem, type Problem } from '../wire/problem.js';
-import { type AcceptedLoss, highestGeneration, recordLoss } from './accept-loss.js';
+import { type AcceptedLoss, highestGeneration, lossRecord, recordLoss } from './accept-loss.js';
 import { type KeyVerb, keyChange, keyChangeReply } from './key-changes.js';
 import { ProjectAudit } from './project-audit.js';
 import { consistencyProof, inclusionProof, noCheckpointProblem, type ProofSource } from './proofs.js';
@@ -99,12 +99,19 @@ export class AuditService {
     return this.withRecords(projectKey, (source) => consistencyProof(source, from, to));
   }
 
-  /** Records that history was lost, and covers it with a checkpoint: without one it does not count. */
+  /** Adds the signature of this coordinator to a record, if it has a key. */
+  async signRecord<T extends object>(project: Project, eventType: string, payload: T): Promise<T> {
+    const { options } = this;
+    return options === null ? payload : this.auditOf(project).signed(options, eventType, payload);
+  }
+
+  /** Records that history was lost. Without a signature it does not count for an auditor. */
   acceptLoss(projectKey: ProjectKey, lost: AcceptedLoss): AsyncReply<LossOfHistory> {
     return this.projects.withProject(projectKey, (project) =>
       catchStoreErrors(async () => {
         const highest = await highestGeneration(project.store, projectKey);
-        const reply = await project.run(recordLoss(lost, highest));
+        const loss = await this.signRecord(project, HISTORY_LOST_EVENT, lossRecord(lost, highest));
+        const reply = await project.run(recordLoss(loss));
         if (!isProblem(reply)) await this.checkpoint();
         return reply;
       }),

@@ -1,5 +1,6 @@
 import { toBase64url } from '../../core/audit/audit-values.js';
 import { type Checkpoint, checkpointText } from '../../core/audit/checkpoint.js';
+import { type RecordSignature, signedRecordText } from '../../core/audit/signed-record.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { EventHistory } from '../queries/history.js';
 import type { Project } from '../queue/project.js';
@@ -88,6 +89,25 @@ export class ProjectAudit {
       await this.records.read();
       this.lastRunMs = Number.NEGATIVE_INFINITY;
       return reply;
+    });
+  }
+
+  /**
+   * Adds the signature of this coordinator to a record that only a coordinator may write. Unchanged if the key cannot
+   * be one of the project: then the record shows that nobody vouches for it.
+   */
+  signed<T extends object>(
+    options: AuditOptions,
+    eventType: string,
+    payload: T,
+  ): Promise<T | (T & RecordSignature)> {
+    return this.inTurn(async () => {
+      await this.records.read();
+      if ((await this.enrol(options)) !== null) return payload;
+      const { signer } = options;
+      const { key } = this.project;
+      const text = signedRecordText(key, eventType, { ...payload, key_id: signer.key_id });
+      return { ...payload, key_id: signer.key_id, signature: await signWith(signer, text) };
     });
   }
 

@@ -11,6 +11,11 @@ import { draftEvent } from '../queue/transaction-builder.js';
 import { contentEventId, sha256Hex } from '../runtime/identity.js';
 import { isProblem } from '../wire/problem.js';
 
+const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
+
+/** Adds the signature of the coordinator to a record, if it has a key. */
+export type SignRecord = <T extends object>(project: Project, eventType: string, payload: T) => Promise<T>;
+
 const HOUR_MS = 3600 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -20,6 +25,8 @@ const DAY_MS = 24 * HOUR_MS;
  */
 export class Retention {
   private readonly dueMs = new WeakMap<Project, number>();
+
+  constructor(private readonly sign: SignRecord) {}
 
   /** Due one hour after the project was loaded, then every day. */
   isDue(project: Project): boolean {
@@ -43,9 +50,8 @@ export class Retention {
       after = last.position;
       const redactions = page.flatMap((event) => redactionsOf(project.view(), event));
       if (redactions.length === 0) continue;
-      const recorded = await project.run(
-        recordRedaction({ before: until, retention_days: days }, redactions),
-      );
+      const record = redactionRecord({ before: until, retention_days: days }, redactions);
+      const recorded = await project.run(recordRedaction(await this.sign(project, REDACTION_EVENT, record)));
       if (isProblem(recorded)) return count;
       await project.store.redact(
         project.key,
@@ -69,21 +75,24 @@ function redactionsOf(view: DecisionView, original: EventEnvelope): Redaction[] 
   return event === null ? [] : [{ event, original_sha256: payloadDigest(original.payload) }];
 }
 
-/** Records a redaction. The event's id derives from its content, so a repeat adds nothing. */
-const recordRedaction = (
-  retention: Omit<HistoryRedacted, 'events'>,
+const redactionRecord = (
+  retention: Pick<HistoryRedacted, 'before' | 'retention_days'>,
   redactions: readonly Redaction[],
-): Operation<true> =>
+): HistoryRedacted => ({
+  ...retention,
+  events: redactions.map(({ event: { position, payload }, original_sha256 }) => ({
+    position,
+    payload_sha256: sha256Hex(JSON.stringify(payload)),
+    original_sha256,
+  })),
+});
+
+/** Records a redaction. The event's id derives from its content, so a repeat adds nothing. */
+const recordRedaction = (record: HistoryRedacted): Operation<true> =>
   operationOf('forget_history', null, (transaction) => {
     const { view } = transaction;
-    const events = redactions.map(({ event: { position, payload }, original_sha256 }) => ({
-      position,
-      payload_sha256: sha256Hex(JSON.stringify(payload)),
-      original_sha256,
-    }));
-    const eventType = 'HISTORY_FORGOTTEN';
-    const eventId = contentEventId([eventType, view.key.project_id, JSON.stringify(events)]);
-    const draft = draftEvent(view, eventType, 'retention', { ...retention, events });
+    const eventId = contentEventId([REDACTION_EVENT, view.key.project_id, JSON.stringify(record.events)]);
+    const draft = draftEvent(view, REDACTION_EVENT, 'retention', { ...record });
     transaction.addLooseEvent({ ...draft, subject: HISTORY_SUBJECT }, eventId);
     return true;
   });

@@ -4,7 +4,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { repeatEvery } from './repeat.js';
-import { Retention } from './retention.js';
+import { Retention, type SignRecord } from './retention.js';
 
 const SWEEP_MAX = 1000;
 const TICK_MS = 1000;
@@ -19,12 +19,14 @@ const DUE_PROJECTS_MAX = 100;
 export class Sweeper {
   readonly stop: () => void;
   private readonly lastSweepMs = new WeakMap<Project, number>();
-  private readonly retention = new Retention();
+  private readonly retention: Retention;
 
   constructor(
     private readonly projects: Projects,
     environment: Environment,
+    signRecord: SignRecord,
   ) {
+    this.retention = new Retention(signRecord);
     const stopLoading = repeatEvery(environment, DUE_TICK_MS, () => [projects.loadDue(DUE_PROJECTS_MAX)]);
     const stopSweeping = repeatEvery(environment, TICK_MS, () => {
       const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);

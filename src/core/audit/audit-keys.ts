@@ -22,7 +22,8 @@ export type AuditFaultCode =
   | 'ROOT_DIFFERS'
   | 'BAD_SUBTREES'
   | 'BAD_TILES'
-  | 'TWO_ROOTS';
+  | 'TWO_ROOTS'
+  | 'UNSIGNED_RECORD';
 
 export interface AuditFault {
   readonly code: AuditFaultCode;
@@ -77,6 +78,11 @@ export class AuditKeys {
   /** Every key that was ever enrolled, in the order of enrolment. */
   list(): ProjectAuditKey[] {
     return [...this.keys].map(([key_id, key]) => ({ key_id, ...key }));
+  }
+
+  /** No key was ever enrolled. */
+  get isEmpty(): boolean {
+    return this.keys.size === 0;
   }
 
   /** There were keys, and none is active: only an administrator can enrol another one. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { count, name, sentence } from '../events/fields.js';
 import type { RecordHead } from '../record.js';
+import { recordSignature } from './signed-record.js';
 
 /** Added to what is known to be lost: events after the last anchor that nobody counted. */
 const UNANCHORED_EVENTS = 1_000_000;
@@ -19,6 +20,7 @@ export const historyLostPayload = z.strictObject({
     /** Every later generation is above it. */
     generation_floor: count,
   }),
+  ...recordSignature,
 });
 export type LossOfHistory = z.infer<typeof historyLostPayload>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../events/envelope.js';
-import { HISTORY_SUBJECT } from '../subject.js';
+import { HISTORY_SUBJECT, LOSS_SUBJECT } from '../subject.js';
 import type { LossOfHistory } from './history-lost.js';
 import { KEY_REVOKED_EVENT } from './key-events.js';
 import { LogAudit, type LogAuditOptions, type LogAuditReport } from './log-audit.js';
@@ -254,18 +254,36 @@ describe('a log and its anchors', () => {
       copy.incarnation = 2;
       const record = { generation_floor: 1_000_500 };
       const lost = { incarnation: 2, kept_position: 500, lost_events: 400, record, ...changes };
-      copy.append('HISTORY_LOST', { by: 'ada', reason: 'disk failed', ...lost });
+      copy.appendSigned('HISTORY_LOST', LOSS_SUBJECT, { by: 'ada', reason: 'disk failed', ...lost });
       return copy;
     }
 
-    it('do not count once an operator has accepted the loss and a checkpoint covers it', () => {
+    it('do not count once an operator has accepted the loss and signed it', () => {
       const copy = continued();
-      expect(anchorCodes(audit(copy.events, { anchors }))).toEqual(['AGREES', 'LOG_SHORTER', 'LOG_SHORTER']);
       copy.appendCheckpoint();
       const report = audit(copy.fill(1000).events, { anchors });
       expect(anchorCodes(report)).toEqual(['AGREES', 'LOSS_ACCEPTED', 'LOSS_ACCEPTED']);
       expect(report).toMatchObject({ faults: [], differs_between: null });
       expect(report.losses).toMatchObject([{ position: 501, by: 'ada', lost_events: 400 }]);
+    });
+
+    it('count if nobody has signed the loss, or another key has: it may be planted', () => {
+      const planted = new AuditedLog(PROJECT, log.signer);
+      for (const event of log.events.slice(0, 500)) planted.repeat(event);
+      const record = { generation_floor: 9 };
+      const lost = { by: 'ada', reason: '', incarnation: 2, kept_position: 500, lost_events: 400, record };
+      planted.append('HISTORY_LOST', lost, LOSS_SUBJECT);
+      planted.appendSigned('HISTORY_LOST', LOSS_SUBJECT, lost, newSigner());
+      const { payload } = continued().events[500]!;
+      planted.append('HISTORY_LOST', { ...payload, kept_position: 100 }, LOSS_SUBJECT);
+      const report = audit(planted.events, { anchors });
+      expect(codes(report)).toEqual([
+        [501, 'UNSIGNED_RECORD'],
+        [502, 'UNKNOWN_KEY'],
+        [503, 'BAD_SIGNATURE'],
+      ]);
+      expect(anchorCodes(report)).toEqual(['AGREES', 'LOG_SHORTER', 'LOG_SHORTER']);
+      expect(report.losses).toEqual([]);
     });
 
     it('count before the kept position, and from the new incarnation on', () => {
@@ -290,7 +308,7 @@ describe('a log and its anchors', () => {
       expect(codes(audit(copy.events, fork))).toEqual([[600, 'TWO_ROOTS']]);
       copy.incarnation = 2;
       const record = { generation_floor: 9 };
-      copy.append('HISTORY_LOST', {
+      copy.appendSigned('HISTORY_LOST', LOSS_SUBJECT, {
         by: 'ada',
         reason: '',
         incarnation: 2,
@@ -303,7 +321,17 @@ describe('a log and its anchors', () => {
     });
   });
 
-  it('vouch for the keys before them: one that enrols itself later is named', () => {
+  it('do not excuse a redaction that nobody has signed', () => {
+    const copy = new AuditedLog(PROJECT, log.signer);
+    for (const event of log.events) copy.repeat(event);
+    const redacted = { before: '2026-01-04T06:00:00.000Z', retention_days: 90, events: [] };
+    copy.appendSigned('HISTORY_FORGOTTEN', HISTORY_SUBJECT, redacted);
+    expect(codes(audit(copy.events))).toEqual([]);
+    copy.append('HISTORY_FORGOTTEN', redacted, HISTORY_SUBJECT);
+    expect(codes(audit(copy.events))).toEqual([[1002, 'UNSIGNED_RECORD']]);
+  });
+
+  it('vouch for the keys before them: one that is enrolled later without their signature is named', () => {
     const copy = new AuditedLog(PROJECT, log.signer);
     for (const event of log.events) copy.repeat(event);
     const other = newSigner();

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../events/envelope.js';
+import { HISTORY_SUBJECT, LOSS_SUBJECT } from '../subject.js';
 import { AnchorComparison, type AnchorResult } from './anchor-comparison.js';
 import { type AuditFault, type AuditFaultCode, AuditKeys, type FaultWithoutPosition } from './audit-keys.js';
 import { type HashBytes, type ProjectIds, toBase64url, utf8, type VerifySignature } from './audit-values.js';
@@ -19,6 +20,7 @@ import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT, keyEnrolledPayload } from './key-
 import { leafText } from './leaf.js';
 import { leafHash } from './merkle-tree.js';
 import { CHECKPOINT_LAG_MAX, RecentTrees } from './recent-trees.js';
+import { signedRecordText } from './signed-record.js';
 import { StatedRoots } from './stated-roots.js';
 import { TileRecord } from './tile-record.js';
 
@@ -44,9 +46,9 @@ export interface LogAuditReport {
   readonly faults: readonly AuditFault[];
   readonly fault_count: number;
   readonly anchors: readonly AnchorResult[];
-  /** Keys that enrolled themselves after the last anchor that agrees, and are not the key of an anchor. */
+  /** Keys that were enrolled after the last anchor that agrees, and that neither another key nor an anchor vouches for. */
   readonly unvouched_keys: readonly EnrolledAt[];
-  /** Losses of history that an operator accepted, and that a later checkpoint covers. */
+  /** Losses of history that an operator accepted and signed. */
   readonly losses: readonly RecordedLoss[];
   /** The first event that is not what was signed comes after `after`, and not after `upto`. */
   readonly differs_between: { readonly after: number; readonly upto: number } | null;
@@ -84,9 +86,9 @@ export class LogAudit {
   /** Two signed roots for one position. A loss recorded later in the log may explain them. */
   private readonly contradictions: Contradiction[] = [];
   private contradictionCount = 0;
-  /** Keys that a coordinator enrolled itself, which no other key vouches for. */
-  private readonly selfEnrolled: EnrolledAt[] = [];
-  private readonly recordedLosses: RecordedLoss[] = [];
+  /** Keys that no other key vouches for: a coordinator or an administrator enrolled them. */
+  private readonly unvouched: EnrolledAt[] = [];
+  private readonly losses: RecordedLoss[] = [];
   /** The highest in a checkpoint so far. */
   private incarnation = 0;
   private checkpoints = 0;
@@ -114,7 +116,7 @@ export class LogAudit {
     if (fault !== null) this.report(fault.position, fault.code, fault.detail);
     else if (event.event_type === KEY_ENROLLED_EVENT) this.addKey(event);
     if (event.event_type === CHECKPOINT_EVENT) this.checkCheckpoint(event);
-    if (event.event_type === HISTORY_LOST_EVENT) this.addLoss(event);
+    if (event.subject === LOSS_SUBJECT || event.subject === HISTORY_SUBJECT) this.checkRecord(event);
     this.trees.append(leafHash(hash, utf8(leafText(event, payloadSha256))));
     this.anchors.visit(this.trees.size, () => this.trees.root());
   }
@@ -122,7 +124,7 @@ export class LogAudit {
   result(): LogAuditReport {
     const { trees, keys } = this;
     const incarnation = Math.max(this.incarnation, this.options.incarnation ?? 0);
-    const losses = this.losses();
+    const { losses } = this;
     const twoRoots = this.contradictions
       .filter(({ statement }) => !isOfLostHistory(losses, statement))
       .map(({ at, statement }) => twoRootsFault(at, statement.position));
@@ -214,15 +216,9 @@ export class LogAudit {
     if (this.contradictions.length < FAULTS_KEPT) this.contradictions.push({ at, statement });
   }
 
-  /** One that no valid checkpoint covers does not count: whoever can write to the log could have added it. */
-  private losses(): RecordedLoss[] {
-    return this.recordedLosses.filter(({ position }) => position <= this.agreesAt);
-  }
-
   private addKey({ payload, position }: EventEnvelope): void {
     const { key_id, how } = keyEnrolledPayload.parse(payload);
-    if (how === 'first' && this.selfEnrolled.length < FAULTS_KEPT)
-      this.selfEnrolled.push({ key_id, position });
+    if (how !== 'rotated' && this.unvouched.length < FAULTS_KEPT) this.unvouched.push({ key_id, position });
   }
 
   /** Whoever can write to the log can enrol a key: after the last anchor, only its owner can say whether it is his. */
@@ -232,13 +228,32 @@ export class LogAudit {
     const { trustedKeys = [] } = this.options;
     const trusted = new Set([...trustedKeys, ...anchors.map(({ key_id }) => key_id)]);
     const { agreesAt } = this.anchors.bounds(losses);
-    return this.selfEnrolled.filter(({ key_id, position }) => position > agreesAt && !trusted.has(key_id));
+    return this.unvouched.filter(({ key_id, position }) => position > agreesAt && !trusted.has(key_id));
   }
 
-  private addLoss({ payload, position }: EventEnvelope): void {
-    const parsed = historyLostPayload.safeParse(payload);
-    if (parsed.success) this.recordedLosses.push({ ...parsed.data, position });
-    else this.report(position, 'MALFORMED', parsed.error.issues[0]?.message ?? '');
+  /** A record that explains why the log is not what it was must be signed, from the first key of the log on. */
+  private checkRecord(event: EventEnvelope): void {
+    const fault = this.recordFault(event);
+    if (fault !== null) this.report(event.position, fault.code, fault.detail);
+    if (fault !== null || event.event_type !== HISTORY_LOST_EVENT) return;
+    const parsed = historyLostPayload.safeParse(event.payload);
+    if (!parsed.success) this.report(event.position, 'MALFORMED', parsed.error.issues[0]?.message ?? '');
+    else if (parsed.data.signature !== undefined)
+      this.losses.push({ ...parsed.data, position: event.position });
+  }
+
+  private recordFault({ event_type, payload }: EventEnvelope): FaultWithoutPosition | null {
+    const { key_id, signature } = payload;
+    if (typeof key_id !== 'string' || typeof signature !== 'string') {
+      const detail = `${event_type} is not signed: only a coordinator with an enrolled key may write it`;
+      return this.keys.isEmpty ? null : { code: 'UNSIGNED_RECORD', detail };
+    }
+    const inactive = this.keys.inactiveReason(key_id);
+    if (inactive !== null) return inactive;
+    const text = signedRecordText(this.options.project, event_type, payload);
+    return this.options.verify(this.keys.publicKeyOf(key_id)!, text, signature)
+      ? null
+      : { code: 'BAD_SIGNATURE', detail: `the key ${key_id} did not sign this ${event_type}` };
   }
 
   private report(position: number, code: AuditFaultCode, detail: string): void {

@@ -4,6 +4,7 @@ import { bytes32 } from '../audit/audit-values.js';
 import { anchorLine, checkpointPayload } from '../audit/checkpoint.js';
 import { historyLostPayload } from '../audit/history-lost.js';
 import { keyEnrolledPayload, keyRevokedPayload } from '../audit/key-events.js';
+import { recordSignature } from '../audit/signed-record.js';
 import { agentIdSchema, tenantIdSchema } from '../ids.js';
 import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
@@ -69,6 +70,7 @@ const historyRedacted = z.strictObject({
       }),
     )
     .max(REDACTED_PER_EVENT_MAX),
+  ...recordSignature,
 });
 export type HistoryRedacted = z.infer<typeof historyRedacted>;
 

@@ -10,6 +10,7 @@ import {
   INCLUSION_FORMAT,
   type InclusionProof,
 } from '../proof.js';
+import { signedRecordText } from '../signed-record.js';
 import { subtreeRoot } from '../tile-ranges.js';
 import { newSigner, sha256, type TestSigner } from './primitives.js';
 
@@ -32,7 +33,7 @@ export class AuditedLog {
     return this.events.length;
   }
 
-  append(event_type: string, payload: Record<string, unknown>): EventEnvelope {
+  append(event_type: string, payload: Record<string, unknown>, subject?: string): EventEnvelope {
     const position = this.size + 1;
     const event: EventEnvelope = {
       event_id: `00000000-0000-4000-8000-${String(position).padStart(12, '0')}`,
@@ -40,6 +41,7 @@ export class AuditedLog {
       timestamp: '2026-01-04T06:00:00.000Z',
       ...this.project,
       position,
+      ...(subject === undefined ? {} : { subject }),
       agent_id: 'alpha',
       payload,
     };
@@ -52,6 +54,18 @@ export class AuditedLog {
   repeat(event: EventEnvelope): void {
     this.events.push(event);
     this.leaves.push(leafHash(sha256, utf8(leafText(event, payloadDigest(event.payload)))));
+  }
+
+  /** A record that only a coordinator may write. */
+  appendSigned(
+    eventType: string,
+    subject: string,
+    payload: Record<string, unknown>,
+    signer = this.signer,
+  ): void {
+    const keyed = { ...payload, key_id: signer.key_id };
+    const signature = signer.sign(signedRecordText(this.project, eventType, keyed));
+    this.append(eventType, { ...keyed, signature }, subject);
   }
 
   /** Events of no interest, up to this size. */

@@ -1,0 +1,22 @@
+import { auditKeyId, bytes64, type ProjectIds } from './audit-values.js';
+
+/**
+ * The fields of a record that only a coordinator may write: it signs it with its audit key. Without that, whoever can
+ * write to a database could excuse what he removed. Missing where nothing is signed.
+ */
+export const recordSignature = { key_id: auditKeyId.exactOptional(), signature: bytes64.exactOptional() };
+
+export interface RecordSignature {
+  readonly key_id: string;
+  readonly signature: string;
+}
+
+/** The text that is signed: the key, and everything else that the record says. */
+export function signedRecordText(
+  { tenant_id, project_id }: ProjectIds,
+  eventType: string,
+  { key_id, signature: _, ...rest }: Readonly<Record<string, unknown>>,
+): string {
+  const statement = JSON.stringify(rest);
+  return ['genesis-fleet record 1', eventType, tenant_id, project_id, key_id, statement].join('\n');
+}
