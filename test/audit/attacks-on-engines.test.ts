@@ -1,5 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { payloadDigest } from '../../src/coordinator/audit/audit-hash.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { HISTORY_SUBJECT, LOSS_SUBJECT } from '../../src/core/subject.js';
 import {
   ENGINE_NAMES,
   type EngineName,
@@ -72,6 +75,32 @@ function describeAttacks(name: EngineName, url: string): void {
     await REWRITE_EVENTS[name](url, { projectKey, from: resultText(SECOND), to: 'forged' });
     const [before, after] = await project.anchored();
     await expectNamed(project, url, 'AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS', positionsText(before!, after!));
+  });
+
+  it('a rewritten row that a planted record calls a redaction', async () => {
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    const { projectKey } = project;
+    const isResult = (event: EventEnvelope): boolean => JSON.stringify(event).includes(resultText(FIRST));
+    const original = (await project.events(url)).find(isResult)!;
+    await REWRITE_EVENTS[name](url, { projectKey, from: resultText(FIRST), to: 'forged' });
+    const { position, payload } = (await project.events(url))[original.position - 1]!;
+    const payload_sha256 = createHash('sha256').update(JSON.stringify(payload)).digest('hex');
+    const events = [{ position, payload_sha256, original_sha256: payloadDigest(original.payload) }];
+    const redaction = { before: '2030-01-01T00:00:00.000Z', retention_days: 90, events };
+    await project.plant(url, 'HISTORY_FORGOTTEN', HISTORY_SUBJECT, redaction);
+    await expectNamed(project, url, 'AUDIT UNSIGNED_RECORD');
+  });
+
+  it('a restored backup that a planted record calls an accepted loss', async () => {
+    const project = await AuditedProject.create();
+    await project.work(url, [FIRST]);
+    await project.copy(url, otherUrl);
+    await project.work(url, [SECOND]);
+    const record = { generation_floor: 9 };
+    const lost = { by: 'mallory', reason: '', incarnation: 99, kept_position: 0, lost_events: 1, record };
+    await project.plant(otherUrl, 'HISTORY_LOST', LOSS_SUBJECT, lost);
+    await expectNamed(project, otherUrl, 'AUDIT UNSIGNED_RECORD', 'ANCHOR LOG_SHORTER');
   });
 
   it('what remains of a redacted payload, edited', async () => {

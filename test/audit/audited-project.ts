@@ -127,14 +127,19 @@ export class AuditedProject {
 
   /** Writes a checkpoint past the coordinator, as whoever can write to the store. Returns its position. */
   append(url: string, checkpoint: Checkpoint): Promise<number> {
+    return this.plant(url, 'AUDIT_CHECKPOINT', AUDIT_SUBJECT, checkpoint);
+  }
+
+  /** Writes an event past the coordinator. Returns its position. */
+  plant(url: string, event_type: string, subject: string, payload: Record<string, unknown>): Promise<number> {
     const event = {
       event_id: randomUUID(),
-      event_type: 'AUDIT_CHECKPOINT',
+      event_type,
       timestamp: new Date().toISOString(),
       ...this.projectKey,
       agent_id: 'audit',
-      subject: AUDIT_SUBJECT,
-      payload: checkpoint,
+      subject,
+      payload,
     };
     return this.withStore(url, async ({ store }) => {
       await store.commit([transactionOf(this.projectKey, { loose_events: [event] })]);

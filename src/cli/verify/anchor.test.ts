@@ -9,6 +9,7 @@ import { P, planOf } from '../../../test/support/coordinator-harness.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { openAuditKey } from '../../server/audit/audit-key.js';
 import { FileSink } from '../../server/audit/file-sink.js';
+import { openSinks } from '../../server/audit/sinks.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { digestOf, NO_HASH, PAYLOAD } from '../../stores/file/line.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
@@ -200,6 +201,23 @@ describe('gen verify --anchor', () => {
     expect(err).toContain('Pass the output of gen audit head --json.');
     expect((await folder.verify('log', 'nowhere.json')).err).toContain('cannot be read (ENOENT)');
   });
+});
+
+it('gen verify reads anchors that another store keeps', async () => {
+  const folder = await AuditedFolder.open();
+  await folder.work([TASKS[0]]);
+  await folder.copy('log', 'old');
+  await folder.work([TASKS[1]]);
+  const lines = (await readFile(join(folder.cwd, 'anchors.jsonl'), 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '');
+  const address = `store:file:${join(folder.cwd, 'other')}`;
+  const [sink] = openSinks(address, folder.cwd, folder.cwd);
+  await sink!.send(lines.map((line) => JSON.parse(line)));
+  expect(await folder.verify('log', address)).toMatchObject({ code: 0 });
+  expect((await folder.verify('old', address)).out).toContain('ANCHOR LOG_SHORTER');
+  const empty = await folder.verify('log', `store:file:${join(folder.cwd, 'empty')}`);
+  expect(empty.err).toContain('keeps no checkpoint');
 });
 
 describe('gen audit accept-loss', () => {

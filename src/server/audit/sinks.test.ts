@@ -7,8 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import { openStoreUrl } from '../store-url.js';
 import { FileSink } from './file-sink.js';
 import { openSinks } from './sinks.js';
+import { anchorsIn } from './store-sink.js';
 
 const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
 const anchorAt = (position: number): AnchorLine => ({
@@ -91,4 +93,33 @@ it('separates lines also after half a line', async () => {
   const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
   expect(lines[0]).toBe('half');
   expect(JSON.parse(lines[1]!)).toMatchObject({ position: 1 });
+});
+
+it('keeps checkpoints in another store, each once, and reads them again as anchors', async () => {
+  const folder = await newFolder();
+  const address = `store:file:${join(folder, 'other')}`;
+  const [sink] = openSinks(address, folder, folder);
+  expect(await sink!.lastSent(PROJECT)).toBe(null);
+  await sink!.send([anchorAt(3), { ...anchorAt(9), project_id: 'blog' }]);
+  await sink!.send([anchorAt(3), { ...anchorAt(2), incarnation: 2 }]);
+  const [again] = openSinks(address, folder, folder);
+  expect(await again!.lastSent(PROJECT)).toMatchObject({ incarnation: 2, position: 2 });
+  const { store } = await openStoreUrl(address.slice('store:'.length), () => {});
+  onTestFinished(() => store.close());
+  const kept = await anchorsIn(store, [PROJECT.tenant_id]);
+  expect(kept.map(({ project_id, position }) => `${project_id} ${position}`)).toEqual([
+    'shop 3',
+    'blog 9',
+    'shop 2',
+  ]);
+});
+
+it('is down as long as the other store cannot be opened, and misses nothing', async () => {
+  const folder = await newFolder();
+  const { store } = await openStoreUrl(`file:${join(folder, 'other')}`, () => {});
+  const [sink] = openSinks(`store:file:${join(folder, 'other')}`, folder, folder);
+  await expect(sink!.send([anchorAt(3)])).rejects.toThrow();
+  await store.close();
+  await sink!.send([anchorAt(3)]);
+  expect(await sink!.lastSent(PROJECT)).toMatchObject({ position: 3 });
 });
