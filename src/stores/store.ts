@@ -114,8 +114,8 @@ export interface WritableLog {
   set onDurable(listener: DurableListener | null);
 }
 
-/** Gets consecutive events as leaves of the audit tree (core/audit/leaf.ts), after their commits were reported. */
-export type DurableListener = (firstPosition: number, leaves: readonly string[]) => void;
+/** Gets the hashes of consecutive events as leaves of the audit tree (core/audit/leaf.ts), after their commits were reported. */
+export type DurableListener = (firstPosition: number, leafHashes: readonly Uint8Array[]) => void;
 
 export const isLogStore = (store: Store): store is LogStore => 'openLog' in store;
 

@@ -19,6 +19,7 @@ export interface EventLeaf {
 export class EventLeaves {
   private readonly originals = new OriginalDigests();
   private originalsPosition = 0;
+  private openTile: { readonly until: number; readonly hashes: readonly Uint8Array[] } | null = null;
 
   constructor(
     private readonly history: EventHistory,
@@ -37,12 +38,17 @@ export class EventLeaves {
   }
 
   /** The hashes of the leaves of a tile, as far as a tree of this size has them. */
-  async ofTile(tile: number, treeSize: number): Promise<Uint8Array[]> {
+  async ofTile(tile: number, treeSize: number): Promise<readonly Uint8Array[]> {
     const after = tile * TILE_SIZE;
+    const until = Math.min(after + TILE_SIZE, treeSize);
+    // Every proof against one checkpoint needs the tile that its tree ends within.
+    const isOpen = until - after < TILE_SIZE;
+    if (isOpen && this.openTile?.until === until) return this.openTile.hashes;
     const hashes: Uint8Array[] = [];
-    await this.forEach(after, Math.min(after + TILE_SIZE, treeSize), ({ leaf }) => {
+    await this.forEach(after, until, ({ leaf }) => {
       hashes.push(leafHashOf(leaf));
     });
+    if (isOpen) this.openTile = { until, hashes };
     return hashes;
   }
 

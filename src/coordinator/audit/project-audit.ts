@@ -5,6 +5,7 @@ import { isoTime } from '../../core/events/envelope.js';
 import { EventHistory } from '../queries/history.js';
 import type { Project } from '../queue/project.js';
 import { isProblem } from '../wire/problem.js';
+import { leafHashOf } from './audit-hash.js';
 import { AuditRecords } from './audit-records.js';
 import { SinkDelivery } from './delivery.js';
 import { enrolmentOf } from './enrolment.js';
@@ -42,7 +43,7 @@ export class ProjectAudit {
     this.leaves = new EventLeaves(new EventHistory(project.store, project.environment), project.key);
     this.deliveries = (options?.sinks ?? []).map((sink) => new SinkDelivery(project.key, this.records, sink));
     this.lastRunMs = project.environment.clock.monotonicMs();
-    project.onDurable = (firstPosition, leaves) => this.tree?.addLeaves(firstPosition, leaves);
+    project.onDurable = (firstPosition, leafHashes) => this.tree?.addLeaves(firstPosition, leafHashes);
   }
 
   get isDue(): boolean {
@@ -179,7 +180,7 @@ export class ProjectAudit {
     if (tree.size >= position) return tree;
     // The log may pass on the same leaves meanwhile: those that the tree has are skipped.
     await this.leaves.forEach(tree.size, position, ({ event, leaf }) =>
-      tree.addLeaves(event.position, [leaf]),
+      tree.addLeaves(event.position, [leafHashOf(leaf)]),
     );
     return tree;
   }

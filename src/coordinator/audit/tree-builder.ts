@@ -1,5 +1,5 @@
 import { MerkleFrontier } from '../../core/audit/merkle-tree.js';
-import { leafHashOf, sha256 } from './audit-hash.js';
+import { sha256 } from './audit-hash.js';
 
 /** A tree of the first events of a log. */
 export interface TreeState {
@@ -36,9 +36,9 @@ export class TreeBuilder {
   }
 
   /** Adds consecutive leaves. Those that it has are skipped, and after a gap nothing is added. */
-  addLeaves(firstPosition: number, leaves: readonly string[]): void {
+  addLeaves(firstPosition: number, leafHashes: readonly Uint8Array[]): void {
     if (firstPosition > this.size + 1) return;
-    for (let at = this.size + 1 - firstPosition; at < leaves.length; at += 1)
-      this.frontier.append(leafHashOf(leaves[at] as string));
+    for (let at = this.size + 1 - firstPosition; at < leafHashes.length; at += 1)
+      this.frontier.append(leafHashes[at] as Uint8Array);
   }
 }

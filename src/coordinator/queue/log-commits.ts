@@ -187,7 +187,7 @@ export class LogCommits implements CommitPath {
     this.log ??= await this.store.openLog(this.project.key);
     const { project } = this;
     if (project.services.is_audited)
-      this.log.onDurable = (firstPosition, leaves) => project.onDurable?.(firstPosition, leaves);
+      this.log.onDurable = (firstPosition, leafHashes) => project.onDurable?.(firstPosition, leafHashes);
     return this.log;
   }
 

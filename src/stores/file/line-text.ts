@@ -36,9 +36,14 @@ export class LineText {
     return `${this.envelope}${otherNamesText(event)},"log":{"payload_sha256":"${digest}"${unitText}${recordText}}`;
   }
 
-  /** The last event as a leaf of the audit tree (core/audit/leaf.ts). */
-  get leaf(): string {
-    return `${this.envelope},"payload_sha256":"${this.payloadSha256}"}`;
+  /** The part of the last line with which the event's leaf in the audit tree begins (core/audit/leaf.ts) … */
+  get leafStart(): string {
+    return this.envelope;
+  }
+
+  /** … and the text that follows it in the leaf. */
+  get leafEnd(): string {
+    return `,"payload_sha256":"${this.payloadSha256}"}`;
   }
 
   private envelopeText(event: NewEvent, position: number): string {

@@ -244,12 +244,12 @@ export class ProjectLog {
     this.flushingBatch = null;
     batch.release();
     batch.resolve();
-    if (batch.leaves !== null) this.onDurable?.(firstPosition, batch.leaves);
+    if (batch.leafHashes !== null) this.onDurable?.(firstPosition, batch.leafHashes);
   }
 
   private newBatch(sealBefore: string): WriteBatch {
-    const withLeaves = this.onDurable !== null;
-    return new WriteBatch(this.options.writers, sealBefore, this.durablePosition, withLeaves);
+    const withLeafHashes = this.onDurable !== null;
+    return new WriteBatch(this.options.writers, sealBefore, this.durablePosition, withLeafHashes);
   }
 
   /** What memory applied since the last sync is not on disk: discards it and reloads the log. */

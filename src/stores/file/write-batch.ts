@@ -11,8 +11,8 @@ export class WriteBatch {
   /** The events in order, and the offset of each event's line from the start of the batch. */
   readonly events: NewEvent[] = [];
   readonly offsets: number[] = [];
-  /** The events as leaves of the audit tree, if anyone asked for them. */
-  readonly leaves: string[] | null;
+  /** The hashes of the events as leaves of the audit tree, if anyone asked for them. */
+  readonly leafHashes: Uint8Array[] | null;
   readonly durable: Promise<void>;
   resolve!: () => void;
   reject!: (error: Error) => void;
@@ -26,9 +26,9 @@ export class WriteBatch {
     private readonly sealBefore: string,
     /** The last durable position when the batch was started. */
     private readonly durablePosition: number,
-    withLeaves = false,
+    withLeafHashes = false,
   ) {
-    this.leaves = withLeaves ? [] : null;
+    this.leafHashes = withLeafHashes ? [] : null;
     this.durable = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -65,7 +65,7 @@ export class WriteBatch {
       this.offsets.push(writer.length);
       const unit = parts === 1 ? '' : `${part}/${parts}`;
       writer.addEvent(event, firstPosition + part - 1, unit, part === parts ? record : null);
-      this.leaves?.push(writer.leaf);
+      this.leafHashes?.push(writer.leafHash());
     }
   }
 
