@@ -2,10 +2,10 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import type { AcceptedLoss } from '../../src/coordinator/audit/accept-loss.js';
 import { payloadDigest, sha256 } from '../../src/coordinator/audit/audit-hash.js';
 import type { AuditOptions, AuditSigner } from '../../src/coordinator/audit/signer.js';
-import { type AuditSink, isLater, type SentCheckpoint } from '../../src/coordinator/audit/sink.js';
+import { type AuditSink, type CheckpointId, isLater } from '../../src/coordinator/audit/sink.js';
 import { isSignedBy } from '../../src/coordinator/audit/verify-signature.js';
 import { keyIdOf } from '../../src/core/audit/audit-values.js';
-import type { AnchorLine } from '../../src/core/audit/checkpoint.js';
+import type { Anchor } from '../../src/core/audit/checkpoint.js';
 import { CHECKPOINT_EVENT } from '../../src/core/audit/key-events.js';
 import { LogAudit, type LogAuditReport } from '../../src/core/audit/log-audit.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
@@ -20,7 +20,7 @@ const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 /** The audit of a run: keys and a sink that survive every crash, on a machine of their own. */
 export class SimAudit implements AuditSink {
   readonly name = 'simulated';
-  private readonly kept: AnchorLine[] = [];
+  private readonly kept: Anchor[] = [];
   private readonly signers = new Map<string, AuditSigner>();
   private isDown = false;
   private areFaultsOn = true;
@@ -52,28 +52,29 @@ export class SimAudit implements AuditSink {
     return { signer: this.signerOf(owner), sinks: [this], every_events: EVERY_EVENTS, every_ms };
   }
 
-  async lastSent(project: ProjectKey): Promise<SentCheckpoint | null> {
+  async lastSent(project: ProjectKey): Promise<CheckpointId | null> {
     this.assertUp();
-    return this.anchorsOf(project).reduce<SentCheckpoint | null>(
+    return this.anchorsOf(project).reduce<CheckpointId | null>(
       (last, anchor) => (isLater(anchor, last) ? anchor : last),
       null,
     );
   }
 
-  async send(anchors: readonly AnchorLine[]): Promise<void> {
+  async send(anchors: readonly Anchor[]): Promise<void> {
     this.assertUp();
     this.kept.push(...anchors);
     if (this.areFaultsOn && this.rng.chance(LOST_REPLY_CHANCE)) throw new Error('the reply is lost');
   }
 
-  anchorsOf({ tenant_id, project_id }: ProjectKey): AnchorLine[] {
+  anchorsOf({ tenant_id, project_id }: ProjectKey): Anchor[] {
     return this.kept.filter((anchor) => anchor.tenant_id === tenant_id && anchor.project_id === project_id);
   }
 
   /** An auditor compares the log with everything that the sink has. */
   compare(project: ProjectKey, events: readonly EventEnvelope[]): LogAuditReport {
     const anchors = this.anchorsOf(project);
-    const audit = new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors });
+    const trustedKeys = [...this.signers.values()].map(({ key_id }) => key_id);
+    const audit = new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors, trustedKeys });
     for (const event of events) audit.visit(event, payloadDigest(event.payload));
     return audit.result();
   }

@@ -30,7 +30,7 @@ async function expectSound(project: AuditedProject, url: string): Promise<void> 
 }
 
 const positionsText = (after: number, upto: number): string =>
-  `not what was signed is between positions ${after + 1} and ${upto}`;
+  `differs from the signed log is between positions ${after + 1} and ${upto}`;
 
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {

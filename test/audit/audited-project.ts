@@ -8,7 +8,7 @@ import type { AuditSigner } from '../../src/coordinator/audit/signer.js';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { exportProject } from '../../src/coordinator/transfer/export-project.js';
 import { importProject } from '../../src/coordinator/transfer/import-project.js';
-import { type AnchorLine, type Checkpoint, checkpointText } from '../../src/core/audit/checkpoint.js';
+import { type Anchor, type Checkpoint, checkpointText } from '../../src/core/audit/checkpoint.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { AUDIT_SUBJECT } from '../../src/core/subject.js';
@@ -34,7 +34,7 @@ interface RunOptions {
   readonly limits?: Partial<Limits>;
 }
 
-interface GrantedClaim {
+interface ClaimHandle {
   readonly generation: number;
   readonly claim_id: string;
 }
@@ -87,20 +87,20 @@ export class AuditedProject {
     });
   }
 
-  claim(url: string, task: string): Promise<GrantedClaim> {
+  claim(url: string, task: string): Promise<ClaimHandle> {
     return this.unsigned(url, async (coordinator) => {
       const { claim } = await this.agent(coordinator, 'beta').claims(task);
       return { generation: claim!.generation, claim_id: claim!.id! };
     });
   }
 
-  renew(url: string, task_id: string, { generation, claim_id }: GrantedClaim): Promise<unknown> {
+  renew(url: string, task_id: string, { generation, claim_id }: ClaimHandle): Promise<unknown> {
     const handle = { task_id, session_id: 's-beta', claim_id, expected_generation: generation };
     return this.unsigned(url, (coordinator) => coordinator.renewLease(this.projectKey, handle));
   }
 
   /** The last checkpoint, as a server answers. */
-  head(url: string): Promise<AnchorLine> {
+  head(url: string): Promise<Anchor> {
     return this.unsigned(url, async (coordinator) => unwrap(await coordinator.audit.head(this.projectKey)));
   }
 
@@ -161,7 +161,7 @@ export class AuditedProject {
   /** The positions that the anchors cover. */
   async anchored(): Promise<number[]> {
     const lines = (await readFile(join(this.cwd, ANCHORS), 'utf8')).split('\n');
-    return lines.filter((line) => line !== '').map((line) => (JSON.parse(line) as AnchorLine).position);
+    return lines.filter((line) => line !== '').map((line) => (JSON.parse(line) as Anchor).position);
   }
 
   /** What gen verify says about the log, with the anchors that were kept. */

@@ -1,7 +1,7 @@
 import type { AcceptedLoss } from '../../coordinator/audit/accept-loss.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 import { TENANT_PROJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import type { CommandContext } from '../context.js';
@@ -52,13 +52,17 @@ export async function runAcceptLoss(
     const logs = await compareWithAnchors(store, { anchors, trustedKeys });
     assertOnlyLost(logs, anchor);
     const losses = await lossesOf(store, logs);
-    const incarnation = (await highestIncarnation(store, anchors)) + 1;
+    if (store.tenantIds === undefined)
+      context.warn('This store cannot list its tenants: only those that the anchors name are recorded.');
+    const incarnation = await nextIncarnation(store, anchors);
     // Before anything is recorded: a crash in between must not leave handles of the lost time valid.
     await store.raiseIncarnation(incarnation);
     const coordinator = await Coordinator.open({ store, blobs, ...audit });
     try {
       const lost = { by: userAgent(context.io), reason, incarnation };
       const accepted = await recordAll(coordinator, losses, lost);
+      // Sends the new checkpoints to the sinks: a later loss must know of this one.
+      await coordinator.audit.stop();
       context.show({ incarnation, projects: accepted }, () => acceptedLines(accepted));
     } finally {
       coordinator.close();
@@ -83,7 +87,7 @@ function assertOnlyLost(logs: readonly AnchoredLog[], anchor: string): void {
   );
 }
 
-/** Of every project: what has no anchor may have been restored to an earlier state as well. */
+/** Also of projects without an anchor, which may have been restored too; where tenants cannot be listed, of those with one. */
 async function lossesOf(store: Store, logs: readonly AnchoredLog[]): Promise<LossOfProject[]> {
   const losses = new Map(logs.map((log) => [`${log.tenant_id}/${log.project_id}`, lossOf(log)]));
   const tenantIds = new Set([...((await store.tenantIds?.()) ?? []), ...logs.map((log) => log.tenant_id)]);
@@ -104,9 +108,11 @@ function lossOf({ tenant_id, project_id, lastAnchor, report }: AnchoredLog): Los
   return { tenant_id, project_id, kept_position, lost_events };
 }
 
-async function highestIncarnation(store: Store, anchors: readonly AnchorLine[]): Promise<number> {
+/** At least the time: an incarnation whose anchors were lost as well must not come again. */
+async function nextIncarnation(store: Store, anchors: readonly Anchor[]): Promise<number> {
   const { incarnation } = await store.meta();
-  return anchors.reduce((highest, anchor) => Math.max(highest, anchor.incarnation), incarnation);
+  const highest = anchors.reduce((most, anchor) => Math.max(most, anchor.incarnation), incarnation);
+  return Math.max(highest + 1, await store.now());
 }
 
 async function recordAll(
@@ -130,5 +136,5 @@ const acceptedLines = (accepted: Awaited<ReturnType<typeof recordAll>>): string[
     ({ tenant_id, project_id, kept_position, lost_events, generation_floor }) =>
       `${tenant_id}/${project_id}: kept ${countText(kept_position, 'event')}, lost ${countText(lost_events, 'event')}; the next generation is ${generation_floor + 1}.`,
   ),
-  'Keys and limits are as they were then: check gen key list before you start the server.',
+  'API keys and limits are those of the restored log: check gen key list before you start the server.',
 ];

@@ -4,17 +4,17 @@ import { collectOption } from '../option-parsers.js';
 import { defaultStore } from '../store.js';
 
 export const acceptLoss = command('accept-loss', {
-  description: 'continue a log that is behind its anchor: handles of the lost time are refused from then on',
+  description: 'accept that the end of a log is lost and continue it; claims from before are refused',
   options: {
     '--store <url>': 'store URL (default: GENESIS_STORE, or the local store)',
     '--anchor <file|url>': 'the checkpoints that the log is behind (default: GENESIS_AUDIT_ANCHOR)',
     '--reason <text>': { about: 'reason, recorded in the log', required: true },
     '--key <key_id>': {
-      about: 'this audit key is yours, although no anchor is signed with it; repeatable',
+      about: 'trust this audit key although no anchor is signed with it; repeatable',
       parse: collectOption,
     },
   },
-  help: '\nStop every coordinator of the store first. The loss is recorded in every project of the store. Later generations\nare above all that may have been granted in the lost time, and claims made before are no longer valid.\n\nExample:\n  gen audit accept-loss --anchor /mnt/other/anchors.jsonl --reason "disk failed, restored the backup of Monday"',
+  help: '\nStop every coordinator of the store first. The loss is recorded in every project of the store; in a database, of the\ntenants that the anchors name. Later generations are above all that may have been granted in the lost time, and claims made before are no longer valid.\n\nExample:\n  gen audit accept-loss --anchor /mnt/other/anchors.jsonl --reason "disk failed, restored the backup of Monday"',
   async run(
     context,
     { store: url = defaultStore(context.io), anchor = context.io.env.GENESIS_AUDIT_ANCHOR, reason, key = [] },

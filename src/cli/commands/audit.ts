@@ -45,7 +45,7 @@ const prove = command('prove <event>', {
 
 const consistency = command('consistency <old> [new]', {
   description:
-    'prove that the log of one checkpoint is the beginning of that of another, by default the last',
+    'prove that the log at position OLD is the beginning of the log at NEW (default: the last checkpoint)',
   help: '\nOLD and NEW are the positions that the checkpoints cover.\n\nExample:\n  gen audit consistency 120 > proof.json',
   async run(context, older, newer) {
     const [from, to] = [positionArgument('OLD', older), newer && positionArgument('NEW', newer)];
@@ -76,7 +76,7 @@ const check = command('check <proof>', {
 });
 
 export const addAudit = command('audit', {
-  description: 'signed checkpoints of the log, and proofs that stand alone',
+  description: 'signed checkpoints of the log, proofs that stand alone, and audit keys',
   subcommands: [head, prove, consistency, check, ...AUDIT_KEY_COMMANDS, acceptLoss],
 });
 

@@ -1,5 +1,5 @@
 import { relative, resolve } from 'node:path';
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT } from '../exit.js';
@@ -24,7 +24,7 @@ export const addVerify = command('verify [log]', {
     '--anchor <file|url>':
       'compare with checkpoints that are kept elsewhere: the output of gen audit head --json, one or more',
     '--key <key_id>': {
-      about: 'with --anchor: this audit key is yours, although no anchor is signed with it; repeatable',
+      about: 'with --anchor: trust this audit key although no anchor is signed with it; repeatable',
       parse: collectOption,
     },
   },
@@ -85,10 +85,11 @@ function verifyInStore(
 }
 
 /** Projects that an anchor is about, and that have no log any more. */
-function missingLogs(logs: readonly LogReport[], anchors: readonly AnchorLine[]): LogReport[] {
-  const isThere = (anchor: AnchorLine): boolean =>
+function missingLogs(logs: readonly LogReport[], anchors: readonly Anchor[]): LogReport[] {
+  const isThere = (anchor: Anchor): boolean =>
     logs.some(
-      ({ tenant_id, project_id }) => tenant_id === anchor.tenant_id && project_id === anchor.project_id,
+      ({ tenant_id, project_id, events }) =>
+        events > 0 && tenant_id === anchor.tenant_id && project_id === anchor.project_id,
     );
   const missing = new Map(
     anchors
@@ -132,7 +133,8 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
   return [
     `${verdict}  ${name}  ${countText(events, 'event')} on ${countText(subjects, 'subject')}${size}`,
     ...[
-      checkpointText(report),
+      coverageText(report),
+      ...anchorTexts(report),
       ...lossTexts(report),
       ...foreignText(report),
       ...(unfinished_bytes > 0 ? [unfinished] : []),
@@ -141,10 +143,17 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
   ];
 }
 
-function checkpointText({ checkpoints, covered_position, events }: LogReport): string {
+function coverageText({ checkpoints, covered_position, events }: LogReport): string {
   if (checkpoints === 0) return 'no signed checkpoint yet';
   return `${countText(checkpoints, 'signed checkpoint')}, the last one covers ${covered_position} of ${countText(events, 'event')}`;
 }
+
+const anchorTexts = ({ anchors, anchored_position }: LogReport): string[] =>
+  anchors === 0
+    ? []
+    : [
+        `agrees with ${countText(anchors, 'anchor')}, the last one covers ${countText(anchored_position, 'event')}`,
+      ];
 
 const lossTexts = ({ losses }: LogReport): string[] =>
   losses.map(

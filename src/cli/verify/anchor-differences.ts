@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -38,7 +38,7 @@ export function withDigest(event: EventEnvelope, originals: OriginalDigests) {
 /** The log of a project that anchors are of, compared with them. */
 export interface AnchoredLog extends ProjectKey {
   /** The anchor that covers most. */
-  readonly lastAnchor: AnchorLine;
+  readonly lastAnchor: Anchor;
   /** Null: there is no log. */
   readonly report: LogAuditReport | null;
 }
@@ -48,7 +48,7 @@ export async function compareWithAnchors(
   store: Store,
   anchorOptions: AnchorOptions & Required<Pick<AnchorOptions, 'anchors'>>,
 ): Promise<AnchoredLog[]> {
-  const lastAnchors = new Map<string, AnchorLine>();
+  const lastAnchors = new Map<string, Anchor>();
   for (const anchor of anchorOptions.anchors) {
     const name = `${anchor.tenant_id}/${anchor.project_id}`;
     if (anchor.position > (lastAnchors.get(name)?.position ?? 0)) lastAnchors.set(name, anchor);

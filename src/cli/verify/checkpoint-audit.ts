@@ -1,6 +1,6 @@
 import { payloadDigest, sha256 } from '../../coordinator/audit/audit-hash.js';
 import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 import { LogAudit, type LogAuditOptions, type LogAuditReport } from '../../core/audit/log-audit.js';
 import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { ProjectKey } from '../../stores/store.js';
@@ -42,7 +42,7 @@ export class CheckpointAudit {
 }
 
 const newAudit = (project: ProjectKey, { anchors = [], trustedKeys = [] }: AnchorOptions): LogAudit => {
-  const isOfProject = ({ tenant_id, project_id }: AnchorLine): boolean =>
+  const isOfProject = ({ tenant_id, project_id }: Anchor): boolean =>
     tenant_id === project.tenant_id && project_id === project.project_id;
   const ofProject = anchors.filter(isOfProject);
   return new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors: ofProject, trustedKeys });
@@ -63,7 +63,7 @@ export function auditViolations(
           violationAt(
             differs_between.after + 1,
             'AUDIT',
-            `the first event that is not what was signed is between positions ${differs_between.after + 1} and ${differs_between.upto}`,
+            `the first event that differs from the signed log is between positions ${differs_between.after + 1} and ${differs_between.upto}`,
           ),
         ];
   return [
@@ -76,7 +76,7 @@ export function auditViolations(
       violationAt(
         position,
         UNVOUCHED_KEY,
-        `${key_id} was enrolled after the anchor, and no earlier key signed it. If it is yours, pass it to gen verify: --key ${key_id}`,
+        `no anchor is signed by the key ${key_id}, nor does a key of one vouch for it. If it is yours, trust it: gen verify --key ${key_id}`,
       ),
     ),
   ];

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type AnchorLine, anchorLine } from '../../core/audit/checkpoint.js';
+import { type Anchor, anchorSchema } from '../../core/audit/checkpoint.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
@@ -13,13 +13,13 @@ const BYTES_MAX = 64 * 1024 * 1024;
 const FETCH_MS_MAX = 10_000;
 
 /** Reads checkpoints that are kept elsewhere: one JSON object, or one per line, from a file or a URL; or what a store keeps. */
-export async function readAnchors(context: CommandContext, source: string): Promise<AnchorLine[]> {
+export async function readAnchors(context: CommandContext, source: string): Promise<Anchor[]> {
   if (source.startsWith(STORE_PREFIX)) return readFromStore(context, source.slice(STORE_PREFIX.length));
   return parseAnchors(source, await readSource(context.io, source));
 }
 
 /** From a store that keeps them for another one. */
-async function readFromStore(context: CommandContext, url: string): Promise<AnchorLine[]> {
+async function readFromStore(context: CommandContext, url: string): Promise<Anchor[]> {
   const { anchorsIn } = await import('../../server/audit/store-sink.js');
   return withStore(context, url, async ({ store }) => {
     const tenantIds = (await store.tenantIds?.()) ?? [context.tenant];
@@ -29,7 +29,7 @@ async function readFromStore(context: CommandContext, url: string): Promise<Anch
   });
 }
 
-function parseAnchors(source: string, text: string): AnchorLine[] {
+function parseAnchors(source: string, text: string): Anchor[] {
   const whole = readStrictJson(text);
   const values =
     'value' in whole
@@ -40,7 +40,7 @@ function parseAnchors(source: string, text: string): AnchorLine[] {
           .map((line, at) => lineValue(source, line, at + 1));
   if (values.length === 0) throw new CommandFailure(`${source} has no checkpoint.`);
   return values.map((value, at) => {
-    const parsed = anchorLine.safeParse(value);
+    const parsed = anchorSchema.safeParse(value);
     if (parsed.success) return parsed.data;
     const { path, message } = parsed.error.issues[0]!;
     throw new CommandFailure(

@@ -22,6 +22,9 @@ export interface LogReport {
   /** Signed checkpoints without a fault, and the last position that one covers. */
   readonly checkpoints: number;
   readonly covered_position: number;
+  /** Anchors that the log agrees with, and the last position that one covers. */
+  readonly anchors: number;
+  readonly anchored_position: number;
   /** Losses of history that an operator accepted. */
   readonly losses: readonly RecordedLoss[];
   readonly breaks: readonly LogViolation[];
@@ -85,6 +88,7 @@ export class LogVerifier {
     const { events, breaks } = this;
     const subjects = this.subjects.size;
     const { checkpoints = 0, covered_position = 0, losses = [] } = audited ?? {};
+    const agreeing = (audited?.anchors ?? []).filter(({ code }) => code === 'AGREES');
     return {
       tenant_id,
       project_id,
@@ -94,6 +98,8 @@ export class LogVerifier {
       subjects,
       checkpoints,
       covered_position,
+      anchors: agreeing.length,
+      anchored_position: Math.max(0, ...agreeing.map(({ position }) => position)),
       losses,
       breaks,
     };

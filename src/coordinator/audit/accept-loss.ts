@@ -21,8 +21,9 @@ export type AcceptedLoss = Omit<LossOfHistory, 'record' | keyof RecordSignature>
 export function lossRecord(
   { by, reason, incarnation, kept_position, lost_events }: AcceptedLoss,
   highestGeneration: number,
+  nowMs: number,
 ): LossOfHistory {
-  const record = { generation_floor: floorAfterLoss(highestGeneration, lost_events) };
+  const record = { generation_floor: floorAfterLoss(highestGeneration, lost_events, nowMs) };
   return { by, reason, incarnation, kept_position, lost_events, record };
 }
 

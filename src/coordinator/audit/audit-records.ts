@@ -2,14 +2,14 @@ import { ALARM_EVENT } from '../../core/audit/alarm.js';
 import { AuditKeys } from '../../core/audit/audit-keys.js';
 import { fromBase64url, toBase64url } from '../../core/audit/audit-values.js';
 import {
-  type AnchorLine,
+  type Anchor,
   type Checkpoint,
   checkpointPayload,
   checkpointText,
-  toAnchorLine,
+  toAnchor,
 } from '../../core/audit/checkpoint.js';
 import { CHECKPOINT_EVENT } from '../../core/audit/key-events.js';
-import { MerkleFrontier } from '../../core/audit/merkle-tree.js';
+import { CompactRange, TILE_SIZE } from '../../core/audit/merkle-tree.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { AUDIT_SUBJECT } from '../../core/subject.js';
 import type { Project } from '../queue/project.js';
@@ -73,8 +73,8 @@ export class AuditRecords {
     return { size: last.position, subtrees: last.subtrees.map(fromBase64url), tileRoots };
   }
 
-  anchorOf(checkpoint: SignedRoot): AnchorLine {
-    return toAnchorLine(this.project.key, checkpoint, this.keys.publicKeyOf(checkpoint.key_id) ?? '');
+  anchorOf(checkpoint: SignedRoot): Anchor {
+    return toAnchor(this.project.key, checkpoint, this.keys.publicKeyOf(checkpoint.key_id) ?? '');
   }
 
   private apply(event: EventEnvelope): void {
@@ -104,6 +104,9 @@ export class AuditRecords {
     if (position >= at) return `it covers ${position}, which comes after it`;
     if (incarnation < (this.last?.incarnation ?? 0))
       return 'it is of an earlier incarnation than the last one';
+    const { first, roots } = checkpoint.tiles;
+    if (first > this.tilesListed || (first + roots.length) * TILE_SIZE > position)
+      return 'it lists tiles that its tree does not have';
     const inactive = this.keys.inactiveReason(key_id);
     if (inactive !== null) return inactive.detail;
     if (
@@ -114,7 +117,7 @@ export class AuditRecords {
       )
     )
       return 'its signature is wrong';
-    const tree = new MerkleFrontier(sha256, { size: position, subtrees: subtrees.map(fromBase64url) });
+    const tree = new CompactRange(sha256, { size: position, subtrees: subtrees.map(fromBase64url) });
     return toBase64url(tree.root()) === root ? null : 'its subtrees do not make up its root';
   }
 

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, sign } from 'node:crypto';
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import {
@@ -9,8 +9,10 @@ import {
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { keyIdOf } from '../../core/audit/audit-values.js';
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 import { checkProof } from '../../core/audit/proof.js';
+import { AUDIT_SUBJECT } from '../../core/subject.js';
+import { transactionOf } from '../../stores/transaction.js';
 import { Coordinator } from '../coordinator.js';
 import { isProblem } from '../wire/problem.js';
 import { sha256 } from './audit-hash.js';
@@ -165,6 +167,42 @@ forEachStore('checkpoints', (open) => {
     expect(positions[0]).toBeLessThan(positions[1]!);
   });
 
+  it('do not take tiles from a checkpoint that its tree does not have: they are not signed', async () => {
+    const harness = await open({ audit: { signer: newSigner() } });
+    await harness.plan(planOf(...TASKS));
+    await complete(harness, 0);
+    await harness.coordinator.audit.checkpoint();
+    const [checkpoint] = await harness.store
+      .events(P, { subject: AUDIT_SUBJECT, after: 0, limit: 10 })
+      .then((events) => events.filter(({ event_type }) => event_type === 'AUDIT_CHECKPOINT'));
+    const { position: _, ...event } = checkpoint!;
+    const tiles = { first: 4_000_000_000, roots: [event.payload.root] };
+    const planted = { ...event, event_id: randomUUID(), payload: { ...event.payload, tiles } };
+    await harness.store.commit([transactionOf(P, { loose_events: [planted] })]);
+    await harness.restart();
+    expect(unwrap(await harness.coordinator.audit.head(P)).position).toBe(event.payload.position);
+    const [alarm] = [...harness.coordinator.audit.alarms()];
+    expect(alarm?.alarm).toContain('it lists tiles that its tree does not have');
+  });
+
+  it('sends to a sink only what this coordinator has signed: an anchor vouches for its key', async () => {
+    const sink = new TestSink();
+    const harness = await open({ audit: { signer: newSigner(), sinks: [sink] } });
+    await harness.plan(planOf(...TASKS));
+    await complete(harness, 0);
+    const other = await Coordinator.open({
+      store: harness.store,
+      environment: harness.environment,
+      audit: { signer: newSigner() },
+    });
+    await other.plans.get(P);
+    await other.audit.stop();
+    other.close();
+    await complete(harness, 1);
+    await harness.coordinator.audit.stop();
+    expect(new Set(sink.kept.map(({ key_id }) => key_id)).size).toBe(1);
+  });
+
   it('raise an alarm if another root is signed for a position', async () => {
     const signer = newSigner();
     const harness = await open({ audit: { signer } });
@@ -187,15 +225,15 @@ forEachStore('checkpoints', (open) => {
 
 class TestSink implements AuditSink {
   readonly name = 'test';
-  readonly kept: AnchorLine[] = [];
+  readonly kept: Anchor[] = [];
   isDown = false;
 
-  async lastSent(): Promise<AnchorLine | null> {
+  async lastSent(): Promise<Anchor | null> {
     if (this.isDown) throw new Error('the sink is down');
     return this.kept.at(-1) ?? null;
   }
 
-  async send(anchors: readonly AnchorLine[]): Promise<void> {
+  async send(anchors: readonly Anchor[]): Promise<void> {
     if (this.isDown) throw new Error('the sink is down');
     this.kept.push(...anchors);
   }

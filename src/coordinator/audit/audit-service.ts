@@ -1,4 +1,4 @@
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 import { HISTORY_LOST_EVENT, type LossOfHistory } from '../../core/audit/history-lost.js';
 import type { ConsistencyProof, InclusionProof } from '../../core/audit/proof.js';
 import { type AuditKeyList, type AuditKeyResult, auditKeyBody } from '../../core/contract/audit.js';
@@ -82,7 +82,7 @@ export class AuditService {
   }
 
   /** The last checkpoint. */
-  head(projectKey: ProjectKey): AsyncReply<AnchorLine> {
+  head(projectKey: ProjectKey): AsyncReply<Anchor> {
     return this.withRecords(projectKey, async ({ records }) => {
       const { last } = records;
       return last === null ? noCheckpointProblem() : records.anchorOf(last);
@@ -110,7 +110,11 @@ export class AuditService {
     return this.projects.withProject(projectKey, (project) =>
       catchStoreErrors(async () => {
         const highest = await highestGeneration(project.store, projectKey);
-        const loss = await this.signRecord(project, HISTORY_LOST_EVENT, lossRecord(lost, highest));
+        const loss = await this.signRecord(
+          project,
+          HISTORY_LOST_EVENT,
+          lossRecord(lost, highest, project.now()),
+        );
         const reply = await project.run(recordLoss(loss));
         if (!isProblem(reply)) await this.checkpoint();
         return reply;

@@ -1,6 +1,6 @@
 import type { ProjectKey } from '../../stores/store.js';
 import type { AuditRecords, SignedRoot } from './audit-records.js';
-import { type AuditSink, isLater, type SentCheckpoint } from './sink.js';
+import { type AuditSink, type CheckpointId, isLater } from './sink.js';
 
 /** Per call, so that a sink that was down for long is not sent everything at once. */
 const CHECKPOINTS_PER_CALL = 100;
@@ -13,7 +13,7 @@ const PAUSE_MS_MAX = 5 * 60_000;
  */
 export class SinkDelivery {
   /** Undefined until the sink was asked. */
-  private lastSent: SentCheckpoint | null | undefined;
+  private lastSent: CheckpointId | null | undefined;
   private running: Promise<void> | null = null;
   private pauseMs = PAUSE_MS;
   private notBeforeMs = 0;
@@ -22,6 +22,8 @@ export class SinkDelivery {
     private readonly projectKey: ProjectKey,
     private readonly records: AuditRecords,
     private readonly sink: AuditSink,
+    /** Only their checkpoints are sent: an anchor vouches for its key, and anyone may have enrolled another. */
+    private readonly ownKeys: ReadonlySet<string>,
   ) {}
 
   /** Sends what is new, unless the sink is being given time to recover. Never rejects. */
@@ -57,6 +59,8 @@ export class SinkDelivery {
 
   private unsent(): SignedRoot[] {
     const { lastSent = null } = this;
-    return this.records.checkpoints.filter((checkpoint) => isLater(checkpoint, lastSent));
+    return this.records.checkpoints.filter(
+      (checkpoint) => this.ownKeys.has(checkpoint.key_id) && isLater(checkpoint, lastSent),
+    );
   }
 }

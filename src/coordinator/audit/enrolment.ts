@@ -22,15 +22,17 @@ export async function enrolmentOf(
     const signature = await signWith(previous, rotationText(project, rotation));
     return { ...rotation, how: 'rotated', signature };
   }
-  return keys.haveEnded ? { alarm: noActiveKeyText(keys) } : { key_id, public_key, how: 'first' };
+  return keys.hasOnlyInactiveKeys ? { alarm: noActiveKeyText(keys) } : { key_id, public_key, how: 'first' };
 }
 
 /** Which of these an administrator names does not matter: all have ended. */
 export const noActiveKeyText = (keys: AuditKeys): string =>
-  'Every audit key of the project has ended, so no checkpoint is written. An administrator must run ' +
-  `gen audit replace ${keys.list().at(-1)?.key_id ?? 'KEY_ID'} --reason TEXT.`;
+  'Every audit key of the project is revoked or rotated. An administrator must run ' +
+  `gen audit replace ${keys.list().at(-1)?.key_id ?? 'KEY_ID'} --reason TEXT; until then no checkpoint is written.`;
 
 const endedText = (keys: AuditKeys, keyId: string): string =>
   `No checkpoint is written: ${keys.inactiveReason(keyId)?.detail ?? ''}, and it is the key of this coordinator. ` +
   'Restart the coordinator with the new key; if there is none, create one (gen audit rotate). ' +
-  (keys.haveEnded ? `Then an administrator must run gen audit replace ${keyId} --reason TEXT.` : '');
+  (keys.hasOnlyInactiveKeys
+    ? `Then an administrator must run gen audit replace ${keyId} --reason TEXT.`
+    : '');

@@ -50,7 +50,7 @@ export function keyChange(request: KeyChangeRequest): Operation<KeyChangeDecisio
 export function keyChangeReply(decision: KeyChangeDecision, keys: AuditKeys): AuditKeyResult {
   const list = keys.list();
   if (decision.success)
-    return { ...decision, keys: list, ...(keys.haveEnded ? { next: noActiveKeyText(keys) } : {}) };
+    return { ...decision, keys: list, ...(keys.hasOnlyInactiveKeys ? { next: noActiveKeyText(keys) } : {}) };
   const advice = adviceFor(decision.reason);
   const known = list.map(({ key_id }) => key_id).join(', ');
   const isUnknown = decision.reason === 'UNKNOWN_AUDIT_KEY';

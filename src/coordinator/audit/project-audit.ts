@@ -41,7 +41,9 @@ export class ProjectAudit {
   ) {
     this.records = new AuditRecords(project);
     this.leaves = new EventLeaves(new EventHistory(project.store, project.environment), project.key);
-    this.deliveries = (options?.sinks ?? []).map((sink) => new SinkDelivery(project.key, this.records, sink));
+    this.deliveries = (options?.sinks ?? []).map(
+      (sink) => new SinkDelivery(project.key, this.records, sink, ownKeysOf(options)),
+    );
     this.lastRunMs = project.environment.clock.monotonicMs();
     project.onDurable = (firstPosition, leafHashes) => this.tree?.addLeaves(firstPosition, leafHashes);
   }
@@ -132,7 +134,8 @@ export class ProjectAudit {
     const isNew = alarm !== this.signingAlarm;
     this.signingAlarm = alarm;
     const { tenant_id, project_id } = this.project.key;
-    if (alarm !== null && isNew) options.warn?.(`No checkpoint of ${tenant_id}/${project_id}: ${alarm}`);
+    if (alarm !== null && isNew)
+      options.warn?.(`No checkpoint of ${tenant_id}/${project_id} was written. ${alarm}`);
   }
 
   /** Returns why none can be written. */
@@ -207,3 +210,8 @@ export class ProjectAudit {
     await this.records.read();
   }
 }
+
+const ownKeysOf = (options: AuditOptions | null): ReadonlySet<string> =>
+  new Set(
+    options === null ? [] : [options.signer, ...(options.previousSigners ?? [])].map(({ key_id }) => key_id),
+  );

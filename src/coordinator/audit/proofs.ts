@@ -63,7 +63,7 @@ export async function consistencyProof(
   if (older === null || newer === null)
     return noCheckpointAtProblem(older === null ? from : to, records.last);
   if (older.position > newer.position)
-    return problem('INVALID_REQUEST', `from: expected a position before ${newer.position}`);
+    return problem('INVALID_REQUEST', `from: expected a position of at most ${newer.position}`);
   const tiles = tilesForConsistency(older.position, newer.position);
   const ranges = await loadRanges(source, tiles, newer.position);
   return {
@@ -107,6 +107,6 @@ function notCoveredProblem(position: number, last: SignedRoot | null): Problem {
 
 function noCheckpointAtProblem(position: number | null, last: SignedRoot | null): Problem {
   if (last === null) return noCheckpointProblem();
-  const detail = `No checkpoint covers exactly the positions up to ${position}. The last one covers those up to ${last.position}.`;
+  const detail = `There is no checkpoint at position ${position}; the last one is at ${last.position}. Pass the position of a checkpoint that you kept.`;
   return problem('NOT_FOUND', detail);
 }

@@ -1,11 +1,11 @@
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 import type { ProjectKey } from '../../stores/store.js';
 
 /** Identifies a checkpoint of a project. */
-export type SentCheckpoint = Pick<AnchorLine, 'incarnation' | 'position'>;
+export type CheckpointId = Pick<Anchor, 'incarnation' | 'position'>;
 
 /** After a loss of history, positions are lower again, and the incarnation is higher. */
-export const isLater = (one: SentCheckpoint, other: SentCheckpoint | null): boolean =>
+export const isLater = (one: CheckpointId, other: CheckpointId | null): boolean =>
   other === null ||
   one.incarnation > other.incarnation ||
   (one.incarnation === other.incarnation && one.position > other.position);
@@ -15,7 +15,7 @@ export interface AuditSink {
   /** For messages; without secrets. */
   readonly name: string;
   /** The last checkpoint of a project that the sink has; null if it has none. */
-  lastSent(project: ProjectKey): Promise<SentCheckpoint | null>;
-  /** Resolves when the sink has kept them. A repeat must change nothing. */
-  send(anchors: readonly AnchorLine[]): Promise<void>;
+  lastSent(project: ProjectKey): Promise<CheckpointId | null>;
+  /** Resolves when the sink has kept them. May be repeated: readers ignore duplicates. */
+  send(anchors: readonly Anchor[]): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { MerkleFrontier } from '../../core/audit/merkle-tree.js';
+import { CompactRange } from '../../core/audit/merkle-tree.js';
 import { sha256 } from './audit-hash.js';
 
 /** A tree of the first events of a log. */
@@ -14,31 +14,31 @@ export interface TreeState {
 /** Builds the audit tree of a project, event by event. */
 export class TreeBuilder {
   readonly tileRoots: Uint8Array[];
-  private readonly frontier: MerkleFrontier;
+  private readonly compactRange: CompactRange;
 
   constructor({ size, subtrees, tileRoots }: TreeState) {
     this.tileRoots = [...tileRoots];
-    this.frontier = new MerkleFrontier(sha256, { size, subtrees }, (index, root) => {
+    this.compactRange = new CompactRange(sha256, { size, subtrees }, (index, root) => {
       this.tileRoots[index] = root;
     });
   }
 
   get size(): number {
-    return this.frontier.size;
+    return this.compactRange.size;
   }
 
   root(): Uint8Array {
-    return this.frontier.root();
+    return this.compactRange.root();
   }
 
   subtrees(): Uint8Array[] {
-    return this.frontier.subtrees();
+    return this.compactRange.subtrees();
   }
 
   /** Adds consecutive leaves. Those that it has are skipped, and after a gap nothing is added. */
   addLeaves(firstPosition: number, leafHashes: readonly Uint8Array[]): void {
     if (firstPosition > this.size + 1) return;
     for (let at = this.size + 1 - firstPosition; at < leafHashes.length; at += 1)
-      this.frontier.append(leafHashes[at] as Uint8Array);
+      this.compactRange.append(leafHashes[at] as Uint8Array);
   }
 }

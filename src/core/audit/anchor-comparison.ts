@@ -1,5 +1,5 @@
 import { equalBytes, fromBase64url, type ProjectIds } from './audit-values.js';
-import type { AnchorLine } from './checkpoint.js';
+import type { Anchor } from './checkpoint.js';
 import { isOfLostHistory, type RecordedLoss } from './history-lost.js';
 import { anchorFault, type ProofChecks } from './proof.js';
 
@@ -36,7 +36,7 @@ export interface AuditedEnd {
 }
 
 interface PendingAnchor {
-  readonly anchor: AnchorLine;
+  readonly anchor: Anchor;
   agrees?: boolean;
 }
 
@@ -47,7 +47,7 @@ export class AnchorComparison {
   private readonly invalid: AnchorResult[] = [];
   private next = 0;
 
-  constructor(project: ProjectIds, anchors: readonly AnchorLine[], checks: ProofChecks) {
+  constructor(project: ProjectIds, anchors: readonly Anchor[], checks: ProofChecks) {
     for (const anchor of anchors) {
       const { position, tenant_id, project_id } = anchor;
       const fault = anchorFault(anchor, checks);
@@ -60,7 +60,7 @@ export class AnchorComparison {
     this.pending.sort((one, other) => one.anchor.position - other.anchor.position);
   }
 
-  valid(): AnchorLine[] {
+  valid(): Anchor[] {
     return this.pending.map(({ anchor }) => anchor);
   }
 

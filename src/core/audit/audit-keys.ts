@@ -23,7 +23,8 @@ export type AuditFaultCode =
   | 'BAD_SUBTREES'
   | 'BAD_TILES'
   | 'TWO_ROOTS'
-  | 'UNSIGNED_RECORD';
+  | 'UNSIGNED_RECORD'
+  | 'UNTRUSTED_KEY';
 
 export interface AuditFault {
   readonly code: AuditFaultCode;
@@ -86,7 +87,7 @@ export class AuditKeys {
   }
 
   /** There were keys, and none is active: only an administrator can enrol another one. */
-  get haveEnded(): boolean {
+  get hasOnlyInactiveKeys(): boolean {
     return this.keys.size > 0 && [...this.keys.values()].every(({ state }) => state !== 'active');
   }
 
@@ -100,7 +101,7 @@ export class AuditKeys {
     const state = this.keys.get(keyId)?.state;
     if (state === 'active') return null;
     if (state === undefined) return { code: 'UNKNOWN_KEY', detail: `the key ${keyId} is not enrolled` };
-    return { code: 'REVOKED_KEY', detail: `the key ${keyId} was ${state} before` };
+    return { code: 'REVOKED_KEY', detail: `the key ${keyId} was already ${state}` };
   }
 
   private refusalOf(event: EventEnvelope): FaultWithoutPosition | null {
@@ -129,7 +130,7 @@ export class AuditKeys {
   private enrolmentRefusal(event: EventEnvelope, key: KeyEnrolled): FaultWithoutPosition | null {
     if (key.how === 'replaced') return null;
     if (key.how === 'first') {
-      return this.haveEnded
+      return this.hasOnlyInactiveKeys
         ? {
             code: 'NOT_FIRST',
             detail: 'every key of the project has ended: an administrator must replace it',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { anchorLine, anchorText, checkpointPayload, checkpointText } from './checkpoint.js';
+import { anchorSchema, anchorText, checkpointPayload, checkpointText } from './checkpoint.js';
 import { AuditedLog } from './testing/audited-log.js';
 import { verifyEd25519 } from './testing/primitives.js';
 
@@ -48,7 +48,7 @@ it('has one line as an anchor, whatever the order of its fields', () => {
   const anchor = log.anchor(7);
   const text = anchorText(anchor);
   expect(text).not.toContain('\n');
-  expect(anchorLine.parse(JSON.parse(text))).toEqual(anchor);
+  expect(anchorSchema.parse(JSON.parse(text))).toEqual(anchor);
   const reversed = Object.fromEntries(Object.entries(anchor).reverse());
   expect(anchorText(reversed as typeof anchor)).toBe(text);
 });

@@ -45,7 +45,7 @@ export const checkpointText = (
   ['genesis-fleet checkpoint 1', tenant_id, project_id, incarnation, position, root, time, key_id].join('\n');
 
 /** A checkpoint as it is kept elsewhere: it names its project and its key, so that it can be checked on its own. */
-export const anchorLine = z.strictObject({
+export const anchorSchema = z.strictObject({
   format: z.literal('genesis-fleet checkpoint 1'),
   tenant_id: idInStatement,
   project_id: idInStatement,
@@ -54,9 +54,9 @@ export const anchorLine = z.strictObject({
   public_key: bytes32,
   signature: bytes64,
 });
-export type AnchorLine = z.infer<typeof anchorLine>;
+export type Anchor = z.infer<typeof anchorSchema>;
 
-export const toAnchorLine = (
+export const toAnchor = (
   { tenant_id, project_id }: ProjectIds,
   {
     incarnation,
@@ -67,7 +67,7 @@ export const toAnchorLine = (
     signature,
   }: CheckpointStatement & { readonly signature: string },
   public_key: string,
-): AnchorLine => ({
+): Anchor => ({
   format: 'genesis-fleet checkpoint 1',
   tenant_id,
   project_id,
@@ -81,5 +81,5 @@ export const toAnchorLine = (
 });
 
 /** One line of a file of anchors, without the line break; always the same text for the same checkpoint. */
-export const anchorText = (anchor: AnchorLine): string =>
-  JSON.stringify(toAnchorLine(anchor, anchor, anchor.public_key));
+export const anchorText = (anchor: Anchor): string =>
+  JSON.stringify(toAnchor(anchor, anchor, anchor.public_key));

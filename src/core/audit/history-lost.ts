@@ -39,6 +39,9 @@ export const HISTORY_LOST_EVENT = 'HISTORY_LOST';
 export const generationFloor = (record: RecordHead | null | undefined): number =>
   (record?.value as Partial<LossOfHistory['record']> | undefined)?.generation_floor ?? 0;
 
-/** Generations that cannot have been granted in what was lost are above this: an event raises one by at most one. */
-export const floorAfterLoss = (highestGeneration: number, lostEvents: number): number =>
-  highestGeneration + lostEvents + UNANCHORED_EVENTS;
+/**
+ * Generations that cannot have been granted in what was lost are above this: an event raises one by at most one. An
+ * earlier loss, whose floor is lost as well, was at an earlier second.
+ */
+export const floorAfterLoss = (highestGeneration: number, lostEvents: number, nowMs: number): number =>
+  Math.max(highestGeneration + lostEvents + UNANCHORED_EVENTS, Math.ceil(nowMs / 1000));

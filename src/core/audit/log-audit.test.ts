@@ -339,8 +339,14 @@ describe('a log and its anchors', () => {
     const unvouched = { key_id: other.key_id, position: 1001 };
     expect(audit(copy.events, { anchors }).unvouched_keys).toEqual([unvouched]);
     expect(audit(copy.events, { anchors, trustedKeys: [other.key_id] }).unvouched_keys).toEqual([]);
-    expect(audit(copy.events, { anchors: [copy.anchor(1001)] }).unvouched_keys).toEqual([]);
+    // A coordinator signs whatever the log has: that its checkpoint covers the key says nothing.
+    expect(audit(copy.events, { anchors: [copy.anchor(1001)] }).unvouched_keys).toEqual([unvouched]);
     expect(audit(copy.events).unvouched_keys).toEqual([]);
+    const redacted = { before: '2026-01-04T06:00:00.000Z', retention_days: 90, events: [] };
+    copy.appendSigned('HISTORY_FORGOTTEN', HISTORY_SUBJECT, redacted, other);
+    expect(codes(audit(copy.events, { anchors }))).toEqual([[1002, 'UNTRUSTED_KEY']]);
+    expect(codes(audit(copy.events, { anchors, trustedKeys: [other.key_id] }))).toEqual([]);
+    expect(codes(audit(copy.events))).toEqual([]);
   });
 
   it('show a tail that is missing', () => {

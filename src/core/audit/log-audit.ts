@@ -4,7 +4,7 @@ import { AnchorComparison, type AnchorResult } from './anchor-comparison.js';
 import { type AuditFault, type AuditFaultCode, AuditKeys, type FaultWithoutPosition } from './audit-keys.js';
 import { type HashBytes, type ProjectIds, toBase64url, utf8, type VerifySignature } from './audit-values.js';
 import {
-  type AnchorLine,
+  type Anchor,
   type Checkpoint,
   type CheckpointStatement,
   checkpointPayload,
@@ -28,7 +28,7 @@ export interface LogAuditOptions {
   readonly hash: HashBytes;
   readonly verify: VerifySignature;
   readonly project: ProjectIds;
-  readonly anchors?: readonly AnchorLine[];
+  readonly anchors?: readonly Anchor[];
   /** Ids of keys that are known to be the owner's, beside those of the anchors. */
   readonly trustedKeys?: readonly string[];
   /** Of the store, if it is known: its checkpoints may not have reached the log yet. */
@@ -46,7 +46,7 @@ export interface LogAuditReport {
   readonly faults: readonly AuditFault[];
   readonly fault_count: number;
   readonly anchors: readonly AnchorResult[];
-  /** Keys that were enrolled after the last anchor that agrees, and that neither another key nor an anchor vouches for. */
+  /** Keys that neither an anchor nor a key of one vouches for: anyone who can write to the log can enrol one. */
   readonly unvouched_keys: readonly EnrolledAt[];
   /** Losses of history that an operator accepted and signed. */
   readonly losses: readonly RecordedLoss[];
@@ -88,6 +88,8 @@ export class LogAudit {
   private contradictionCount = 0;
   /** Keys that no other key vouches for: a coordinator or an administrator enrolled them. */
   private readonly unvouched: EnrolledAt[] = [];
+  /** Null without anchors: then nothing from outside says whose a key is. */
+  private readonly trustedKeys: Set<string> | null;
   private readonly losses: RecordedLoss[] = [];
   /** The highest in a checkpoint so far. */
   private incarnation = 0;
@@ -101,8 +103,10 @@ export class LogAudit {
     this.keys = new AuditKeys(hash, verify);
     this.trees = new RecentTrees(hash, (index, root) => this.tiles.completed(index, root));
     this.anchors = new AnchorComparison(project, anchors, { hash, verify });
+    const ownKeys = this.anchors.valid().map(({ key_id }) => key_id);
+    this.trustedKeys = ownKeys.length === 0 ? null : new Set([...ownKeys, ...(options.trustedKeys ?? [])]);
     for (const anchor of this.anchors.valid()) {
-      if (this.statedRoots.contradictsAnchor(anchor)) this.contradict(anchor.position, anchor);
+      if (this.statedRoots.addAnchor(anchor)) this.contradict(anchor.position, anchor);
     }
   }
 
@@ -138,7 +142,7 @@ export class LogAudit {
       fault_count: this.faultCount + twoRoots.length,
       anchors: this.anchors.results({ size: trees.size, incarnation, losses, knowsKey }),
       losses,
-      unvouched_keys: this.unvouchedKeys(losses),
+      unvouched_keys: this.unvouched,
       differs_between: this.differsBetween(losses),
     };
   }
@@ -208,7 +212,7 @@ export class LogAudit {
       this.report(at, 'WRONG_INCARNATION', `incarnation ${incarnation} after ${this.incarnation}`);
     }
     this.incarnation = Math.max(this.incarnation, incarnation);
-    if (this.statedRoots.contradictsCheckpoint(checkpoint)) this.contradict(at, checkpoint);
+    if (this.statedRoots.addCheckpoint(checkpoint)) this.contradict(at, checkpoint);
   }
 
   private contradict(at: number, statement: CheckpointStatement): void {
@@ -216,19 +220,13 @@ export class LogAudit {
     if (this.contradictions.length < FAULTS_KEPT) this.contradictions.push({ at, statement });
   }
 
+  /** An anchor vouches for its key, and a trusted key for the one that it is rotated to. */
   private addKey({ payload, position }: EventEnvelope): void {
-    const { key_id, how } = keyEnrolledPayload.parse(payload);
-    if (how !== 'rotated' && this.unvouched.length < FAULTS_KEPT) this.unvouched.push({ key_id, position });
-  }
-
-  /** Whoever can write to the log can enrol a key: after the last anchor, only its owner can say whether it is his. */
-  private unvouchedKeys(losses: readonly RecordedLoss[]): EnrolledAt[] {
-    const anchors = this.anchors.valid();
-    if (anchors.length === 0) return [];
-    const { trustedKeys = [] } = this.options;
-    const trusted = new Set([...trustedKeys, ...anchors.map(({ key_id }) => key_id)]);
-    const { agreesAt } = this.anchors.bounds(losses);
-    return this.unvouched.filter(({ key_id, position }) => position > agreesAt && !trusted.has(key_id));
+    const key = keyEnrolledPayload.parse(payload);
+    const { key_id } = key;
+    if (this.trustedKeys === null || this.trustedKeys.has(key_id)) return;
+    if (key.how === 'rotated' && this.trustedKeys.has(key.previous_key_id)) this.trustedKeys.add(key_id);
+    else if (this.unvouched.length < FAULTS_KEPT) this.unvouched.push({ key_id, position });
   }
 
   /** A record that explains why the log is not what it was must be signed, from the first key of the log on. */
@@ -250,6 +248,10 @@ export class LogAudit {
     }
     const inactive = this.keys.inactiveReason(key_id);
     if (inactive !== null) return inactive;
+    if (this.trustedKeys?.has(key_id) === false) {
+      const detail = `${event_type} is signed by ${key_id}, which no anchor vouches for. If the key is yours: --key ${key_id}`;
+      return { code: 'UNTRUSTED_KEY', detail };
+    }
     const text = signedRecordText(this.options.project, event_type, payload);
     return this.options.verify(this.keys.publicKeyOf(key_id)!, text, signature)
       ? null

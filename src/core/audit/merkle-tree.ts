@@ -33,21 +33,21 @@ export function nodeHash(hash: HashBytes, left: Uint8Array, right: Uint8Array): 
 export const emptyRoot = (hash: HashBytes): Uint8Array => hash(new Uint8Array(0));
 
 /** The hashes of the complete subtrees of a tree, largest first: one for each bit that is set in its size. */
-export interface FrontierState {
+export interface CompactRangeState {
   readonly size: number;
   readonly subtrees: readonly Uint8Array[];
 }
 
 export type OnTile = (index: number, root: Uint8Array) => void;
 
-/** The right edge of a growing tree: all that appending needs, about `log2 n` hashes. */
-export class MerkleFrontier {
+/** The roots of the complete subtrees of a growing tree (compact range): all that appending needs, about `log2 n` hashes. */
+export class CompactRange {
   private count: number;
   private readonly stack: Uint8Array[];
 
   constructor(
     private readonly hash: HashBytes,
-    from: FrontierState = { size: 0, subtrees: [] },
+    from: CompactRangeState = { size: 0, subtrees: [] },
     private readonly onTile?: OnTile,
   ) {
     if (from.subtrees.length !== setBits(from.size)) {

@@ -11,7 +11,7 @@ import {
   utf8,
   type VerifySignature,
 } from './audit-values.js';
-import { type AnchorLine, anchorLine, checkpointText } from './checkpoint.js';
+import { type Anchor, anchorSchema, checkpointText } from './checkpoint.js';
 import { isConsistent, leafHash, rootFromInclusion } from './merkle-tree.js';
 
 export const INCLUSION_FORMAT = 'genesis-fleet inclusion proof 1';
@@ -24,7 +24,7 @@ const wellFormedText = z.string().refine((text) => !/\p{Cs}/u.test(text), 'expec
 
 export const inclusionProof = z.strictObject({
   format: z.literal(INCLUSION_FORMAT),
-  checkpoint: anchorLine,
+  checkpoint: anchorSchema,
   /** The text of the leaf (leaf.ts), as it was hashed. */
   leaf: wellFormedText,
   index: count,
@@ -33,7 +33,7 @@ export const inclusionProof = z.strictObject({
   payload: wellFormedText.exactOptional(),
 });
 export const consistencyProof = z
-  .strictObject({ format: z.literal(CONSISTENCY_FORMAT), from: anchorLine, to: anchorLine, path })
+  .strictObject({ format: z.literal(CONSISTENCY_FORMAT), from: anchorSchema, to: anchorSchema, path })
   .refine(({ from, to }) => from.tenant_id === to.tenant_id && from.project_id === to.project_id, {
     error: 'from and to are checkpoints of different projects',
   })
@@ -97,10 +97,7 @@ export const describeIssue = ({ issues }: z.ZodError): string =>
     .join();
 
 /** What is wrong with a checkpoint as a statement of its own; null if its key signed it. */
-export function anchorFault(
-  anchor: AnchorLine,
-  { hash, verify, trustedKeys }: ProofChecks,
-): RefusedProof | null {
+export function anchorFault(anchor: Anchor, { hash, verify, trustedKeys }: ProofChecks): RefusedProof | null {
   const { key_id, public_key, signature } = anchor;
   if (keyIdOf(hash, public_key) !== key_id) {
     return refused('KEY_ID_MISMATCH', `${key_id} is not the id of the public key`);

@@ -1,52 +1,52 @@
 import type { HashBytes } from './audit-values.js';
-import { type FrontierState, MerkleFrontier, type OnTile, TILE_SIZE } from './merkle-tree.js';
+import { CompactRange, type CompactRangeState, type OnTile, TILE_SIZE } from './merkle-tree.js';
 
 const TILES_KEPT = 256;
 /** How far a checkpoint may lie behind the end of the log when it is written, and still be compared. */
 export const CHECKPOINT_LAG_MAX = (TILES_KEPT - 1) * TILE_SIZE;
 
-interface TileStart extends FrontierState {
+interface TileStart extends CompactRangeState {
   readonly leaves: Uint8Array[];
 }
 
 /**
  * A growing tree that also knows its recent states: a checkpoint covers a position before its own, and by the time it
- * is read the tree has grown. Keeps the leaves of the last tiles, and the frontier before each: 2 MB.
+ * is read the tree has grown. Keeps the leaves of the last tiles, and the compact range before each: 2 MB.
  */
 export class RecentTrees {
-  private readonly frontier: MerkleFrontier;
+  private readonly compactRange: CompactRange;
   private tiles: TileStart[] = [{ size: 0, subtrees: [], leaves: [] }];
 
   constructor(
     private readonly hash: HashBytes,
     onTile: OnTile,
   ) {
-    this.frontier = new MerkleFrontier(hash, undefined, onTile);
+    this.compactRange = new CompactRange(hash, undefined, onTile);
   }
 
   get size(): number {
-    return this.frontier.size;
+    return this.compactRange.size;
   }
 
   root(): Uint8Array {
-    return this.frontier.root();
+    return this.compactRange.root();
   }
 
   append(leaf: Uint8Array): void {
-    this.frontier.append(leaf);
+    this.compactRange.append(leaf);
     this.tiles.at(-1)!.leaves.push(leaf);
-    const { size } = this.frontier;
+    const { size } = this.compactRange;
     if (size % TILE_SIZE !== 0) return;
-    this.tiles.push({ size, subtrees: this.frontier.subtrees(), leaves: [] });
+    this.tiles.push({ size, subtrees: this.compactRange.subtrees(), leaves: [] });
     if (this.tiles.length > TILES_KEPT) this.tiles.shift();
   }
 
   /** The tree when it had this size; null if that is too long ago, or yet to come. */
-  at(size: number): MerkleFrontier | null {
+  at(size: number): CompactRange | null {
     const index = Math.floor((size - this.tiles[0]!.size) / TILE_SIZE);
     const tile = this.tiles[index];
     if (tile === undefined || size > this.size) return null;
-    const tree = new MerkleFrontier(this.hash, tile);
+    const tree = new CompactRange(this.hash, tile);
     for (const leaf of tile.leaves.slice(0, size - tile.size)) tree.append(leaf);
     return tree;
   }

@@ -10,15 +10,16 @@ export class StatedRoots {
   /** Of the last checkpoints in the log, the oldest first. */
   private readonly ofCheckpoints = new Map<string, string>();
 
-  /** Whether it contradicts an earlier statement. All anchors are kept. */
-  contradictsAnchor(anchor: CheckpointStatement): boolean {
+  /** Records a signed root, and returns whether it contradicts an earlier one. All anchors are kept. */
+  addAnchor(anchor: CheckpointStatement): boolean {
     const key = keyOf(anchor);
     const stated = this.ofAnchors.get(key);
     if (stated === undefined) this.ofAnchors.set(key, anchor.root);
     return stated !== undefined && stated !== anchor.root;
   }
 
-  contradictsCheckpoint(checkpoint: CheckpointStatement): boolean {
+  /** The same; only the last checkpoints are kept. */
+  addCheckpoint(checkpoint: CheckpointStatement): boolean {
     const key = keyOf(checkpoint);
     const stated = this.ofAnchors.get(key) ?? this.ofCheckpoints.get(key);
     if (stated === undefined) this.keep(key, checkpoint.root);

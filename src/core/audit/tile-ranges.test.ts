@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
+  CompactRange,
   consistencyPath,
   inclusionPath,
   isConsistent,
-  MerkleFrontier,
   rootFromInclusion,
   TILE_SIZE,
 } from './merkle-tree.js';
@@ -15,12 +15,12 @@ const TILE_ROOTS: Uint8Array[] = [];
 const ROOTS = rootsAndTiles();
 
 function rootsAndTiles(): Uint8Array[] {
-  const frontier = new MerkleFrontier(sha256, undefined, (_, root) => TILE_ROOTS.push(root));
+  const compactRange = new CompactRange(sha256, undefined, (_, root) => TILE_ROOTS.push(root));
   return [
-    frontier.root(),
+    compactRange.root(),
     ...LEAVES.map((leaf) => {
-      frontier.append(leaf);
-      return frontier.root();
+      compactRange.append(leaf);
+      return compactRange.root();
     }),
   ];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AUDIT_KEY_STATES } from '../audit/audit-keys.js';
 import { auditKeyId } from '../audit/audit-values.js';
-import { anchorLine } from '../audit/checkpoint.js';
+import { anchorSchema } from '../audit/checkpoint.js';
 import { consistencyProof, inclusionProof } from '../audit/proof.js';
 import { AUDIT_KEY_REFUSALS, AUDIT_KEY_SUCCESSES } from './codes.js';
 import { type ApiOperations, json, PROJECT_PATH, read } from './operation.js';
@@ -55,7 +55,7 @@ const administer = (path: string, summary: string) =>
 
 export const auditOperations = {
   audit_head: read(`${PROJECT_PATH}/audit/head`, 'Get the last signed checkpoint of the log', {
-    reply: anchorLine,
+    reply: anchorSchema,
   }),
   audit_proof: read(
     `${PROJECT_PATH}/audit/proof`,

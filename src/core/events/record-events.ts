@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { alarmPayload } from '../audit/alarm.js';
 import { bytes32 } from '../audit/audit-values.js';
-import { anchorLine, checkpointPayload } from '../audit/checkpoint.js';
+import { anchorSchema, checkpointPayload } from '../audit/checkpoint.js';
 import { historyLostPayload } from '../audit/history-lost.js';
 import { keyEnrolledPayload, keyRevokedPayload } from '../audit/key-events.js';
 import { recordSignature } from '../audit/signed-record.js';
@@ -87,7 +87,7 @@ export const recordEventSchemas = {
   LIMITS_CHANGED: settingChanged,
   HISTORY_FORGOTTEN: historyRedacted,
   HISTORY_LOST: historyLostPayload,
-  AUDIT_ANCHOR_KEPT: anchorLine,
+  AUDIT_ANCHOR_KEPT: anchorSchema,
   AUDIT_CHECKPOINT: checkpointPayload,
   AUDIT_ALARM: alarmPayload,
   AUDIT_KEY_ENROLLED: keyEnrolledPayload,

@@ -25,6 +25,9 @@ export function runBoundedCommand({
 }: BoundedCommand): Promise<string> {
   const child = spawn(line, { shell: true, cwd, detached: HAS_GROUPS, windowsHide: true });
   return new Promise<string>((resolve, reject) => {
+    // Without free file descriptors there is no process and there are no pipes, only this event.
+    child.once('error', ({ message }) => reject(new Error(`it cannot be started (${message})`)));
+    if (child.pid === undefined) return;
     const fail = (why: string): void => {
       stop();
       reject(new Error(why));
@@ -42,7 +45,6 @@ export function runBoundedCommand({
     });
     // Of the messages only the end is kept: it says why.
     const messages = collect(child.stderr, (text) => text.subarray(-OUTPUT_BYTES_MAX));
-    child.once('error', ({ message }) => fail(`it cannot be started (${message})`));
     // What the program leaves behind would keep the pipes open.
     child.once('exit', () => killGroup(child));
     child.once('close', (code, signal) => {

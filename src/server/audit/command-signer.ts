@@ -4,7 +4,7 @@ import type { AuditSigner } from '../../coordinator/audit/signer.js';
 import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
 import { bytes32, keyIdOf } from '../../core/audit/audit-values.js';
 import { runBoundedCommand } from './bounded-command.js';
-import { TurnQueue } from './turn-queue.js';
+import { ConcurrencyLimiter } from './concurrency-limiter.js';
 
 const SIGNATURE_BYTES = 64;
 /** Every project has checkpoints of its own, and a machine has room for a few processes. */
@@ -20,7 +20,7 @@ export interface SigningCommand {
 /** Opens a key that another program holds, such as one of a key management service. Throws if it names no key. */
 export async function openCommandSigner(signing: SigningCommand): Promise<AuditSigner> {
   const public_key = publicKeyIn(await runVerb(signing, 'public-key', ''), signing);
-  const queue = new TurnQueue(COMMANDS_AT_ONCE);
+  const queue = new ConcurrencyLimiter(COMMANDS_AT_ONCE);
   const signText = async (text: string): Promise<string> =>
     signatureIn(await runVerb(signing, 'sign', text), text, public_key, signing);
   return {

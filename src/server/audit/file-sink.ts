@@ -2,15 +2,15 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type AuditSink, isLater, type SentCheckpoint } from '../../coordinator/audit/sink.js';
-import { type AnchorLine, anchorLine, anchorText } from '../../core/audit/checkpoint.js';
+import { type AuditSink, type CheckpointId, isLater } from '../../coordinator/audit/sink.js';
+import { type Anchor, anchorSchema, anchorText } from '../../core/audit/checkpoint.js';
 import type { ProjectKey } from '../../stores/store.js';
 
 const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
 /** Keeps checkpoints in a file, one per line, each on disk before it counts as sent. */
 export class FileSink implements AuditSink {
-  private lastByProject: Promise<Map<string, SentCheckpoint>> | null = null;
+  private lastByProject: Promise<Map<string, CheckpointId>> | null = null;
 
   constructor(private readonly path: string) {}
 
@@ -18,11 +18,11 @@ export class FileSink implements AuditSink {
     return `file:${this.path}`;
   }
 
-  async lastSent(project: ProjectKey): Promise<SentCheckpoint | null> {
+  async lastSent(project: ProjectKey): Promise<CheckpointId | null> {
     return (await this.last()).get(nameOf(project)) ?? null;
   }
 
-  async send(anchors: readonly AnchorLine[]): Promise<void> {
+  async send(anchors: readonly Anchor[]): Promise<void> {
     const last = await this.last();
     await mkdir(dirname(this.path), { recursive: true });
     const file = await open(this.path, 'a', 0o600);
@@ -36,7 +36,7 @@ export class FileSink implements AuditSink {
     for (const anchor of anchors) last.set(nameOf(anchor), anchor);
   }
 
-  private last(): Promise<Map<string, SentCheckpoint>> {
+  private last(): Promise<Map<string, CheckpointId>> {
     this.lastByProject ??= readLast(this.path).catch((error) => {
       this.lastByProject = null;
       throw error;
@@ -45,8 +45,8 @@ export class FileSink implements AuditSink {
   }
 }
 
-async function readLast(path: string): Promise<Map<string, SentCheckpoint>> {
-  const last = new Map<string, SentCheckpoint>();
+async function readLast(path: string): Promise<Map<string, CheckpointId>> {
+  const last = new Map<string, CheckpointId>();
   try {
     for await (const line of createInterface({ input: createReadStream(path, 'utf8') })) {
       const anchor = anchorIn(line);
@@ -59,9 +59,9 @@ async function readLast(path: string): Promise<Map<string, SentCheckpoint>> {
   return last;
 }
 
-function anchorIn(line: string): AnchorLine | null {
+function anchorIn(line: string): Anchor | null {
   try {
-    return anchorLine.parse(JSON.parse(line));
+    return anchorSchema.parse(JSON.parse(line));
   } catch {
     return null;
   }

@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 import { openStoreUrl } from '../store-url.js';
 import { FileSink } from './file-sink.js';
 import { openSinks } from './sinks.js';
 import { anchorsIn } from './store-sink.js';
 
 const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
-const anchorAt = (position: number): AnchorLine => ({
+const anchorAt = (position: number): Anchor => ({
   format: 'genesis-fleet checkpoint 1',
   ...PROJECT,
   incarnation: 1,
@@ -51,7 +51,7 @@ it('posts checkpoints to a webhook, and again until it confirms them', async () 
   const server = createServer(async (request, response) => {
     const status = statuses.shift() ?? 200;
     const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
-    received.push({ status, positions: body.checkpoints.map(({ position }: AnchorLine) => position) });
+    received.push({ status, positions: body.checkpoints.map(({ position }: Anchor) => position) });
     response.writeHead(status).end();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,6 +1,6 @@
-import { type AuditSink, isLater, type SentCheckpoint } from '../../coordinator/audit/sink.js';
+import { type AuditSink, type CheckpointId, isLater } from '../../coordinator/audit/sink.js';
 import { contentEventId } from '../../coordinator/runtime/identity.js';
-import { type AnchorLine, anchorLine } from '../../core/audit/checkpoint.js';
+import { type Anchor, anchorSchema } from '../../core/audit/checkpoint.js';
 import { ANCHOR_KEPT_EVENT } from '../../core/audit/key-events.js';
 import { isoTime, type NewEvent } from '../../core/events/envelope.js';
 import { anchorSubject, TENANT_PROJECT } from '../../core/subject.js';
@@ -22,15 +22,15 @@ export class StoreSink implements AuditSink {
     private readonly open: () => Promise<Store>,
   ) {}
 
-  lastSent(project: ProjectKey): Promise<SentCheckpoint | null> {
+  lastSent(project: ProjectKey): Promise<CheckpointId | null> {
     return this.withStore(async (store) => {
-      let last: SentCheckpoint | null = null;
+      let last: CheckpointId | null = null;
       for await (const anchor of anchorsOfProject(store, project)) if (isLater(anchor, last)) last = anchor;
       return last;
     });
   }
 
-  send(anchors: readonly AnchorLine[]): Promise<void> {
+  send(anchors: readonly Anchor[]): Promise<void> {
     return this.withStore(async (store) => {
       const at = isoTime(await store.now());
       const outcomes = await store.commit(
@@ -58,11 +58,11 @@ export class StoreSink implements AuditSink {
 }
 
 /** Every checkpoint that a store keeps for others. */
-export async function anchorsIn(store: Store, tenantIds: readonly string[]): Promise<AnchorLine[]> {
-  const anchors: AnchorLine[] = [];
+export async function anchorsIn(store: Store, tenantIds: readonly string[]): Promise<Anchor[]> {
+  const anchors: Anchor[] = [];
   for (const tenantId of tenantIds) {
     for await (const event of eventsOf(store, tenantId, {})) {
-      const anchor = event.event_type === ANCHOR_KEPT_EVENT ? anchorLine.safeParse(event.payload) : null;
+      const anchor = event.event_type === ANCHOR_KEPT_EVENT ? anchorSchema.safeParse(event.payload) : null;
       if (anchor?.success) anchors.push(anchor.data);
     }
   }
@@ -72,9 +72,9 @@ export async function anchorsIn(store: Store, tenantIds: readonly string[]): Pro
 async function* anchorsOfProject(
   store: Store,
   { tenant_id, project_id }: ProjectKey,
-): AsyncGenerator<AnchorLine> {
+): AsyncGenerator<Anchor> {
   for await (const event of eventsOf(store, tenant_id, { subject: anchorSubject(project_id) })) {
-    const anchor = anchorLine.safeParse(event.payload);
+    const anchor = anchorSchema.safeParse(event.payload);
     if (anchor.success) yield anchor.data;
   }
 }
@@ -91,7 +91,7 @@ async function* eventsOf(store: Store, tenantId: string, query: { subject?: stri
 const logOf = (tenant_id: string): ProjectKey => ({ tenant_id, project_id: TENANT_PROJECT });
 
 /** Its id derives from the checkpoint: sent again, it is written once. */
-function keptEvent(anchor: AnchorLine, timestamp: string): NewEvent {
+function keptEvent(anchor: Anchor, timestamp: string): NewEvent {
   const { tenant_id, project_id, incarnation, position, root } = anchor;
   return {
     event_id: contentEventId([ANCHOR_KEPT_EVENT, tenant_id, project_id, incarnation, position, root]),

@@ -1,5 +1,5 @@
 import type { AuditSink } from '../../coordinator/audit/sink.js';
-import type { AnchorLine } from '../../core/audit/checkpoint.js';
+import type { Anchor } from '../../core/audit/checkpoint.js';
 
 const SEND_MS_MAX = 10_000;
 
@@ -8,7 +8,7 @@ export function webhookSink(url: string): Pick<AuditSink, 'name' | 'send'> {
   const { origin, pathname } = new URL(url);
   return {
     name: `${origin}${pathname}`,
-    async send(anchors: readonly AnchorLine[]) {
+    async send(anchors: readonly Anchor[]) {
       const response = await fetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

@@ -1,6 +1,6 @@
 import { readSignature } from '../../signing.js';
 import { subjectKindOf } from '../../subject.js';
-import type { AnchorLine } from '../checkpoint.js';
+import type { Anchor } from '../checkpoint.js';
 import { evidenceKind, type ResultEvent } from './result-event.js';
 import {
   EVENTS_PER_PROOF_MAX,
@@ -15,7 +15,7 @@ import { commandsOf, type SignedCommandBody, sessionKey } from './session-signat
 
 /** What a summary is computed from: nothing else may change a word of it. */
 export interface SummarySource extends Evidence {
-  readonly checkpoint: AnchorLine;
+  readonly checkpoint: Anchor;
   readonly signatures: readonly SignedCommandBody[];
 }
 

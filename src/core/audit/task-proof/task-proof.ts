@@ -111,7 +111,7 @@ function summaryFault({ events: [first], signatures, ...proof }: TaskProof, evid
     if (expected[at] !== proof.summary[at])
       return refused(
         'SUMMARY_MISMATCH',
-        `line ${at + 1}: from the events follows: ${expected[at] ?? 'nothing more'}`,
+        `line ${at + 1}: expected from the events: ${expected[at] ?? 'nothing more'}`,
       );
   }
   return null;

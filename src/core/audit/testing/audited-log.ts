@@ -1,9 +1,9 @@
 import type { EventEnvelope } from '../../events/envelope.js';
 import { type ProjectIds, toBase64url, utf8 } from '../audit-values.js';
-import { type AnchorLine, type Checkpoint, checkpointText, toAnchorLine } from '../checkpoint.js';
+import { type Anchor, type Checkpoint, checkpointText, toAnchor } from '../checkpoint.js';
 import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT } from '../key-events.js';
 import { leafText } from '../leaf.js';
-import { consistencyPath, inclusionPath, leafHash, MerkleFrontier, TILE_SIZE } from '../merkle-tree.js';
+import { CompactRange, consistencyPath, inclusionPath, leafHash, TILE_SIZE } from '../merkle-tree.js';
 import {
   CONSISTENCY_FORMAT,
   type ConsistencyProof,
@@ -78,26 +78,26 @@ export class AuditedLog {
     return this.append(KEY_ENROLLED_EVENT, { key_id, public_key, how: 'first' });
   }
 
-  frontier(size: number): MerkleFrontier {
-    const frontier = new MerkleFrontier(sha256, undefined, (index, root) => {
+  compactRange(size: number): CompactRange {
+    const compactRange = new CompactRange(sha256, undefined, (index, root) => {
       this.tileRoots[index] = root;
     });
-    for (const leaf of this.leaves.slice(0, size)) frontier.append(leaf);
-    return frontier;
+    for (const leaf of this.leaves.slice(0, size)) compactRange.append(leaf);
+    return compactRange;
   }
 
   checkpoint(position = this.size, changes: Partial<Checkpoint> = {}, signer = this.signer): Checkpoint {
-    const frontier = this.frontier(position);
+    const compactRange = this.compactRange(position);
     const first = this.listedTiles;
     this.listedTiles = Math.floor(position / TILE_SIZE);
     const roots = this.tileRoots.slice(first, this.listedTiles).map(toBase64url);
     const statement = {
       incarnation: this.incarnation,
       position,
-      root: toBase64url(frontier.root()),
+      root: toBase64url(compactRange.root()),
       time: '2026-01-04T06:00:01.000Z',
       key_id: signer.key_id,
-      subtrees: frontier.subtrees().map(toBase64url),
+      subtrees: compactRange.subtrees().map(toBase64url),
       tiles: { first, roots },
       ...changes,
     };
@@ -114,9 +114,9 @@ export class AuditedLog {
     return checkpoint;
   }
 
-  anchor(position = this.size): AnchorLine {
+  anchor(position = this.size): Anchor {
     const listed = this.listedTiles;
-    const anchor = toAnchorLine(this.project, this.checkpoint(position), this.signer.public_key);
+    const anchor = toAnchor(this.project, this.checkpoint(position), this.signer.public_key);
     this.listedTiles = listed;
     return anchor;
   }

@@ -1,4 +1,4 @@
-import type { AnchorLine } from '../checkpoint.js';
+import type { Anchor } from '../checkpoint.js';
 import { checkpointText } from '../checkpoint.js';
 import type { ConsistencyProof, InclusionProof } from '../proof.js';
 import type { AuditedLog } from './audited-log.js';
@@ -68,7 +68,7 @@ function removeField(members: Members, random: Random): void {
   else delete members[name];
 }
 
-const anchorsOf = (proof: AnyProof): AnchorLine[] =>
+const anchorsOf = (proof: AnyProof): Anchor[] =>
   'from' in proof ? [proof.from, proof.to] : [proof.checkpoint];
 
 /** Another statement, which the key has signed: only the tree is wrong. */

@@ -7,7 +7,7 @@ interface WaitingTurn {
  * Runs a few jobs at once; others wait. When one fails, those that wait fail with it: they need the same service, and
  * with a service that hangs each would wait for its own timeout after the one before.
  */
-export class TurnQueue {
+export class ConcurrencyLimiter {
   private running = 0;
   private waiting: WaitingTurn[] = [];
 
