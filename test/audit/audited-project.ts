@@ -34,7 +34,7 @@ interface RunOptions {
   readonly limits?: Partial<Limits>;
 }
 
-interface ClaimHandle {
+interface GrantedHandle {
   readonly generation: number;
   readonly claim_id: string;
 }
@@ -87,14 +87,14 @@ export class AuditedProject {
     });
   }
 
-  claim(url: string, task: string): Promise<ClaimHandle> {
+  claim(url: string, task: string): Promise<GrantedHandle> {
     return this.unsigned(url, async (coordinator) => {
       const { claim } = await this.agent(coordinator, 'beta').claims(task);
       return { generation: claim!.generation, claim_id: claim!.id! };
     });
   }
 
-  renew(url: string, task_id: string, { generation, claim_id }: ClaimHandle): Promise<unknown> {
+  renew(url: string, task_id: string, { generation, claim_id }: GrantedHandle): Promise<unknown> {
     const handle = { task_id, session_id: 's-beta', claim_id, expected_generation: generation };
     return this.unsigned(url, (coordinator) => coordinator.renewLease(this.projectKey, handle));
   }
