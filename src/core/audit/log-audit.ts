@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../events/envelope.js';
-import { HISTORY_SUBJECT, LOSS_SUBJECT } from '../subject.js';
+import { AUDIT_SUBJECT, HISTORY_SUBJECT, LOSS_SUBJECT } from '../subject.js';
 import { AnchorComparison, type AnchorResult } from './anchor-comparison.js';
 import { type AuditFault, type AuditFaultCode, AuditKeys, type FaultWithoutPosition } from './audit-keys.js';
 import { type HashBytes, type ProjectIds, toBase64url, utf8, type VerifySignature } from './audit-values.js';
@@ -116,13 +116,18 @@ export class LogAudit {
     const expected = this.trees.size + 1;
     if (event.position !== expected)
       this.report(event.position, 'BAD_POSITION', `expected position ${expected}`);
+    if (event.subject === AUDIT_SUBJECT) this.applyAuditEvent(event);
+    if (event.subject === LOSS_SUBJECT || event.subject === HISTORY_SUBJECT) this.checkRecord(event);
+    this.trees.append(leafHash(hash, utf8(leafText(event, payloadSha256))));
+    this.anchors.visit(this.trees.size, () => this.trees.root());
+  }
+
+  /** Those of another subject have no effect for a coordinator either. */
+  private applyAuditEvent(event: EventEnvelope): void {
     const fault = this.keys.apply(event);
     if (fault !== null) this.report(fault.position, fault.code, fault.detail);
     else if (event.event_type === KEY_ENROLLED_EVENT) this.addKey(event);
     if (event.event_type === CHECKPOINT_EVENT) this.checkCheckpoint(event);
-    if (event.subject === LOSS_SUBJECT || event.subject === HISTORY_SUBJECT) this.checkRecord(event);
-    this.trees.append(leafHash(hash, utf8(leafText(event, payloadSha256))));
-    this.anchors.visit(this.trees.size, () => this.trees.root());
   }
 
   result(): LogAuditReport {

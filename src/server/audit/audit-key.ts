@@ -1,5 +1,12 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+  sign,
+} from 'node:crypto';
+import { link, lstat, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import type { AuditSigner } from '../../coordinator/audit/signer.js';
@@ -62,18 +69,34 @@ function ed25519KeyOf(pem: string, file: string): KeyObject {
   throw new Error(`${file} is not an Ed25519 key. Pass another file in GENESIS_AUDIT_KEY.`);
 }
 
-/** False if the file exists. Two processes that start together end up with one key. */
+/** False if the file exists. It gets its name when it is complete; of two processes that start together, one wins. */
 async function createKeyFile(file: string): Promise<boolean> {
+  if (await isThere(file)) return false;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const created = await open(file, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST') return null;
-    throw error;
-  });
-  if (created === null) return false;
+  const unfinished = `${file}.${randomUUID()}`;
   try {
-    await created.writeFile(toPem(newPrivateKey()));
-    await created.sync();
+    await writeDurably(unfinished, toPem(newPrivateKey()));
+    await link(unfinished, file);
     return true;
+  } catch (error) {
+    if (isErrorCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+}
+
+const isThere = (file: string): Promise<boolean> =>
+  lstat(file).then(
+    () => true,
+    () => false,
+  );
+
+async function writeDurably(file: string, text: string): Promise<void> {
+  const created = await open(file, 'wx', 0o600);
+  try {
+    await created.writeFile(text);
+    await created.sync();
   } finally {
     await created.close();
   }

@@ -1,10 +1,12 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type AuditSink, type CheckpointId, isLater } from '../../coordinator/audit/sink.js';
 import { type Anchor, anchorSchema, anchorText } from '../../core/audit/checkpoint.js';
 import type { ProjectKey } from '../../stores/store.js';
+
+const LINE_FEED = 0x0a;
 
 const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
@@ -25,10 +27,10 @@ export class FileSink implements AuditSink {
   async send(anchors: readonly Anchor[]): Promise<void> {
     const last = await this.last();
     await mkdir(dirname(this.path), { recursive: true });
-    const file = await open(this.path, 'a', 0o600);
+    const file = await open(this.path, 'a+', 0o600);
     try {
-      // A crash may have left half a line.
-      await file.appendFile(anchors.map((anchor) => `\n${anchorText(anchor)}\n`).join(''));
+      const lines = anchors.map((anchor) => `${anchorText(anchor)}\n`).join('');
+      await file.appendFile(`${(await endsWithinLine(file)) ? '\n' : ''}${lines}`);
       await file.datasync();
     } finally {
       await file.close();
@@ -43,6 +45,13 @@ export class FileSink implements AuditSink {
     });
     return this.lastByProject;
   }
+}
+
+/** A crash may have left half a line. */
+async function endsWithinLine(file: FileHandle): Promise<boolean> {
+  const { size } = await file.stat();
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
+  return bytesRead === 1 && buffer[0] !== LINE_FEED;
 }
 
 async function readLast(path: string): Promise<Map<string, CheckpointId>> {

@@ -37,7 +37,9 @@ export function resultSummary(source: SummarySource): string[] {
     ...(events.length < EVENTS_PER_PROOF_MAX
       ? []
       : [`This file has ${events.length} events, as many as it may have: there can be more.`]),
-    `All of this is in the log up to position ${checkpoint.position} that the audit key ${checkpoint.key_id} signed at ${checkpoint.time}.`,
+    `All of this is in the log up to position ${checkpoint.position} that the audit key ${checkpoint.key_id} signed at ${checkpoint.time}.` +
+      // Inclusion in a log can be proved, absence cannot.
+      ' It is not shown that nothing followed, such as a reset.',
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../events/envelope.js';
+import { AUDIT_SUBJECT } from '../../subject.js';
 import { type ProjectIds, toBase64url, utf8 } from '../audit-values.js';
 import { type Anchor, type Checkpoint, checkpointText, toAnchor } from '../checkpoint.js';
 import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT } from '../key-events.js';
@@ -41,7 +42,7 @@ export class AuditedLog {
       timestamp: '2026-01-04T06:00:00.000Z',
       ...this.project,
       position,
-      ...(subject === undefined ? {} : { subject }),
+      ...subjectOf(event_type, subject),
       agent_id: 'alpha',
       payload,
     };
@@ -141,3 +142,8 @@ export class AuditedLog {
   private readonly range = (start: number, end: number): Uint8Array =>
     subtreeRoot(sha256, this.leaves.slice(start, end));
 }
+
+const subjectOf = (eventType: string, given: string | undefined): { subject?: string } => {
+  const subject = given ?? (eventType.startsWith('AUDIT_') ? AUDIT_SUBJECT : undefined);
+  return subject === undefined ? {} : { subject };
+};
