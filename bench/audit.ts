@@ -11,16 +11,15 @@ import { percentiles } from './load.js';
 import { millis, table, whole } from './table.js';
 
 const IN_FLIGHT = 1000;
-const ROUNDS = 7;
 const PROOFS = 200;
 
 /** Measures what checkpoints add to the CPU time of the events that they cover, and how fast and small proofs are. */
-export async function benchAudit(tasks: number): Promise<void> {
+export async function benchAudit(tasks: number, rounds: number): Promise<void> {
   const cpu: Record<'without' | 'with', number[]> = { without: [], with: [] };
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const);
     for (const which of order) cpu[which].push(await cpuPerEvent(tasks, which === 'with'));
-    process.stderr.write(`  round ${round + 1} of ${ROUNDS}\n`);
+    process.stderr.write(`  round ${round + 1} of ${rounds}\n`);
   }
   const { ratio, lowest, highest } = ratioOf(cpu.without, cpu.with);
   const rows = [
@@ -29,7 +28,7 @@ export async function benchAudit(tasks: number): Promise<void> {
     ['ratio, of rounds', `${ratio.toFixed(3)} (${spreadText(lowest, highest)})`],
     ...(await proofs(tasks)),
   ];
-  console.log(`\nCheckpoints of ${whole(2 * tasks)} events, ${ROUNDS} rounds in turn\n`);
+  console.log(`\nCheckpoints of ${whole(2 * tasks)} events, ${rounds} rounds in turn\n`);
   console.log(table(['what', 'measured'], rows));
 }
 

@@ -20,7 +20,7 @@ import { benchStages } from './stages.js';
  * Runs benchmarks and prints the results; asserts nothing about time.
  *
  * - `npm run bench [-- --quick] [-- --tasks N]
- *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers|audit]`
+ *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers|audit]`; `--rounds N` with `audit`
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
  * - `npm run bench -- --capacity`: items and capacity units of a command on DynamoDB
@@ -43,7 +43,7 @@ const parts: Record<string, () => Promise<void>> = {
   inbox: () => benchInbox(quick ? 5 : 25),
   formats: benchFormats,
   readers: benchReaders,
-  audit: () => benchAudit(quick ? 20_000 : 100_000),
+  audit: () => benchAudit(at > 0 ? tasks : quick ? 20_000 : 100_000, Number(optionValue('--rounds') ?? 7)),
 };
 
 console.log(`Node ${process.version}, ${cpus().length} cores: ${cpus()[0]?.model ?? 'unknown'}`);

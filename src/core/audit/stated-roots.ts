@@ -1,8 +1,13 @@
 import type { CheckpointStatement } from './checkpoint.js';
+import { CHECKPOINT_LAG_MAX } from './recent-trees.js';
 
-const CHECKPOINTS_KEPT = 1024;
+/** A checkpoint from further back is refused for its position, and each covers at least one event more. */
+const CHECKPOINTS_KEPT = CHECKPOINT_LAG_MAX;
 
 const keyOf = ({ incarnation, position }: CheckpointStatement): string => `${incarnation}/${position}`;
+
+/** How a signed root compares with those before it. */
+export type RootComparison = 'new' | 'repeated' | 'contradicts';
 
 /** Signed roots, to find two for one position of one incarnation: then the signer signed two different histories (equivocation). */
 export class StatedRoots {
@@ -10,20 +15,22 @@ export class StatedRoots {
   /** Of the last checkpoints in the log, the oldest first. */
   private readonly ofCheckpoints = new Map<string, string>();
 
-  /** Records a signed root, and returns whether it contradicts an earlier one. All anchors are kept. */
-  addAnchor(anchor: CheckpointStatement): boolean {
+  /** All anchors are kept. */
+  addAnchor(anchor: CheckpointStatement): RootComparison {
     const key = keyOf(anchor);
     const stated = this.ofAnchors.get(key);
     if (stated === undefined) this.ofAnchors.set(key, anchor.root);
-    return stated !== undefined && stated !== anchor.root;
+    return comparison(stated, anchor.root);
   }
 
-  /** The same; only the last checkpoints are kept. */
-  addCheckpoint(checkpoint: CheckpointStatement): boolean {
+  /** An anchor repeats a checkpoint of the log by its nature, so only a contradiction with one counts. */
+  addCheckpoint(checkpoint: CheckpointStatement): RootComparison {
     const key = keyOf(checkpoint);
-    const stated = this.ofAnchors.get(key) ?? this.ofCheckpoints.get(key);
+    const anchored = this.ofAnchors.get(key);
+    if (anchored !== undefined && anchored !== checkpoint.root) return 'contradicts';
+    const stated = this.ofCheckpoints.get(key);
     if (stated === undefined) this.keep(key, checkpoint.root);
-    return stated !== undefined && stated !== checkpoint.root;
+    return comparison(stated, checkpoint.root);
   }
 
   private keep(key: string, root: string): void {
@@ -31,4 +38,9 @@ export class StatedRoots {
     const oldest = this.ofCheckpoints.keys().next();
     if (this.ofCheckpoints.size > CHECKPOINTS_KEPT && !oldest.done) this.ofCheckpoints.delete(oldest.value);
   }
+}
+
+function comparison(stated: string | undefined, root: string): RootComparison {
+  if (stated === undefined) return 'new';
+  return stated === root ? 'repeated' : 'contradicts';
 }
