@@ -4,21 +4,17 @@ import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { OriginalDigests } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
+import { readEvents } from '../../stores/read-events.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 import type { LogViolation } from './log-violation.js';
 
-const PAGE_SIZE = 1000;
-
 /** The original payload digests of redacted events. The log records them after the events that they are about. */
 export async function originalDigests(store: Store, projectKey: ProjectKey): Promise<OriginalDigests> {
   const originals = new OriginalDigests();
-  for (let after = 0; ; ) {
-    const events = await store.events(projectKey, { subject: HISTORY_SUBJECT, after, limit: PAGE_SIZE });
-    for (const event of events) originals.visit(event);
-    if (events.length < PAGE_SIZE) return originals;
-    after = events.at(-1)?.position ?? after;
-  }
+  for await (const event of readEvents(store, projectKey, { subject: HISTORY_SUBJECT }))
+    originals.visit(event);
+  return originals;
 }
 
 /**
@@ -75,10 +71,5 @@ export const differenceText = ({ file, rule, says }: LogViolation): string => `$
 
 async function visitAll(store: Store, projectKey: ProjectKey, audit: CheckpointAudit): Promise<void> {
   const originals = await originalDigests(store, projectKey);
-  for (let after = 0; ; ) {
-    const events = await store.events(projectKey, { after, limit: PAGE_SIZE });
-    for (const event of events) audit.visit(withDigest(event, originals));
-    if (events.length < PAGE_SIZE) return;
-    after = events.at(-1)?.position ?? after;
-  }
+  for await (const event of readEvents(store, projectKey)) audit.visit(withDigest(event, originals));
 }

@@ -319,7 +319,7 @@ describe('gen audit accept-loss', () => {
     expect(forged).toMatchObject({ code: 1 });
   });
 
-  it('does not count without a checkpoint: whoever can write to the log could have recorded it', async () => {
+  it('does not count without a signature: anyone who can write to the log could have recorded it', async () => {
     const folder = await folderWithLoss();
     await folder.recordLossUnsigned('old');
     expect((await folder.verify('old')).out).toContain('ANCHOR LOG_SHORTER');

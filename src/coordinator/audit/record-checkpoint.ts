@@ -9,7 +9,7 @@ import { contentEventId } from '../runtime/identity.js';
 
 const AUDITOR = 'audit';
 
-/** Writes a checkpoint. Its id derives from incarnation and position: whoever comes second writes nothing. */
+/** Writes a checkpoint. Its id derives from incarnation and position: a second coordinator writes nothing. */
 export const recordCheckpoint = (checkpoint: Checkpoint): Operation<true> =>
   recordOf(CHECKPOINT_EVENT, [checkpoint.incarnation, checkpoint.position], checkpoint);
 

@@ -1,3 +1,4 @@
+import { REDACTION_EVENT } from '../../core/audit/original-digests.js';
 import { redactedEvent, retentionDays } from '../../core/claims/retention.js';
 import { type EventEnvelope, isoTime } from '../../core/events/envelope.js';
 import { type HistoryRedacted, REDACTED_PER_EVENT_MAX } from '../../core/events/record-events.js';
@@ -10,8 +11,6 @@ import type { Project } from '../queue/project.js';
 import { draftEvent } from '../queue/transaction-builder.js';
 import { contentEventId, sha256Hex } from '../runtime/identity.js';
 import { isProblem } from '../wire/problem.js';
-
-const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 
 /** Adds the signature of the coordinator to a record, if it has a key. */
 export type SignRecord = <T extends object>(project: Project, eventType: string, payload: T) => Promise<T>;

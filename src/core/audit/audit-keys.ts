@@ -57,7 +57,7 @@ export type FaultWithoutPosition = Omit<AuditFault, 'position'>;
  *
  * Anyone who can write to the log can enrol a key: `first` does not mean that a key is trusted. It is allowed beside
  * active keys, because each coordinator of a store signs with its own. It is refused once no key is active any more:
- * then an administrator must name himself with a replacement. Trust comes from outside, by the id of a key.
+ * then an administrator must replace a key, and is named in the log. Trust comes from outside, by the id of a key.
  */
 export class AuditKeys {
   private readonly keys = new Map<string, EnrolledKey>();

@@ -4,7 +4,10 @@ import { count, sha256 } from '../events/fields.js';
 import { HISTORY_SUBJECT } from '../subject.js';
 import { bytes32 } from './audit-values.js';
 
-/** Of `HISTORY_FORGOTTEN`, what is needed here. Entries of earlier versions have no original digest. */
+/** Records which payloads retention has redacted. */
+export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
+
+/** Of this event, what is needed here. Entries of earlier versions have no original digest. */
 const redactions = z.object({
   events: z.array(
     z.object({ position: count.min(1), payload_sha256: sha256, original_sha256: bytes32.optional() }),
@@ -22,7 +25,7 @@ export class OriginalDigests {
 
   visit(event: EventEnvelope): void {
     // Only the coordinator writes events about this subject; an imported one of the same type has none.
-    if (event.event_type !== 'HISTORY_FORGOTTEN' || event.subject !== HISTORY_SUBJECT) return;
+    if (event.event_type !== REDACTION_EVENT || event.subject !== HISTORY_SUBJECT) return;
     const parsed = redactions.safeParse(event.payload);
     if (!parsed.success) return;
     for (const { position, payload_sha256, original_sha256 } of parsed.data.events) {

@@ -1,11 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { REDACTION_EVENT } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 import { eventOf, transactionOf } from '../conformance/fixture.js';
 import { LogDamaged, type Store } from '../store.js';
 import { openFileStore } from './file-store.js';
-import { digestRemaining, REDACTION_EVENT } from './redacted-lines.js';
+import { digestRemaining } from './redacted-lines.js';
 import {
   allEvents,
   commitOne,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { REDACTION_EVENT } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { HistoryRedacted } from '../../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 
-export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 export const UNRECORDED_REDACTION = 'its payload was changed, and no event records a redaction';
 
 /** The digest of a remaining payload, as a redaction event records it. */

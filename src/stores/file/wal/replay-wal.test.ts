@@ -1,11 +1,12 @@
 import { appendFile, copyFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { REDACTION_EVENT } from '../../../core/audit/original-digests.js';
 import { HISTORY_SUBJECT } from '../../../core/subject.js';
 import { eventOf, transactionOf } from '../../conformance/fixture.js';
 import { StoreRefused } from '../../store.js';
 import { type FileStoreOptions, openFileStore } from '../file-store.js';
-import { digestRemaining, REDACTION_EVENT } from '../redacted-lines.js';
+import { digestRemaining } from '../redacted-lines.js';
 import { commitOne, temporaryFolder } from '../testing.js';
 import {
   commitTo,
