@@ -19,7 +19,9 @@ export async function benchAudit(tasks: number, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const);
     for (const which of order) cpu[which].push(await cpuPerEvent(tasks, which === 'with'));
-    process.stderr.write(`  round ${round + 1} of ${rounds}\n`);
+    process.stderr.write(
+      `  round ${round + 1} of ${rounds}: ${cpu.without.at(-1)?.toFixed(1)} without, ${cpu.with.at(-1)?.toFixed(1)} with\n`,
+    );
   }
   const { ratio, lowest, highest } = ratioOf(cpu.without, cpu.with);
   const rows = [

@@ -114,8 +114,11 @@ export interface WritableLog {
   set onDurable(listener: DurableListener | null);
 }
 
-/** Gets the hashes of consecutive events as leaves of the audit tree (core/audit/leaf.ts), after their commits were reported. */
-export type DurableListener = (firstPosition: number, leafHashes: readonly Uint8Array[]) => void;
+/**
+ * Gets the hashes of consecutive events as leaves of the audit tree (core/audit/leaf.ts), after their commits were
+ * reported: each as a string of 32 characters, one for a byte, which costs less than bytes.
+ */
+export type DurableListener = (firstPosition: number, leafHashes: readonly string[]) => void;
 
 export const isLogStore = (store: Store): store is LogStore => 'openLog' in store;
 

@@ -1,13 +1,33 @@
 import { hash } from 'node:crypto';
 import type { HashBytes } from '../../core/audit/audit-values.js';
+import type { TreeHasher } from '../../core/audit/merkle-tree.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 
-// Runs twice for every event: with a string in between it takes two thirds of the time of the output as a buffer.
+// With a string in between it takes two thirds of the time of the output as a buffer.
 export const sha256: HashBytes = (data) => Buffer.from(hash('sha256', data, 'binary'), 'latin1');
 
-/** The hash of a leaf: RFC 6962 puts a zero byte before its text. */
-export const leafHashOf = (leaf: string): Uint8Array =>
-  Buffer.from(hash('sha256', `\0${leaf}`, 'binary'), 'latin1');
+/** The hash of a leaf as a string of a character per byte: RFC 6962 puts a zero byte before its text. */
+export const leafHashOf = (leaf: string): string => hash('sha256', `\0${leaf}`, 'binary');
+
+export const binaryToBytes = (digest: string): Uint8Array => Buffer.from(digest, 'latin1');
+export const bytesToBinary = (digest: Uint8Array): string => Buffer.from(digest).toString('latin1');
+
+const DIGEST_BYTES = 32;
+/** Reused by every call. RFC 6962 puts a one byte before the two digests of a node. */
+const nodeInput = Buffer.alloc(1 + 2 * DIGEST_BYTES, 1);
+
+/**
+ * Combines digests that are strings of a character per byte. This runs for every event: a node takes two thirds of the
+ * time of one of buffers.
+ */
+export const binaryHasher: TreeHasher<string> = {
+  emptyRoot: () => hash('sha256', '', 'binary'),
+  nodeHash: (left, right) => {
+    nodeInput.write(left, 1, 'latin1');
+    nodeInput.write(right, 1 + DIGEST_BYTES, 'latin1');
+    return hash('sha256', nodeInput, 'binary');
+  },
+};
 
 /** The digest of a payload as a leaf has it. */
 export const payloadDigest = (payload: EventEnvelope['payload']): string =>

@@ -9,7 +9,7 @@ import {
   toAnchor,
 } from '../../core/audit/checkpoint.js';
 import { CHECKPOINT_EVENT } from '../../core/audit/key-events.js';
-import { CompactRange, TILE_SIZE } from '../../core/audit/merkle-tree.js';
+import { bytesHasher, CompactRange, TILE_SIZE } from '../../core/audit/merkle-tree.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { AUDIT_SUBJECT } from '../../core/subject.js';
 import type { Project } from '../queue/project.js';
@@ -117,7 +117,10 @@ export class AuditRecords {
       )
     )
       return 'its signature is wrong';
-    const tree = new CompactRange(sha256, { size: position, subtrees: subtrees.map(fromBase64url) });
+    const tree = new CompactRange(bytesHasher(sha256), {
+      size: position,
+      subtrees: subtrees.map(fromBase64url),
+    });
     return toBase64url(tree.root()) === root ? null : 'its subtrees do not make up its root';
   }
 

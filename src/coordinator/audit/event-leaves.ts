@@ -5,7 +5,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import type { EventHistory } from '../queries/history.js';
-import { leafHashOf, payloadDigest } from './audit-hash.js';
+import { binaryToBytes, leafHashOf, payloadDigest } from './audit-hash.js';
 
 /** An event of a log, and its leaf. */
 export interface EventLeaf {
@@ -46,7 +46,7 @@ export class EventLeaves {
     if (isOpen && this.openTile?.until === until) return this.openTile.hashes;
     const hashes: Uint8Array[] = [];
     await this.forEach(after, until, ({ leaf }) => {
-      hashes.push(leafHashOf(leaf));
+      hashes.push(binaryToBytes(leafHashOf(leaf)));
     });
     if (isOpen) this.openTile = { until, hashes };
     return hashes;

@@ -180,11 +180,14 @@ export class ProjectAudit {
     // Another coordinator may be ahead.
     if (this.tree === null || this.tree.size < lastTree.size) this.tree = new TreeBuilder(lastTree);
     const { tree } = this;
-    if (tree.size >= position) return tree;
-    // The log may pass on the same leaves meanwhile: those that the tree has are skipped.
-    await this.leaves.forEach(tree.size, position, ({ event, leaf }) =>
-      tree.addLeaves(event.position, [leafHashOf(leaf)]),
-    );
+    for (let before = -1; tree.size < position && tree.size > before; ) {
+      before = tree.size;
+      // What the log passes on meanwhile waits in the tree. It is not read as well, but all that is before it.
+      const until = tree.waitingFrom === null ? position : tree.waitingFrom - 1;
+      await this.leaves.forEach(tree.size, until, ({ event, leaf }) =>
+        tree.addLeaves(event.position, [leafHashOf(leaf)]),
+      );
+    }
     return tree;
   }
 

@@ -1,5 +1,5 @@
 import { CompactRange } from '../../core/audit/merkle-tree.js';
-import { sha256 } from './audit-hash.js';
+import { binaryHasher, binaryToBytes, bytesToBinary } from './audit-hash.js';
 
 /** A tree of the first events of a log. */
 export interface TreeState {
@@ -11,15 +11,26 @@ export interface TreeState {
   readonly tileRoots: readonly Uint8Array[];
 }
 
+/** Leaves that may wait: a megabyte of hashes. */
+const WAITING_MAX = 16_384;
+
+interface ConsecutiveLeaves {
+  readonly firstPosition: number;
+  readonly leafHashes: readonly string[];
+}
+
 /** Builds the audit tree of a project, event by event. */
 export class TreeBuilder {
   readonly tileRoots: Uint8Array[];
-  private readonly compactRange: CompactRange;
+  private readonly waiting: ConsecutiveLeaves[] = [];
+  private waitingCount = 0;
+  private readonly compactRange: CompactRange<string>;
 
   constructor({ size, subtrees, tileRoots }: TreeState) {
     this.tileRoots = [...tileRoots];
-    this.compactRange = new CompactRange(sha256, { size, subtrees }, (index, root) => {
-      this.tileRoots[index] = root;
+    const from = { size, subtrees: subtrees.map(bytesToBinary) };
+    this.compactRange = new CompactRange(binaryHasher, from, (index, root) => {
+      this.tileRoots[index] = binaryToBytes(root);
     });
   }
 
@@ -28,17 +39,40 @@ export class TreeBuilder {
   }
 
   root(): Uint8Array {
-    return this.compactRange.root();
+    return binaryToBytes(this.compactRange.root());
   }
 
   subtrees(): Uint8Array[] {
-    return this.compactRange.subtrees();
+    return this.compactRange.subtrees().map(binaryToBytes);
   }
 
-  /** Adds consecutive leaves. Those that it has are skipped, and after a gap nothing is added. */
-  addLeaves(firstPosition: number, leafHashes: readonly Uint8Array[]): void {
-    if (firstPosition > this.size + 1) return;
+  /** Where the leaves begin that wait for those before them; null if none wait. */
+  get waitingFrom(): number | null {
+    return this.waiting[0]?.firstPosition ?? null;
+  }
+
+  /** Adds consecutive leaves. Those that it has are skipped; after a gap they wait until it is filled. */
+  addLeaves(firstPosition: number, leafHashes: readonly string[]): void {
+    if (firstPosition > this.size + 1) this.wait({ firstPosition, leafHashes });
+    else this.append(firstPosition, leafHashes);
+    while (this.waiting.length > 0 && this.waiting[0]!.firstPosition <= this.size + 1) {
+      const next = this.waiting.shift()!;
+      this.append(next.firstPosition, next.leafHashes);
+      this.waitingCount -= next.leafHashes.length;
+    }
+  }
+
+  /** Leaves beyond the limit are dropped, with those that wait: they are read from the store. */
+  private wait(leaves: ConsecutiveLeaves): void {
+    this.waiting.push(leaves);
+    this.waitingCount += leaves.leafHashes.length;
+    if (this.waitingCount <= WAITING_MAX) return;
+    this.waiting.length = 0;
+    this.waitingCount = 0;
+  }
+
+  private append(firstPosition: number, leafHashes: readonly string[]): void {
     for (let at = this.size + 1 - firstPosition; at < leafHashes.length; at += 1)
-      this.compactRange.append(leafHashes[at] as Uint8Array);
+      this.compactRange.append(leafHashes[at] as string);
   }
 }

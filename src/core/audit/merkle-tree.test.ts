@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { equalBytes } from './audit-values.js';
 import {
+  bytesHasher,
   CompactRange,
   consistencyPath,
   emptyRoot,
@@ -54,7 +55,7 @@ const rangesOf = (leaves: readonly Uint8Array[]): HashOfRange => {
 };
 
 function rootsOf(leaves: readonly Uint8Array[]): Uint8Array[] {
-  const compactRange = new CompactRange(sha256);
+  const compactRange = new CompactRange(bytesHasher(sha256));
   return [
     compactRange.root(),
     ...leaves.map((leaf) => {
@@ -214,9 +215,9 @@ describe('a compactRange', () => {
     const leaves = numberedLeaves(70);
     const roots = rootsOf(leaves);
     for (let size = 0; size < leaves.length; size += 1) {
-      const first = new CompactRange(sha256);
+      const first = new CompactRange(bytesHasher(sha256));
       for (const leaf of leaves.slice(0, size)) first.append(leaf);
-      const second = new CompactRange(sha256, { size, subtrees: first.subtrees() });
+      const second = new CompactRange(bytesHasher(sha256), { size, subtrees: first.subtrees() });
       for (const leaf of leaves.slice(size)) second.append(leaf);
       expect(second.root()).toEqual(roots[leaves.length]);
       expect(first.root()).toEqual(roots[size]);
@@ -226,7 +227,9 @@ describe('a compactRange', () => {
   it('reports each completed tile once', () => {
     const leaves = numberedLeaves(1025);
     const tiles: [number, Uint8Array][] = [];
-    const compactRange = new CompactRange(sha256, undefined, (index, root) => tiles.push([index, root]));
+    const compactRange = new CompactRange(bytesHasher(sha256), undefined, (index, root) =>
+      tiles.push([index, root]),
+    );
     for (const leaf of leaves) compactRange.append(leaf);
     expect(tiles).toEqual(
       [0, 1, 2, 3].map((tile) => [tile, naiveRoot(leaves.slice(tile * 256, tile * 256 + 256))]),
@@ -239,20 +242,22 @@ describe('a compactRange', () => {
       calls += 1;
       return sha256(data);
     };
-    const compactRange = new CompactRange(counting);
+    const compactRange = new CompactRange(bytesHasher(counting));
     for (const leaf of numberedLeaves(1000)) compactRange.append(leaf);
     expect(calls).toBeLessThan(1000);
   });
 
   it('counts beyond 32 bits', () => {
     const size = 2 ** 40 + 3;
-    const compactRange = new CompactRange(sha256, { size, subtrees: numberedLeaves(3) });
+    const compactRange = new CompactRange(bytesHasher(sha256), { size, subtrees: numberedLeaves(3) });
     compactRange.append(sha256(new Uint8Array(1)));
     expect([compactRange.size, compactRange.subtrees().length]).toEqual([2 ** 40 + 4, 2]);
   });
 
   it('refuses subtrees that do not make up the size', () => {
-    expect(() => new CompactRange(sha256, { size: 6, subtrees: numberedLeaves(3) })).toThrow('6 leaves');
+    expect(() => new CompactRange(bytesHasher(sha256), { size: 6, subtrees: numberedLeaves(3) })).toThrow(
+      '6 leaves',
+    );
   });
 });
 

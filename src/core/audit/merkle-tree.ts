@@ -33,22 +33,34 @@ export function nodeHash(hash: HashBytes, left: Uint8Array, right: Uint8Array): 
 export const emptyRoot = (hash: HashBytes): Uint8Array => hash(new Uint8Array(0));
 
 /** The hashes of the complete subtrees of a tree, largest first: one for each bit that is set in its size. */
-export interface CompactRangeState {
+export interface CompactRangeState<Digest = Uint8Array> {
   readonly size: number;
-  readonly subtrees: readonly Uint8Array[];
+  readonly subtrees: readonly Digest[];
 }
 
-export type OnTile = (index: number, root: Uint8Array) => void;
+export type OnTile<Digest = Uint8Array> = (index: number, root: Digest) => void;
+
+/** How digests are combined, whatever represents them. */
+export interface TreeHasher<Digest> {
+  emptyRoot(): Digest;
+  nodeHash(left: Digest, right: Digest): Digest;
+}
+
+/** Combines digests that are bytes. */
+export const bytesHasher = (hash: HashBytes): TreeHasher<Uint8Array> => ({
+  emptyRoot: () => emptyRoot(hash),
+  nodeHash: (left, right) => nodeHash(hash, left, right),
+});
 
 /** The roots of the complete subtrees of a growing tree (compact range): all that appending needs, about `log2 n` hashes. */
-export class CompactRange {
+export class CompactRange<Digest = Uint8Array> {
   private count: number;
-  private readonly stack: Uint8Array[];
+  private readonly stack: Digest[];
 
   constructor(
-    private readonly hash: HashBytes,
-    from: CompactRangeState = { size: 0, subtrees: [] },
-    private readonly onTile?: OnTile,
+    private readonly hasher: TreeHasher<Digest>,
+    from: CompactRangeState<Digest> = { size: 0, subtrees: [] },
+    private readonly onTile?: OnTile<Digest>,
   ) {
     if (from.subtrees.length !== setBits(from.size)) {
       throw new Error(
@@ -64,11 +76,11 @@ export class CompactRange {
   }
 
   /** Each bit that is set at the end of the size is a subtree as large as the one just completed: the two become one. */
-  append(leaf: Uint8Array): void {
+  append(leaf: Digest): void {
     let node = leaf;
     let level = 0;
     for (let rest = this.count; rest % 2 === 1; rest = (rest - 1) / 2) {
-      node = nodeHash(this.hash, this.stack.pop()!, node);
+      node = this.hasher.nodeHash(this.stack.pop()!, node);
       level += 1;
       if (level === TILE_LEVEL) this.onTile?.((this.count + 1) / TILE_SIZE - 1, node);
     }
@@ -76,14 +88,14 @@ export class CompactRange {
     this.count += 1;
   }
 
-  subtrees(): Uint8Array[] {
+  subtrees(): Digest[] {
     return [...this.stack];
   }
 
-  root(): Uint8Array {
+  root(): Digest {
     let root = this.stack.at(-1);
-    if (root === undefined) return emptyRoot(this.hash);
-    for (let at = this.stack.length - 2; at >= 0; at -= 1) root = nodeHash(this.hash, this.stack[at]!, root);
+    if (root === undefined) return this.hasher.emptyRoot();
+    for (let at = this.stack.length - 2; at >= 0; at -= 1) root = this.hasher.nodeHash(this.stack[at]!, root);
     return root;
   }
 }

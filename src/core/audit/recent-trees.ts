@@ -1,5 +1,5 @@
 import type { HashBytes } from './audit-values.js';
-import { CompactRange, type CompactRangeState, type OnTile, TILE_SIZE } from './merkle-tree.js';
+import { bytesHasher, CompactRange, type CompactRangeState, type OnTile, TILE_SIZE } from './merkle-tree.js';
 
 const TILES_KEPT = 256;
 /** How far a checkpoint may lie behind the end of the log when it is written, and still be compared. */
@@ -21,7 +21,7 @@ export class RecentTrees {
     private readonly hash: HashBytes,
     onTile: OnTile,
   ) {
-    this.compactRange = new CompactRange(hash, undefined, onTile);
+    this.compactRange = new CompactRange(bytesHasher(hash), undefined, onTile);
   }
 
   get size(): number {
@@ -46,7 +46,7 @@ export class RecentTrees {
     const index = Math.floor((size - this.tiles[0]!.size) / TILE_SIZE);
     const tile = this.tiles[index];
     if (tile === undefined || size > this.size) return null;
-    const tree = new CompactRange(this.hash, tile);
+    const tree = new CompactRange(bytesHasher(this.hash), tile);
     for (const leaf of tile.leaves.slice(0, size - tile.size)) tree.append(leaf);
     return tree;
   }

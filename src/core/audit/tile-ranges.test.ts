@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  bytesHasher,
   CompactRange,
   consistencyPath,
   inclusionPath,
@@ -15,7 +16,7 @@ const TILE_ROOTS: Uint8Array[] = [];
 const ROOTS = rootsAndTiles();
 
 function rootsAndTiles(): Uint8Array[] {
-  const compactRange = new CompactRange(sha256, undefined, (_, root) => TILE_ROOTS.push(root));
+  const compactRange = new CompactRange(bytesHasher(sha256), undefined, (_, root) => TILE_ROOTS.push(root));
   return [
     compactRange.root(),
     ...LEAVES.map((leaf) => {

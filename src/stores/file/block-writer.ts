@@ -67,7 +67,7 @@ export class BlockWriter {
    * The hash of the last event as a leaf of the audit tree. The beginning of the leaf is in the buffer already: to copy
    * it takes a fraction of the time of encoding it again.
    */
-  leafHash(): Uint8Array {
+  leafHash(): string {
     const { leafStart, leafEnd } = this.text;
     const startBytes = this.isLastAscii ? leafStart.length : Buffer.byteLength(leafStart);
     const bytes = 1 + startBytes + leafEnd.length;
@@ -75,7 +75,7 @@ export class BlockWriter {
     // RFC 6962 puts a zero byte before a leaf.
     this.buffer.copy(this.leafInput, 1, this.lastStart, this.lastStart + startBytes);
     this.leafInput.write(leafEnd, 1 + startBytes, 'latin1');
-    return Buffer.from(hash('sha256', this.leafInput.subarray(0, bytes), 'binary'), 'latin1');
+    return hash('sha256', this.leafInput.subarray(0, bytes), 'binary');
   }
 
   /** Whether the block is large enough to be sealed. */

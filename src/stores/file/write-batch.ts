@@ -12,7 +12,7 @@ export class WriteBatch {
   readonly events: NewEvent[] = [];
   readonly offsets: number[] = [];
   /** The hashes of the events as leaves of the audit tree, if anyone asked for them. */
-  readonly leafHashes: Uint8Array[] | null;
+  readonly leafHashes: string[] | null;
   readonly durable: Promise<void>;
   resolve!: () => void;
   reject!: (error: Error) => void;

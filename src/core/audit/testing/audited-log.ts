@@ -4,7 +4,14 @@ import { type ProjectIds, toBase64url, utf8 } from '../audit-values.js';
 import { type Anchor, type Checkpoint, checkpointText, toAnchor } from '../checkpoint.js';
 import { CHECKPOINT_EVENT, KEY_ENROLLED_EVENT } from '../key-events.js';
 import { leafText } from '../leaf.js';
-import { CompactRange, consistencyPath, inclusionPath, leafHash, TILE_SIZE } from '../merkle-tree.js';
+import {
+  bytesHasher,
+  CompactRange,
+  consistencyPath,
+  inclusionPath,
+  leafHash,
+  TILE_SIZE,
+} from '../merkle-tree.js';
 import {
   CONSISTENCY_FORMAT,
   type ConsistencyProof,
@@ -80,7 +87,7 @@ export class AuditedLog {
   }
 
   compactRange(size: number): CompactRange {
-    const compactRange = new CompactRange(sha256, undefined, (index, root) => {
+    const compactRange = new CompactRange(bytesHasher(sha256), undefined, (index, root) => {
       this.tileRoots[index] = root;
     });
     for (const leaf of this.leaves.slice(0, size)) compactRange.append(leaf);

@@ -75,8 +75,9 @@ export class WatchedDisk {
 export async function copyOf(root: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'file-store-'));
   onTestFinished(() => rm(copy, { recursive: true, force: true }));
-  // Snapshots are written and removed in the background, and are not needed.
-  await cp(root, copy, { recursive: true, filter: (path) => !path.includes('/snapshots') });
+  // Snapshots and temporary files are written and removed in the background, and are not needed.
+  const filter = (path: string): boolean => !path.includes('/snapshots') && !path.endsWith('.tmp');
+  await cp(root, copy, { recursive: true, filter });
   return copy;
 }
 
