@@ -36,7 +36,7 @@ import { atomicClaimOperation, type ClaimRequest, claimOperation, replayClaim } 
 import { evidenceProblem, roleProblem } from './operations/convergence-facts.js';
 import { inputsDigest } from './operations/facts.js';
 import { holderOperation } from './operations/holder.js';
-import { NextOperation } from './operations/next.js';
+import { NextOperation, wantsEdges } from './operations/next.js';
 import { OperatorOperation, type OperatorRequest } from './operations/operate.js';
 import {
   parseBatchClaim,
@@ -325,9 +325,18 @@ export class Coordinator {
     if (isProblem(fields)) return fields;
     const { wait_seconds, ...claimFields } = fields;
     return this.runSessionCommand(projectKey, { command: 'next', body }, async (project) => {
-      const tryNext = () => project.run(new NextOperation(claimFields, caller, project, signal), caller);
+      const readMethodology = () => this.methodology.stateOf(project);
+      const context = { caller, project, signal, readMethodology };
+      const tryNext = () => project.run(new NextOperation(claimFields, context), caller);
       const { session_id, track } = claimFields;
-      const wait = { session_id, seconds: wait_seconds, track, signal, caller };
+      const wait = {
+        session_id,
+        seconds: wait_seconds,
+        track,
+        wantsEdges: wantsEdges(claimFields),
+        signal,
+        caller,
+      };
       const reply = await waitForWork(project, this.environment, wait, tryNext);
       return this.withBriefing(projectKey, project, reply);
     });

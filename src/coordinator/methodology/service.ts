@@ -217,7 +217,12 @@ export class MethodologyService {
   }
 
   private async runCurrent<T>(project: Project, work: (current: CurrentProject) => AsyncReply<T>) {
-    return work({ project, state: await this.projection.stateOf(project) });
+    return work({ project, state: await this.stateOf(project) });
+  }
+
+  /** What the events of the methodology say, up to now. The state is updated in place. */
+  stateOf(project: Project): Promise<MethodologyState> {
+    return this.projection.stateOf(project);
   }
 
   private readView<T extends object>(

@@ -17,6 +17,7 @@ import { conflictWithOverlappingGrants, isSingleAgentProject, SINGLE_AGENT } fro
 import { claimFacts } from './facts.js';
 import { claimResult, deniedClaimResult, grantResult } from './render.js';
 import { otherOwnerProblem } from './session.js';
+import { heldBySession, ownWorkAdvice } from './session-claims.js';
 import { addAction, requestKeyFromText, requestKeyOf } from './shared.js';
 
 export interface ClaimRequest {
@@ -70,7 +71,7 @@ function attemptAtomicClaim(
     return new TransactionBuilder(view).answer(null, reply);
   }
   const render = (decision: Decision, at: number) =>
-    renderClaim(view, decision, claims[at]?.body.agent_id ?? '');
+    renderClaim(view, decision, claims[at]?.body.session_id ?? '');
   // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
   const forked = view.fork();
   const forkedTransaction = new TransactionBuilder(forked);
@@ -102,14 +103,18 @@ export function attemptClaim(
   const forbidden = otherOwnerProblem(view, claim.body.session_id, caller);
   if (forbidden !== null) return transaction.answer(null, forbidden);
   const decision = addClaim(transaction, claim, caller);
-  return { transaction: transaction.build(request), reply: renderClaim(view, decision, claim.body.agent_id) };
+  return {
+    transaction: transaction.build(request),
+    reply: renderClaim(view, decision, claim.body.session_id),
+  };
 }
 
 /** Everything a claim asks for, as text for its digest. Unambiguous, because only the last field can have a line break. */
 function canonicalClaimText({ subject, body }: ClaimRequest): string {
-  const { agent_id, session_id, lease_duration_seconds = '', agent_role = '', metadata } = body;
+  const { agent_id, session_id, lease_duration_seconds = '', agent_role = '', metadata, resume } = body;
+  const asked = resume === true ? `resume ${subject}` : subject;
   const metadataText = metadata === undefined ? '' : JSON.stringify(metadata);
-  return `${subject}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${metadataText}\n${agent_role}`;
+  return `${asked}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${metadataText}\n${agent_role}`;
 }
 
 /** Decides one claim and adds the outcome to the transaction. */
@@ -149,11 +154,23 @@ export function claimCommand(
     session_id: body.session_id,
     agent_role,
     user_id: caller.user_id ?? sessionUserOf(session, caller),
+    ...principalFields(session, caller, body.resume === true),
     // In single-agent mode nobody competes for the work, so the lease does not expire.
     lease_seconds: isSingleAgent ? null : (body.lease_duration_seconds ?? defaultLeaseSeconds),
     request_id: body.request_id ?? null,
     metadata,
     facts: claimFacts(view, subject, { agent_id: body.agent_id, agent_role }, session),
+  };
+}
+
+/** Who takes the claim, if not the opener of the session; and who asks for it again. */
+function principalFields(session: RecordHead | null, { principal }: Caller, shouldResume: boolean) {
+  const owner = session?.value as unknown as SessionOwner | undefined;
+  const session_principal = owner?.principal ?? null;
+  const isOpener = session === null || session_principal === principal;
+  return {
+    ...(isOpener ? {} : { principal }),
+    ...(shouldResume ? { resume: { principal, session_principal } } : {}),
   };
 }
 
@@ -164,11 +181,23 @@ function sessionUserOf(session: RecordHead | null, caller: Caller): string | nul
   return controlsSession(owner, caller) ? owner.user_id : null;
 }
 
-function renderClaim(view: DecisionView, decision: Decision, agent_id: string): ClaimResult | Problem {
-  if (!decision.ok) return claimResult(view.key, decision, { id: '', agent_id });
+function renderClaim(view: DecisionView, decision: Decision, session_id: string): ClaimResult | Problem {
+  if (!decision.ok) {
+    const refusal = claimResult(view.key, decision, { id: '', session_id });
+    const next = ownWorkAdvice(ownDependencies(view, decision, session_id));
+    return next === null || !('next' in refusal) ? refusal : { ...refusal, next };
+  }
   const { generation, claim, subject } = decision.next;
   const id = view.claimIdOf(subject)({ generation, request_id: claim?.request_id ?? null });
-  return claimResult(view.key, decision, { id, agent_id });
+  return claimResult(view.key, decision, { id, session_id });
+}
+
+/** What a refused claim waits for and its session holds itself. */
+function ownDependencies(view: DecisionView, { details }: Decision, sessionId: string): string[] {
+  const { waiting_for = [] } = details;
+  if (waiting_for.length === 0) return [];
+  const held = heldBySession(view, sessionId, 'ACTIVE').map(({ subject }) => subject);
+  return held.filter((subject) => waiting_for.includes(subject));
 }
 
 /** Rebuilds the original grant reply from its event. */

@@ -125,6 +125,7 @@ export function conflictWithOverlappingGrants(transaction: TransactionBuilder, d
     // The refusal holds only while these claims do.
     for (const held of decision.details.shared ?? []) transaction.checkHead(held.subject);
   }
+  if (decision.events.length === 0) return;
   if (decision.code !== 'GRANTED' && decision.code !== 'REASSIGNED') return;
   const { feature_id = '' } = subjectKeys(subject);
   if (touchedModules(methodology.modules, feature_id) !== null) transaction.invalidateConcurrentDecisions();

@@ -1,26 +1,45 @@
 import type { ClaimResult, NextBody } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import { type EdgeQueue, edgeQueue } from '../../core/methodology/routing/edge-queue.js';
 import type { Caller } from '../authentication/caller.js';
+import { viewInputOf } from '../methodology/view-input.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { attemptClaim, replayClaim } from './claim.js';
-import { isSessionClosed, openDependencies } from './facts.js';
+import { isSessionClosed } from './facts.js';
+import { nothingReadyResult } from './nothing-ready.js';
 import { readyWork } from './ready.js';
 import { deniedClaimResult } from './render.js';
+import { heldBySession } from './session-claims.js';
 import { requestKeyOf } from './shared.js';
 
-const BLOCKERS_LISTED_MAX = 20;
+export interface NextContext {
+  readonly caller: Caller;
+  readonly project: Pick<Project, 'refresh' | 'rebuildFrontier'>;
+  /** Ends when the caller is gone. */
+  readonly signal: AbortSignal | undefined;
+  /** The state that edges are routed by. It is updated in place. */
+  readonly readMethodology: () => Promise<MethodologyState>;
+}
 
-/** Chooses and claims the best ready work in one step, so that concurrent callers get different tasks. */
+/** A track has tasks only. */
+export const wantsEdges = ({ kinds, track }: Pick<NextBody, 'kinds' | 'track'>): boolean =>
+  track === undefined && (kinds ?? []).includes('edge');
+const wantsTasks = ({ kinds = ['task'], track }: Pick<NextBody, 'kinds' | 'track'>): boolean =>
+  track !== undefined || kinds.includes('task');
+
+/** Chooses and claims the best ready work in one step, so that concurrent callers get different work. */
 export class NextOperation implements Operation<ClaimResult | Problem> {
   readonly kind = 'next';
   readonly request;
   private hasRefreshed = false;
   /** The frontier version this operation needs: it includes the plan as of the request. */
   private requiredRebuildVersion: number | null = null;
+  private methodologyState: MethodologyState | null = null;
   /** Subjects denied during this operation. Others may still be available. */
   private readonly deniedSubjects = new Set<string>();
   private readonly fullTracks = new Set<string>();
@@ -28,43 +47,32 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 
   constructor(
     private readonly body: Omit<NextBody, 'wait_seconds'>,
-    private readonly caller: Caller,
-    private readonly project: Pick<Project, 'refresh' | 'rebuildFrontier'>,
-    private readonly signal: AbortSignal | undefined,
+    private readonly context: NextContext,
   ) {
-    this.request = requestKeyOf(caller, 'next', body);
+    this.request = requestKeyOf(context.caller, 'next', body);
   }
 
   attempt(view: DecisionView): Attempt<ClaimResult | Problem> | NeedsFetch {
-    const { track, ...claim } = this.body;
+    const { signal } = this.context;
     // Work granted to nobody is lost for a whole lease.
-    if (this.signal?.aborted)
-      return new TransactionBuilder(view).answer(null, nothingReadyResult(view, track));
-    const { frontier, plan } = view.state;
-    this.requiredRebuildVersion ??= frontier.currentVersion(plan);
-    if (frontier.rebuiltVersion < this.requiredRebuildVersion)
-      return { needs: () => this.project.rebuildFrontier() };
+    if (signal?.aborted) return new TransactionBuilder(view).answer(null, this.nothingReady(view, null));
+    const missing = this.missingState(view);
+    if (missing !== null) return missing;
     if (view.exhaustedLimit === 'max_agents_per_track') {
       // Only this track is full: continue with the others.
       this.fullTracks.add(this.lastTrack);
       view.exhaustedLimit = null;
     }
-    for (const subject of readyWork(view, this.body.agent_id, track)) {
-      if (this.deniedSubjects.has(subject) || this.fullTracks.has(trackOf(view, subject))) continue;
-      this.lastTrack = trackOf(view, subject);
-      const attempt = attemptClaim(view, { subject, body: claim }, this.caller, null);
-      const granted = 'success' in attempt.reply && attempt.reply.success;
-      if (granted || isFinal(attempt.reply)) {
-        const requests = this.request === null ? [] : [{ ...this.request, keep: granted }];
-        return { reply: attempt.reply, transaction: { ...attempt.transaction, requests } };
-      }
-      this.deniedSubjects.add(subject);
+    const edges = this.edgeQueue(view);
+    for (const subject of this.candidates(view, edges)) {
+      const attempt = this.tryClaim(view, subject);
+      if (attempt !== null) return attempt;
     }
     // The view may lag behind other coordinators: refresh once before replying that nothing is ready.
     if (!this.hasRefreshed) return { needs: () => this.refreshAndReset() };
     const reply = isSessionClosed(view, this.body.session_id)
       ? deniedClaimResult('SESSION_CLOSED')
-      : nothingReadyResult(view, track);
+      : this.nothingReady(view, edges);
     return new TransactionBuilder(view).answer(this.request, reply);
   }
 
@@ -72,8 +80,67 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     return replayClaim(events, view);
   }
 
+  private missingState(view: DecisionView): NeedsFetch | null {
+    const { frontier, plan } = view.state;
+    this.requiredRebuildVersion ??= frontier.currentVersion(plan);
+    if (frontier.rebuiltVersion < this.requiredRebuildVersion)
+      return { needs: () => this.context.project.rebuildFrontier() };
+    if (this.methodologyState !== null || !this.routesEdges(view)) return null;
+    return { needs: () => this.readMethodology() };
+  }
+
+  private routesEdges = (view: DecisionView): boolean => wantsEdges(this.body) && view.methodology !== null;
+
+  private edgeQueue(view: DecisionView): EdgeQueue | null {
+    if (this.methodologyState === null || !this.routesEdges(view)) return null;
+    const { agent_id, agent_role = null } = this.body;
+    const input = viewInputOf(view.state, this.methodologyState, view);
+    return edgeQueue({ ...input, request: { agent_id } }, agent_role);
+  }
+
+  /** What the session holds already, then tasks and edges by priority. */
+  private *candidates(view: DecisionView, edges: EdgeQueue | null): Generator<string> {
+    const { agent_id, session_id, track, resume } = this.body;
+    if (resume === true) for (const { subject } of heldBySession(view, session_id, 'ACTIVE')) yield subject;
+    const tasks = wantsTasks(this.body) ? readyWork(view, agent_id, track) : [];
+    const waitingEdges = [...(edges?.ready ?? [])];
+    for (const id of tasks) {
+      const priority = view.state.plan.get(id)?.task.priority ?? 0;
+      while ((waitingEdges[0]?.priority ?? Number.NEGATIVE_INFINITY) > priority)
+        yield waitingEdges.shift()?.subject ?? '';
+      yield id;
+    }
+    for (const { subject } of waitingEdges) yield subject;
+  }
+
+  /** Null if it was denied, and other work may be granted. */
+  private tryClaim(view: DecisionView, subject: string): Attempt<ClaimResult | Problem> | null {
+    const { track: _, kinds: __, ...claim } = this.body;
+    if (this.deniedSubjects.has(subject) || this.fullTracks.has(trackOf(view, subject))) return null;
+    this.lastTrack = trackOf(view, subject);
+    const attempt = attemptClaim(view, { subject, body: claim }, this.context.caller, null);
+    const granted = 'success' in attempt.reply && attempt.reply.success;
+    if (granted || isFinal(attempt.reply)) {
+      const requests =
+        this.request === null ? [] : [{ ...this.request, keep: attempt.transaction.swaps.length > 0 }];
+      return { reply: attempt.reply, transaction: { ...attempt.transaction, requests } };
+    }
+    this.deniedSubjects.add(subject);
+    return null;
+  }
+
+  private nothingReady(view: DecisionView, edges: EdgeQueue | null): ClaimResult {
+    const { track, session_id } = this.body;
+    return nothingReadyResult(view, { track, session_id, hasTasks: wantsTasks(this.body), edges });
+  }
+
+  private async readMethodology(): Promise<void> {
+    this.methodologyState = await this.context.readMethodology();
+  }
+
   private async refreshAndReset(): Promise<void> {
-    await this.project.refresh();
+    await this.context.project.refresh();
+    if (this.methodologyState !== null) await this.readMethodology();
     this.hasRefreshed = true;
     this.requiredRebuildVersion = null;
     this.deniedSubjects.clear();
@@ -87,40 +154,3 @@ const trackOf = (view: DecisionView, subject: string): string =>
 /** Denials that every other task would get too. */
 const isFinal = (reply: ClaimResult | Problem): boolean =>
   'problem' in reply || reply.reason === 'SESSION_CLOSED' || reply.reason === 'DENIED_LIMIT';
-
-/** Lists what to wait for; if nothing could become ready, says that nothing is left. */
-function nothingReadyResult(view: DecisionView, track: string | undefined): ClaimResult {
-  const waiting_for = blockingSubjects(view, track);
-  const refused = { ...deniedClaimResult('NOTHING_READY'), waiting_for };
-  if (waiting_for.length > 0) return refused;
-  const { plan } = view.state;
-  const where = track === undefined ? 'the plan' : `track ${track}`;
-  const isEmpty = track === undefined ? plan.task_count === 0 : plan.tasksOf(track).length === 0;
-  const next = isEmpty
-    ? `There is no task in ${where}. Do not wait: add one first (gen task add).`
-    : `Every task in ${where} is completed. Do not wait.`;
-  return { ...refused, next };
-}
-
-/** What the rest of the plan waits for: claimed work, and startable work that cannot be claimed now, such as held tasks. */
-function blockingSubjects(view: DecisionView, track: string | undefined): string[] {
-  const { plan, live, frontier } = view.state;
-  const startableSubjects = function* (): Generator<string> {
-    for (const subject of live) if (plan.has(subject)) yield subject;
-    for (const ranks of frontier.byTrack.values()) for (const { id } of ranks) if (plan.has(id)) yield id;
-  };
-  const blockers = new Set<string>();
-  if (track === undefined) for (const subject of startableSubjects()) blockers.add(subject);
-  else
-    for (const { id } of plan.tasksOf(track))
-      for (const subject of blockersOf(view, id)) blockers.add(subject);
-  return [...blockers].sort().slice(0, BLOCKERS_LISTED_MAX);
-}
-
-/** What keeps a task from completion: its open dependencies, or itself if it has none. */
-function blockersOf(view: DecisionView, id: string): readonly string[] {
-  const head = view.peekHead(id);
-  if (head.phase === 'COMPLETED') return [];
-  const openDependencyIds = openDependencies(view, id);
-  return openDependencyIds.length === 0 ? [id] : openDependencyIds;
-}

@@ -62,24 +62,28 @@ export function grantResult(projectKey: ProjectKey, head: Head, id: string): Gra
   };
 }
 
-/** `agent_id` is the requesting agent. */
+/** `session_id` is that of the request. */
 export function claimResult(
   projectKey: ProjectKey,
   decision: Decision,
-  { id, agent_id }: { id: string; agent_id: string },
+  { id, session_id }: { id: string; session_id: string },
 ): ClaimResult | Problem {
   if (decision.ok) {
-    const { warnings } = decision.details;
-    return { ...grantResult(projectKey, decision.next, id), ...(warnings === undefined ? {} : { warnings }) };
+    const { warnings, replayed } = decision.details;
+    return {
+      ...grantResult(projectKey, decision.next, id),
+      ...(replayed === true ? { resumed: true } : {}),
+      ...(warnings === undefined ? {} : { warnings }),
+    };
   }
-  return decision.code === 'INVALID_LEASE' ? invalidLeaseProblem() : claimRefusal(decision, agent_id);
+  return decision.code === 'INVALID_LEASE' ? invalidLeaseProblem() : claimRefusal(decision, session_id);
 }
 
 const OWN_CLAIM_ADVICE =
-  'You already hold this task. Renew, submit or release it with the handle from the grant.';
+  'You already hold this task. Renew, submit or release it with the handle from the grant. If you have lost the handle, ask for it again: claim with resume: true.';
 
 /** A refusal, with the fields that belong to its code. */
-function claimRefusal({ code, details, head }: Decision, agentId: string): ClaimResult {
+function claimRefusal({ code, details, head }: Decision, sessionId: string): ClaimResult {
   const reason = code as ClaimRefusal;
   const next = details.says ?? adviceFor(reason, head.subject);
   // The code comes second in every reply, where a reader looks first.
@@ -91,7 +95,7 @@ function claimRefusal({ code, details, head }: Decision, agentId: string): Claim
         ...denied,
         reason,
         current_holder,
-        ...(current_holder === agentId ? { next: OWN_CLAIM_ADVICE } : {}),
+        ...(head.claim?.session_id === sessionId ? { next: OWN_CLAIM_ADVICE } : {}),
         stale: details.stale ?? false,
         expires_at: timeOrNull(details.expires_at_ms),
       };

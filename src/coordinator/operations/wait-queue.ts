@@ -12,6 +12,8 @@ const PAUSE_PER_SCAN = 4;
 interface Waiter {
   readonly session_id: string;
   readonly track: string | undefined;
+  /** Whether edges count as work, in a project that has some. */
+  readonly wantsEdges: boolean;
   /** The last change this waiter has examined without finding work. */
   seen: number;
   readonly wake: () => void;
@@ -24,7 +26,7 @@ interface WaitStart {
 }
 
 /** A request to wait: for which session and track, and for how long. */
-export interface WaitTicket extends Pick<Waiter, 'session_id' | 'track'> {
+export interface WaitTicket extends Pick<Waiter, 'session_id' | 'track' | 'wantsEdges'> {
   readonly start: WaitStart;
   readonly remainingMs: number;
   /** Ends the wait: the client disconnected, the server stops, or the credential became invalid. */
@@ -64,7 +66,7 @@ export class WaitQueue {
   }
 
   /** Resolves with true when woken, which the caller must `acknowledge`; with false when the time is up. */
-  wait({ session_id, track, start, remainingMs, signal }: WaitTicket): Promise<boolean> {
+  wait({ session_id, track, wantsEdges, start, remainingMs, signal }: WaitTicket): Promise<boolean> {
     if (signal?.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
       const settle = (wasWoken: boolean): void => {
@@ -75,7 +77,7 @@ export class WaitQueue {
         resolve(wasWoken);
       };
       const giveUp = (): void => settle(false);
-      const waiter = { session_id, track, seen: start.changes, wake: () => settle(true) };
+      const waiter = { session_id, track, wantsEdges, seen: start.changes, wake: () => settle(true) };
       const cancel = this.environment.setTimer(remainingMs, giveUp);
       // An embedder may end all its waits with one signal; Node warns of a leak from the eleventh listener on.
       if (signal !== undefined) setMaxListeners(0, signal);
@@ -148,16 +150,17 @@ export class WaitQueue {
   private wakeReady(view: DecisionView): void {
     const { changes } = this;
     const candidates = [...this.waiters].reverse().filter(({ seen }) => seen < changes);
-    // Everything is done: waiters would wait for a new plan, so they return and can ask again.
-    if (isDone(this.project.state)) for (const waiter of candidates.splice(0)) this.wakeWaiter(waiter);
+    const isPlanDone = isDone(this.project.state);
     if (candidates.length === 0) return;
     const ready = readyByTrack(view, candidates.length + this.wokenCount);
     let remaining = -this.wokenCount;
     for (const count of ready.values()) remaining += count;
     for (const waiter of candidates) {
       const { track, session_id } = waiter;
-      // It takes no work from others, and should learn now that its session is closed.
-      if (isSessionClosed(view, session_id)) {
+      const mayFindEdge = waiter.wantsEdges && view.methodology !== null;
+      // These take no work from others, and should learn now that their session is closed or everything is done: they
+      // would wait for a new plan, so they return and can ask again.
+      if (isSessionClosed(view, session_id) || (isPlanDone && !mayFindEdge)) {
         this.wakeWaiter(waiter);
         continue;
       }
@@ -166,7 +169,11 @@ export class WaitQueue {
         if (track !== undefined) ready.set(track, available - 1);
         remaining -= 1;
         this.wakeWaiter(waiter);
-      } else if (this.wokenCount === 0) waiter.seen = changes;
+      } else if (this.wokenCount === 0) {
+        // Only a request tells whether an edge is ready, so these ask one after the other.
+        if (mayFindEdge) this.wakeWaiter(waiter);
+        else waiter.seen = changes;
+      }
     }
   }
 

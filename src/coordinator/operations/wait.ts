@@ -14,7 +14,7 @@ function waitQueueOf(project: Project, environment: Environment): WaitQueue {
   return waitQueue;
 }
 
-interface WaitRequest extends Pick<WaitTicket, 'session_id' | 'track' | 'signal'> {
+interface WaitRequest extends Pick<WaitTicket, 'session_id' | 'track' | 'wantsEdges' | 'signal'> {
   readonly seconds: number;
   readonly caller: Caller;
 }
@@ -26,7 +26,7 @@ interface WaitRequest extends Pick<WaitTicket, 'session_id' | 'track' | 'signal'
 export async function waitForWork(
   project: Project,
   environment: Environment,
-  { session_id, seconds, track, signal, caller }: WaitRequest,
+  { session_id, seconds, track, wantsEdges, signal, caller }: WaitRequest,
   tryNext: () => Promise<ClaimResult | Problem>,
 ): Promise<ClaimResult | Problem> {
   const waitQueue = waitQueueOf(project, environment);
@@ -39,10 +39,16 @@ export async function waitForWork(
     });
     const remainingMs = deadlineMs - environment.clock.monotonicMs();
     if (isProblem(reply) || reply.reason !== 'NOTHING_READY') return reply;
-    if (remainingMs <= 0 || isDone(project.state)) return reply;
-    wasWoken = await waitQueue.wait({ session_id, track, start, remainingMs, signal });
+    if (remainingMs <= 0 || isNothingLeft(project, wantsEdges, reply)) return reply;
+    wasWoken = await waitQueue.wait({ session_id, track, wantsEdges, start, remainingMs, signal });
     if (!signal?.aborted) continue;
     if (wasWoken) waitQueue.acknowledge();
     return isStillAuthorized(caller) ? reply : unauthorizedProblem();
   }
+}
+
+/** Whether waiting is in vain. The plan alone does not tell that for edges. */
+function isNothingLeft(project: Project, wantsEdges: boolean, reply: ClaimResult): boolean {
+  if (!isDone(project.state)) return false;
+  return !wantsEdges || !('waiting_for' in reply) || reply.waiting_for.length === 0;
 }

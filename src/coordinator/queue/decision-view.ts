@@ -152,6 +152,15 @@ export class DecisionView {
     return subjects;
   }
 
+  /** The subjects a session may hold, committed or staged by earlier operations. */
+  subjectsOfSession(sessionId: string): ReadonlySet<string> {
+    const subjects = new Set(this.state.bySession.get(sessionId) ?? []);
+    for (const [subject, head] of this.overlay.heads) {
+      if ((head as Head).claim?.session_id === sessionId) subjects.add(subject);
+    }
+    return subjects;
+  }
+
   /** Adds a head to the overlay, visible to later operations. */
   stageHead(head: { subject: string }): void {
     this.overlay.heads.set(head.subject, head as AnyHead);

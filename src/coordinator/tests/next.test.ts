@@ -61,9 +61,9 @@ forEachStore('next', (open) => {
   });
 
   test('reports when there is nothing to wait for', async () => {
-    const { alpha } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
+    const { alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
     await alpha.claims('A-001-x');
-    expect((await alpha.next({ track: 'A' })).next).toContain('wait_seconds');
+    expect((await beta.next({ track: 'A' })).next).toContain('wait_seconds');
     await alpha.submits('A-001-x');
     const nothing = { reason: 'NOTHING_READY', waiting_for: [] };
     expect(await alpha.next({ track: 'A' })).toMatchObject({
@@ -80,23 +80,40 @@ forEachStore('next', (open) => {
   });
 
   test('stays in the requested track', async () => {
-    const { alpha } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
+    const { alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
     expect(await taken(alpha, { track: 'B' })).toBe('B-001-x');
-    expect(await alpha.next({ track: 'B' })).toMatchObject({
+    expect(await beta.next({ track: 'B' })).toMatchObject({
       reason: 'NOTHING_READY',
       waiting_for: ['B-001-x'],
     });
   });
 
   test('lists the blocking tasks when nothing is ready', async () => {
-    const { alpha, coordinator } = await openWithPlan(
+    const { alpha, beta, coordinator } = await openWithPlan(
       planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x'] }),
     );
     await coordinator.operate(P, 'B-001-x', 'hold', { expected_generation: 0, reason: 'wait' });
     await alpha.claims('A-001-x');
-    const nothing = await alpha.next();
+    const nothing = await beta.next();
     expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x', 'B-001-x'] });
     expect(nothing.next).toContain('wait_seconds');
+  });
+
+  test('tells no session to wait for itself', async () => {
+    const { alpha } = await openWithPlan(
+      planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x', 'B-001-x'] }),
+    );
+    await alpha.claims('A-001-x');
+    await alpha.claims('B-001-x');
+    const nothing = await alpha.next();
+    expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [] });
+    expect(nothing.next).toContain('Your session holds A-001-x and 1 more.');
+    const blocked = await alpha.claims('C-001-x');
+    expect(blocked).toMatchObject({ reason: 'DENIED_DEPENDENCIES', waiting_for: ['A-001-x', 'B-001-x'] });
+    expect(blocked.next).toContain('Your session holds A-001-x and 1 more.');
+    const again = await alpha.claims('A-001-x');
+    expect(again).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(again.next).toContain('resume: true');
   });
 
   test('never grants one task to two concurrent callers', async () => {

@@ -23,9 +23,23 @@ export interface ClaimHandle {
 export interface GrantRequest
   extends Pick<
     LastClaim,
-    'agent_id' | 'session_id' | 'agent_role' | 'user_id' | 'lease_seconds' | 'request_id' | 'metadata'
+    | 'agent_id'
+    | 'session_id'
+    | 'agent_role'
+    | 'user_id'
+    | 'principal'
+    | 'lease_seconds'
+    | 'request_id'
+    | 'metadata'
   > {
   readonly facts: ClaimFacts;
+}
+
+/** A claim that the session may hold already: if so, it comes back, but only to the credential that took it. */
+export interface ResumeRequest {
+  readonly principal: string;
+  /** The credential that opened the session; null if the session has no record. */
+  readonly session_principal: string | null;
 }
 
 /** State of the plan and the tenant that affects a claim. The coordinator collects it, `decide` evaluates it. */
@@ -97,7 +111,7 @@ export interface OperatorFields {
 
 /** The fields of each command, by its type. */
 interface CommandFields {
-  claim: GrantRequest;
+  claim: GrantRequest & { readonly resume?: ResumeRequest };
   renew: { readonly handle: ClaimHandle; readonly lease_seconds: number | null };
   release: {
     readonly handle: ClaimHandle;

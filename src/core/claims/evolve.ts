@@ -71,6 +71,7 @@ function granted(event: EventDraft, payload: ClaimEventPayloads['granted'], atMs
     session_id: event.session_id ?? '',
     agent_role: event.agent_role ?? null,
     user_id: payload.user_id ?? null,
+    ...(payload.principal === undefined ? {} : { principal: payload.principal }),
     request_id: event.request_id ?? null,
     claimed_at_ms: atMs,
     lease_seconds: payload.lease_duration_seconds,

@@ -47,6 +47,13 @@ export const leaseFields = {
 
 // Requests
 
+/** If the session holds the work already, its claim comes back. Only to the credential that took it. */
+const resume = z.boolean().optional();
+
+/** What `next` hands out. */
+export const WORK_KINDS = ['task', 'edge'] as const;
+export type WorkKind = (typeof WORK_KINDS)[number];
+
 export const claimBody = z.strictObject({
   task_id: subject.optional(),
   feature_id: boundedText(100).optional(),
@@ -56,6 +63,7 @@ export const claimBody = z.strictObject({
   ...leaseFields,
   agent_role: boundedText(64).optional(),
   metadata: plainObject.refine(...withinBytes(METADATA_BYTES_MAX)).optional(),
+  resume,
   /** Include the briefing, as `next` does. Off by default, because it costs a read. */
   with_briefing: z.boolean().optional(),
   ...mutationFields,
@@ -148,6 +156,8 @@ export const nextBody = z.strictObject({
     .optional(),
   agent_role: boundedText(64).optional(),
   ...leaseFields,
+  kinds: z.array(z.enum(WORK_KINDS)).min(1).max(WORK_KINDS.length).optional(),
+  resume,
   wait_seconds: z.number().min(0).max(30).default(0),
   ...mutationFields,
 });
@@ -224,6 +234,7 @@ export const claimResult = namedResult('ClaimResult', [
     reason: z.literal('GRANTED'),
     claim: grantedClaim,
     current_holder: z.null(),
+    resumed: z.literal(true).describe('the session held it already').exactOptional(),
     warnings: z.array(z.string()).exactOptional(),
     briefing: briefing.exactOptional(),
   }),

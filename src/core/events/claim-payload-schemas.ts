@@ -41,6 +41,7 @@ export const claimPayloadSchemas = {
     max_hold_until: isoTimestamp.exactOptional(),
     inputs: text(4096).exactOptional(),
     user_id: name.exactOptional(),
+    principal: name.exactOptional(),
     metadata: openObject.exactOptional(),
   }),
   renewed: signed(leaseFields),

@@ -93,14 +93,15 @@ type ClaimRest = readonly [
   stale: boolean,
   inputs: string | null,
   metadata: LastClaim['metadata'],
+  principal: string | null,
 ];
-const USUAL_CLAIM: ClaimRest = ['RELEASED', 'COMPLETED', null, null, null, null, false, null, null];
+const USUAL_CLAIM: ClaimRest = ['RELEASED', 'COMPLETED', null, null, null, null, false, null, null, null];
 
 function packClaim(claim: LastClaim, lastAtMs: number): ClaimRow {
   const { agent_id, session_id, request_id, lease_seconds, claimed_at_ms, active_at_ms, expires_at_ms } =
     claim;
   const { state, release_reason, agent_role, user_id, max_hold_until_ms, suspended_until_ms } = claim;
-  const { stale, inputs, metadata } = claim;
+  const { stale, inputs, metadata, principal = null } = claim;
   return [
     agent_id,
     session_id,
@@ -120,6 +121,7 @@ function packClaim(claim: LastClaim, lastAtMs: number): ClaimRow {
         stale,
         inputs,
         metadata,
+        principal,
       ] as const,
       USUAL_CLAIM,
     ),
@@ -138,6 +140,7 @@ function unpackClaim(row: ClaimRow, lastAtMs: number): LastClaim {
     stale,
     inputs,
     metadata,
+    principal = null,
   ] = rest.length === 0 ? USUAL_CLAIM : rest;
   return {
     state,
@@ -145,6 +148,7 @@ function unpackClaim(row: ClaimRow, lastAtMs: number): LastClaim {
     session_id,
     agent_role,
     user_id,
+    ...(principal === null ? {} : { principal }),
     request_id,
     claimed_at_ms: lastAtMs + claimed,
     lease_seconds,

@@ -13,12 +13,13 @@ import { isExhausted, nextGeneration } from '../generation.js';
 import type { Head } from '../head.js';
 import { finiteOrNull, holdReason, isLive, isStale, lapsesAtMs } from '../lease.js';
 import type { Rules } from '../policy.js';
-import { DecisionBuilder, draftEvent, type EventActor, refuse } from './decision-builder.js';
+import { DecisionBuilder, draftEvent, type EventActor, refuse, replay } from './decision-builder.js';
 
 type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
 
 /** Decides a claim. The first matching denial wins, in the order of `CLAIM_REFUSALS`. */
 export function decideClaim(head: Head, command: ClaimCommand, context: DecisionContext): Decision {
+  if (isResumption(head, command, context)) return resumed(head, context);
   const denial = claimDenialOf(head, command, context);
   if (denial !== null) return deny(head, command, context, denial);
   const builder = new DecisionBuilder(head, context);
@@ -28,6 +29,26 @@ export function decideClaim(head: Head, command: ClaimCommand, context: Decision
   const warnings = command.facts.edge?.warnings ?? [];
   const details = warnings.length === 0 ? { expires_at_ms } : { expires_at_ms, warnings };
   return builder.build('GRANTED', details, { not_after_ms: expires_at_ms });
+}
+
+/** Whether the session asks for a claim that it holds already. A closed session holds none. */
+function isResumption(
+  head: Head,
+  { resume, session_id, facts }: ClaimCommand,
+  context: DecisionContext,
+): boolean {
+  const { claim } = head;
+  if (resume === undefined || claim === null || claim.session_id !== session_id) return false;
+  const takenBy = claim.principal ?? resume.session_principal;
+  if (takenBy !== resume.principal || facts.session_closed) return false;
+  const { now_ms, rules } = context;
+  return isLive(head, now_ms, rules) && now_ms < lapsesAtMs(claim, rules);
+}
+
+/** The grant again: same generation, no event. Its lease must not have lapsed when the store confirms it. */
+function resumed(head: Head, { rules }: DecisionContext): Decision {
+  const not_after_ms = head.claim === null ? null : finiteOrNull(lapsesAtMs(head.claim, rules));
+  return { ...replay(head, 'GRANTED'), not_after_ms };
 }
 
 function claimDenialOf(head: Head, command: ClaimCommand, context: DecisionContext): ClaimDenial | null {
@@ -142,6 +163,7 @@ export function emitGrant(builder: DecisionBuilder, command: GrantRequest, conte
   if (capMs !== null) payload.max_hold_until = isoTime(capMs);
   if (command.facts.inputs !== null) payload.inputs = command.facts.inputs;
   if (command.user_id !== null) payload.user_id = command.user_id;
+  if (command.principal !== undefined) payload.principal = command.principal;
   if (command.metadata !== null) payload.metadata = command.metadata;
   builder.emit('granted', actor, payload);
 }

@@ -8,9 +8,10 @@ import type { FeatureStep } from '../progress/feature-progress.js';
 import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
 import { escalationsOf } from './escalations.js';
-import { chooseEdge, type RouteCandidate } from './route-edge.js';
+import { rankedCandidates } from './ranked-candidates.js';
+import type { RouteCandidate } from './route-edge.js';
 import { openClaims, overlappingWork } from './route-overlap.js';
-import { rankCandidates, rankingReason } from './route-ranking.js';
+import { rankingReason } from './route-ranking.js';
 import { undecidedDimensions, workspaceState } from './route-state.js';
 
 /**
@@ -128,28 +129,12 @@ const joinNames = (names: readonly string[]): string =>
     : names.slice(0, NAMES_SHOWN_MAX).join(', ') + (names.length > NAMES_SHOWN_MAX ? ' …' : '');
 
 function chooseCandidate(base: RouteAdvice, project: ProjectProgress): RouteAdvice {
-  const { request, methodology, features } = project;
-  const skipped: RouteAdvice['skipped'][number][] = [];
-  const candidates: RouteCandidate[] = [];
-  for (const progress of features.values()) {
-    const isRequested = request.feature === undefined || request.feature === progress.row.vector.feature_id;
-    if (progress.isComplete || !isRequested) continue;
-    const choice = chooseEdge(project, progress);
-    skipped.push(...choice.skipped);
-    if (choice.candidate !== null) candidates.push(choice.candidate);
-  }
-  const ranked = rankCandidates(candidates);
-  const overlapping: OverlappingWork[] = [];
-  for (const [at, candidate] of ranked.entries()) {
-    const parallel = overlappingWork(project, candidate.progress.row.vector.feature_id);
-    const overlap = parallel.find(({ inner_product }) => (inner_product ?? 0) > 0);
-    if (overlap === undefined || !methodology?.parallelism.enforce) {
-      return routeToCandidate({ ...base, skipped, parallel }, project, candidate, ranked[at + 1]);
-    }
-    overlapping.push(...parallel);
-    skipped.push({ feature: candidate.progress.row.vector.feature_id, edge: null, says: overlap.says });
-  }
-  return routeWithoutCandidate({ ...base, skipped, parallel: overlapping }, request);
+  const { ranked, available, overlapping, skipped } = rankedCandidates(project);
+  const [best] = available;
+  if (best === undefined)
+    return routeWithoutCandidate({ ...base, skipped, parallel: overlapping }, project.request);
+  const parallel = overlappingWork(project, best.progress.row.vector.feature_id);
+  return routeToCandidate({ ...base, skipped, parallel }, project, best, ranked[ranked.indexOf(best) + 1]);
 }
 
 function routeToCandidate(

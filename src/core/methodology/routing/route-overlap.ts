@@ -4,10 +4,14 @@ import { innerProduct, suggestWorkOrder } from '../definition/modules.js';
 import type { RouteInput } from '../progress/feature-state.js';
 import { isHeldByAnother } from './route-edge.js';
 
-/** Open features of other agents whose overlap with this one is not zero, or unknown. */
-export function overlappingWork(input: RouteInput, featureId: string): OverlappingWork[] {
+/** Open features of other agents whose overlap with this one is not zero, or unknown. `claims`: the open ones of the input. */
+export function overlappingWork(
+  input: RouteInput,
+  featureId: string,
+  claims = openClaims(input),
+): OverlappingWork[] {
   const modules = input.methodology?.modules ?? null;
-  return openClaims(input).flatMap((claim) => {
+  return claims.flatMap((claim) => {
     const { count, shared } = innerProduct(modules, featureId, claim.feature_id);
     if (count === 0) return [];
     const holder = `${claim.feature_id} (${claim.agent_id} on ${claim.edge})`;

@@ -1,0 +1,69 @@
+import type { ClaimResult } from '../../core/contract/claims.js';
+import type { EdgeQueue } from '../../core/methodology/routing/edge-queue.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import { openDependencies } from './facts.js';
+import { deniedClaimResult } from './render.js';
+import { heldBySession, ownWorkAdvice } from './session-claims.js';
+
+const BLOCKERS_LISTED_MAX = 20;
+
+interface AskedWork {
+  readonly session_id: string;
+  readonly track: string | undefined;
+  readonly hasTasks: boolean;
+  /** Null if no edges were asked for, or the project has none. */
+  readonly edges: EdgeQueue | null;
+}
+
+/**
+ * Lists what to wait for, and says what to do: finish what the session itself holds, wait, or stop because nothing is
+ * left. A session never waits for itself.
+ */
+export function nothingReadyResult(view: DecisionView, asked: AskedWork): ClaimResult {
+  const { edges, hasTasks, track, session_id } = asked;
+  const blockers = new Set([...(hasTasks ? blockingSubjects(view, track) : []), ...(edges?.open ?? [])]);
+  const held = heldBySession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
+  const own = held.filter((subject) => blockers.has(subject));
+  const others = [...blockers].filter((subject) => !own.includes(subject)).sort();
+  const denied = { ...deniedClaimResult('NOTHING_READY'), waiting_for: others.slice(0, BLOCKERS_LISTED_MAX) };
+  const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice(asked) : emptyAdvice(view, asked));
+  return next === null ? denied : { ...denied, next };
+}
+
+/** Null: the usual advice. */
+const waitAdvice = ({ edges, hasTasks }: AskedWork): string | null =>
+  edges === null || edges.open.length === 0 || hasTasks ? null : edges.advice;
+
+/** Nothing can become ready. Says why, and whether there is other work to ask for. */
+function emptyAdvice(view: DecisionView, { track, hasTasks, edges }: AskedWork): string {
+  const { plan } = view.state;
+  const hasPlan = plan.task_count > 0;
+  if (edges !== null && !hasPlan) return edges.advice;
+  const where = track === undefined ? 'the plan' : `track ${track}`;
+  const isEmpty = track === undefined ? !hasPlan : plan.tasksOf(track).length === 0;
+  if (!hasTasks && edges === null)
+    return 'This project has no features, so it has no edges. Ask for tasks: kinds: ["task"].';
+  if (edges === null && !hasPlan && view.methodology !== null)
+    return 'There is no task in the plan, but the project has features. Ask for their edges: kinds: ["edge"].';
+  const tasks = isEmpty ? `There is no task in ${where}.` : `Every task in ${where} is completed.`;
+  if (edges !== null) return `${tasks} ${edges.advice}`;
+  return isEmpty ? `${tasks} Do not wait: add one first (gen task add).` : `${tasks} Do not wait.`;
+}
+
+/** What the rest of the plan waits for: claimed work, and startable work that cannot be claimed now, such as held tasks. */
+function blockingSubjects(view: DecisionView, track: string | undefined): string[] {
+  const { plan, live, frontier } = view.state;
+  const startableSubjects = function* (): Generator<string> {
+    for (const subject of live) if (plan.has(subject)) yield subject;
+    for (const ranks of frontier.byTrack.values()) for (const { id } of ranks) if (plan.has(id)) yield id;
+  };
+  if (track === undefined) return [...startableSubjects()];
+  return plan.tasksOf(track).flatMap(({ id }) => blockersOf(view, id));
+}
+
+/** What keeps a task from completion: its open dependencies, or itself if it has none. */
+function blockersOf(view: DecisionView, id: string): readonly string[] {
+  if (view.peekHead(id).phase === 'COMPLETED') return [];
+  const openDependencyIds = openDependencies(view, id);
+  return openDependencyIds.length === 0 ? [id] : openDependencyIds;
+}

@@ -1,0 +1,20 @@
+import type { ClaimState, Head } from '../../core/claims/head.js';
+import type { DecisionView } from '../queue/decision-view.js';
+
+/** The live claims of a session in a state, in the order in which it took them. */
+export function heldBySession(view: DecisionView, sessionId: string, state: ClaimState): Head[] {
+  return [...view.subjectsOfSession(sessionId)]
+    .map((subject) => view.peekHead(subject))
+    .filter(
+      ({ subject, claim }) =>
+        claim?.session_id === sessionId && claim.state === state && view.isLive(subject),
+    )
+    .sort((a, b) => (a.claim?.claimed_at_ms ?? 0) - (b.claim?.claimed_at_ms ?? 0));
+}
+
+/** What a session does that asks for work and waits for its own; null if it holds none of it. */
+export function ownWorkAdvice([first, ...rest]: readonly string[]): string | null {
+  if (first === undefined) return null;
+  const others = rest.length === 0 ? '' : ` and ${rest.length} more`;
+  return `Your session holds ${first}${others}. Finish that first: submit or release it. If you have lost its handle, ask again with resume: true.`;
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import type { Caller } from '../authentication/caller.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+
+const callerOf = (principal: string, user_id: string | null = null): Caller => ({
+  ...OPEN_CALLER,
+  principal,
+  user_id,
+  may_administer: false,
+});
+
+forEachStore('a claim that its session asks for again', (open) => {
+  async function opened() {
+    const harness = await open();
+    await harness.plan(planOf('A-001-x', 'B-001-x', 'C-001-x'));
+    return { harness, alpha: new HarnessAgent(harness, 'alpha', 's1') };
+  }
+
+  test('comes back from claim and next, with the same handle and without an event', async () => {
+    const { harness, alpha } = await opened();
+    const granted = await alpha.next({ lease_duration_seconds: 60 });
+    const before = (await harness.events()).length;
+    const again = await alpha.next({ resume: true });
+    expect(again).toMatchObject({ success: true, reason: 'GRANTED', resumed: true, claim: granted.claim });
+    expect(again.briefing?.handle).toEqual(granted.briefing?.handle);
+    expect(await alpha.claims(granted.claim?.task_id ?? '', { resume: true })).toMatchObject({
+      reason: 'GRANTED',
+      resumed: true,
+      claim: granted.claim,
+    });
+    expect((await harness.events()).length).toBe(before);
+    expect(await alpha.submits('A-001-x')).toMatchObject({ reason: 'ACCEPTED' });
+  });
+
+  test('comes back oldest first, and new work follows when nothing is held', async () => {
+    const { harness, alpha } = await opened();
+    await alpha.claims('B-001-x');
+    harness.advance(1);
+    await alpha.claims('A-001-x');
+    expect((await alpha.next({ resume: true })).claim?.task_id).toBe('B-001-x');
+    await alpha.submits('B-001-x');
+    expect((await alpha.next({ resume: true })).claim?.task_id).toBe('A-001-x');
+    await alpha.submits('A-001-x');
+    const fresh = await alpha.next({ resume: true });
+    expect(fresh).toMatchObject({ claim: { task_id: 'C-001-x', generation: 1 } });
+    expect(fresh).not.toHaveProperty('resumed');
+  });
+
+  test('is not given to another session, after the lease, or without being asked for', async () => {
+    const { harness, alpha } = await opened();
+    await alpha.claims('A-001-x', { lease_duration_seconds: 60 });
+    const other = new HarnessAgent(harness, 'alpha', 's2');
+    expect(await other.claims('A-001-x', { resume: true })).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(await alpha.claims('A-001-x')).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    harness.advance(61);
+    expect(await alpha.claims('A-001-x', { resume: true })).toMatchObject({ claim: { generation: 2 } });
+  });
+
+  test('is given only to the credential that took it', async () => {
+    const { harness } = await opened();
+    const [opener, colleague] = [callerOf('key-1', 'user'), callerOf('key-2', 'user')];
+    const claim = async (task_id: string, caller: Caller) =>
+      unwrap(
+        await harness.coordinator.claimTask(
+          P,
+          { task_id, agent_id: 'alpha', session_id: 's1', resume: true },
+          caller,
+        ),
+      );
+    expect(await claim('A-001-x', opener)).toMatchObject({ reason: 'GRANTED' });
+    expect(await claim('B-001-x', colleague)).toMatchObject({ reason: 'GRANTED' });
+    expect(await claim('A-001-x', colleague)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(await claim('B-001-x', opener)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(await claim('A-001-x', opener)).toMatchObject({ resumed: true });
+    expect(await claim('B-001-x', colleague)).toMatchObject({ resumed: true });
+    const admin = { ...callerOf('admin'), may_administer: true };
+    expect(await claim('A-001-x', admin)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+  });
+
+  test('comes back in a batch of all or nothing', async () => {
+    const { alpha } = await opened();
+    await alpha.claims('A-001-x');
+    const replies = await alpha.claimsBatch(['A-001-x', 'B-001-x'], { resume: true }, 'all_or_nothing');
+    expect(replies).toMatchObject([
+      { reason: 'GRANTED', resumed: true, claim: { generation: 1 } },
+      { reason: 'GRANTED', claim: { generation: 1 } },
+    ]);
+  });
+});

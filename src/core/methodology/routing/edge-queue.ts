@@ -1,0 +1,63 @@
+import type { Priority } from '../../contract/values.js';
+import { checkAuthority } from '../definition/authority.js';
+import { edgeSubject } from '../definition/edge-name.js';
+import { unconvergedSteps } from '../progress/feature-progress.js';
+import type { RouteInput } from '../progress/feature-state.js';
+import { projectProgressOf } from '../progress/project-progress.js';
+import { chooseRoute } from './choose-route.js';
+import { rankedCandidates } from './ranked-candidates.js';
+import type { RouteCandidate } from './route-edge.js';
+
+/** An edge that an agent could claim now. */
+export interface ReadyEdge {
+  readonly subject: string;
+  /** On the scale of tasks: a feature of medium priority is worth a task without a priority. */
+  readonly priority: number;
+}
+
+/** The edges of a project as a queue of work, by the routing of `start`. */
+export interface EdgeQueue {
+  /** Best first. Advisory: only a claim decides. */
+  readonly ready: readonly ReadyEdge[];
+  /** Where the open features stand: what an agent without ready work waits for. */
+  readonly open: readonly string[];
+  /** Why nothing is ready, and what to do. */
+  readonly advice: string;
+}
+
+const PRIORITY_OF_TASKS: Readonly<Record<Priority, number>> = { critical: 2, high: 1, medium: 0, low: -1 };
+
+export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueue {
+  const project = projectProgressOf(input);
+  const open = [...project.features.values()].filter(({ isComplete }) => !isComplete);
+  const route = chooseRoute(input, project);
+  const candidates = route.feature === null ? [] : rankedCandidates(project).available;
+  return {
+    ready: withinAuthority(input, candidates, agentRole).map(({ progress, step }) => ({
+      subject: edgeSubject(progress.row.vector.feature_id, step.edge),
+      priority: PRIORITY_OF_TASKS[progress.row.vector.priority],
+    })),
+    open: open.flatMap((progress) => {
+      const [first] = unconvergedSteps(progress);
+      return first === undefined ? [] : [edgeSubject(progress.row.vector.feature_id, first.edge)];
+    }),
+    advice: `${sentence(route.reasons.join('; '))} Next: ${route.next}`,
+  };
+}
+
+/** Edges that the role may converge come first; results for the others need a human, or are refused. */
+function withinAuthority(
+  { methodology }: RouteInput,
+  candidates: readonly RouteCandidate[],
+  agentRole: string | null,
+): RouteCandidate[] {
+  if (agentRole === null) return [...candidates];
+  const verdictOf = ({ step }: RouteCandidate) =>
+    checkAuthority(methodology, { edge: step.edge, agent_role: agentRole, files: [], is_human: false })
+      .verdict;
+  const own = candidates.filter((candidate) => verdictOf(candidate) === 'granted');
+  const others = candidates.filter((candidate) => !['granted', 'reject'].includes(verdictOf(candidate)));
+  return [...own, ...others];
+}
+
+const sentence = (text: string): string => (text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}.`);
