@@ -45,6 +45,16 @@ const GOOD: Record<string, (history: HistoryBuilder) => void> = {
     history.replaceLastOutcome(UNKNOWN);
     history.calls.push({ ...history.last, call_number: 2, invoked_ms: 100, returned_ms: 120, answer });
   },
+  'a claim that its session asks for again, renewed meanwhile': (history) => {
+    const held = history.claim('ada', S, { at: 0 });
+    history.renew(held, { at: 500 });
+    history.claim('ada', S, { at: 900, resume: true });
+    expect(history.last.answer).toMatchObject({ kind: 'ok', reply_fields: { generation: 1, resumed: true } });
+    history.claim('ben', S, { at: 1000, resume: true });
+    expect(history.last.answer).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    history.claim('ada', S, { at: 1600, resume: true });
+    expect(history.last.answer).toMatchObject({ kind: 'ok', reply_fields: { generation: 2 } });
+  },
   'calls without an effect': (history) => {
     history.claim('ada', S, { at: 0 });
     history.replaceLastOutcome(UNKNOWN).dropEvents();
@@ -253,6 +263,29 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       const held = history.claim('ada', S, { at: 0 });
       history.renew(held, { at: 100 });
       history.replaceLastOutcome({ kind: 'ok', reply_fields: { expires_at: '2030-01-01T00:00:00.000Z' } });
+    },
+  },
+  'a claim that is resumed by another session': {
+    breaks: ['TOLD_WRONG', 'NO_REASON'],
+    record: (history) => {
+      history.claim('ada', S, { at: 0 });
+      const { answer } = history.last;
+      history.claim('ben', S, { at: 500, resume: true });
+      if (answer.kind === 'ok')
+        history.replaceLastOutcome({ ...answer, reply_fields: { ...answer.reply_fields, resumed: true } });
+    },
+  },
+  'a claim that is resumed after its lease': {
+    breaks: ['NO_REASON'],
+    record: (history) => {
+      history.claim('ada', S, { at: 0 });
+      const { answer } = history.last;
+      history.claim('ada', 'A-002-two', { at: 1500, resume: true });
+      const { request } = history.last;
+      history.events.pop();
+      history.calls[history.calls.length - 1] = { ...history.last, request: { ...request, subject: S } };
+      if (answer.kind === 'ok')
+        history.replaceLastOutcome({ ...answer, reply_fields: { ...answer.reply_fields, resumed: true } });
     },
   },
   'a reply that accepts a result of an old generation': {

@@ -14,6 +14,7 @@ const GIVE_UP_CHANCE = 0.1;
 /** Timeout for a reply; it grows with each attempt, since a slow machine may never meet a short one. */
 const timeoutMs = (attempt: number): number => Math.min(2500 * 2 ** (attempt - 1), 60_000);
 const SWITCH_CHANCE = 0.1;
+const FORGET_CHANCE = 0.15;
 
 /** How a holder ends its work; `outstay` acts after the lease has expired, as a zombie does. */
 const ENDING_WEIGHTS = { release: 50, submit: 12, vanish: 13, outstay: 25 } as const;
@@ -50,9 +51,17 @@ export class HistoryClient {
     while (!this.context.stop.aborted) {
       const subject = this.context.taskPool.pick(this.rng);
       const outcome = await this.callUntilAnswered('claim', subject, null);
-      if (outcome.kind === 'ok') await this.work(handleFrom(subject, outcome));
+      if (outcome.kind === 'ok') await this.work(await this.maybeForget(handleFrom(subject, outcome)));
       await this.pause(this.rng.exponential(40));
     }
+  }
+
+  /** A model forgets its handle, and asks for it again. It may get a new grant, or none. */
+  private async maybeForget(handle: HistoryHandle): Promise<HistoryHandle> {
+    if (!this.rng.chance(FORGET_CHANCE)) return handle;
+    await this.pause(this.rng.between(0, LEASE_MS * 1.2));
+    const outcome = await this.callUntilAnswered('claim', handle.subject, null, true);
+    return outcome.kind === 'ok' ? handleFrom(handle.subject, outcome) : handle;
   }
 
   private async work(handle: HistoryHandle): Promise<void> {
@@ -79,8 +88,9 @@ export class HistoryClient {
     operation: HistoryOperation,
     subject: string,
     handle: HistoryHandle | null,
+    resume = false,
   ): Promise<RecordedOutcome> {
-    const request = this.buildRequest(operation, subject, handle);
+    const request = { ...this.buildRequest(operation, subject, handle), ...(resume ? { resume } : {}) };
     for (let attempt = 1; ; attempt += 1) {
       if (this.rng.chance(SWITCH_CHANCE)) this.switchEndpoint();
       const endpoint = this.context.endpoints[this.endpointIndex] as CoordinatorEndpoint;

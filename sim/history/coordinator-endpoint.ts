@@ -90,7 +90,8 @@ function bodyOf(recordedRequest: HistoryRequest): object {
   } = recordedRequest;
   const lease =
     recordedRequest.lease_seconds === null ? {} : { lease_duration_seconds: recordedRequest.lease_seconds };
-  if (operation === 'claim') return { task_id, agent_id, session_id, ...lease, request_id };
+  const resume = recordedRequest.resume === true ? { resume: true } : {};
+  if (operation === 'claim') return { task_id, agent_id, session_id, ...lease, ...resume, request_id };
   const handle = { task_id, session_id, claim_id, request_id };
   if (operation === 'submit') return { ...handle, generation, result_data: resultData(request_id) };
   return { ...handle, expected_generation: generation, ...lease };
@@ -108,6 +109,7 @@ interface WireReplyFields {
   readonly detail?: string;
   readonly claim?: { generation: number; id: string; expires_at: string | null } | null;
   readonly new_expiry?: string | null;
+  readonly resumed?: boolean;
   readonly current_holder?: string | null;
   readonly expires_at?: string | null;
   readonly current_generation?: number;
@@ -134,9 +136,11 @@ function outcomeOf({ operation }: HistoryRequest, status: number, reply: WireRep
   return { kind: 'refused', reason, reply_fields: fieldsOnRefusal(operation, reply) };
 }
 
-function fieldsOnSuccess({ claim, new_expiry }: WireReplyFields): RecordedReplyFields {
-  if (claim != null)
-    return { generation: claim.generation, claim_id: claim.id, expires_at: claim.expires_at };
+function fieldsOnSuccess({ claim, new_expiry, resumed }: WireReplyFields): RecordedReplyFields {
+  if (claim != null) {
+    const { generation, id: claim_id, expires_at } = claim;
+    return { generation, claim_id, expires_at, ...(resumed === true ? { resumed } : {}) };
+  }
   return new_expiry === undefined ? {} : { expires_at: new_expiry };
 }
 

@@ -15,6 +15,8 @@ export interface HistoryRequest {
   readonly lease_seconds: number | null;
   /** Digest of a submitted result. */
   readonly sha256: string | null;
+  /** A claim that asks for its own live claim again. */
+  readonly resume?: boolean;
 }
 
 /** The fields of a reply that can be compared with the log; absent ones are left out. */
@@ -24,6 +26,8 @@ export interface RecordedReplyFields {
   readonly expires_at?: string | null;
   readonly holder?: string | null;
   readonly limit?: string;
+  /** The session held the claim already. */
+  readonly resumed?: boolean;
 }
 
 export type RecordedOutcome =

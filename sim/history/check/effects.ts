@@ -92,9 +92,7 @@ class EffectMatcher implements CallEffects {
       for (const call of calls) {
         if (call.answer.kind !== 'ok') continue;
         const effect =
-          call.request.operation === 'renew'
-            ? takeMatchingRenewal(renewals, call)
-            : this.effectFor(call.request);
+          call.request.operation === 'renew' ? takeMatchingRenewal(renewals, call) : this.effectFor(call);
         if (effect !== undefined) this.checkReply(call, effect);
         else if (durable) {
           this.report('LOST', `${call.request.operation} was confirmed but is not in the log`, [call]);
@@ -107,8 +105,10 @@ class EffectMatcher implements CallEffects {
     return this.byRequest.get(request.request_id) ?? [];
   }
 
-  /** A repeated release or submission is answered with the first effect, whichever request that came from. */
-  private effectFor(request: HistoryRequest): EventEnvelope | undefined {
+  /** A repeated release or submission is answered with the first effect, whichever request that came from, and so is a resumed claim. */
+  private effectFor({ request, answer }: RecordedCall): EventEnvelope | undefined {
+    if (answer.kind === 'ok' && answer.reply_fields.resumed)
+      return this.byHandle.get(`granted ${request.subject} ${answer.reply_fields.generation}`);
     if (request.operation === 'claim') return this.byRequest.get(request.request_id)?.[0];
     return this.byHandle.get(
       `${EVENT_KIND_OF_OPERATION[request.operation]} ${request.subject} ${request.generation}`,
@@ -165,6 +165,8 @@ function difference({ request, answer }: RecordedCall, event: EventEnvelope): st
   if (reply_fields.generation !== undefined && reply_fields.generation !== event.generation) {
     return `the reply names generation ${reply_fields.generation}`;
   }
+  // A resumed claim may have been renewed since its grant.
+  if (reply_fields.resumed) return null;
   if (reply_fields.expires_at !== undefined && reply_fields.expires_at !== event.payload.expires_at) {
     return `the reply says that the lease ends at ${reply_fields.expires_at}`;
   }

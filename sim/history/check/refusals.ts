@@ -20,13 +20,13 @@ const LIMIT_NAME = 'max_concurrent_claims';
 const STATES_SHOWN_MAX = 4;
 
 /**
- * Every refusal is justified: for some state that the subject had between request and reply, and some time of the
- * store's clock in that span, the rules give exactly this refusal.
+ * Every refusal is justified, and so is every resumed claim: for some state that the subject had between request and
+ * reply, and some time of the store's clock in that span, the rules give exactly this answer.
  */
 export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalEvidence): HistoryViolation[] {
   const ids = claimIdsFromGrants(calls);
   return calls.flatMap((call) => {
-    if (call.answer.kind !== 'refused') return [];
+    if (call.answer.kind !== 'refused' && !isResumed(call)) return [];
     const { subject } = call.request;
     const { first, last } = evidence.timeline.possibleEnds(call.invoked_ms, call.returned_ms);
     const states = evidence.timeline
@@ -35,8 +35,9 @@ export function checkRefusals(calls: readonly RecordedCall[], evidence: RefusalE
     const window = { first, last, call };
     if (states.some((state) => justifies(state, window, evidence, ids(subject)))) return [];
     const shown = states.slice(0, STATES_SHOWN_MAX).map(describeState).join('; then ') || 'its own claim';
+    const given = call.answer.kind === 'refused' ? `refused with ${call.answer.reason}` : 'resumed';
     const message =
-      `${call.request.operation} of ${subject} was refused with ${call.answer.reason}, ` +
+      `${call.request.operation} of ${subject} was ${given}, ` +
       `which held at no time between request and reply: the state was ${shown}`;
     return [violation('NO_REASON', message, [call])];
   });
@@ -75,7 +76,8 @@ function justifies(
   return decisiveTimesMs(state, fromMs, toMs).some((now_ms) =>
     limits.some((full) => {
       const command = commandOf(call.request, full);
-      return matchesRefusal(decide(state.head, command, { now_ms, rules: state.rules, claimIdOf }), call);
+      const decision = decide(state.head, command, { now_ms, rules: state.rules, claimIdOf });
+      return isResumed(call) ? matchesResumption(decision, call) : matchesRefusal(decision, call);
     }),
   );
 }
@@ -103,6 +105,18 @@ function wasFull(
     if ((limit.fullUntilMs[end] as number) > clock.atLeast(sinceMs)) return true;
   }
   return false;
+}
+
+const isResumed = ({ answer }: RecordedCall): boolean =>
+  answer.kind === 'ok' && answer.reply_fields.resumed === true;
+
+function matchesResumption({ ok, details, head }: Decision, { answer }: RecordedCall): boolean {
+  if (answer.kind !== 'ok' || !ok || details.replayed !== true) return false;
+  const { generation, expires_at } = answer.reply_fields;
+  const expiresAtMs = head.claim?.expires_at_ms ?? null;
+  return (
+    generation === head.generation && expires_at === (expiresAtMs === null ? null : isoTime(expiresAtMs))
+  );
 }
 
 function matchesRefusal({ ok, code, details, head }: Decision, { answer }: RecordedCall): boolean {
@@ -134,7 +148,9 @@ export function commandOf(request: HistoryRequest, full: string | null): Subject
         reached_limit: full,
       };
       const who = { agent_id, session_id, agent_role: null, user_id: null };
-      return { type: 'claim', ...who, lease_seconds, request_id, metadata: null, facts };
+      // Without credentials there is one principal, which opened every session.
+      const resume = request.resume === true ? { resume: OPEN_PRINCIPAL } : {};
+      return { type: 'claim', ...who, lease_seconds, request_id, metadata: null, facts, ...resume };
     }
     case 'renew':
       return { type: 'renew', handle, lease_seconds };
@@ -144,6 +160,8 @@ export function commandOf(request: HistoryRequest, full: string | null): Subject
       return { type: 'submit', handle, result: resultOf(request), facts: SUBMIT_FACTS };
   }
 }
+
+const OPEN_PRINCIPAL = { principal: 'open', session_principal: 'open' };
 
 const SUBMIT_FACTS = {
   inputs: null,

@@ -26,6 +26,8 @@ interface CallTiming {
   readonly returned?: number;
   /** Overrides the default request id. */
   readonly request_id?: string;
+  /** Asks for the session's own live claim. */
+  readonly resume?: boolean;
 }
 
 /** Builds a small valid history by applying the rules themselves; tests then plant violations in it. */
@@ -96,7 +98,7 @@ export class HistoryBuilder {
     agent_id: string,
     subject: string,
     generation: number | null,
-    { at, request_id = `${operation}-${agent_id}-${at}` }: CallTiming,
+    { at, request_id = `${operation}-${agent_id}-${at}`, resume = false }: CallTiming,
   ): HistoryRequest {
     return {
       operation,
@@ -108,6 +110,7 @@ export class HistoryBuilder {
       claim_id: generation === null ? null : claimId(subject, generation),
       lease_seconds: operation === 'claim' || operation === 'renew' ? 1 : null,
       sha256: operation === 'submit' ? `${agent_id}${generation}`.padEnd(64, '0') : null,
+      ...(resume ? { resume } : {}),
     };
   }
 
@@ -165,10 +168,13 @@ function outcomeOf(
   { ok, code, next, head, details }: Decision,
   { operation, subject }: HistoryRequest,
 ): RecordedOutcome {
-  const ends = details.expires_at_ms == null ? null : isoTime(details.expires_at_ms);
+  const resumed = details.replayed === true && operation === 'claim';
+  const endsMs = resumed ? next.claim?.expires_at_ms : details.expires_at_ms;
+  const ends = endsMs == null ? null : isoTime(endsMs);
   const granted = operation === 'claim' && ok;
   const reply: RecordedReplyFields = {
     ...(granted ? { generation: next.generation, claim_id: claimId(subject, next.generation) } : {}),
+    ...(resumed ? { resumed } : {}),
     ...(ok && ends !== null ? { expires_at: ends } : {}),
     ...(code === 'DENIED_ACTIVE_CLAIM' ? { holder: head.claim?.agent_id ?? null, expires_at: ends } : {}),
     ...(operation === 'submit' && !ok ? { generation: head.generation } : {}),
