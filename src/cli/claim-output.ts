@@ -48,21 +48,29 @@ function grantText(context: CommandContext, granted: ClaimGranted, edge: EdgeGra
   const { claim, briefing, warnings = [] } = granted;
   const { paint } = context;
   const ends = claim.expires_at === null ? 'without a lease' : untilText(claim.expires_at);
-  const head = `${paint.bold(claim.task_id)}  generation ${claim.generation}, ${ends}`;
+  const held = granted.resumed === true ? ' (you held it already)' : '';
+  const head = `${paint.bold(claim.task_id)}  generation ${claim.generation}, ${ends}${held}`;
   const lines = [head, ...warnings.map((message) => paint.yellow(`  ${singleLine(message)}`))];
   if (edge !== null) return [...lines, ...edgeGrantLines(context, edge, claim.task_id)].join('\n');
   if (briefing !== undefined) lines.push(...briefingLines(briefing));
   return [...lines, `When done: gen task submit ${claim.task_id} --file RESULT`].join('\n');
 }
 
+function dependencyLines({ task_id, work_product_ref, result, read, notes = [] }: Dependency): string[] {
+  const lines = [`    ${task_id}${work_product_ref === null ? '' : `  ${work_product_ref}`}`];
+  if (result !== undefined) lines.push(`      ${singleLine(JSON.stringify(result))}`);
+  if (read !== undefined) lines.push(`      gen task result ${task_id}`);
+  return [...lines, ...notes.map(({ agent_id, text }) => `      ${agent_id}: ${singleLine(text)}`)];
+}
+
+type Dependency = Briefing['dependencies'][number];
+
 function briefingLines(briefing: Briefing): string[] {
   const { description, instructions, dependencies, notes, predecessors } = briefing;
   const lines = ['', `  ${singleLine(description)}`];
   if (instructions !== null) lines.push(...instructions.split('\n').map((line) => `  ${singleLine(line)}`));
   if (dependencies.length > 0) lines.push('', '  Depends on:');
-  for (const { task_id, work_product_ref } of dependencies) {
-    lines.push(`    ${task_id}${work_product_ref === null ? '' : `  ${work_product_ref}`}`);
-  }
+  for (const dependency of dependencies) lines.push(...dependencyLines(dependency));
   if (predecessors.length > 0) lines.push('', `  ${countText(predecessors.length, 'previous attempt')}:`);
   for (const { generation, agent_id, outcome, parked } of predecessors) {
     const kept = parked === null ? '' : `, result kept as ${parked}`;

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { WORK_KINDS, type WorkKind } from '../core/contract/values.js';
 
 /** Parsers that commander calls for option values. An invalid value is a usage error. */
 
@@ -34,6 +35,12 @@ export function parseWaitSeconds(text: string): number {
   const seconds = parseSecondsOption(text);
   if (seconds > 30) throw new InvalidArgumentError('Expected at most 30 seconds.');
   return seconds;
+}
+
+export function parseWorkKind(text: string): WorkKind {
+  const kind = WORK_KINDS.find((each) => each === text);
+  if (kind === undefined) throw new InvalidArgumentError(`Expected ${WORK_KINDS.join(' or ')}.`);
+  return kind;
 }
 
 /** Collects the values of a repeatable option. */

@@ -22,13 +22,21 @@ it('claims a task and submits its result by the stored handle', async () => {
   expect(never.err).toContain('No handle');
 });
 
-it('tells an agent that it already holds the task it claims', async () => {
+it('gives a session back what it holds, and tells others who holds it', async () => {
   const { terminal } = await startPlannedHarness();
   await gen(terminal, 'task', 'claim', TASK);
   const own = await gen(terminal, 'task', 'claim', TASK);
-  expect(own.code).toBe(1);
-  expect(own.err).toMatch(/you hold it \(generation 1, until [-\d: ]+ UTC\)\. You already hold this task\./);
-  expect(own.err).not.toContain('Claim another task');
+  expect(own.code).toBe(0);
+  expect(own.out).toContain('generation 1');
+  expect(own.out).toContain('you held it already');
+  const next = JSON.parse((await gen(terminal, 'next', '--json')).out);
+  expect(next).toMatchObject({ resumed: true, claim: { task_id: TASK, generation: 1 } });
+  const explained = await gen(terminal, 'task', 'explain', TASK);
+  expect(explained.out).toContain('you hold it under generation 1');
+  expect(explained.out).toContain('resume: true');
+  expect(explained.out).not.toContain(next.claim.id);
+  const fresh = JSON.parse((await gen(terminal, 'next', '--new', '--json')).out);
+  expect(fresh.claim?.task_id).not.toBe(TASK);
   const elsewhere = await gen(terminal, 'task', 'claim', TASK, '--session', 'sess-other');
   expect(elsewhere.err).toMatch(/until .* UTC, in session sess-/);
   const other = await gen(terminal, 'task', 'claim', TASK, '--agent', 'agent-b');

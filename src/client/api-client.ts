@@ -124,8 +124,10 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.taskPath(taskId, `/results/${encodeURIComponent(resultId)}`));
   }
 
-  explain(taskId: string): OperationReply<'explain'> {
-    return this.read(this.taskPath(taskId, '/explain'));
+  /** For a session it says also whether it holds the work itself. */
+  explain(taskId: string, sessionId?: string): OperationReply<'explain'> {
+    const query = sessionId === undefined ? '' : `?session_id=${encodeURIComponent(sessionId)}`;
+    return this.read(this.taskPath(taskId, `/explain${query}`));
   }
 
   putBlob(sha256: string, bytes: Uint8Array): OperationReply<'put_blob'> {

@@ -458,8 +458,8 @@ export class Coordinator {
   private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {
     if (isProblem(reply) || reply.claim === null) return reply;
     try {
-      const events = await this.history.ofSubject(projectKey, reply.claim.task_id);
-      return { ...reply, briefing: briefingFor(project.view(), reply.claim, events) };
+      const readEvents = (subject: string) => this.history.ofSubject(projectKey, subject);
+      return { ...reply, briefing: await briefingFor(project.view(), reply.claim, readEvents) };
     } catch (error) {
       // The claim is granted even if its briefing cannot be read.
       if (problemFromStoreError(error) !== null) return reply;

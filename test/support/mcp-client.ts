@@ -20,7 +20,7 @@ export async function mcpClient(transport: Transport, revision: Revision): Promi
   return client;
 }
 
-/** Calls a tool and returns its reply, which must be the same in both forms. */
+/** Calls a tool and returns its reply, which is said once, as text. */
 export async function callTool(
   client: Client,
   name: string,
@@ -30,7 +30,8 @@ export async function callTool(
   const [first] = result.content;
   const text = first?.type === 'text' ? first.text : '';
   const reply = JSON.parse(text) as McpToolReply;
-  if (JSON.stringify(result.structuredContent) !== text) throw new Error(`Reply forms differ: ${text}`);
+  if (result.structuredContent !== undefined || result.content.length !== 1)
+    throw new Error(`The reply is said more than once: ${text}`);
   return result.isError === true ? { ...reply, is_error: true } : reply;
 }
 

@@ -1,27 +1,39 @@
+import { WORK_KINDS } from '../../core/contract/values.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { claimRefusalText, showClaimReply } from '../claim-output.js';
 import { command } from '../command.js';
 import { EXIT } from '../exit.js';
-import { LEASE_OPTION, parseWaitSeconds } from '../option-parsers.js';
+import { LEASE_OPTION, parseWaitSeconds, parseWorkKind } from '../option-parsers.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
 export const addNext = command('next', {
-  description: 'claim the best ready task, and print its briefing',
+  description: 'claim the best ready work, and print its briefing',
   options: {
     '--track <track>': 'only tasks of this track',
+    '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
+    '--new': 'new work, even if this session holds some',
     '--role <role>': 'role to work in',
     ...LEASE_OPTION,
     '--wait <seconds>': {
-      about: 'time to wait for a ready task, at most 30 seconds',
+      about: 'time to wait for ready work, at most 30 seconds',
       parse: parseWaitSeconds,
     },
   },
-  help: '\nExamples:\n  gen next --wait 30\n  gen next --track B --lease 10m --json',
-  async run(context, { track, role: agent_role, lease: lease_duration_seconds, wait: wait_seconds }) {
+  help: `
+If the session holds work already, that comes back: the same claim, with its handle.
+
+Examples:
+  gen next --wait 30
+  gen next --track B --lease 10m --json
+  gen next --kind edge --role architect`,
+  async run(context, options) {
+    const { track, kind, role: agent_role, lease: lease_duration_seconds, wait: wait_seconds } = options;
     const genesis = await context.genesis();
     const identity = { agent_id: await context.agent(), session_id: await context.session() };
     const wanted = withoutUndefined({ track, agent_role, lease_duration_seconds, wait_seconds });
-    const reply = unwrapReply(await genesis.next({ ...wanted, ...identity }));
+    const kinds = kind === undefined ? [...WORK_KINDS] : [kind];
+    const resume = options.new !== true;
+    const reply = unwrapReply(await genesis.next({ ...wanted, kinds, resume, ...identity }));
     if (reply.success || reply.reason !== 'NOTHING_READY') return showClaimReply(context, reply);
     const isStuck = needsHuman(unwrapReply(await genesis.status()).counts);
     const outlook = isStuck ? 'A human must act first: see gen status.' : '';

@@ -19,6 +19,7 @@ const claim = command('claim <id>', {
   description: 'claim a task or an edge',
   options: { ...LEASE_OPTION, '--role <role>': 'role to work in' },
   help: `
+If this session holds it already, the same claim comes back, with its handle.
 An edge of a feature is named FEATURE#EDGE. In a workspace the reply names the folder to write to and the checks of the
 edge. In single-agent mode the agent is primary, has the role full_stack, and needs no lease.
 
@@ -31,7 +32,9 @@ Examples:
     const session_id = await context.session();
     const with_briefing = subjectKindOf(task_id) === 'edge' ? undefined : true;
     const optionalFields = withoutUndefined({ lease_duration_seconds, agent_role, with_briefing });
-    const reply = unwrapReply(await genesis.claimTask({ task_id, agent_id, session_id, ...optionalFields }));
+    const reply = unwrapReply(
+      await genesis.claimTask({ task_id, agent_id, session_id, resume: true, ...optionalFields }),
+    );
     if (reply.success || reply.current_holder !== agent_id) return showClaimReply(context, reply);
     reportRefusal(context, reply, await ownClaimText(context, task_id));
   },
@@ -69,7 +72,8 @@ const explain = command('explain <id>', {
   description: 'explain why it can or cannot be claimed',
   async run(context, taskId) {
     const { paint } = context;
-    const explanation = unwrapReply(await (await context.genesis()).explain(taskId));
+    const genesis = await context.genesis();
+    const explanation = unwrapReply(await genesis.explain(taskId, await context.session()));
     context.show(explanation, ({ claimable, why, next }) => [
       `${taskId} ${claimable ? paint.green('can be claimed') : paint.yellow('cannot be claimed')}`,
       ...why.map(({ rule, says }) => `  ${rule}: ${says}`),

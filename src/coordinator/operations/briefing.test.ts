@@ -19,7 +19,7 @@ forEachStore('the briefing', (open) => {
     expect(briefing).toEqual({
       description: 'the data',
       instructions: 'use postgres',
-      dependencies: [{ task_id: A, work_product_ref }],
+      dependencies: [{ task_id: A, work_product_ref, result: { by: 'alpha' } }],
       notes: [],
       predecessors: [],
       handle: { task_id: B, generation: 1, claim_id: claim?.id, session_id: 's1' },

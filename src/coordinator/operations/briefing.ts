@@ -1,50 +1,70 @@
-import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Briefing, GrantedClaim } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { dependenciesOf, subtaskDescription } from '../../core/plan/index.js';
+import { subjectKindOf } from '../../core/subject.js';
 import { lineageOf } from '../../core/views/index.js';
+import { edgeDetailsOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
+import { dependencyBriefing, lastFailure, notesFrom } from './briefing-parts.js';
+import { earlierEdges } from './edge-facts.js';
+import { fitToLimit } from './fit-briefing.js';
 
-const BRIEFING_BYTES_MAX = 8 * 1024;
 const NOTES_MAX = 20;
 const PREDECESSORS_MAX = 20;
+/** Dependencies that are read for their results and notes. Those beyond are listed by name. */
+const DEPENDENCIES_READ_MAX = 20;
+
+/** All events of a subject. */
+type ReadEvents = (subject: string) => Promise<readonly EventEnvelope[]>;
 
 /**
- * Builds the briefing for a granted claim: the work, its dependencies, earlier attempts and their results, and the
- * handle. At most 8 KiB, because it goes into a model's context; the oldest items are dropped first.
+ * Builds the briefing for a granted claim: the work, the results it builds on, earlier attempts, and the handle. For an
+ * edge also its checks and what the last iteration failed. It goes into a model's context, so it is small.
  */
-export function briefingFor(view: DecisionView, claim: GrantedClaim, events: readonly EventEnvelope[]) {
+export async function briefingFor(
+  view: DecisionView,
+  claim: GrantedClaim,
+  readEvents: ReadEvents,
+): Promise<Briefing> {
   const { task_id, generation, session_id, id } = claim;
-  const planned = view.state.plan.get(task_id);
-  const index = planned?.subtask_index ?? null;
-  const briefing: Briefing = {
-    description:
-      planned === undefined
-        ? task_id
-        : index === null
-          ? planned.task.description
-          : subtaskDescription(planned.task, index),
-    instructions: planned?.task.instructions ?? null,
-    dependencies: dependenciesOf(view.state.plan, task_id).map((dependency) => ({
-      task_id: dependency,
-      work_product_ref: view.head(dependency).result?.work_product_ref ?? null,
-    })),
+  const events = await readEvents(task_id);
+  const isEdge = subjectKindOf(task_id) === 'edge';
+  return fitToLimit({
+    ...workOf(view, task_id),
+    dependencies: await dependenciesFor(view, task_id, readEvents),
     notes: notesFrom(events).slice(-NOTES_MAX),
     predecessors: predecessorsOf(claim, events).slice(-PREDECESSORS_MAX),
-    handle: { task_id, generation, claim_id: id ?? '', session_id },
-  };
-  return fitToLimit(briefing);
+    ...(isEdge ? { checks: edgeDetailsOf(view, task_id).checks ?? [], ...lastFailure(events) } : {}),
+    handle: { task_id, generation, claim_id: id, session_id },
+  });
 }
 
-function notesFrom(events: readonly EventEnvelope[]): Briefing['notes'] {
-  return events
-    .filter((event) => claimEventKindOf(event.event_type) === 'noted' && event.payload.text !== undefined)
-    .map((event) => ({
-      at: event.timestamp,
-      agent_id: event.agent_id,
-      generation: event.generation ?? 0,
-      text: String(event.payload.text),
-    }));
+function workOf(view: DecisionView, subject: string): Pick<Briefing, 'description' | 'instructions'> {
+  const planned = view.state.plan.get(subject);
+  if (planned === undefined)
+    return { description: edgeDetailsOf(view, subject).title ?? subject, instructions: null };
+  const { task, subtask_index: index } = planned;
+  return {
+    description: index === null ? task.description : subtaskDescription(task, index),
+    instructions: task.instructions ?? null,
+  };
+}
+
+async function dependenciesFor(view: DecisionView, subject: string, readEvents: ReadEvents) {
+  const ids =
+    subjectKindOf(subject) === 'edge'
+      ? earlierEdges(view, subject)
+      : dependenciesOf(view.state.plan, subject);
+  return Promise.all(
+    ids.map(async (id, index) => {
+      const named = {
+        task_id: id,
+        work_product_ref: view.peekHead(id).result?.work_product_ref ?? null,
+      };
+      if (index >= DEPENDENCIES_READ_MAX) return named;
+      return { ...named, ...dependencyBriefing(view.key, id, await readEvents(id)) };
+    }),
+  );
 }
 
 function predecessorsOf(claim: GrantedClaim, events: readonly EventEnvelope[]): Briefing['predecessors'] {
@@ -59,25 +79,3 @@ function predecessorsOf(claim: GrantedClaim, events: readonly EventEnvelope[]): 
         rejected.find((result) => result.generation === earlier.generation && result.parked)?.id ?? null,
     }));
 }
-
-const sizeOf = (briefing: Briefing): number => Buffer.byteLength(JSON.stringify(briefing));
-
-/** Drops the oldest notes, then the oldest predecessors, then dependencies, then cuts the instructions, until it fits. */
-function fitToLimit(full: Briefing): Briefing {
-  let briefing = full;
-  while (sizeOf(briefing) > BRIEFING_BYTES_MAX) {
-    if (briefing.notes.length > 0) briefing = { ...briefing, notes: briefing.notes.slice(1) };
-    else if (briefing.predecessors.length > 1) {
-      briefing = { ...briefing, predecessors: briefing.predecessors.slice(1) };
-    } else if (briefing.dependencies.length > 10) {
-      briefing = { ...briefing, dependencies: briefing.dependencies.slice(0, 10) };
-    } else if (briefing.instructions !== null && briefing.instructions.length > 100) {
-      briefing = { ...briefing, instructions: truncateHalf(briefing.instructions) };
-    } else if (briefing.description.length > 100) {
-      briefing = { ...briefing, description: truncateHalf(briefing.description) };
-    } else return briefing;
-  }
-  return briefing;
-}
-
-const truncateHalf = (text: string): string => `${text.slice(0, Math.floor(text.length / 2))} … (truncated)`;

@@ -61,7 +61,7 @@ export function edgeFacts(
     enforced: methodology.parallelism.enforce,
     warnings: [
       roleWarning(methodology, agent_role),
-      orderWarning(view, methodology, subject),
+      orderWarning(view, subject),
       ...overlaps.map(({ warning }) => warning),
     ]
       .filter((warning) => warning !== null)
@@ -69,16 +69,23 @@ export function edgeFacts(
   };
 }
 
-/** Edge order is advisory: a claim out of order is granted with a warning. */
-function orderWarning(view: DecisionView, methodology: Methodology, subject: string): string | null {
+/** The edges of the same feature whose results an edge builds on. */
+export function earlierEdges(view: DecisionView, subject: string): string[] {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const { methodology } = view;
   const vector = view.feature(feature_id);
-  if (vector === null) return null;
+  if (methodology === null || vector === null) return [];
   const edgePath = edgePathOf(profileOf(methodology, vector), methodology.topology);
   const needs = edgePath.find((stage) => stage.edge === edge)?.needs ?? [];
-  const unfinished = needs.filter(
-    (earlierEdge) => view.peekHead(`${feature_id}#${earlierEdge}`).phase !== 'COMPLETED',
-  );
+  return needs.map((earlier) => `${feature_id}#${earlier}`);
+}
+
+/** Edge order is advisory: a claim out of order is granted with a warning. */
+function orderWarning(view: DecisionView, subject: string): string | null {
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const unfinished = earlierEdges(view, subject)
+    .filter((earlier) => view.peekHead(earlier).phase !== 'COMPLETED')
+    .map((earlier) => subjectKeys(earlier).edge);
   if (unfinished.length === 0) return null;
   return `${edge} builds on ${unfinished.join(', ')}, for which ${feature_id} has no accepted result yet. For the recommended order, run gen start --feature ${feature_id}`;
 }

@@ -10,11 +10,21 @@ import type { DecisionView } from '../queue/decision-view.js';
 
 type DenialReason = { readonly rule: ClaimRefusal; readonly says: string };
 
-/**
- * Lists every rule that keeps an agent from this work, in evaluation order. `liveClaims` is the tenant's current
- * count, as the store has it.
- */
-export function explain(view: DecisionView, subject: string, liveClaims: number): Explanation {
+interface Asked {
+  /** Live claims of the tenant, as the store has them. */
+  readonly liveClaims: number;
+  /** The session that asks; null if it is not known. */
+  readonly sessionId: string | null;
+}
+
+/** Lists every rule that keeps an agent from this work, in evaluation order. */
+export function explain(view: DecisionView, subject: string, { liveClaims, sessionId }: Asked): Explanation {
+  const { claim, generation } = view.peekHead(subject);
+  if (claim !== null && claim.session_id === sessionId && view.isLive(subject)) {
+    const says = `you hold it under generation ${generation}${endText(claim.expires_at_ms)}`;
+    const why = [{ rule: 'DENIED_ACTIVE_CLAIM' as const, says }];
+    return { task_id: subject, claimable: false, why, next: HELD_ADVICE };
+  }
   const unknownMessage = unknownReason(view, subject);
   const why: DenialReason[] =
     unknownMessage === null
@@ -28,6 +38,12 @@ export function explain(view: DecisionView, subject: string, liveClaims: number)
     next: first === undefined ? 'Claim it.' : adviceFor(first.rule),
   };
 }
+
+const HELD_ADVICE =
+  'Finish it: submit or release it with its handle. If you have lost the handle, claim it again with resume: true (gen task claim, or the MCP tool claim): you get the same claim back.';
+
+const endText = (expiresAtMs: number | null): string =>
+  expiresAtMs === null ? '' : ` until ${isoTime(expiresAtMs)}`;
 
 function denialReasons(view: DecisionView, subject: string, liveClaims: number): DenialReason[] {
   const head = view.head(subject);

@@ -190,10 +190,12 @@ export class Queries {
     return bytes ?? problem('NOT_FOUND', 'There is no blob with that hash.');
   }
 
-  explain(projectKey: ProjectKey, taskId: string): AsyncReply<Explanation> {
-    return this.withSubject(projectKey, taskId, async (view, subject) =>
-      explain(view, subject, await this.store.countPermits(projectKey.tenant_id, CLAIMS_SCOPE)),
-    );
+  /** For a session it says also whether it holds the work itself. */
+  explain(projectKey: ProjectKey, taskId: string, sessionId?: string): AsyncReply<Explanation> {
+    return this.withSubject(projectKey, taskId, async (view, subject) => {
+      const liveClaims = await this.store.countPermits(projectKey.tenant_id, CLAIMS_SCOPE);
+      return explain(view, subject, { liveClaims, sessionId: sessionId ?? null });
+    });
   }
 
   /** The project's status, now or at a position of its log. */

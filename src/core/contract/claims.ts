@@ -30,7 +30,7 @@ import {
   time,
   withinBytes,
 } from './schema.js';
-import { CHECK_RESULTS } from './values.js';
+import { CHECK_RESULTS, CHECK_TYPES, WORK_KINDS } from './values.js';
 
 /** Claiming work, keeping it and submitting its result. Bodies are strict and bounded. */
 
@@ -49,10 +49,6 @@ export const leaseFields = {
 
 /** If the session holds the work already, its claim comes back. Only to the credential that took it. */
 const resume = z.boolean().optional();
-
-/** What `next` hands out. */
-export const WORK_KINDS = ['task', 'edge'] as const;
-export type WorkKind = (typeof WORK_KINDS)[number];
 
 export const claimBody = z.strictObject({
   task_id: subject.optional(),
@@ -173,6 +169,31 @@ export type NextBody = z.infer<typeof nextBody>;
 
 // Replies
 
+/** A required check that has not passed, and why. */
+const failingCheck = z.object({ name: z.string(), says: z.string() });
+
+/** A check for one feature on one edge, with variables replaced and `required` resolved. */
+export const effectiveCheck = z.object({
+  name: z.string(),
+  type: z.enum(CHECK_TYPES),
+  criterion: z.string(),
+  required: z.boolean(),
+  command: z.string().exactOptional(),
+  pass_criterion: z.string().exactOptional(),
+  /** A required check that is skipped has not passed. */
+  skipped: z.string().nullable().describe('why the check cannot be run'),
+});
+
+/** A human review of a candidate. */
+export const reviewEntry = z.object({
+  generation: count,
+  iteration: count,
+  decision: z.enum(REVIEW_DECISIONS),
+  reviewer: z.string(),
+  comment: z.string().nullable(),
+  at: time,
+});
+
 export const taskFields = {
   task_id: z.string(),
   track: z.string().nullable(),
@@ -200,11 +221,20 @@ export const grantedClaim = namedObject('GrantedClaim', {
   id: z.string().describe('claim id, returned only to the holder'),
   ...claimFields,
 });
+const note = z.object({ at: time, agent_id: z.string(), generation: count, text: z.string() });
 export const briefing = namedObject('Briefing', {
   description: z.string(),
   instructions: z.string().nullable(),
-  dependencies: z.array(z.object({ task_id: z.string(), work_product_ref: z.string().nullable() })),
-  notes: z.array(z.object({ at: time, agent_id: z.string(), generation: count, text: z.string() })),
+  dependencies: z.array(
+    z.object({
+      task_id: z.string(),
+      work_product_ref: z.string().nullable(),
+      result: z.unknown().optional().describe('the accepted result, if it is small'),
+      read: z.string().describe('the call that reads the result, if it is larger').exactOptional(),
+      notes: z.array(note).exactOptional(),
+    }),
+  ),
+  notes: z.array(note),
   predecessors: z.array(
     z.object({
       generation: count,
@@ -213,6 +243,9 @@ export const briefing = namedObject('Briefing', {
       parked: z.string().nullable(),
     }),
   ),
+  checks: z.array(effectiveCheck).describe('checks that the result of an edge must pass').exactOptional(),
+  failed: z.array(failingCheck).describe('checks that the last iteration failed').exactOptional(),
+  review: reviewEntry.describe('the last review, if it did not approve').exactOptional(),
   handle: z.object({
     task_id: z.string(),
     generation: count,
@@ -295,8 +328,6 @@ export const gateResult = namedResult('GateResult', [
   z.object({ reason: z.enum(GATE_REFUSALS), ...refused, generation: count, until: time.nullable() }),
 ]);
 
-/** A required check that has not passed, and why. */
-const failingCheck = z.object({ name: z.string(), says: z.string() });
 const submissionFields = {
   current_generation: count,
   work_lost: z.boolean(),

@@ -1,7 +1,16 @@
 import { z } from 'zod';
-import { RELEASE_REASONS, REVIEW_DECISIONS } from '../claims/head.js';
+import { RELEASE_REASONS } from '../claims/head.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
-import { handleFields, leaseFields, noteResult, projectFields, taskClaim, taskFields } from './claims.js';
+import {
+  effectiveCheck,
+  handleFields,
+  leaseFields,
+  noteResult,
+  projectFields,
+  reviewEntry,
+  taskClaim,
+  taskFields,
+} from './claims.js';
 import { CLAIM_REFUSALS, OPERATOR_REFUSALS, OPERATOR_SUCCESSES } from './codes.js';
 import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
 import { problemDocument } from './problem.js';
@@ -23,7 +32,7 @@ import {
   time,
   withinBytes,
 } from './schema.js';
-import { CHECK_TYPES, READINESS } from './values.js';
+import { READINESS } from './values.js';
 
 /** The state and history of a task or an edge, its notes and results, and an operator's commands on it. */
 
@@ -46,6 +55,9 @@ const taskQuery = z.strictObject({
   after: z.string().max(200).exactOptional(),
   limit: pageLimit,
 });
+
+/** `session_id`: for which session. It is told what it holds itself. */
+const explainQuery = z.strictObject({ session_id: sessionIdSchema.exactOptional() });
 
 const operatorFields = { expected_generation: generation, reason: boundedText(2000), ...mutationFields };
 const plainOperator = z.strictObject(operatorFields);
@@ -70,17 +82,6 @@ export type OperatorVerb = keyof typeof operatorBodies;
 
 // Replies
 
-/** A check for one feature on one edge, with variables replaced and `required` resolved. */
-const effectiveCheck = z.object({
-  name: z.string(),
-  type: z.enum(CHECK_TYPES),
-  criterion: z.string(),
-  required: z.boolean(),
-  command: z.string().exactOptional(),
-  pass_criterion: z.string().exactOptional(),
-  /** A required check that is skipped has not passed. */
-  skipped: z.string().nullable().describe('why the check cannot be run'),
-});
 const acceptedResult = z.object({
   result_id: z.string(),
   generation: count,
@@ -147,15 +148,6 @@ const claimHistory = namedObject('ClaimHistory', {
   adopted_from: z
     .object({ result_id: z.string(), generation: count, agent_id: z.string(), session_id: z.string() })
     .nullable(),
-});
-/** A human review of a candidate. */
-const reviewEntry = z.object({
-  generation: count,
-  iteration: count,
-  decision: z.enum(REVIEW_DECISIONS),
-  reviewer: z.string(),
-  comment: z.string().nullable(),
-  at: time,
 });
 const lineage = namedObject('Lineage', {
   task_id: z.string(),
@@ -225,6 +217,7 @@ export const taskOperations = {
   ),
   get_result: read(`${TASK_PATH}/results/{result_id}`, 'Get a result with its data', { reply: taskResult }),
   explain: read(`${TASK_PATH}/explain`, 'Explain why a task can or cannot be claimed now', {
+    query: explainQuery,
     reply: explanation,
   }),
   force_release: operator('force_release', 'Release a claim regardless of its holder'),

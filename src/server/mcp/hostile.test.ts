@@ -66,10 +66,10 @@ describe('over MCP', () => {
 
   test('the access log has the task of a call, and nothing else of it', async () => {
     logged.length = 0;
-    await post(calling('explain', '{"task_id":"A-001-x"}'));
+    await post(calling('status', '{"task_id":"A-001-x"}'));
     await post(calling('renew', `{"handle":${HANDLE}}`));
     await post(calling('status', '{}'));
-    await post(calling('explain', JSON.stringify({ task_id: 'x'.repeat(100_000) })));
+    await post(calling('status', JSON.stringify({ task_id: 'x'.repeat(100_000) })));
     const subjects = logged.map(({ subject }) => subject);
     expect(subjects).toEqual(['A-001-x', 'A-001-x', null, 'x'.repeat(200)]);
     expect(JSON.stringify(logged)).not.toContain('claim_id');

@@ -4,15 +4,15 @@ import { type ApiProblem, isProblem } from '../../client/replies.js';
 import type { Action } from '../../core/contract/operation.js';
 import { type McpIdentity, problemToolResult, TOOLS } from './tools.js';
 
-const INSTRUCTIONS = `Genesis Fleet assigns the tasks of a shared plan; each task has one holder at a time.
-Loop: call next, follow its briefing, submit with the handle it returned. Keep the handle: every call about the task needs it.
+const INSTRUCTIONS = `Genesis Fleet assigns the tasks of a shared plan and the edges of features; each has one holder at a time.
+Loop: call next, follow its briefing, submit with the handle it returned. Every call about the work needs the handle; if you lost it, call next again.
 Renew the lease of long work; leave notes; release what you cannot do. "next" in a refusal is the next step. If you lose a claim, stop that work.`;
 
 /** The tool list never changes while a server runs, so clients may cache it for a day. */
 const LISTS_TTL_MS = 24 * 3600 * 1000;
 
 /** Version of the tools. Changes when clients would notice a difference. */
-const TOOLS_VERSION = '1';
+const TOOLS_VERSION = '2';
 
 export interface McpServerOptions {
   /** Or why there is none: the tools are listed, and each call returns this problem. */

@@ -102,7 +102,7 @@ test.each(REVISIONS)('supports revision %s, and lists eight tools in less than 6
     'release',
     'note',
     'status',
-    'explain',
+    'result',
   ]);
   const bytes = Buffer.byteLength(JSON.stringify(tools));
   expect(bytes).toBeLessThan(6 * 1024);
@@ -141,7 +141,7 @@ test('a refusal is a result with its code and the next step, and a malformed cal
     stale: false,
     session_id: 's2',
   });
-  expect(await callTool(client, 'explain', { task_id: B })).toMatchObject({
+  expect(await callTool(client, 'status', { task_id: B })).toMatchObject({
     claimable: false,
     why: [{ rule: 'DENIED_DEPENDENCIES' }],
   });
@@ -150,7 +150,7 @@ test('a refusal is a result with its code and the next step, and a malformed cal
     success: false,
     reason: 'SESSION_MISMATCH',
   });
-  expect(await callTool(client, 'explain', { task_id: 'no such thing' })).toMatchObject({ is_error: true });
+  expect(await callTool(client, 'status', { task_id: 'no such thing' })).toMatchObject({ is_error: true });
   expect(await callTool(client, 'next', { wait_seconds: 1e9 })).toMatchObject({ is_error: true });
 });
 
@@ -274,7 +274,7 @@ test('a key sees only its own tenant, and only the tools that its role may use',
   const { visit } = await startMcpServer();
   await expect(visit({ token: 'globex:agent', revision: '2025-11-25' })).rejects.toThrow('NOT_FOUND');
   const viewer = await visit({ token: 'acme:viewer' });
-  expect((await viewer.listTools()).tools.map(({ name }) => name)).toEqual(['status', 'explain']);
+  expect((await viewer.listTools()).tools.map(({ name }) => name)).toEqual(['status', 'result']);
   const other = visit({
     token: 'globex:agent',
     path: '/mcp',

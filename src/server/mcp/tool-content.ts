@@ -1,6 +1,7 @@
 import { handleOf } from '../../client/renewer.js';
 import type { ApiProblem } from '../../client/replies.js';
 import type {
+  Briefing,
   ClaimResult,
   NoteResult,
   ReleaseResult,
@@ -35,29 +36,36 @@ const NEXT_STEP = {
   RELEASED: 'Released. Call next with this session_id for other work.',
 } as const;
 
-export function renderClaim(
-  result: ClaimResult,
-  { agent_id, session_id }: Claimant,
-  checks: readonly EffectiveCheck[] = [],
-): ToolContent {
+export function renderClaim(result: ClaimResult, { agent_id, session_id }: Claimant): ToolContent {
   if (!result.success) {
     const { success, reason, current_holder, ...rest } = result;
     return omitEmpty({ success, reason, ...rest, current_holder, agent_id, session_id });
   }
-  const { success, reason, claim, briefing, warnings } = result;
-  const handle = handleOf(claim);
-  const { handle: _, ...brief } = briefing ?? { handle };
+  const { success, reason, resumed, claim, briefing, warnings } = result;
+  const checks = briefing?.checks ?? [];
   return omitEmpty({
     success,
     reason,
-    handle,
+    resumed,
+    handle: handleOf(claim),
     agent_id: claim.agent_id,
     expires_at: claim.expires_at,
-    briefing: briefing === undefined ? undefined : omitEmpty(brief),
+    briefing: briefing === undefined ? undefined : renderBriefing(briefing),
     warnings,
     checks: checks.filter(({ required }) => required).map(renderCheck),
     next: checks.length === 0 ? NEXT_STEP.GRANTED : `${NEXT_STEP.GRANTED} ${NEXT_STEP.CHECKED}`,
   });
+}
+
+/** Without what the reply says elsewhere. A result is read with a tool, not with a path. */
+function renderBriefing({ handle: _, checks: __, dependencies, ...briefing }: Briefing): ToolContent {
+  const rendered = dependencies.map((dependency) =>
+    omitEmpty({
+      ...dependency,
+      read: dependency.read === undefined ? undefined : `Call result with task_id ${dependency.task_id}.`,
+    }),
+  );
+  return omitEmpty({ ...briefing, dependencies: rendered });
 }
 
 const renderCheck = ({ name, type, criterion, command, skipped }: EffectiveCheck): ToolContent =>

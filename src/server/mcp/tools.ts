@@ -2,15 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { ApiClient } from '../../client/api-client.js';
 import { withExpectedGeneration } from '../../client/renewer.js';
-import { type ApiProblem, type ClaimReply, isProblem } from '../../client/replies.js';
+import { type ApiProblem, isProblem } from '../../client/replies.js';
 import { releaseBody } from '../../core/contract/claims.js';
 import type { Action } from '../../core/contract/operation.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
-import { CHECK_RESULTS } from '../../core/contract/values.js';
+import { CHECK_RESULTS, WORK_KINDS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
-import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { handleSchema } from './handle.js';
+import { readResult, renderResult } from './result-tool.js';
 import {
   type Claimant,
   omitEmpty,
@@ -25,10 +24,9 @@ import {
 /** The default agent and session, for calls that name none. */
 export type McpIdentity = { readonly [Field in keyof Claimant]?: Claimant[Field] | undefined };
 
-/** The same content twice, because clients differ in which field they show to the model. */
+/** Said once, as text: every client shows that to its model. */
 const toolResult = (content: ToolContent) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(content) }],
-  structuredContent: content,
 });
 /** `isError`: it reports a faulty call rather than a decision. */
 type ToolResult = ReturnType<typeof toolResult> & { readonly isError?: true };
@@ -64,24 +62,28 @@ const claimantFields = {
 export const TOOLS: readonly McpTool[] = [
   defineTool(
     'next',
-    'Claim the best ready task of the project. Returns its briefing and the handle that every later call about it needs.',
+    'Claim the best ready work, or get back what you hold. Returns its briefing and the handle that every later call about it needs.',
     'work',
     z.strictObject({
       track: z.string().optional(),
+      kinds: z.array(z.enum(WORK_KINDS)).optional(),
+      agent_role: z.string().optional(),
+      resume: z.boolean().optional().describe('false: new work although you hold some'),
       wait_seconds: z.number().optional().describe('0-30: how long to wait for ready work'),
       lease_duration_seconds: optionalSeconds,
       ...claimantFields,
     }),
     async (client, { agent_id, session_id, ...request }, identity) => {
       const claimant = claimantOf({ agent_id, session_id }, identity);
-      return toToolResult(await client.next(withoutUndefined({ ...request, ...claimant })), (result) =>
+      const wanted = { kinds: [...WORK_KINDS], resume: true, ...withoutUndefined(request) };
+      return toToolResult(await client.next({ ...wanted, ...claimant }), (result) =>
         renderClaim(result, claimant),
       );
     },
   ),
   defineTool(
     'claim',
-    'Claim one task by its id, or an edge of a feature: as task_id FEATURE#EDGE, or by feature_id and edge.',
+    'Claim one task by its id, or an edge of a feature: as task_id FEATURE#EDGE, or by feature_id and edge. If you hold it already, you get its handle again.',
     'work',
     z.strictObject({
       task_id: z.string().optional(),
@@ -93,9 +95,8 @@ export const TOOLS: readonly McpTool[] = [
     }),
     async (client, { agent_id, session_id, ...request }, identity) => {
       const claimant = claimantOf({ agent_id, session_id }, identity);
-      const reply = await client.claimTask({ ...request, ...claimant });
-      const checks = await requiredChecks(client, reply);
-      return toToolResult(reply, (result) => renderClaim(result, claimant, checks));
+      const reply = await client.claimTask({ ...request, ...claimant, resume: true, with_briefing: true });
+      return toToolResult(reply, (result) => renderClaim(result, claimant));
     },
   ),
   defineTool(
@@ -155,17 +156,24 @@ export const TOOLS: readonly McpTool[] = [
   ),
   defineTool(
     'status',
-    'Get the project status: progress, claims, and what waits for a human.',
+    'Get the project status: progress, claims, and what waits for a human. With task_id: why that work can or cannot be claimed now, and what to do next.',
     'read',
-    z.strictObject({}),
-    async (client) => toToolResult(await client.status(), renderStatus),
+    z.strictObject({ task_id: z.string().optional(), session_id: claimantFields.session_id }),
+    async (client, { task_id, session_id }, identity) =>
+      task_id === undefined
+        ? toToolResult(await client.status(), renderStatus)
+        : toToolResult(await client.explain(task_id, session_id ?? identity.session_id), omitEmpty),
   ),
   defineTool(
-    'explain',
-    'Explain why a task can or cannot be claimed now, and what to do next.',
+    'result',
+    'Read the accepted result of a task, that of a generation, or a parked one by its result_id.',
     'read',
-    z.strictObject({ task_id: z.string() }),
-    async (client, { task_id }) => toToolResult(await client.explain(task_id), omitEmpty),
+    z.strictObject({
+      task_id: z.string(),
+      generation: z.number().optional(),
+      result_id: z.string().optional(),
+    }),
+    async (client, wanted) => toToolResult(await readResult(client, wanted), renderResult),
   ),
 ];
 
@@ -178,16 +186,6 @@ function defineTool<Input extends z.ZodType>(
 ): McpTool {
   // `input` has validated the arguments before `run` gets them.
   return { name, description, action, input, run: run as McpTool['run'] };
-}
-
-/** The checks that a granted edge requires. If they cannot be read, nothing is lost: a submission reports what is missing. */
-async function requiredChecks(
-  client: ApiClient,
-  reply: ClaimReply | ApiProblem,
-): Promise<readonly EffectiveCheck[]> {
-  if (isProblem(reply) || reply.claim === null || subjectKindOf(reply.claim.task_id) !== 'edge') return [];
-  const state = await client.task(reply.claim.task_id);
-  return isProblem(state) ? [] : (state.checks ?? []);
 }
 
 function toToolResult<T extends object>(

@@ -42,7 +42,8 @@ export const taskHandlers = {
     list_results: (call) =>
       call.coordinator.queries.listResults(call.project, call.param('subject'), call.query),
 
-    explain: (call) => call.coordinator.queries.explain(call.project, call.param('subject')),
+    explain: (call) =>
+      call.coordinator.queries.explain(call.project, call.param('subject'), call.query.session_id),
 
     force_release: operator('force_release'),
     reassign: operator('reassign'),

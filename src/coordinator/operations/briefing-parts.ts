@@ -1,0 +1,72 @@
+import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import type { Briefing, FailingCheck } from '../../core/contract/claims.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { lineageOf, resultsOf } from '../../core/views/index.js';
+import type { ProjectKey } from '../../stores/store.js';
+
+/** A result up to this size is in the briefing itself. */
+const INLINE_RESULT_BYTES_MAX = 1024;
+const DEPENDENCY_NOTES_MAX = 3;
+const FAILED_CHECKS_MAX = 50;
+
+type Dependency = Briefing['dependencies'][number];
+
+/** What the accepted result of a dependency says, or the call that reads it, and the last notes on it. */
+export function dependencyBriefing(
+  { tenant_id, project_id }: ProjectKey,
+  subject: string,
+  events: readonly EventEnvelope[],
+): Pick<Dependency, 'result' | 'read' | 'notes'> {
+  const notes = notesFrom(events).slice(-DEPENDENCY_NOTES_MAX);
+  const noteFields = notes.length === 0 ? {} : { notes };
+  const accepted = resultsOf(events)
+    .filter((result) => result.accepted)
+    .at(-1);
+  if (accepted === undefined) return noteFields;
+  const isInline =
+    accepted.blob_sha256 === null &&
+    Buffer.byteLength(JSON.stringify(accepted.result_data ?? null)) <= INLINE_RESULT_BYTES_MAX;
+  if (isInline) return { result: accepted.result_data, ...noteFields };
+  const names = [tenant_id, project_id, subject, accepted.id].map(encodeURIComponent);
+  const [tenant, project, task, result] = names;
+  return {
+    read: `GET /api/tenants/${tenant}/projects/${project}/tasks/${task}/results/${result}`,
+    ...noteFields,
+  };
+}
+
+export const notesFrom = (events: readonly EventEnvelope[]): Briefing['notes'] =>
+  events
+    .filter((event) => claimEventKindOf(event.event_type) === 'noted' && event.payload.text !== undefined)
+    .map((event) => ({
+      at: event.timestamp,
+      agent_id: event.agent_id,
+      generation: event.generation ?? 0,
+      text: String(event.payload.text),
+    }));
+
+/** The checks that the last reported iteration failed, and a review that did not approve the last candidate. */
+export function lastFailure(events: readonly EventEnvelope[]): Pick<Briefing, 'failed' | 'review'> {
+  const reported = events.findLast(({ payload }) => Array.isArray(detailsIn(payload)));
+  const failed = ((reported === undefined ? [] : detailsIn(reported.payload)) as unknown[]).flatMap(
+    failedCheck,
+  );
+  const review = lineageOf('', events).reviews.at(-1);
+  return {
+    ...(failed.length === 0 ? {} : { failed: failed.slice(0, FAILED_CHECKS_MAX) }),
+    ...(review === undefined || review.decision === 'APPROVED' ? {} : { review }),
+  };
+}
+
+const detailsIn = ({ evaluators }: EventEnvelope['payload']): unknown =>
+  typeof evaluators === 'object' && evaluators !== null
+    ? (evaluators as { details?: unknown }).details
+    : undefined;
+
+const FAILED_RESULTS: ReadonlySet<unknown> = new Set(['fail', 'error']);
+
+function failedCheck(detail: unknown): FailingCheck[] {
+  if (typeof detail !== 'object' || detail === null) return [];
+  const { name, result, says = '' } = detail as Readonly<Record<string, unknown>>;
+  return typeof name === 'string' && FAILED_RESULTS.has(result) ? [{ name, says: String(says) }] : [];
+}

@@ -1,0 +1,54 @@
+import type { ApiClient } from '../../client/api-client.js';
+import { type ApiProblem, isProblem } from '../../client/replies.js';
+import type { TaskResult } from '../../core/contract/tasks.js';
+import type { ToolContent } from './tool-content.js';
+
+/** A result is read into a model's context. */
+const RESULT_CHARS_MAX = 32 * 1024;
+
+export interface WantedResult {
+  readonly task_id: string;
+  readonly generation?: number | undefined;
+  readonly result_id?: string | undefined;
+}
+
+/** Reads the accepted result of a task, or that of a generation, or a parked one by its id. */
+export async function readResult(client: ApiClient, wanted: WantedResult): Promise<TaskResult | ApiProblem> {
+  const resultId = await resultIdOf(client, wanted);
+  return typeof resultId === 'string' ? client.result(wanted.task_id, resultId) : resultId;
+}
+
+async function resultIdOf(
+  client: ApiClient,
+  { task_id, generation, result_id }: WantedResult,
+): Promise<string | ApiProblem> {
+  if (result_id !== undefined) return result_id;
+  if (generation === undefined) {
+    const state = await client.task(task_id);
+    if (isProblem(state)) return state;
+    return state.result?.result_id ?? noResult(`${task_id} has no accepted result yet.`);
+  }
+  const listed = await client.results(task_id);
+  if (isProblem(listed)) return listed;
+  const found = listed.results.findLast((result) => result.generation === generation);
+  return found?.id ?? noResult(`Generation ${generation} of ${task_id} has submitted no result.`);
+}
+
+const noResult = (detail: string): ApiProblem => ({
+  code: 'NOT_FOUND',
+  status: 404,
+  detail: `${detail} Call status with task_id to see where it stands.`,
+});
+
+export function renderResult(result: TaskResult): ToolContent {
+  const { task_id, generation, agent_id, accepted, rejection_reason, work_product_ref, blob_sha256 } = result;
+  const text = JSON.stringify(result.result_data ?? null);
+  const fields = { task_id, generation, agent_id, accepted, rejection_reason, work_product_ref };
+  if (text.length <= RESULT_CHARS_MAX && !(result.result_data === null && blob_sha256 !== null))
+    return { ...fields, result_data: result.result_data };
+  return {
+    ...fields,
+    beginning: text.slice(0, RESULT_CHARS_MAX),
+    next: `The result is too large for a reply. Write it to a file: gen task result ${task_id} --output FILE`,
+  };
+}
