@@ -34,17 +34,24 @@ const optionsOf = (target: CliTarget, token: string | null): ApiClientOptions =>
   retry: RETRY_POLICY,
 });
 
+function assertServerUrl(url: string): void {
+  if (/^https?:/i.test(url) && URL.canParse(url)) return;
+  const example = 'http://127.0.0.1:4680 or https://fleet.example.com';
+  throw wrongUsage(
+    `${JSON.stringify(url)} is not the URL of a server. Set --url or GENESIS_URL to one, such as ${example}.`,
+  );
+}
+
 /** What a command runs with: identity, server address, stored CLI state, and output. */
 export class CommandContext {
   readonly paint: Paint;
   readonly is_json: boolean;
   /** What was given explicitly, by an option or else by its variable; null if neither is set. */
-  readonly explicitUrl: string | null;
   readonly explicitProject: string | null;
   readonly explicitSession: string | null;
+  private readonly givenUrl: string | null;
   private readonly explicitTenant: string | null;
   private readonly explicitToken: string | null;
-  readonly url: string;
   readonly tenant: string;
   exit_code: ExitCode = 0;
   private cliState: CliState | null = null;
@@ -59,13 +66,22 @@ export class CommandContext {
       (given ?? io.env[variable]) || null;
     this.paint = paintFor(io);
     this.is_json = options.json === true;
-    this.explicitUrl = optionOrEnv(options.url, 'GENESIS_URL');
+    this.givenUrl = optionOrEnv(options.url, 'GENESIS_URL');
     this.explicitProject = optionOrEnv(options.project, 'GENESIS_PROJECT');
     this.explicitSession = optionOrEnv(options.session, 'GENESIS_SESSION');
     this.explicitTenant = optionOrEnv(options.tenant, 'GENESIS_TENANT');
     this.explicitToken = optionOrEnv(undefined, 'GENESIS_TOKEN');
-    this.url = this.explicitUrl ?? DEFAULT_URL;
     this.tenant = this.explicitTenant ?? 'default';
+  }
+
+  /** The server given explicitly; null if none is. */
+  get explicitUrl(): string | null {
+    if (this.givenUrl !== null) assertServerUrl(this.givenUrl);
+    return this.givenUrl;
+  }
+
+  get url(): string {
+    return this.explicitUrl ?? DEFAULT_URL;
   }
 
   /** What the CLI remembers in its own folder. Looked for at first use: a command that needs none must work anywhere. */
