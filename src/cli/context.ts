@@ -1,4 +1,5 @@
 import type { ApiClientOptions, Genesis } from '../client/index.js';
+import { workerName } from '../client/worker-name.js';
 import type { ProjectKey } from '../stores/store.js';
 import type { ServerAddress } from '../workspace/address.js';
 import { Workspace } from '../workspace/workspace.js';
@@ -19,7 +20,8 @@ export const GLOBAL_OPTIONS = {
   '--url <url>': 'server (GENESIS_URL; default: http://127.0.0.1:4680)',
   '--tenant <id>': 'tenant (GENESIS_TENANT; default: default)',
   '--project <id>': 'project (GENESIS_PROJECT; default: that of the last plan imported here)',
-  '--agent <id>': 'agent id of the caller (GENESIS_AGENT; default: user@host)',
+  '--agent <id>':
+    'agent id of the caller (GENESIS_AGENT; default: the user; of a worker, its program and a short id)',
   '--session <id>': 'session (GENESIS_SESSION; default: one per agent and terminal)',
 } as const;
 export type GlobalOptions = OptionsOf<typeof GLOBAL_OPTIONS>;
@@ -90,9 +92,19 @@ export class CommandContext {
     return this.cliState;
   }
 
-  /** The calling agent: the one given explicitly, else the workspace's sole agent, else the user on this machine. */
+  /** The calling agent: the one given explicitly, else the workspace's sole agent, else the user. */
   async agent(): Promise<string> {
-    return explicitAgent(this.io, this.options.agent) ?? (await this.soleAgent()) ?? userAgent(this.io);
+    return (await this.fixedAgent()) ?? userAgent(this.io);
+  }
+
+  /** The agent as which a program works: its own name, so that several are told apart. */
+  async workerAgent(program: string): Promise<string> {
+    return (await this.fixedAgent()) ?? workerName(program);
+  }
+
+  /** The agent given explicitly, else the workspace's sole agent; null if the caller is to be named. */
+  async fixedAgent(): Promise<string | null> {
+    return explicitAgent(this.io, this.options.agent) ?? this.soleAgent();
   }
 
   /** The agent of a single-agent workspace; null if several agents may work here. */
