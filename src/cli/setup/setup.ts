@@ -4,8 +4,8 @@ import type { AddCommands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import type { Io } from '../io.js';
 import { selfCommand, startsSelf } from '../self.js';
-import { osHomeFolder, userFolder } from '../state/cli-folder.js';
 import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
+import { osHomeFolder, userFolder } from '../state/user-folder.js';
 import {
   type ConfigSection,
   type FileChange,
