@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { HookVerb } from '../hook/run-hook.js';
 import type { ConfigSection } from './apply.js';
 import { type JsonEntry, jsonSection } from './json-section.js';
 import { markedSection } from './marked-section.js';
@@ -9,7 +10,6 @@ export const CLIENTS = ['claude', 'codex', 'gemini'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 export const SCOPES = ['project', 'user'] as const;
 export type Scope = (typeof SCOPES)[number];
-type HookVerb = 'renew' | 'handles';
 
 export interface SetupEnvironment {
   readonly scope: Scope;
