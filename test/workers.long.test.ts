@@ -1,9 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { Genesis, isProblem } from '../src/client/index.js';
@@ -19,6 +21,41 @@ interface ExampleWorker {
   readonly needs: readonly string[];
   readonly start: () => Promise<readonly [string, string]>;
 }
+
+/** The workers without an SDK: their function `work`, and others to put in its place. */
+interface PlainWorker {
+  readonly program: string;
+  readonly file: string;
+  readonly needs: readonly string[];
+  readonly work: RegExp;
+  /** Prints or returns the briefing. */
+  readonly echoes: string;
+  /** Fails with the error `no "disk"`. */
+  readonly fails: string;
+  /** Prints or returns a JSON string of a million characters. */
+  readonly large: string;
+}
+
+const PLAIN_WORKERS: readonly PlainWorker[] = [
+  {
+    program: 'bash',
+    file: 'examples/bash/worker.sh',
+    needs: ['bash', 'curl', 'sha256sum'],
+    work: /^work\(\) .*$/m,
+    echoes: 'work() { cat "$2"; }',
+    fails: `work() { echo 'no "disk"' >&2; return 7; }`,
+    large: `work() { printf '"'; head -c 1000000 /dev/zero | tr '\\0' x; printf '"'; }`,
+  },
+  {
+    program: 'python3',
+    file: 'examples/python/worker.py',
+    needs: ['python3'],
+    work: /^def work\([\s\S]*?(?=\n\n\n)/m,
+    echoes: 'def work(task_id, briefing, lost):\n    return briefing',
+    fails: `def work(task_id, briefing, lost):\n    raise OSError('no "disk"')`,
+    large: 'def work(task_id, briefing, lost):\n    return "x" * 1000000',
+  },
+];
 
 const WORKERS: Record<string, ExampleWorker> = {
   'bash with curl': { needs: ['bash', 'curl'], start: async () => ['bash', 'examples/bash/worker.sh'] },
@@ -89,6 +126,69 @@ function describeWorker(name: string, start: ExampleWorker['start']): void {
     waiting.kill();
     await once(waiting, 'exit');
     expect(String(reply)).toMatch(new RegExp(`${url}.*gen up.*GENESIS_URL`));
+  });
+}
+
+/** A copy of the example with other work. */
+async function workerWith({ file, work }: PlainWorker, otherWork: string): Promise<string> {
+  const source = await readFile(file, 'utf8');
+  if (!work.test(source)) throw new Error(`${file} has no function work`);
+  const folder = await mkdtemp(join(tmpdir(), 'example-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const copy = join(folder, 'worker');
+  await writeFile(
+    copy,
+    source.replace(work, () => otherWork),
+  );
+  return copy;
+}
+
+for (const worker of PLAIN_WORKERS) {
+  void onProgram(`work in ${worker.program}`, missingProgram(...worker.needs), () => describeWork(worker));
+}
+
+function describeWork(worker: PlainWorker): void {
+  const { program } = worker;
+
+  test(`the work of a worker in ${program} gets the whole briefing`, async () => {
+    const { genesis, env } = await planned();
+    const tricky = 'Braces } { and "quotes" \\\\" in → a description';
+    await genesis.putPlan({ tracks: { A: [{ id: 'A-001-x', description: tricky }] } });
+    await run(program, [await workerWith(worker, worker.echoes)], { env });
+    expect(await genesis.results('A-001-x')).toMatchObject({
+      results: [{ result_data: { description: tricky, handle: { task_id: 'A-001-x' } } }],
+    });
+  });
+
+  test(`a worker in ${program} releases a task whose work fails, with the error`, async () => {
+    const { genesis, env } = await planned();
+    const child = spawn(program, [await workerWith(worker, worker.fails)], {
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    onTestFinished(() => void child.kill());
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const { value: line } = await lines.next();
+    expect(line).toMatch(/ generation 1: released, .*no "disk"/);
+    const [taskId = ''] = String(line).split(' ');
+    const history = await genesis.history(taskId);
+    expect(history).toMatchObject({ generations: [{ release_reason: 'ERROR' }] });
+    expect(await genesis.explain(taskId)).toMatchObject({
+      why: [{ says: expect.stringContaining('no "disk"') }],
+    });
+  });
+
+  test(`a worker in ${program} submits a result of a megabyte as a blob`, async () => {
+    const { genesis, env, task_count } = await planned();
+    const { stdout } = await run(program, [await workerWith(worker, worker.large)], { env });
+    expect(stdout.match(/ generation 1: ACCEPTED$/gm)).toHaveLength(task_count);
+    const done = await genesis.tasks({ phase: 'COMPLETED' });
+    const taskId = (!isProblem(done) && done.tasks[0]?.task_id) || '';
+    const reply = await genesis.results(taskId);
+    const sha256 = createHash('sha256')
+      .update(`"${'x'.repeat(1_000_000)}"`)
+      .digest('hex');
+    expect(reply).toMatchObject({ results: [{ blob_sha256: sha256 }] });
   });
 }
 

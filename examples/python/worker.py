@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """A worker that needs only Python's standard library.
 
-It claims tasks until the plan is done, renews its claim in a separate thread while it works, and submits the result.
-Exits with 1 if one of its results was not accepted, and with 2 if it cannot start. If the server is unreachable, it
-reports that after the first attempt and retries for about half a minute.
+It claims tasks until the plan is done, renews its claim in a separate thread while it works, and submits the result; a
+large one as a blob. If the work raises an exception, it releases the task with the error. Exits with 1 if work failed or
+a result was not accepted, and with 2 if it cannot start. If the server is unreachable, it reports that after the first
+attempt and retries for about half a minute.
 
     GENESIS_PROJECT=shop python3 worker.py
 """
 
+import hashlib
 import json
 import os
 import sys
 import threading
 import time
+import traceback
 import urllib.error
 import urllib.request
 import uuid
@@ -20,12 +23,14 @@ import uuid
 URL = os.environ.get("GENESIS_URL", "http://127.0.0.1:4680")
 TENANT = os.environ.get("GENESIS_TENANT", "default")
 PROJECT = os.environ.get("GENESIS_PROJECT")
-AGENT = os.environ.get("GENESIS_AGENT", "python-worker")
+AGENT = os.environ.get("GENESIS_AGENT") or f"python-worker-{uuid.uuid4().hex[:4]}"
 TOKEN = os.environ.get("GENESIS_TOKEN")
 LEASE_SECONDS = int(os.environ.get("GENESIS_LEASE", "30"))
 SESSION = f"{AGENT}-{uuid.uuid4()}"
 API = f"{URL}/api/tenants/{TENANT}/projects/{PROJECT}"
 TRIES = 10
+# A larger result is sent as a blob: the body of a request has at most 1 MiB.
+INLINE_BYTES_MAX = 512 * 1024
 
 
 def report(message):
@@ -35,11 +40,14 @@ def report(message):
 def call(method, path, body=None):
     """Returns the reply, which may be a refusal. Retries use the same request_id, so the command takes effect once."""
     if body is not None:
-        body = {"request_id": str(uuid.uuid4()), **body}
-    headers = {"content-type": "application/json"}
+        body = json.dumps({"request_id": str(uuid.uuid4()), **body}).encode()
+    return send(method, path, body, "application/json")
+
+
+def send(method, path, data, content_type):
+    headers = {"content-type": content_type}
     if TOKEN:
         headers["authorization"] = f"Bearer {TOKEN}"
-    data = None if body is None else json.dumps(body).encode()
     for attempt in range(1, TRIES + 1):
         request = urllib.request.Request(API + path, data, headers, method=method)
         try:
@@ -67,7 +75,10 @@ def keep(handle, lost, done):
 
 
 def work(task_id, briefing, lost):
-    """Your work goes here. Check `lost` from time to time: once it is set, the claim is lost and the work must stop."""
+    """Your work goes here. The briefing has the description, instructions, notes, and results of the tasks before it.
+
+    Check `lost` from time to time: once it is set, the claim is lost and the work must stop.
+    """
     return {"made": briefing["description"], "by": AGENT}
 
 
@@ -84,6 +95,45 @@ def take():
             return None
 
 
+def submit(handle, generation, result):
+    """Submits the result, and returns the reply."""
+    data = json.dumps(result).encode()
+    content = {"result_data": result}
+    if len(data) > INLINE_BYTES_MAX:
+        sha256 = hashlib.sha256(data).hexdigest()
+        stored = send("PUT", f"/blobs/{sha256}", data, "application/octet-stream")
+        if "code" in stored:
+            return stored
+        content = {"blob_sha256": sha256}
+    return call("POST", "/results", {**handle, "generation": generation, **content})
+
+
+def do(grant):
+    """Works on a granted task. Returns what became of it; `ACCEPTED` if the result was accepted."""
+    claim, briefing = grant["claim"], grant["briefing"]
+    task_id, generation = claim["task_id"], claim["generation"]
+    handle = {"task_id": task_id, "session_id": SESSION, "claim_id": claim["id"]}
+    held = {**handle, "expected_generation": generation}
+    lost, done = threading.Event(), threading.Event()
+    threading.Thread(target=keep, args=(held, lost, done), daemon=True).start()
+    try:
+        result = work(task_id, briefing, lost)
+        if lost.is_set():
+            return "lost"
+        reply = submit(handle, generation, result)
+        if "reason" in reply:
+            return reply["reason"]
+        # A problem is not a decision about the task: the request itself was wrong.
+        error = f"the result was not taken: {reply.get('detail')}"
+    except Exception as failure:
+        traceback.print_exc()
+        error = f"{type(failure).__name__}: {failure}"
+    finally:
+        done.set()
+    call("POST", "/claims/release", {**held, "reason": "ERROR", "message": error[:1500]})
+    return f"released, {error}"
+
+
 def main():
     if not PROJECT:
         report("GENESIS_PROJECT is not set. Set it to a project id, for example GENESIS_PROJECT=shop.")
@@ -91,23 +141,14 @@ def main():
     if call("GET", "/tasks?limit=1").get("tasks") == []:
         report(f"{PROJECT} has no tasks. Check the project id, or run gen plan import.")
         return 2
-    refused = 0
+    failed = 0
     while (grant := take()) is not None:
+        outcome = do(grant)
         claim = grant["claim"]
-        task_id, generation = claim["task_id"], claim["generation"]
-        handle = {"task_id": task_id, "session_id": SESSION, "claim_id": claim["id"]}
-        lost, done = threading.Event(), threading.Event()
-        keeper = threading.Thread(
-            target=keep, args=({**handle, "expected_generation": generation}, lost, done), daemon=True
-        )
-        keeper.start()
-        result = work(task_id, grant["briefing"], lost)
-        done.set()
-        reply = call("POST", "/results", {**handle, "generation": generation, "result_data": result})
-        print(f"{task_id} generation {generation}: {reply['reason']}", flush=True)
-        refused += not reply["accepted"]
+        print(f"{claim['task_id']} generation {claim['generation']}: {outcome}", flush=True)
+        failed += outcome != "ACCEPTED"
     print(f"All work of {PROJECT} is done.")
-    return 1 if refused else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import type { ApiClientOptions, Genesis } from '../client/index.js';
+import { workerName } from '../client/worker-name.js';
 import type { ProjectKey } from '../stores/store.js';
 import type { ServerAddress } from '../workspace/address.js';
 import { Workspace } from '../workspace/workspace.js';
@@ -19,7 +20,8 @@ export const GLOBAL_OPTIONS = {
   '--url <url>': 'server (GENESIS_URL; default: http://127.0.0.1:4680)',
   '--tenant <id>': 'tenant (GENESIS_TENANT; default: default)',
   '--project <id>': 'project (GENESIS_PROJECT; default: that of the last plan imported here)',
-  '--agent <id>': 'agent id of the caller (GENESIS_AGENT; default: user@host)',
+  '--agent <id>':
+    'agent id of the caller (GENESIS_AGENT; default: the user; of a worker, its program and a short id)',
   '--session <id>': 'session (GENESIS_SESSION; default: one per agent and terminal)',
 } as const;
 export type GlobalOptions = OptionsOf<typeof GLOBAL_OPTIONS>;
@@ -34,17 +36,24 @@ const optionsOf = (target: CliTarget, token: string | null): ApiClientOptions =>
   retry: RETRY_POLICY,
 });
 
+function assertServerUrl(url: string): void {
+  if (/^https?:/i.test(url) && URL.canParse(url)) return;
+  const example = 'http://127.0.0.1:4680 or https://fleet.example.com';
+  throw wrongUsage(
+    `${JSON.stringify(url)} is not the URL of a server. Set --url or GENESIS_URL to one, such as ${example}.`,
+  );
+}
+
 /** What a command runs with: identity, server address, stored CLI state, and output. */
 export class CommandContext {
   readonly paint: Paint;
   readonly is_json: boolean;
   /** What was given explicitly, by an option or else by its variable; null if neither is set. */
-  readonly explicitUrl: string | null;
   readonly explicitProject: string | null;
   readonly explicitSession: string | null;
+  private readonly givenUrl: string | null;
   private readonly explicitTenant: string | null;
   private readonly explicitToken: string | null;
-  readonly url: string;
   readonly tenant: string;
   exit_code: ExitCode = 0;
   private cliState: CliState | null = null;
@@ -59,13 +68,22 @@ export class CommandContext {
       (given ?? io.env[variable]) || null;
     this.paint = paintFor(io);
     this.is_json = options.json === true;
-    this.explicitUrl = optionOrEnv(options.url, 'GENESIS_URL');
+    this.givenUrl = optionOrEnv(options.url, 'GENESIS_URL');
     this.explicitProject = optionOrEnv(options.project, 'GENESIS_PROJECT');
     this.explicitSession = optionOrEnv(options.session, 'GENESIS_SESSION');
     this.explicitTenant = optionOrEnv(options.tenant, 'GENESIS_TENANT');
     this.explicitToken = optionOrEnv(undefined, 'GENESIS_TOKEN');
-    this.url = this.explicitUrl ?? DEFAULT_URL;
     this.tenant = this.explicitTenant ?? 'default';
+  }
+
+  /** The server given explicitly; null if none is. */
+  get explicitUrl(): string | null {
+    if (this.givenUrl !== null) assertServerUrl(this.givenUrl);
+    return this.givenUrl;
+  }
+
+  get url(): string {
+    return this.explicitUrl ?? DEFAULT_URL;
   }
 
   /** What the CLI remembers in its own folder. Looked for at first use: a command that needs none must work anywhere. */
@@ -74,9 +92,19 @@ export class CommandContext {
     return this.cliState;
   }
 
-  /** The calling agent: the one given explicitly, else the workspace's sole agent, else the user on this machine. */
+  /** The calling agent: the one given explicitly, else the workspace's sole agent, else the user. */
   async agent(): Promise<string> {
-    return explicitAgent(this.io, this.options.agent) ?? (await this.soleAgent()) ?? userAgent(this.io);
+    return (await this.fixedAgent()) ?? userAgent(this.io);
+  }
+
+  /** The agent as which a program works: its own name, so that several are told apart. */
+  async workerAgent(program: string): Promise<string> {
+    return (await this.fixedAgent()) ?? workerName(program);
+  }
+
+  /** The agent given explicitly, else the workspace's sole agent; null if the caller is to be named. */
+  async fixedAgent(): Promise<string | null> {
+    return explicitAgent(this.io, this.options.agent) ?? this.soleAgent();
   }
 
   /** The agent of a single-agent workspace; null if several agents may work here. */

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, inject, test } from 'vitest';
 import { unwrap } from '../../test/support/coordinator-harness.js';
 import { FrozenTime } from '../../test/support/frozen-time.js';
 import { startHarness } from './testing/cli-harness.js';
@@ -122,4 +125,50 @@ test('exits with 0 and an empty reply on invalid input and on every failure', as
     code: 0,
     out: '{}\n',
   });
+});
+
+/** Runs the built program, as a client does, and returns what it printed and loaded. */
+async function runBuilt(
+  env: Readonly<Record<string, string>>,
+  stdin: string,
+  ...argv: string[]
+): Promise<string> {
+  const main = join(inject('built'), 'dist/cli/main.js');
+  const preload = `data:text/javascript,${encodeURIComponent(LOADED)}`;
+  const child = spawn(process.execPath, ['--import', preload, main, 'hook', ...argv], {
+    env: { PATH: '', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.end(stdin);
+  return text(child.stdout);
+}
+const LOADED = `import { register } from 'node:module';
+register('data:text/javascript,' + encodeURIComponent(\`
+import { writeSync } from 'node:fs';
+export async function load(url, context, next) {
+  if (url.startsWith('file:')) writeSync(1, 'loaded ' + url + '\\\\n');
+  return next(url, context);
+}\`));`;
+
+test('the built hook renews, and loads neither a library nor the rest of the program', async () => {
+  const { env, granted, used, renewals } = await startWithClaim();
+  const target = ['--url', env.GENESIS_URL, '--tenant', 'default', '--project', 'shop'];
+  const home = { GENESIS_HOME: env.GENESIS_HOME };
+  const printed = await runBuilt(home, JSON.stringify(granted), 'renew', ...target);
+  expect(printed.split('\n')).toContain('{}');
+  expect(await renewals()).toBe(1);
+  const loaded = [...printed.matchAll(/^loaded .*\/(?:dist|node_modules)\/(.*)$/gm)].map(([, file]) => file);
+  expect(loaded).toContain('cli/hook/post-json.js');
+  expect(loaded.filter((file) => /program|context|commander|zod/.test(file ?? ''))).toEqual([]);
+  expect(loaded.length).toBeLessThan(20);
+  expect(await runBuilt(home, JSON.stringify(used), 'renew', ...target)).not.toContain('post-json');
+});
+
+test('the built hook finds the server and the project itself if the command line names none', async () => {
+  const { env, terminal, granted, used, renewals } = await startWithClaim();
+  const unnamed = { GENESIS_HOME: env.GENESIS_HOME, GENESIS_URL: env.GENESIS_URL, HOME: terminal.cwd };
+  await gen({ ...terminal, env: unnamed }, 'plan', 'import', 'plan.yaml');
+  expect(await runBuilt(unnamed, JSON.stringify(used), 'renew')).not.toMatch(/zod|commander/);
+  expect(await runBuilt(unnamed, JSON.stringify(granted), 'renew')).toMatch(/^\{\}$/m);
+  expect(await renewals()).toBe(1);
 });

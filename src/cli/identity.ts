@@ -1,10 +1,8 @@
 import { readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { agentIdFrom } from '../client/worker-name.js';
 import { idFault } from '../core/id-grammar.js';
 import { wrongUsage } from './exit.js';
 import type { Io } from './io.js';
-
-const AGENT_LENGTH_MAX = 100;
 
 /** The agent from `--agent` or `GENESIS_AGENT`; null if neither is set. */
 export function explicitAgent(io: Io, given: string | undefined): string | null {
@@ -15,13 +13,8 @@ export function explicitAgent(io: Io, given: string | undefined): string | null 
   return agentId;
 }
 
-export const userAgent = (io: Io): string => safeId(`${io.user}@${hostname()}`);
-
-const safeId = (text: string): string =>
-  text
-    .replace(/[^A-Za-z0-9._~@+-]+/g, '-')
-    .replace(/^[^A-Za-z0-9]+/, '')
-    .slice(0, AGENT_LENGTH_MAX) || 'agent';
+/** A person's name, for who types commands. */
+export const userAgent = (io: Io): string => agentIdFrom(io.user);
 
 /** Variables by which terminals and multiplexers identify a window. */
 const WINDOW_VARIABLES = ['TMUX_PANE', 'TERM_SESSION_ID', 'WT_SESSION', 'WEZTERM_PANE', 'KITTY_WINDOW_ID'];

@@ -36,6 +36,18 @@ it('prints JSON lines with --watch --json', async () => {
   expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({ total: { completed: 0 } });
 });
 
+it.each(['notaurl', 'http://', 'ftp://127.0.0.1', 'http://a b', ' ', 'https:'])(
+  'exits with 2 for the server URL %j, and names --url and GENESIS_URL',
+  async (url) => {
+    const cwd = await temporaryFolder();
+    const byOption = await gen({ cwd }, 'status', '--project', 'shop', '--url', url, '--json');
+    expect(byOption).toMatchObject({ code: 2, err: expect.stringMatching(/--url[\s\S]*GENESIS_URL/) });
+    expect(JSON.parse(byOption.out)).toMatchObject({ code: 'WRONG_USAGE' });
+    const byVariable = await gen({ cwd, env: { GENESIS_URL: url } }, 'key', 'list');
+    expect(byVariable.code).toBe(2);
+  },
+);
+
 const NOBODY = 'http://127.0.0.1:2';
 const FAILURES: readonly (readonly [line: string, code: string])[] = [
   ['serialise', 'NO_WORKSPACE'],

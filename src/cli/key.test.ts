@@ -1,7 +1,7 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../server/server.js';
 import { openStoreUrl } from '../server/store-url.js';
-import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
+import { startHarness, startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 it('requires a key after the first one was created, and accepts it', async () => {
@@ -10,7 +10,7 @@ it('requires a key after the first one was created, and accepts it', async () =>
   expect(made.out).toMatch(/^gck_live_\w+_[\w-]+\n$/);
   expect(await gen(terminal, 'status')).toMatchObject({
     code: 1,
-    err: expect.stringContaining('UNAUTHENTICATED'),
+    err: expect.stringMatching(/UNAUTHENTICATED[\s\S]*GENESIS_TOKEN/),
   });
   const inside = { ...terminal, env: { ...terminal.env, GENESIS_TOKEN: made.out.trim() } };
   expect((await gen(inside, 'status')).code).toBe(0);
@@ -36,4 +36,38 @@ it('creates a key in a store that no server has open, after which its server req
   expect((await gen(inside, 'key', 'list')).code).toBe(0);
   const taken = await gen(outside, 'key', 'create', '--store', store);
   expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('a log has one writer')]);
+});
+
+describe('the first key of a server', () => {
+  it('is refused without a terminal if its role cannot create keys, and the server stays open', async () => {
+    const { terminal, server } = await startHarness();
+    const refused = await gen(terminal, 'key', 'create');
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toContain('role agent');
+    expect(refused.err).toContain('--role admin');
+    expect((await gen(terminal, 'key', 'create', '--role', 'viewer', '--json')).code).toBe(2);
+    expect(server.isInOpenMode).toBe(true);
+  });
+
+  it('is asked about at a terminal: yes creates an admin key, no creates none', async () => {
+    const { terminal, server } = await startHarness();
+    const atTerminal = { ...terminal, isStdinTty: true };
+    const declined = await gen({ ...atTerminal, stdin: 'n\n' }, 'key', 'create');
+    expect([declined.code, declined.out, server.isInOpenMode]).toEqual([2, '', true]);
+    expect((await gen({ ...atTerminal, stdin: '' }, 'key', 'create')).code).toBe(2);
+    const made = await gen({ ...atTerminal, stdin: '\n' }, 'key', 'create', '--label', 'mine');
+    expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^gck_live_/) });
+    expect(made.err).toMatch(/role admin instead\? \[Y\/n\][\s\S]*has role admin/);
+    const inside = { ...terminal, env: { ...terminal.env, GENESIS_TOKEN: made.out.trim() } };
+    expect((await gen(inside, 'key', 'create')).err).toContain('has role agent');
+  });
+
+  it('is also an admin key if it is created in the store', async () => {
+    const cwd = await temporaryFolder();
+    const store = `file:${cwd}/log`;
+    const refused = await gen({ cwd, env: {} }, 'key', 'create', '--store', store);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--role admin')]);
+    expect((await gen({ cwd, env: {} }, 'key', 'create', '--role', 'admin', '--store', store)).code).toBe(0);
+    expect((await gen({ cwd, env: {} }, 'key', 'create', '--store', store)).code).toBe(0);
+  });
 });

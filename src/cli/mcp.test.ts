@@ -77,6 +77,15 @@ test.each(REVISIONS)('completes a whole plan over stdio in revision %s', async (
   expect(agents.map(({ agent_id }) => agent_id)).toEqual(['agent-a']);
 });
 
+test.each(REVISIONS)('names the agent after its client for as long as it runs, over %s', async (revision) => {
+  const { client } = await startMcpClient(revision, { GENESIS_AGENT: '' });
+  const first = await callTool(client, 'next');
+  expect(first.agent_id).toMatch(/^a-test-[0-9a-f]{4}$/);
+  const second = await callTool(client, 'next');
+  expect(second.agent_id).toBe(first.agent_id);
+  expect(await callTool(client, 'next', { agent_id: 'ada' })).toMatchObject({ agent_id: 'ada' });
+});
+
 test('renews a claim while the client runs, and no longer', async () => {
   const time = FrozenTime.begin();
   const { server, client, pid } = await startMcpClient(OLDER);

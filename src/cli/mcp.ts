@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { workerName } from '../client/worker-name.js';
 import { createMcpServer } from '../server/mcp/mcp-server.js';
 import { command } from './command.js';
 import { AutoRenewingClient } from './mcp/auto-renewing-client.js';
@@ -15,15 +16,18 @@ export const addMcp = command('mcp', {
     const { io } = context;
     const client = new AutoRenewingClient(await context.clientOptions());
     const identity = {
-      agent_id: await context.agent(),
+      agent_id: (await context.fixedAgent()) ?? undefined,
       session_id: context.explicitSession ?? `mcp-${randomBytes(8).toString('hex')}`,
     };
     const messages = io.stdin.pipe(new StrictJsonLines((line) => io.stdout.write(line)));
     const transport = new StdioServerTransport(messages, io.stdout);
-    const served = serveStdio(() => createMcpServer({ client, identity, isAllowed: () => true }), {
-      transport,
-      onerror: (error) => context.printNotice(error.message),
-    });
+    const served = serveStdio(
+      () => createMcpServer({ client, identity, nameAgent: workerName, isAllowed: () => true }),
+      {
+        transport,
+        onerror: (error) => context.printNotice(error.message),
+      },
+    );
     const stop = abortOnStop(io);
     io.stdin.once('end', stop.end).once('close', stop.end);
     if (!stop.signal.aborted) await once(stop.signal, 'abort');

@@ -10,6 +10,11 @@ export function unwrapReply<T>(reply: T | ApiProblem): T {
   return reply;
 }
 
+/** The server knows only the header; the CLI takes it from a variable. */
+const TOKEN_ADVICE = [
+  'Set GENESIS_TOKEN to the token of a valid key. An admin creates keys: gen key create.',
+];
+
 /** The text has the position of each fault. */
 export function problemFailure(problem: ApiProblem): CommandFailure {
   const { code, detail, faults = [] } = problem;
@@ -18,7 +23,8 @@ export function problemFailure(problem: ApiProblem): CommandFailure {
     return `  ${position}: ${singleLine(message)}`;
   });
   const lines = faults.length > 1 ? faultLines : [];
-  const text = [`${code}: ${singleLine(detail)}`, ...lines].join('\n');
+  const advice = code === 'UNAUTHENTICATED' ? TOKEN_ADVICE : [];
+  const text = [[`${code}: ${singleLine(detail)}`, ...advice].join(' '), ...lines].join('\n');
   return new CommandFailure(text, exitFor(code), problem);
 }
 

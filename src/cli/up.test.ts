@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -95,6 +96,23 @@ it('up publishes its address to all commands of the workspace, and removes it wh
   await once(server, 'exit');
   expect(await readdir(join(cwd, '.ai-workspace/events'))).not.toContain('server.json');
   expect((await gen({ cwd, env }, 'agents')).out).toContain('REQ-F-CART-001#intent_requirements');
+});
+
+it('up that fails removes the folders it created, and nothing else', async () => {
+  const cwd = await temporaryFolder();
+  const busy = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void busy.close());
+  await once(busy, 'listening');
+  const port = String((busy.address() as AddressInfo).port);
+  expect((await gen({ cwd }, 'up', '--port', port)).code).toBe(1);
+  expect((await gen({ cwd }, 'up', '--port', '0', '--anchor', join(cwd, 'missing'))).code).toBe(1);
+  expect((await gen({ cwd }, 'up', '--port', '0', '--host', '0.0.0.0')).code).toBe(1);
+  expect(await readdir(cwd)).toEqual([]);
+  const store = `file:${cwd}/log`;
+  expect((await gen({ cwd }, 'key', 'create', '--role', 'admin', '--store', store)).code).toBe(0);
+  const before = await readdir(join(cwd, 'log'));
+  expect((await gen({ cwd }, 'up', '--port', port, '--store', store)).code).toBe(1);
+  expect(await readdir(join(cwd, 'log'))).toEqual(before);
 });
 
 it('up uses the prefix of --metrics-prefix for its metrics', async () => {

@@ -17,6 +17,7 @@ import type {
   WorkOptions,
   WorkSummary,
 } from './work-options.js';
+import { workerName } from './worker-name.js';
 
 const GRACE_MS = 5000;
 const MESSAGE_CHARS_MAX = 2000;
@@ -37,10 +38,8 @@ export class WorkLoop {
     private readonly options: WorkOptions,
     private readonly handler: WorkHandler,
   ) {
-    const { agent_id = process.env.GENESIS_AGENT, session_id = process.env.GENESIS_SESSION } = options;
-    if (agent_id === undefined) {
-      throw new TypeError('No agent is given. Pass agent_id, or set GENESIS_AGENT.');
-    }
+    const { GENESIS_AGENT = workerName(process.argv[1] ?? 'node'), GENESIS_SESSION } = process.env;
+    const { agent_id = GENESIS_AGENT, session_id = GENESIS_SESSION } = options;
     this.isOwnSession = session_id === undefined;
     this.identity = { agent_id, session_id: session_id ?? `sess-${randomUUID()}` };
     this.proposals = new LeaseProposals(dependencies.client);

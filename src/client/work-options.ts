@@ -5,7 +5,7 @@ import type { LeaseRenewals } from './renewals.js';
 import type { ApiProblem, LeasedClaim, NoteReply } from './replies.js';
 
 export interface WorkOptions {
-  /** Default: GENESIS_AGENT. */
+  /** Default: GENESIS_AGENT, or else the name of the program and a short id. */
   readonly agent_id?: string;
   /** Default: GENESIS_SESSION, or a new session that is closed at the end. */
   readonly session_id?: string;

@@ -90,6 +90,7 @@ describe('a key that was revoked', () => {
     const attacker = await GitClone.create();
     await attacker.commit();
     const victim = await attacker.clone();
+    await victim.createKey();
     const token = await victim.createKey('agent');
     const older = await readFolder(victim);
     const admin = await victim.createKey('admin');

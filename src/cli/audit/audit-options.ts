@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import type { Io } from '../io.js';
 import { auditKeySetting } from '../state/audit-key-setting.js';
-import { userFolder } from '../state/cli-folder.js';
+import { userFolder } from '../state/user-folder.js';
 
 /** Without a key the server still runs: nobody may lose work because a folder cannot be written. */
 export async function auditOptions(context: CommandContext): Promise<Pick<ServerOptions, 'audit'>> {

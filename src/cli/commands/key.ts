@@ -3,8 +3,9 @@ import type { CreatedApiKey } from '../../core/contract/keys.js';
 import { ROLES, type Role } from '../../core/roles.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
+import { confirmAtTerminal } from '../confirm.js';
 import type { CommandContext } from '../context.js';
-import { CommandFailure, failureWithCode } from '../exit.js';
+import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
 import { parseSecondsOption } from '../option-parsers.js';
 import { formatUtc } from '../output/text.js';
@@ -23,35 +24,62 @@ const create = command('create', {
     '--store <url>':
       'create it directly in a store that no server has open: the first key of a server, or to regain access',
   },
-  help: '\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --role operator --store file:.genesis/log',
+  help: '\nThe first key of a server must be able to create the others: role admin, or operator for all tenants. At a terminal\nanother role is asked about; elsewhere it is refused.\n\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --role operator --store file:.genesis/log',
   /** Prints only the token on standard output, so that a script can assign it to a variable. */
   async run(context, { role, expires: expires_in_seconds, user: user_id, label, store }) {
     const request = { role, ...withoutUndefined({ expires_in_seconds, user_id, label }) };
     const key =
       store === undefined
-        ? unwrapReply(await (await context.genesisForTenant()).createKey(request))
+        ? await createKeyOnServer(context, request)
         : await createKeyInStore(context, store, request);
     // The token is not stored anywhere, so a repeated request returns none.
     if (key.token === null)
       throw new CommandFailure(key.next ?? 'The reply has no token. Create another key.');
     context.show(key, ({ token }) => String(token));
     context.printNotice(
-      `Key ${key.key_id} has role ${role}. Save the token (GENESIS_TOKEN): it is not shown again.`,
+      `Key ${key.key_id} has role ${key.role}. Save the token (GENESIS_TOKEN): it is not shown again.`,
     );
   },
 });
+
+interface KeyRequest {
+  readonly role: Role;
+}
+
+async function createKeyOnServer(context: CommandContext, request: KeyRequest): Promise<CreatedApiKey> {
+  const genesis = await context.genesisForTenant();
+  const hasKeys = async () => unwrapReply(await genesis.keys()).keys.length > 0;
+  const role = await firstKeyRole(context, request.role, hasKeys);
+  return unwrapReply(await genesis.createKey({ ...request, role }));
+}
 
 /** Creates a key in the store directly. Access to the store is enough to create a key of any role. */
 const createKeyInStore = (
   context: CommandContext,
   url: string,
-  request: { role: Role },
+  request: KeyRequest,
 ): Promise<CreatedApiKey> =>
-  withCoordinator(context, url, async ({ coordinator }) => {
-    const key = await coordinator.keys.create({ tenant_id: context.tenant, platform: true }, request);
+  withCoordinator(context, url, async ({ coordinator: { keys } }) => {
+    const role = await firstKeyRole(context, request.role, async () => (await keys.openKeyRing()).hasAnyKey);
+    const key = await keys.create({ tenant_id: context.tenant, platform: true }, { ...request, role });
     if (isProblem(key)) throw failureWithCode(key.problem, key.detail);
     return key;
   });
+
+/** Roles that may create further keys. */
+const KEY_CREATOR_ROLES: readonly Role[] = ['admin', 'operator'];
+
+/** The role to create. The first key closes an open server, so one that cannot create keys would lock everyone out. */
+async function firstKeyRole(
+  context: CommandContext,
+  role: Role,
+  hasKeys: () => Promise<boolean>,
+): Promise<Role> {
+  if (KEY_CREATOR_ROLES.includes(role) || (await hasKeys())) return role;
+  const rule = `There are no keys yet, and the first one must be able to create others: a key with role ${role} cannot.`;
+  if (await confirmAtTerminal(context, `${rule} Create a key with role admin instead?`)) return 'admin';
+  throw wrongUsage(`${rule} Create an admin's key first: gen key create --role admin`);
+}
 
 const list = command('list', {
   description: 'list the keys of this tenant, without secrets',

@@ -75,7 +75,7 @@ async function runCommand(
   try {
     const summary = await genesis.work(
       {
-        agent_id: await context.agent(),
+        agent_id: await context.workerAgent(command[0] ?? ''),
         ...withoutUndefined({ session_id, tracks, agent_role, lease_duration_seconds }),
         until: isLoop ? 'done' : 'idle',
         signal: stopController.signal,

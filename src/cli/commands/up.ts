@@ -15,6 +15,7 @@ import { collectOption, parsePort } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
 import { waitForStop } from '../stop.js';
 import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
+import { unusedStoreRemover } from '../unused-store.js';
 
 const UP_OPTIONS = {
   '--store <url>':
@@ -69,17 +70,32 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   // Lazy import: the help does not pay its load time.
   const { startServer } = await import('../../server/server.js');
   const { openStoreUrl, withoutPassword } = await import('../../server/store-url.js');
-  const { store, blobs } = await openStoreUrl(url, context.warn, context.io.env.GENESIS_BLOBS);
   const folder = folderOfStore(context.io, url);
-  if (folder !== null) context.warnAll(await trackedWarning(context.io, folder));
-  if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
-  const { host, port } = options;
-  const audit = await auditOptions(context);
-  await assertNotBehindAnchor(context, store, options.anchor);
-  const settings = { host, port, limits, auth, trusted_proxies, ...audit, ...metricsOptions, ...log.options };
-  const server = await startServer({ store, blobs, ...settings }).catch((error) =>
-    throwStartFailure(error, options),
-  );
+  const removeUnusedStore = unusedStoreRemover(folder);
+  const { store, blobs } = await openStoreUrl(url, context.warn, context.io.env.GENESIS_BLOBS);
+  const start = async (): Promise<RunningServer> => {
+    if (folder !== null) context.warnAll(await trackedWarning(context.io, folder));
+    if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
+    const { host, port } = options;
+    const audit = await auditOptions(context);
+    await assertNotBehindAnchor(context, store, options.anchor);
+    const settings = {
+      host,
+      port,
+      limits,
+      auth,
+      trusted_proxies,
+      ...audit,
+      ...metricsOptions,
+      ...log.options,
+    };
+    return startServer({ store, blobs, ...settings });
+  };
+  const server = await start().catch(async (error) => {
+    await store.close();
+    await removeUnusedStore();
+    return throwStartFailure(error, options);
+  });
   // In a workspace the server also processes the inboxes.
   const inboxService =
     workspace === null

@@ -1,4 +1,4 @@
-import { handleSchema, type McpHandle } from '../../server/mcp/handle.js';
+import type { McpHandle } from '../../server/mcp/handle.js';
 import { jsonOrText } from '../json-or-text.js';
 
 /** A handle is a flat object, so a pattern finds it without parsing the surrounding text. */
@@ -16,7 +16,12 @@ export function findHandles(reply: unknown): McpHandle[] {
   return handle.length > 0 ? handle : Object.values(reply).flatMap(findHandles);
 }
 
+/** Without the schema, whose library takes longer to load than a hook may take. */
 function handleIn(value: unknown): McpHandle[] {
-  const parsed = handleSchema.safeParse(value);
-  return parsed.success ? [parsed.data] : [];
+  const { task_id, generation, claim_id, session_id, ...others } = value as Partial<McpHandle>;
+  const isHandle =
+    [task_id, claim_id, session_id].every((field) => typeof field === 'string') &&
+    typeof generation === 'number' &&
+    Object.keys(others).length === 0;
+  return isHandle ? [{ task_id, generation, claim_id, session_id } as McpHandle] : [];
 }

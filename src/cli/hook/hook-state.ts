@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { McpHandle } from '../../server/mcp/handle.js';
 import type { Io } from '../io.js';
-import { userFolder } from '../state/cli-folder.js';
 import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
+import { userFolder } from '../state/user-folder.js';
 
 export interface HeldHandle {
   readonly handle: McpHandle;
@@ -18,7 +18,7 @@ export class HookState {
   private readonly handles: JsonRecordFolder<HeldHandle>;
   private readonly flags: JsonRecordFolder<{ compacted: true }>;
 
-  constructor(io: Io, conversation: string) {
+  constructor(io: Pick<Io, 'env'>, conversation: string) {
     const folder = join(userFolder(io), 'conversations', recordName(conversation));
     this.handles = new JsonRecordFolder(join(folder, 'handles'));
     this.flags = new JsonRecordFolder(folder);

@@ -10,6 +10,8 @@ export interface ConfigSection {
   insert(text: string | null): string;
   /** Returns the text without our part. */
   remove(text: string): string;
+  /** Whether our part is in the text, of this version or another. */
+  has(text: string): boolean;
   /** Whether the text has no content. */
   isEmpty(text: string): boolean;
 }
@@ -89,7 +91,7 @@ const findUnchangedWrite = (
   known: readonly WrittenFile[],
 ): WrittenFile | undefined => known.find((written) => written.path === path && written.after === current);
 
-async function readTextOrNull(path: string): Promise<string | null> {
+export async function readTextOrNull(path: string): Promise<string | null> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw error;

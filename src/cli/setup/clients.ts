@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { HookVerb } from '../hook/run-hook.js';
 import type { ConfigSection } from './apply.js';
 import { type JsonEntry, jsonSection } from './json-section.js';
 import { markedSection } from './marked-section.js';
@@ -9,7 +10,6 @@ export const CLIENTS = ['claude', 'codex', 'gemini'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 export const SCOPES = ['project', 'user'] as const;
 export type Scope = (typeof SCOPES)[number];
-type HookVerb = 'renew' | 'handles';
 
 export interface SetupEnvironment {
   readonly scope: Scope;
@@ -25,7 +25,7 @@ export interface SetupEnvironment {
   readonly has_token: boolean;
 }
 
-const MCP_SERVER_NAME = 'genesis';
+export const MCP_SERVER_NAME = 'genesis';
 const HOOK_SECONDS_MAX = 15;
 const TOKEN_VARIABLE = 'GENESIS_TOKEN';
 /** The shell that runs a client's hooks on Windows. Claude Code uses Git Bash. */
@@ -47,11 +47,15 @@ export const CLIENT_SECTIONS: Readonly<
       jsonSection(user ? join(home, '.claude.json') : join(folder, '.mcp.json'), 'the MCP server', [
         mcpServerEntry({ type: 'stdio', ...mcpCommand(environment) }),
       ]),
-      jsonSection(settings, 'hooks that renew claims and restore handles', [
+      jsonSection(settings, 'hooks that renew claims and restore handles, and permission for its tools', [
         hookEntry('PostToolUse', { matcher: '*' }, { command: hookCommand('claude', environment, 'renew') }),
         hookEntry('SessionStart', {}, { command: hookCommand('claude', environment, 'handles') }),
+        // Without these a run without a terminal stops at the first question.
+        itemEntry(['permissions', 'allow'], `mcp__${MCP_SERVER_NAME}__*`),
+        ...(user ? [] : [itemEntry(['enabledMcpjsonServers'], MCP_SERVER_NAME)]),
       ]),
-      guideSection(user ? join(home, '.claude', 'CLAUDE.md') : join(folder, 'AGENTS.md')),
+      guideSection(user ? join(home, '.claude', 'CLAUDE.md') : join(folder, 'CLAUDE.md')),
+      ...(user ? [] : [guideSection(join(folder, 'AGENTS.md'))]),
     ];
   },
   codex: (environment) => {
@@ -72,12 +76,14 @@ export const CLIENT_SECTIONS: Readonly<
     });
     return [
       jsonSection(join(user ? home : folder, '.gemini', 'settings.json'), 'the MCP server and its hooks', [
-        mcpServerEntry({ ...mcpCommand(environment), ...env }),
+        // Trusted: its tools run without a question, which nobody would answer in a run without a terminal.
+        mcpServerEntry({ ...mcpCommand(environment), ...env, trust: true }),
         hookEntry('AfterTool', { matcher: '.*' }, hook('renew')),
         hookEntry('SessionStart', {}, hook('handles')),
         hookEntry('PreCompress', {}, hook('handles')),
       ]),
-      guideSection(user ? join(home, '.gemini', 'GEMINI.md') : join(folder, 'AGENTS.md')),
+      guideSection(user ? join(home, '.gemini', 'GEMINI.md') : join(folder, 'GEMINI.md')),
+      ...(user ? [] : [guideSection(join(folder, 'AGENTS.md'))]),
     ];
   },
 };
@@ -91,6 +97,13 @@ function mcpServerEntry(value: object): JsonEntry {
   const isOurs = (found: unknown) => ((found as { args?: string[] })?.args ?? []).includes('mcp');
   return { keyPath: ['mcpServers', MCP_SERVER_NAME], kind: 'member', value, isOurs };
 }
+
+const itemEntry = (keyPath: JsonEntry['keyPath'], value: string): JsonEntry => ({
+  keyPath,
+  kind: 'item',
+  value,
+  isOurs: (found) => found === value,
+});
 
 function hookEntry(event: string, group: object, command: object): JsonEntry {
   const value = { ...group, hooks: [{ type: 'command', timeout: HOOK_SECONDS_MAX, ...command }] };
@@ -130,6 +143,7 @@ function codexSection(path: string, environment: SetupEnvironment): ConfigSectio
       `[mcp_servers.${MCP_SERVER_NAME}]`,
       `command = ${JSON.stringify(command)}`,
       `args = ${JSON.stringify(args)}`,
+      'default_tools_approval_mode = "approve"',
       ...(environment.has_token ? [`env_vars = ["${TOKEN_VARIABLE}"]`] : []),
       '',
       ...hookLines('PostToolUse', 'renew'),

@@ -1,81 +1,92 @@
 import { CommandFailure } from '../exit.js';
-import { jsonOrText } from '../json-or-text.js';
 import type { ConfigSection } from './apply.js';
-
-type ConfigJson = Record<string, unknown>;
+import { addChild, type JsonPath, nodeAt, removeChildren } from './json-edit.js';
+import { parseJsonText } from './json-text.js';
 
 /** A member of an object or an item of a list: the one at `keyPath` that `isOurs` recognizes. */
 export interface JsonEntry {
-  readonly keyPath: readonly [outer: string, name: string];
+  /** Names from the root to the member, or to the list of the item. */
+  readonly keyPath: JsonPath;
   readonly kind: 'member' | 'item';
   readonly value: unknown;
   readonly isOurs: (value: unknown) => boolean;
 }
 
-/** Entries in a JSON file. Other content keeps its order and its indentation. */
+/** Entries in a JSON file, which may contain comments. All other text stays as it is. */
 export function jsonSection(path: string, about: string, entries: readonly JsonEntry[]): ConfigSection {
+  const without = (text: string): string => {
+    assertObject(path, text);
+    return entries.reduce(removeEntry, text);
+  };
   return {
     path,
     about,
     insert(text) {
-      const whole = text === null ? {} : parseObject(path, text);
-      for (const entry of entries) removeEntry(whole, entry);
-      for (const entry of entries) addEntry(path, whole, entry);
-      return serialize(whole, text);
+      const isNew = text === null || text.trim() === '';
+      return entries.reduce((rest, entry) => addEntry(path, rest, entry), isNew ? '{}\n' : without(text));
     },
-    remove(text) {
-      const whole = parseObject(path, text);
-      const all = JSON.stringify(whole);
-      for (const entry of entries) removeEntry(whole, entry);
-      // If nothing was removed, keep the text byte for byte.
-      return JSON.stringify(whole) === all ? text : serialize(whole, text);
+    remove: (text) => (text.trim() === '' ? text : without(text)),
+    has(text) {
+      assertObject(path, text);
+      return entries.every((entry) => hasEntry(text, entry));
     },
-    isEmpty: (text) => Object.keys(parseObject(path, text)).length === 0,
+    isEmpty: (text) => /^\s*(?:\{\s*\})?\s*$/.test(text),
   };
 }
 
-function parseObject(path: string, text: string): ConfigJson {
-  const whole = text.trim() === '' ? {} : jsonOrText(text);
-  if (isObject(whole)) return whole;
-  throw new CommandFailure(`${path} is not a JSON object, so nothing was changed. Fix it, then try again.`);
+function assertObject(path: string, text: string): void {
+  let fault = '';
+  try {
+    if (isObject(parseJsonText(text).value)) return;
+  } catch (error) {
+    fault = ` (${(error as Error).message})`;
+  }
+  throw new CommandFailure(
+    `${path} is not a JSON object${fault}, so nothing was changed. Fix it, then try again.`,
+  );
 }
 
-function serialize(whole: ConfigJson, text: string | null): string {
-  const indentation = /^[ \t]+/m.exec(text ?? '')?.[0] ?? '  ';
-  return JSON.stringify(whole, null, indentation) + (text === null || text.endsWith('\n') ? '\n' : '');
-}
-
-function addEntry(path: string, whole: ConfigJson, { keyPath, kind, value }: JsonEntry): void {
-  const [outer, name] = keyPath;
-  whole[outer] ??= {};
-  const container = whole[outer];
-  if (!isObject(container)) throw unexpectedValue(path, keyPath);
-  if (kind === 'item') {
-    const list = container[name] ?? [];
-    if (!Array.isArray(list)) throw unexpectedValue(path, keyPath);
-    container[name] = [...list, value];
-  } else if (container[name] === undefined) container[name] = value;
-  else throw new CommandFailure(`${path} already has another ${keyPath.join('.')}. Rename that one first.`);
+function addEntry(path: string, text: string, { keyPath, kind, value }: JsonEntry): string {
+  const containerPath = kind === 'item' ? keyPath : keyPath.slice(0, -1);
+  let result = text;
+  for (let depth = 1; depth <= containerPath.length; depth += 1) {
+    const isList = kind === 'item' && depth === keyPath.length;
+    const [outer, name] = [containerPath.slice(0, depth - 1), containerPath[depth - 1] as string];
+    const found = nodeAt(result, [...outer, name]);
+    if (found === null) result = addChild(result, outer, name, isList ? [] : {});
+    else if (isList ? !Array.isArray(found.value) : !isObject(found.value))
+      throw unexpectedValue(path, keyPath);
+  }
+  if (kind === 'item') return addChild(result, containerPath, null, value);
+  if (nodeAt(result, keyPath) !== null)
+    throw new CommandFailure(`${path} already has another ${keyPath.join('.')}. Rename that one first.`);
+  return addChild(result, containerPath, keyPath.at(-1) as string, value);
 }
 
 /** Removes our entry, and containers that it leaves empty. */
-function removeEntry(whole: ConfigJson, { keyPath: [outer, name], kind, isOurs }: JsonEntry): void {
-  const container = whole[outer];
-  if (!isObject(container)) return;
-  const found = container[name];
-  const items = kind === 'item' ? found : [found];
-  if (found === undefined || !Array.isArray(items)) return;
-  const others = items.filter((item) => !isOurs(item));
-  if (others.length === items.length) return;
-  if (others.length > 0) container[name] = others;
-  else delete container[name];
-  if (Object.keys(container).length === 0) delete whole[outer];
+function removeEntry(text: string, { keyPath, kind, isOurs }: JsonEntry): string {
+  if (kind === 'item') {
+    const isList = Array.isArray(nodeAt(text, keyPath)?.value);
+    return isList ? removeChildren(text, keyPath, ({ node }) => isOurs(node.value)) : text;
+  }
+  const name = keyPath.at(-1);
+  return removeChildren(
+    text,
+    keyPath.slice(0, -1),
+    (child) => child.name === name && isOurs(child.node.value),
+  );
 }
 
-const isObject = (value: unknown): value is ConfigJson =>
+function hasEntry(text: string, { keyPath, kind, isOurs }: JsonEntry): boolean {
+  const found = nodeAt(text, keyPath);
+  if (found === null) return false;
+  return kind === 'item' ? [found.value].flat().some(isOurs) : isOurs(found.value);
+}
+
+const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const unexpectedValue = (path: string, keyPath: readonly string[]): CommandFailure =>
+const unexpectedValue = (path: string, keyPath: JsonPath): CommandFailure =>
   new CommandFailure(
     `${path} has an unexpected value at ${keyPath.join('.')}, so nothing was changed. Fix it, then try again.`,
   );

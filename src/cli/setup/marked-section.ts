@@ -27,6 +27,7 @@ export function markedSection(options: MarkedSectionOptions): ConfigSection {
     path,
     about,
     remove: removeBlock,
+    has: (text) => removeBlock(text) !== text,
     isEmpty: (text) => text.trim() === '',
     insert(text) {
       const others = removeBlock(text ?? '');

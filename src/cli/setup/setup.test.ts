@@ -1,11 +1,12 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { VERSION } from '../program.js';
-import { temporaryFolder } from '../testing/cli-harness.js';
+import { startPlannedHarness, temporaryFolder } from '../testing/cli-harness.js';
 import { type CommandResult, gen } from '../testing/terminal.js';
+import { createProject } from '../testing/workspace.js';
 import { CLIENT_SECTIONS, CLIENTS, type ClientName, type SetupEnvironment } from './clients.js';
 
 const run = promisify(execFile);
@@ -92,7 +93,7 @@ test('adds the server, its hooks and a section for Claude Code to the existing c
     },
   });
   const { hooks, permissions } = JSON.parse(after['folder/.claude/settings.json'] ?? '');
-  expect(permissions).toEqual({ allow: ['Bash(ls:*)'] });
+  expect(permissions).toEqual({ allow: ['Bash(ls:*)', 'mcp__genesis__*'] });
   expect(hooks.PostToolUse).toHaveLength(2);
   expect(hooks.PostToolUse[1].hooks[0].command).toMatch(
     /main\.ts hook renew --url 'http:\/\/127.0.0.1:9\/a\?b&c' --tenant default --project shop$/,
@@ -205,7 +206,7 @@ test('undo keeps later changes by the user and removes only its own part', async
 });
 
 test.each([
-  ['a file that is not valid JSON', { 'folder/.mcp.json': '{ // mine\n}' }, 'is not a JSON object'],
+  ['a file that is not valid JSON', { 'folder/.mcp.json': '{ mine\n}' }, 'is not a JSON object'],
   [
     'a server of the same name',
     { 'folder/.mcp.json': '{"mcpServers":{"genesis":{"url":"x"}}}' },
@@ -229,4 +230,114 @@ test('refuses a setup without a project and writes nothing', async () => {
   const ran = await gen({ cwd, env: { HOME: cwd } }, 'setup', 'claude');
   expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('--project') });
   expect(Object.keys(await files())).toEqual(['folder', 'home']);
+});
+
+test('writes the guide where each client reads it, and the permissions for a run without a terminal', async () => {
+  const { setup, files } = await createFolders({});
+  for (const client of CLIENTS) expect(await setup(client)).toMatchObject({ code: 0, err: '' });
+  const after = await files();
+  for (const name of ['CLAUDE.md', 'GEMINI.md', 'AGENTS.md'])
+    expect(after[`folder/${name}`], name).toContain('## Shared work');
+  expect(JSON.parse(after['folder/.claude/settings.json'] ?? '')).toMatchObject({
+    permissions: { allow: ['mcp__genesis__*'] },
+    enabledMcpjsonServers: ['genesis'],
+  });
+  expect(JSON.parse(after['folder/.gemini/settings.json'] ?? '')).toMatchObject({
+    mcpServers: { genesis: { trust: true } },
+  });
+  expect(after['folder/.codex/config.toml']).toMatch(
+    /\[mcp_servers\.genesis\]\n(?:.+\n)*default_tools_approval_mode = "approve"\n/,
+  );
+});
+
+const COMMENTED = `// How we work
+{
+    "permissions": {
+        "allow": [
+            "Bash(ls:*)", // harmless
+        ],
+    },
+    /* model */ "model": "opus"
+    // the end
+}
+`;
+
+test('keeps the comments and the layout of the settings, with later changes too', async () => {
+  const path = 'folder/.claude/settings.json';
+  const { setup, files, write } = await createFolders({ [path]: COMMENTED });
+  expect(await setup('claude')).toMatchObject({ code: 0, err: '' });
+  const after = (await files())[path] ?? '';
+  const lines = after.split('\n').map((line) => line.trim());
+  for (const comment of ['// How we work', '"Bash(ls:*)", // harmless', '// the end'])
+    expect(lines).toContain(comment);
+  expect(after).toContain('/* model */ "model": "opus"');
+  const strict = after.replaceAll(/ \/\/.*$|^\/\/.*$|\/\*.*?\*\//gm, '').replaceAll(/,(?=\s*[\]}])/g, '');
+  expect(JSON.parse(strict)).toMatchObject({
+    permissions: { allow: ['Bash(ls:*)', 'mcp__genesis__*'] },
+    model: 'opus',
+    hooks: { PostToolUse: [{}], SessionStart: [{}] },
+  });
+  await write(path, after.replace('"opus"', '"haiku"'));
+  expect(await setup('claude')).toMatchObject({ code: 0, out: expect.stringContaining('unchanged .claude') });
+  expect(await setup('claude', '--undo')).toMatchObject({ code: 0 });
+  expect((await files())[path]).toBe(COMMENTED.replace('"opus"\n', '"haiku"\n'));
+});
+
+test.each(CLIENTS)('prints the command that undoes the setup of %s for the user', async (client) => {
+  const { setup, files } = await createFolders(THEIRS);
+  const before = await files();
+  const { out } = await setup(client, '--scope', 'user');
+  const [, command = ''] = /To undo: gen setup (.*)/.exec(out) ?? [];
+  expect(await setup(...command.split(' '))).toMatchObject({ code: 0 });
+  expect(await files()).toEqual(before);
+});
+
+test('connects to the log of a workspace in it, and to a server elsewhere', async () => {
+  const { cwd } = await createProject();
+  const env = { HOME: cwd, GENESIS_HOME: join(cwd, 'genesis') };
+  const args = async () =>
+    JSON.parse(await readFile(join(cwd, '.mcp.json'), 'utf8')).mcpServers.genesis.args.join(' ');
+  const own = await gen({ cwd, env }, 'setup', 'claude');
+  expect(own).toMatchObject({ code: 0, out: expect.stringContaining('the log of this workspace') });
+  expect(await args()).not.toContain('--url');
+  await gen({ cwd, env }, 'setup', 'claude', '--url', 'http://127.0.0.1:9');
+  expect(await args()).toContain('--url http://127.0.0.1:9');
+});
+
+test.each(CLIENTS)('--check connects as %s does, and says what is missing', async (client) => {
+  const { terminal, server } = await startPlannedHarness();
+  const env = { HOME: terminal.cwd, GENESIS_HOME: join(terminal.cwd, 'genesis') };
+  const check = () => gen({ ...terminal, env }, 'setup', client, '--check');
+  const before = await check();
+  expect(before).toMatchObject({ code: 1, out: expect.stringContaining('no MCP server is configured') });
+  expect(before.out).toContain(`gen setup ${client}`);
+  await gen({ ...terminal, env }, 'setup', client, '--url', server.url, '--project', 'shop');
+  const complete = await check();
+  expect(complete).toMatchObject({ code: 0, out: expect.stringMatching(/handshake: \d+ tools from/) });
+  expect(complete.out).not.toMatch(/missing|failed/);
+  await rm(join(terminal.cwd, 'AGENTS.md'));
+  await server.stop();
+  const broken = await check();
+  expect(broken.code).toBe(1);
+  expect(broken.out).toMatch(/^missing AGENTS\.md/m);
+  expect(broken.out).toMatch(/^failed {2}status: .*127\.0\.0\.1/m);
+});
+
+test('--check connects to a server that is configured by its URL, and names a command that does not start', async () => {
+  const { terminal, server } = await startPlannedHarness();
+  const env = { HOME: terminal.cwd };
+  const configure = (genesis: object) =>
+    writeFile(join(terminal.cwd, '.mcp.json'), JSON.stringify({ mcpServers: { genesis } }));
+  const check = async () => (await gen({ ...terminal, env }, 'setup', 'claude', '--check')).out;
+  await configure({ type: 'http', url: `${server.url}/mcp/default/shop` });
+  expect(await check()).toMatch(/handshake: \d+ tools from http:.*\n.*status: the project can be read/);
+  await configure({ type: 'http', url: 'http://127.0.0.1:1/mcp' });
+  expect(await check()).toMatch(/failed .*127\.0\.0\.1:1\/mcp cannot be reached/);
+  await configure({ command: '/no/such/program', args: ['mcp'] });
+  expect(await check()).toContain('/no/such/program cannot be started');
+  await configure({
+    command: process.execPath,
+    args: ['-e', 'console.error("no licence"); process.exit(3)'],
+  });
+  expect(await check()).toMatch(/exit code 3: no licence/);
 });

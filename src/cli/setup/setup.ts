@@ -1,11 +1,12 @@
 import { join, relative } from 'node:path';
 import { Argument, Option } from 'commander';
+import { Workspace } from '../../workspace/workspace.js';
 import type { AddCommands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import type { Io } from '../io.js';
 import { selfCommand, startsSelf } from '../self.js';
-import { osHomeFolder, userFolder } from '../state/cli-folder.js';
 import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
+import { osHomeFolder, userFolder } from '../state/user-folder.js';
 import {
   type ConfigSection,
   type FileChange,
@@ -15,6 +16,7 @@ import {
   type WrittenFile,
   writePlanned,
 } from './apply.js';
+import { checkSetup } from './check.js';
 import {
   CLIENT_SECTIONS,
   CLIENTS,
@@ -27,7 +29,7 @@ import {
 export const addSetup: AddCommands = (program, wrapAction) => {
   program
     .command('setup')
-    .description('configure a coding agent: write its MCP configuration, hooks and a section of AGENTS.md')
+    .description('configure a coding agent: write its MCP server, permissions, hooks and instructions')
     .addArgument(new Argument('<client>', 'coding agent').choices(CLIENTS))
     .addOption(
       new Option('--scope <scope>', 'configure this folder, or all folders of the user')
@@ -35,9 +37,15 @@ export const addSetup: AddCommands = (program, wrapAction) => {
         .default('project'),
     )
     .option('--undo', 'remove what setup wrote')
+    .addOption(
+      new Option(
+        '--check',
+        'write nothing: connect as the client would, and report what is missing',
+      ).conflicts('undo'),
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  gen setup claude --project shop\n  gen setup codex --scope user\n  gen setup gemini --undo',
+      '\nExamples:\n  gen setup claude --project shop\n  gen setup codex --scope user\n  gen setup claude --check\n  gen setup gemini --undo',
     )
     .action(wrapAction(setup));
 };
@@ -51,9 +59,14 @@ interface Receipt {
 async function setup(
   context: CommandContext,
   client: ClientName,
-  { scope, undo }: { scope: Scope; undo?: true },
+  { scope, undo, check }: { scope: Scope; undo?: true; check?: true },
 ): Promise<void> {
   const { io } = context;
+  const setupCommand = `gen setup ${client}${scope === 'user' ? ' --scope user' : ''}`;
+  if (check) {
+    const sections = CLIENT_SECTIONS[client](setupEnvironment(io, scope, []));
+    return checkSetup(context, sections, (path) => displayPath(io, path), setupCommand);
+  }
   const receipts = new JsonRecordFolder<Receipt>(join(userFolder(io), 'setup'));
   const name = recordName(client, scope === 'user' ? osHomeFolder(io) : io.cwd);
   const own = (await receipts.get(name))?.written ?? [];
@@ -64,7 +77,9 @@ async function setup(
     return undoSetup(context, sections, own, await allWritten());
   }
   const { url, tenant, project } = await context.target();
-  const options = ['--url', url, '--tenant', tenant, '--project', project];
+  // In a workspace the client works on its log, or on the server that has it open.
+  const isOwnLog = scope === 'project' && context.explicitUrl === null && Workspace.find(io.cwd) !== null;
+  const options = [...(isOwnLog ? [] : ['--url', url]), '--tenant', tenant, '--project', project];
   const sections = CLIENT_SECTIONS[client](setupEnvironment(io, scope, options));
   const known = [...own, ...(await allWritten())];
   const planned = await Promise.all(sections.map((part) => planSection(part, known)));
@@ -76,8 +91,12 @@ async function setup(
     changes.push({ change, path: displayPath(io, plan.path), about: `: ${plan.about}` });
   }
   await receipts.put(name, { client, written });
-  const next = `${CLIENT_NAMES[client]} connects to ${project} at its next start.`;
-  printChanges(context, changes, `${next} To undo: gen setup ${client} --undo`);
+  const where = isOwnLog ? 'in the log of this workspace' : `at ${url}`;
+  printChanges(context, changes, [
+    `${CLIENT_NAMES[client]} connects to ${project} ${where} at its next start.`,
+    `To check it: ${setupCommand} --check`,
+    `To undo: ${setupCommand} --undo`,
+  ]);
 }
 
 /** Removes the sections, except from files that another client uses too. */
@@ -105,10 +124,14 @@ interface ChangeReport {
   readonly about: string;
 }
 
-function printChanges(context: CommandContext, changes: readonly ChangeReport[], closing?: string): void {
+function printChanges(
+  context: CommandContext,
+  changes: readonly ChangeReport[],
+  closing: readonly string[] = [],
+): void {
   const lines = changes.map(({ change, path, about }) => `${CHANGE_LABELS[change]} ${path}${about}`);
   const reply = { changes: changes.map(({ change, path }) => ({ change, path })) };
-  context.show(reply, () => (closing === undefined ? lines : [...lines, closing]));
+  context.show(reply, () => [...lines, ...closing]);
 }
 
 const CHANGE_LABELS: Readonly<Record<FileChange, string>> = {

@@ -1,5 +1,4 @@
 import { lstatSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { PLATFORM_TENANT } from '../../core/subject.js';
 import { STORE_FILE, tenantFolder } from '../../stores/file/layout.js';
@@ -7,13 +6,7 @@ import { findForeignPath, foreignFolderMessage } from '../../workspace/folder-ow
 import { Workspace } from '../../workspace/workspace.js';
 import { failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
-
-const FOLDER = '.genesis';
-
-export const osHomeFolder = (io: Io): string => io.env.HOME ?? homedir();
-
-/** The folder for data that belongs to the user and not to a project. */
-export const userFolder = (io: Io): string => io.env.GENESIS_HOME ?? join(osHomeFolder(io), FOLDER);
+import { FOLDER, osHomeFolder } from './user-folder.js';
 
 /**
  * The CLI's own folder, which also holds the embedded log. Searches upward from the current folder, so that claims

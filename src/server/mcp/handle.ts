@@ -1,10 +1,27 @@
 import { z } from 'zod';
+import { readStrictJson } from '../../core/strict-json.js';
 
 /** A holder's proof of its claim. The model passes it with each call, because no protocol session keeps it. */
-export const handleSchema = z.strictObject({
-  task_id: z.string(),
-  generation: z.number(),
-  claim_id: z.string(),
-  session_id: z.string(),
-});
+export const handleSchema = z.strictObject(
+  {
+    task_id: z.string(),
+    generation: z.number(),
+    claim_id: z.string(),
+    session_id: z.string(),
+  },
+  { error: ({ code }) => (code === 'invalid_type' ? HANDLE_ADVICE : undefined) },
+);
+const HANDLE_ADVICE =
+  'expected the object "handle" of the reply that granted the task, unchanged: {"task_id": …, "generation": …, "claim_id": …, "session_id": …}';
 export type McpHandle = z.infer<typeof handleSchema>;
+
+/** As an argument. Some models pass an object as a string of JSON: one that contains exactly a handle is accepted. */
+export const handleArgument = z.preprocess(
+  (given) => (typeof given === 'string' ? (parseObject(given) ?? given) : given),
+  handleSchema,
+);
+
+function parseObject(text: string): object | null {
+  const parsed = readStrictJson(text);
+  return 'value' in parsed && typeof parsed.value === 'object' ? parsed.value : null;
+}

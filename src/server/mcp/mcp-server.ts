@@ -1,4 +1,4 @@
-import { McpServer } from '@modelcontextprotocol/server';
+import { CLIENT_INFO_META_KEY, McpServer } from '@modelcontextprotocol/server';
 import type { ApiClient } from '../../client/api-client.js';
 import { type ApiProblem, isProblem } from '../../client/replies.js';
 import type { Action } from '../../core/contract/operation.js';
@@ -18,12 +18,14 @@ export interface McpServerOptions {
   /** Or why there is none: the tools are listed, and each call returns this problem. */
   readonly client: ApiClient | ApiProblem;
   readonly identity: McpIdentity;
+  /** Names the agent after its client, if the identity has none. Only where a process serves one client. */
+  readonly nameAgent?: (clientName: string) => string;
   /** Tools that the caller may not use are not listed. */
   readonly isAllowed: (action: Action) => boolean;
 }
 
 /** An MCP server for one connection or request, without state between calls. */
-export function createMcpServer({ client, identity, isAllowed }: McpServerOptions): McpServer {
+export function createMcpServer({ client, identity, nameAgent, isAllowed }: McpServerOptions): McpServer {
   const cacheHint = { ttlMs: LISTS_TTL_MS, cacheScope: 'private' } as const;
   const server = new McpServer(
     { name: 'genesis-fleet', version: TOOLS_VERSION },
@@ -36,9 +38,16 @@ export function createMcpServer({ client, identity, isAllowed }: McpServerOption
   for (const { name, description, input, action, run } of TOOLS) {
     if (!isAllowed(action)) continue;
     const annotations = { readOnlyHint: action === 'read' };
-    server.registerTool(name, { description, inputSchema: input, annotations }, async (args) =>
-      isProblem(client) ? problemToolResult(client) : run(client, args, identity),
-    );
+    server.registerTool(name, { description, inputSchema: input, annotations }, async (args, { mcpReq }) => {
+      if (isProblem(client)) return problemToolResult(client);
+      const name = clientNameIn(mcpReq.envelope) ?? server.server.getClientVersion()?.name ?? 'mcp';
+      const agent_id = identity.agent_id ?? nameAgent?.(name);
+      return run(client, args, { ...identity, agent_id });
+    });
   }
   return server;
 }
+
+/** Newer clients name themselves in every request, older ones once. */
+const clientNameIn = (envelope: Readonly<Record<string, unknown>> | undefined): string | undefined =>
+  (envelope?.[CLIENT_INFO_META_KEY] as { readonly name?: string } | undefined)?.name;

@@ -154,6 +154,43 @@ test('a refusal is a result with its code and the next step, and a malformed cal
   expect(await callTool(client, 'next', { wait_seconds: 1e9 })).toMatchObject({ is_error: true });
 });
 
+test('every part of every tool schema has exactly one type, or lists schemas that have', async () => {
+  const { visit } = await startMcpServer();
+  const { tools } = await (await visit()).listTools();
+  const untyped: string[] = [];
+  const walk = (schema: Record<string, unknown>, path: string): void => {
+    const { type, anyOf, properties = {}, items } = schema;
+    if (typeof type !== 'string' && anyOf === undefined) untyped.push(path);
+    for (const [name, part] of Object.entries({ ...(anyOf as object), ...(properties as object) })) {
+      walk(part as Record<string, unknown>, `${path}.${name}`);
+    }
+    if (items !== undefined) walk(items as Record<string, unknown>, `${path}[]`);
+  };
+  for (const { name, inputSchema } of tools) walk(inputSchema, name);
+  expect(untyped).toEqual([]);
+  const submit = tools.find(({ name }) => name === 'submit')?.inputSchema.properties;
+  expect(submit?.handle).toMatchObject({ type: 'object', required: expect.arrayContaining(['claim_id']) });
+});
+
+test('a handle passed as a string of JSON is accepted; anything else is refused with how to pass it', async () => {
+  const { visit } = await startMcpServer();
+  const client = await visit();
+  const { handle } = await callTool(client, 'claim', { task_id: A, session_id: 's1' });
+  const asText = JSON.stringify(handle);
+  expect(await callTool(client, 'renew', { handle: asText })).toMatchObject({ reason: 'RENEWED' });
+  const twice = asText.replace('{', '{"task_id":"B-001-x",');
+  for (const wrong of [A, '', 'null', '[]', asText.slice(1), twice]) {
+    const refused = await client.callTool({ name: 'submit', arguments: { handle: wrong, result_data: 1 } });
+    expect(refused.isError).toBe(true);
+    expect(refused.content).toMatchObject([
+      { text: expect.stringContaining('the object "handle" of the reply') },
+    ]);
+  }
+  expect(await callTool(client, 'submit', { handle: asText, result_data: 1 })).toMatchObject({
+    reason: 'ACCEPTED',
+  });
+});
+
 const F = 'REQ-F-AUTH-001';
 const EDGE_FILES = {
   [`features/active/${F}.yml`]: `feature: ${F}\ntitle: People log in\nprofile: minimal\nconstraints:

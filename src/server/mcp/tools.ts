@@ -8,7 +8,7 @@ import type { Action } from '../../core/contract/operation.js';
 import { CHECK_RESULTS, WORK_KINDS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { handleSchema } from './handle.js';
+import { handleArgument } from './handle.js';
 import { readResult, renderResult } from './result-tool.js';
 import {
   type Claimant,
@@ -43,12 +43,18 @@ export interface McpTool {
  * The schemas contain only what a model needs for a call, because they stay in its context. The coordinator validates
  * the values, as for every other interface.
  */
-const handle = handleSchema.describe('As returned by the grant');
+const handle = handleArgument.describe('As returned by the grant');
 const optionalSeconds = z.number().optional();
-/** Names all types, because some clients mistrust a schema without a type. */
+/**
+ * Each type is a schema of its own: some clients reject a schema without a type, or with a list of types. zod would
+ * make a list of them, were all of them only types.
+ */
 const anyJson = z.unknown().meta({
   description: 'Any JSON',
-  type: ['object', 'array', 'string', 'number', 'boolean', 'null'],
+  anyOf: [
+    { type: 'object', additionalProperties: true },
+    ...['array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+  ],
 });
 const evaluators = z
   .array(z.strictObject({ name: z.string(), type: z.string().optional(), result: z.enum(CHECK_RESULTS) }))

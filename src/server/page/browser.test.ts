@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { onProgram, skipGroup } from '../../stores/testing/on-engine.js';
@@ -17,11 +17,11 @@ if (process.platform !== 'linux') skipGroup('a browser', 'browser tests run on L
 else await onProgram('a browser', MISSING, () => void describe('in a browser the page', describePage));
 
 /** The page's DOM after three seconds of virtual browser time. */
-async function seen(url: string): Promise<string> {
+async function seen(url: string, moreFlags: readonly string[] = []): Promise<string> {
   const profile = await mkdtemp(join(tmpdir(), 'browser-'));
   onTestFinished(() => rm(profile, { recursive: true, force: true, maxRetries: 5 }));
   const flags = ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${profile}`];
-  const args = [...flags, '--virtual-time-budget=3000', '--dump-dom', url];
+  const args = [...flags, ...moreFlags, '--virtual-time-budget=3000', '--dump-dom', url];
   return (await promisify(execFile)(BROWSER as string, args)).stdout;
 }
 
@@ -79,6 +79,25 @@ function describePage(): void {
     );
     expect(part(page, 'events')?.match(/result submitted/g)?.length).toBeGreaterThan(40);
     expect(part(page, 'needed')).toBeNull();
+  });
+
+  test.each([1280, 400])('shows every path of the API whole in a window of %i pixels', async (width) => {
+    const served = await TestServer.forTest();
+    const [docs, css] = await Promise.all(
+      ['/docs', '/page.css'].map(async (path) => (await fetch(served.url + path)).text()),
+    );
+    const measure = `<p id="cut"></p><script>
+      const cells = [...document.querySelectorAll('td')];
+      const cut = cells.filter((cell) => cell.scrollWidth > cell.clientWidth || cell.scrollWidth > innerWidth);
+      document.getElementById('cut').textContent = cells.length + ' cells, ' + cut.length + ' cut off';
+    </script>`;
+    const file = join(await mkdtemp(join(tmpdir(), 'docs-')), 'docs.html');
+    onTestFinished(() => rm(dirname(file), { recursive: true }));
+    const link = '<link rel="stylesheet" href="/page.css">';
+    expect(docs).toContain(link);
+    await writeFile(file, (docs as string).replace(link, () => `<style>${css}</style>`) + measure);
+    const page = await seen(`file://${file}`, [`--window-size=${width},900`]);
+    expect(part(page, 'cut')).toMatch(/^[1-9]\d{2,} cells, 0 cut off$/);
   });
 
   test('asks for a key when the server requires one', async () => {

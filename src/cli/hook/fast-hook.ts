@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+import type { CommandContext, GlobalOptions } from '../context.js';
+import type { Io } from '../io.js';
+import type { HookContext } from './hooks.js';
+import { type HookVerb, isHookVerb, runHook } from './run-hook.js';
+
+const VALUE = { type: 'string' } as const;
+const OPTIONS = { url: VALUE, tenant: VALUE, project: VALUE, agent: VALUE, session: VALUE } as const;
+
+/**
+ * Runs `gen hook VERB` as `gen setup` writes it, without loading the rest of the program. False if the command line is
+ * another one: then the program runs it.
+ */
+export async function runFastHook(argv: readonly string[], io: Io): Promise<boolean> {
+  const parsed = parseHookLine(argv);
+  if (parsed === null) return false;
+  const { verb, values } = parsed;
+  const { url, tenant, project } = { ...environmentTarget(io), ...values };
+  const renewal = url && project ? directRenewal(io, url, tenant || 'default', project) : null;
+  if (renewal !== null) await runHook(io, verb, renewal);
+  else await runWithContext(io, verb, values);
+  return true;
+}
+
+function directRenewal(io: Io, url: string, tenant: string, project: string): HookContext['renew'] {
+  const path = `/api/tenants/${encodeURIComponent(tenant)}/projects/${encodeURIComponent(project)}`;
+  return async ({ generation, ...holder }) => {
+    const { postJson } = await import('./post-json.js');
+    const body = { ...holder, expected_generation: generation };
+    return postJson(`${url.replace(/\/+$/, '')}${path}/claims/renew`, body, io.env.GENESIS_TOKEN || null);
+  };
+}
+
+/** Without a server and a project on the command line, the workspace decides. Loaded only if a lease is to be renewed. */
+async function runWithContext(io: Io, verb: HookVerb, values: GlobalOptions): Promise<void> {
+  const load = async () => new (await import('../context.js')).CommandContext(io, values);
+  const loading: { context?: Promise<CommandContext> } = {};
+  await runHook(io, verb, async ({ generation, ...holder }) => {
+    // One for all renewals: it may start a server.
+    loading.context ??= load();
+    const genesis = await (await loading.context).genesis();
+    return genesis.renewLease({ ...holder, expected_generation: generation });
+  });
+  await (await loading.context)?.close();
+}
+
+const environmentTarget = ({ env }: Io) => ({
+  url: env.GENESIS_URL,
+  tenant: env.GENESIS_TENANT,
+  project: env.GENESIS_PROJECT,
+});
+
+function parseHookLine(argv: readonly string[]) {
+  try {
+    const { positionals, values } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
+    const [hook, verb, ...rest] = positionals;
+    return hook === 'hook' && isHookVerb(verb) && rest.length === 0 ? { verb, values } : null;
+  } catch {
+    // An option that only the program knows.
+    return null;
+  }
+}

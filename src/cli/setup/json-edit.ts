@@ -1,0 +1,64 @@
+import { type JsonChild, type JsonNode, parseJsonText } from './json-text.js';
+
+/** Names of members from the root to a value. */
+export type JsonPath = readonly string[];
+
+/** The node at a path; null if there is none. */
+export function nodeAt(text: string, path: JsonPath): JsonNode | null {
+  let node: JsonNode | undefined = parseJsonText(text);
+  for (const name of path) node = node?.children?.findLast((child) => child.name === name)?.node;
+  return node ?? null;
+}
+
+/** The text with a member added to the object at a path, or an item to the list there. All else stays as it is. */
+export function addChild(text: string, path: JsonPath, name: string | null, value: unknown): string {
+  const container = nodeAt(text, path);
+  if (container?.children == null) throw new Error(`There is no container at ${path.join('.')}.`);
+  const unit = /^[ \t]+/m.exec(text)?.[0] ?? '  ';
+  const indent = unit.repeat(path.length + 1);
+  const label = name === null ? '' : `${JSON.stringify(name)}: `;
+  const added = `${label}${JSON.stringify(value, null, unit).replaceAll('\n', `\n${indent}`)}`;
+  const close = container.end - 1;
+  const last = container.children.at(-1);
+  // Before the white space of the closing bracket, so that comments after the last child stay where they are.
+  const before = text.slice(0, close).trimEnd();
+  const space = text.slice(before.length, close);
+  const ending = space.includes('\n') ? space : `\n${unit.repeat(path.length)}`;
+  const separated =
+    last === undefined || last.comma !== null
+      ? before
+      : `${before.slice(0, last.node.end)},${before.slice(last.node.end)}`;
+  // Keep the style of a container that has a comma after its last child.
+  const trailing = last !== undefined && last.comma !== null ? ',' : '';
+  return `${separated}\n${indent}${added}${trailing}${ending}${text.slice(close)}`;
+}
+
+/** The text without the children of the container at a path that match. Containers that this empties go too. */
+export function removeChildren(
+  text: string,
+  path: JsonPath,
+  isRemoved: (child: JsonChild) => boolean,
+): string {
+  const children = nodeAt(text, path)?.children ?? [];
+  const index = children.findIndex(isRemoved);
+  if (index === -1) return text;
+  const without = removeAt(text, children, index);
+  const container = nodeAt(without, path);
+  const isEmptied = container !== null && without.slice(container.start + 1, container.end - 1).trim() === '';
+  const [name, outer] = [path.at(-1), path.slice(0, -1)];
+  if (isEmptied && name !== undefined) return removeChildren(without, outer, (child) => child.name === name);
+  return removeChildren(without, path, isRemoved);
+}
+
+function removeAt(text: string, children: readonly JsonChild[], index: number): string {
+  const child = children[index] as JsonChild;
+  const previous = children[index - 1];
+  // A last child without a comma leaves the comma of the one before it without a purpose.
+  const comma = child.comma ?? previous?.comma ?? null;
+  const lineStart = text.slice(0, child.start).trimEnd().length;
+  const from = text.slice(lineStart, child.start).includes('\n') ? lineStart : child.start;
+  const cut = [[from, child.node.end] as const, ...(comma === null ? [] : [[comma, comma + 1] as const])];
+  return cut
+    .sort(([left], [right]) => right - left)
+    .reduce((rest, [start, end]) => rest.slice(0, start) + rest.slice(end), text);
+}

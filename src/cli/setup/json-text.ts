@@ -1,0 +1,104 @@
+import { JSON_DEPTH_MAX } from '../../core/strict-json.js';
+
+/** A value of a JSON text that may contain comments and trailing commas, with its place in the text. */
+export interface JsonNode {
+  readonly start: number;
+  /** The position after its last character. */
+  readonly end: number;
+  /** The value, as JSON without comments has it. */
+  readonly value: unknown;
+  /** The members of an object or the items of a list; null for any other value. */
+  readonly children: readonly JsonChild[] | null;
+}
+
+export interface JsonChild {
+  /** Null for an item of a list. */
+  readonly name: string | null;
+  /** Where the child starts: at its name, if it has one. */
+  readonly start: number;
+  readonly node: JsonNode;
+  /** Position of the comma after it; null if there is none. */
+  readonly comma: number | null;
+}
+
+/** Parses the text. Throws a `SyntaxError`. */
+export function parseJsonText(text: string): JsonNode {
+  const parser = new JsonTextParser(text);
+  const node = parser.value(0);
+  parser.skip();
+  if (parser.at < text.length) throw parser.unexpected();
+  return node;
+}
+
+const SCALAR = /-?\d[\d.eE+-]*|true|false|null|"(?:[^"\\\n]|\\.)*"/y;
+
+class JsonTextParser {
+  at = 0;
+
+  constructor(private readonly text: string) {}
+
+  unexpected(): SyntaxError {
+    return new SyntaxError(`unexpected text at position ${this.at}`);
+  }
+
+  /** Skips white space and comments. */
+  skip(): void {
+    const trivia = /(?:[\s\uFEFF]|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y;
+    trivia.lastIndex = this.at;
+    trivia.exec(this.text);
+    this.at = trivia.lastIndex;
+  }
+
+  value(depth: number): JsonNode {
+    if (depth > JSON_DEPTH_MAX) throw this.unexpected();
+    this.skip();
+    const start = this.at;
+    const open = this.text[start];
+    if (open === '{' || open === '[') return this.container(open === '{', depth);
+    const value = this.scalar();
+    return { start, end: this.at, value, children: null };
+  }
+
+  private scalar(): unknown {
+    SCALAR.lastIndex = this.at;
+    const [found] = SCALAR.exec(this.text) ?? [];
+    if (found === undefined) throw this.unexpected();
+    this.at += found.length;
+    return JSON.parse(found);
+  }
+
+  private container(isObject: boolean, depth: number): JsonNode {
+    const start = this.at;
+    const close = isObject ? '}' : ']';
+    const children: JsonChild[] = [];
+    this.at += 1;
+    for (;;) {
+      this.skip();
+      if (this.text[this.at] === close) break;
+      if (children.at(-1)?.comma === null) throw this.unexpected();
+      children.push(this.child(isObject, depth));
+    }
+    this.at += 1;
+    const items = children.map(({ node }) => node.value);
+    const members = children.map(({ name, node }): [string, unknown] => [name ?? '', node.value]);
+    return { start, end: this.at, value: isObject ? Object.fromEntries(members) : items, children };
+  }
+
+  private child(isObject: boolean, depth: number): JsonChild {
+    const start = this.at;
+    const name = isObject ? this.memberName() : null;
+    const node = this.value(depth + 1);
+    this.skip();
+    const comma = this.text[this.at] === ',' ? this.at : null;
+    if (comma !== null) this.at += 1;
+    return { name, start, node, comma };
+  }
+
+  private memberName(): string {
+    const name = this.scalar();
+    this.skip();
+    if (typeof name !== 'string' || this.text[this.at] !== ':') throw this.unexpected();
+    this.at += 1;
+    return name;
+  }
+}

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { LOCK_FILE, STORE_FILE } from '../stores/file/layout.js';
+
+/** What opening a file store creates, before anything is written to it. */
+const FILES_OF_AN_EMPTY_STORE = new Set<string>([LOCK_FILE, STORE_FILE, '.gitignore']);
+
+/**
+ * Called before a store is opened; the returned function removes the folders that opening it created. Folders that
+ * existed before stay, and so does a store that has anything in it.
+ */
+export function unusedStoreRemover(folder: string | null): () => Promise<void> {
+  if (folder === null || existsSync(folder)) return async () => {};
+  const created = missingFolders(folder);
+  return async () => {
+    const names = await readdir(folder).catch(() => null);
+    if (names === null || !names.every((name) => FILES_OF_AN_EMPTY_STORE.has(name))) return;
+    for (const name of names) await rm(join(folder, name));
+    // Stop at a folder that something else is in.
+    for (const each of created) if ((await rmdir(each).catch((error: Error) => error)) !== undefined) return;
+  };
+}
+
+/** The folder and those above it that do not exist, innermost first. */
+function missingFolders(folder: string): string[] {
+  const missing: string[] = [];
+  for (let each = folder; !existsSync(each); each = dirname(each)) missing.push(each);
+  return missing;
+}
