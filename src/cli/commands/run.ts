@@ -16,17 +16,19 @@ import type { StopSignal } from '../io.js';
 import { jsonOrText } from '../json-or-text.js';
 import { collectOption, parseSecondsOption } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
-import { countText } from '../output/text.js';
+import { countText, truncate } from '../output/text.js';
 import { waitForReader } from '../output/wait-for-reader.js';
 import { unwrapReply } from '../replies.js';
 import { uploadBlob } from '../result.js';
 import { cliFolder } from '../state/cli-folder.js';
 import { readGitMetadata, readGitPosition } from '../worker/git-metadata.js';
 import { type GroupExit, type GroupOptions, runProcessGroup } from '../worker/process-group.js';
+import { PROGRAM_FILE_VARIABLE, removeProgramFile, writeProgramFile } from '../worker/program-file.js';
 import { assertRunnable } from '../worker/runnable.js';
 import { TaskWorkdir, type WorkTarget } from '../worker/task-workdir.js';
 
 const MESSAGE_CHARS_MAX = 1500;
+const COMMAND_CHARS_SHOWN = 200;
 
 const RUN_OPTIONS = {
   '--loop': 'repeat until all tasks are done',
@@ -138,15 +140,20 @@ async function runTask(run: WorkerRun, work: Work, { signal, stop, setMetadata }
   const { context, target, genesis, command, options, stopWith } = run;
   const { io } = context;
   await rememberClaim(context, work.claim);
-  context.printNotice(`${work.task_id}, generation ${work.claim.generation}: ${command.join(' ')}`);
+  const shownCommand = truncate(command.join(' '), COMMAND_CHARS_SHOWN);
+  context.printNotice(`${work.task_id}, generation ${work.claim.generation}: ${shownCommand}`);
   const resultFile = options.result === undefined ? null : resolve(io.cwd, options.result);
   const workdir = await TaskWorkdir.open(work, resultFile);
+  const programFile = io.env[PROGRAM_FILE_VARIABLE];
   try {
     const gitAtClaim = await readGitPosition(io.cwd);
     const env = workdir.environment(context, target, work);
     const { cwd, stderr } = io;
     const stdout = context.is_json ? stderr : io.stdout;
-    const group = { command, env, cwd, stdout, stderr, signal, stopWith };
+    const onStart = (group: number): void => {
+      if (programFile !== undefined) writeProgramFile(programFile, group);
+    };
+    const group = { command, env, cwd, stdout, stderr, signal, stopWith, onStart };
     const ended = await runProcessGroup(group).catch((error: NodeJS.ErrnoException) => {
       // Every later task would fail the same way.
       stop();
@@ -161,6 +168,7 @@ async function runTask(run: WorkerRun, work: Work, { signal, stop, setMetadata }
       throw new Error(`exit code 0, but the program did not write ${options.result}`);
     return ended;
   } finally {
+    if (programFile !== undefined) await removeProgramFile(programFile);
     await workdir.remove();
   }
 }
