@@ -15,8 +15,8 @@ import type { WorkTarget } from '../worker/task-workdir.js';
 import { AgentLog, LOG_BYTES_MAX } from './agent-log.js';
 import { AgentProcess, type AgentSpec } from './agent-process.js';
 import { agentSessions } from './agent-sessions.js';
-import { EventFollower } from './event-follower.js';
 import { LiveView } from './live-table.js';
+import { ProjectFollower } from './project-follower.js';
 import { buildReport, reportText } from './report.js';
 import { WorkFacts } from './work-facts.js';
 import { AgentWorktree, findRepository, type KeptWorktree } from './worktree.js';
@@ -40,7 +40,7 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
   const facts = new WorkFacts(specs.map(({ name }) => name));
   const agents: AgentProcess[] = [];
   const view = new LiveView(context, agents, facts);
-  const follower = new EventFollower(genesis, (event) => onEvent(event, agents, facts, view));
+  const follower = new ProjectFollower(genesis, (event) => onEvent(event, agents, facts, view));
   const shared = {
     leaseSeconds: options.leaseSeconds,
     env: io.env,

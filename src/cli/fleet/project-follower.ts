@@ -6,7 +6,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 const CATCH_UP_MS = 10_000;
 
 /** Passes on each event of the project after a cursor, once and in order. */
-export class EventFollower {
+export class ProjectFollower {
   private position = 0;
   private readonly ending = new AbortController();
   private onPosition = (): void => {};
