@@ -15,11 +15,13 @@ type ArgumentsOf<Usage extends string> = Usage extends `${infer Word} ${infer Re
   : ArgumentOf<Usage>;
 type ArgumentOf<Word> = Word extends `<${string}...>`
   ? [string[]]
-  : Word extends `<${string}>`
-    ? [string]
-    : Word extends `[${string}]`
-      ? [string | undefined]
-      : [];
+  : Word extends `[${string}...]`
+    ? [string[]]
+    : Word extends `<${string}>`
+      ? [string]
+      : Word extends `[${string}]`
+        ? [string | undefined]
+        : [];
 
 interface CommandDetails<Usage extends string, Table extends OptionTable> {
   readonly description: string;

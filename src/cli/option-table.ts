@@ -15,11 +15,13 @@ export type OptionTable = Readonly<Record<string, string | OptionDetails>>;
 type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
-type OptionName<Flags> = Flags extends `--${infer Name} <${string}`
-  ? CamelCase<Name>
-  : Flags extends `--${infer Name}`
+type OptionName<Flags> = Flags extends `-${string}, ${infer Long}`
+  ? OptionName<Long>
+  : Flags extends `--${infer Name} <${string}`
     ? CamelCase<Name>
-    : never;
+    : Flags extends `--${infer Name}`
+      ? CamelCase<Name>
+      : never;
 type OptionValue<Flags, Details> = Details extends { parse: (...args: never) => infer Value }
   ? Value
   : Details extends { choices: readonly (infer Choice)[] }

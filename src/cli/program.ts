@@ -21,6 +21,7 @@ Examples:
   gen next                                claim the best ready task
   gen task submit A-001-schema --file out.json
   gen run --loop -- ./agent.sh            run a program as a worker
+  gen fleet -n 3 -- ./agent.sh            run several agents
   gen status --watch                      watch the progress
   gen verify                              verify the log
 

@@ -23,6 +23,7 @@ const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
     { names: ['next'], load: async () => (await import('./commands/next.js')).addNext },
     { names: ['task'], load: async () => (await import('./commands/task.js')).addTask },
     { names: ['run'], load: async () => (await import('./commands/run.js')).addRun },
+    { names: ['fleet'], load: async () => (await import('./commands/fleet.js')).addFleet },
   ],
   Methodology: [
     { names: ['start'], load: async () => (await import('./commands/start.js')).addStart },

@@ -1,10 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FrozenTime } from '../../test/support/frozen-time.js';
 import { startPlannedHarness } from './testing/cli-harness.js';
-import { gen, start } from './testing/terminal.js';
+import { gen, start, type TerminalOptions } from './testing/terminal.js';
 
 // req: SDK-005
 it('run submits the result file or the end of the output, and releases a failed task', async () => {
@@ -58,7 +59,7 @@ it('run kills the program and its child processes when the claim is lost, even i
   // Only the grace period remains.
   expect(await time.advanceUntil(ended)).toMatchObject({
     code: 1,
-    err: expect.stringContaining('A-001-schema: exit code 137'),
+    err: expect.stringMatching(/A-001-schema: the claim was lost \(\w+\)\. The program was stopped/),
   });
   await isGone(group);
 });
@@ -93,7 +94,70 @@ it('run --loop continues until all tasks are done', async () => {
   expect((await gen(terminal, 'next')).err).toMatch(
     /^NOTHING_READY\. Every task in the plan is completed\. Do not wait\.\n$/,
   );
-  expect((await gen(terminal, 'run', '--', 'true')).err).toContain('NOTHING_READY');
+  const single = await gen(terminal, 'run', '--', 'true');
+  expect(single).toMatchObject({ code: 0, err: 'All tasks of shop are done.\n' });
+});
+
+it('run --loop says that all tasks are done and exits with 0, even if a task failed on the way', async () => {
+  const { terminal } = await startPlannedHarness();
+  const once = 'if [ -e tried ]; then exit 0; fi; touch tried; echo no disk >&2; exit 7';
+  const looped = await gen(terminal, 'run', '--loop', '--track', 'A', '--track', 'B', '--', 'sh', '-c', once);
+  expect(looped).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(/1 failed.*\nAll tasks of tracks A, B of shop are done\.\n$/),
+  });
+  expect(looped.err).toMatch(/failed: exit code 7: no disk/);
+});
+
+it('run --loop says what became of a task before it starts the next', async () => {
+  const { terminal } = await startPlannedHarness();
+  const looped = await gen(terminal, 'run', '--loop', '--', 'true');
+  const lines = looped.err.split('\n').filter((line) => /is done|generation/.test(line));
+  expect(lines).toHaveLength(10);
+  for (const [at, line] of lines.entries()) expect(line).toMatch(at % 2 === 0 ? /generation 1/ : /is done/);
+});
+
+it('run says that nothing is ready if others hold all the work that can be claimed', async () => {
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'task', 'claim', 'A-001-schema');
+  const idle = await gen(terminal, 'run', '--', 'true');
+  expect(idle).toMatchObject({ code: 1, err: expect.stringContaining('NOTHING_READY') });
+});
+
+describe('in a git repository', () => {
+  const git = (cwd: string, ...args: string[]): string =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
+      cwd,
+      encoding: 'utf8',
+    }).trim();
+  const resultOf = async ({ env }: TerminalOptions, taskId: string) => {
+    const path = `/api/tenants/default/projects/shop/tasks/${taskId}/results`;
+    const { results } = (await (await fetch(`${env?.GENESIS_URL}${path}`)).json()) as { results: unknown[] };
+    return results[0];
+  };
+
+  it('a result carries the branch, the commits at claim and submission, and what changed between them', async () => {
+    const { terminal } = await startPlannedHarness();
+    git(terminal.cwd, 'init', '--quiet', '--initial-branch', 'work');
+    git(terminal.cwd, 'commit', '--quiet', '--allow-empty', '-m', 'begin');
+    const base = git(terminal.cwd, 'rev-parse', 'HEAD');
+    const edit =
+      'printf "one\\ntwo\\n" > a.txt; git add a.txt; git -c user.name=a -c user.email=a@example.org commit -q -m a';
+    expect(await gen(terminal, 'run', '--', 'sh', '-c', edit)).toMatchObject({ code: 0 });
+    const head = git(terminal.cwd, 'rev-parse', 'HEAD');
+    expect(head).not.toBe(base);
+    expect(await resultOf(terminal, 'A-001-schema')).toMatchObject({
+      accepted: true,
+      metadata: { git: { branch: 'work', base, head, diffstat: { files: 1, insertions: 2, deletions: 0 } } },
+    });
+  });
+
+  it('a result is submitted without the metadata if git fails', async () => {
+    const { terminal } = await startPlannedHarness();
+    await writeFile(join(terminal.cwd, '.git'), 'gitdir: /does/not/exist\n');
+    expect(await gen(terminal, 'run', '--', 'true')).toMatchObject({ code: 0 });
+    expect(await resultOf(terminal, 'A-001-schema')).toMatchObject({ accepted: true, metadata: {} });
+  });
 });
 
 it('run claims nothing if the program cannot be started', async () => {

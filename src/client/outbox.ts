@@ -20,6 +20,7 @@ export interface FinishedResult extends LeaseHandle {
   readonly request_id: string;
   readonly agent_id: string;
   readonly result_data: unknown;
+  readonly metadata?: Readonly<Record<string, unknown>>;
   readonly finished_at: string;
 }
 

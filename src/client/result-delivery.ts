@@ -23,10 +23,11 @@ export class ResultDelivery {
     private readonly outbox: Outbox,
     private readonly submit: SubmitFinished,
     private readonly isStopped: () => boolean,
+    private readonly onAnswer: (outcome: SubmitOutcome) => void | Promise<void>,
   ) {}
 
-  /** Returns whether the result was accepted. */
-  async deliver(finished: FinishedResult, lease: LeaseMonitor): Promise<boolean> {
+  /** Returns whether the result was accepted; null if it is not answered yet. */
+  async deliver(finished: FinishedResult, lease: LeaseMonitor): Promise<boolean | null> {
     const path = await this.outbox.put(finished).catch((error: unknown) => {
       const why = `cannot be written to ${this.outbox.folder} (${String(error)})`;
       const effect = 'It is submitted anyway, and lost if this process ends before the server responds.';
@@ -41,7 +42,7 @@ export class ResultDelivery {
     }
     if (path === null) this.unsavedResults.push(finished);
     else await this.outbox.returnToPending(path);
-    return false;
+    return null;
   }
 
   /** Sends earlier results before new work is claimed; otherwise this agent might take over its own finished task. */
@@ -50,7 +51,7 @@ export class ResultDelivery {
   }
 
   async flush(): Promise<void> {
-    this.outcomes.push(...(await this.outbox.flush(this.submit)));
+    for (const outcome of await this.outbox.flush(this.submit)) await this.record(outcome);
     const left = this.unsavedResults;
     this.unsavedResults = [];
     for (const finished of left) {
@@ -70,7 +71,12 @@ export class ResultDelivery {
     const { outbox, submit } = this;
     const outcome =
       path === null ? await outbox.sendUnwritten(finished, submit) : await outbox.send(path, submit);
-    if (!isProblem(outcome)) this.outcomes.push(outcome);
+    if (!isProblem(outcome)) await this.record(outcome);
     return outcome;
+  }
+
+  private async record(outcome: SubmitOutcome): Promise<void> {
+    this.outcomes.push(outcome);
+    await this.onAnswer(outcome);
   }
 }

@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withoutUndefined } from '../core/without-undefined.js';
 import { newRequestId, retryDelayMs, sharedSignal } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import { LeaseProposals } from './lease-proposals.js';
-import type { LeaseMonitor } from './renewals.js';
+import type { SubmitOutcome } from './outbox.js';
+import { ClaimLost, type LeaseMonitor } from './renewals.js';
 import { handleOf, withExpectedGeneration } from './renewer.js';
 import { GenesisError, isProblem } from './replies.js';
 import { ResultDelivery } from './result-delivery.js';
 import { type ClaimAttempt, type GrantedWork, WorkClaimer } from './work-claimer.js';
 import type {
+  EndedWork,
   Work,
   WorkContext,
   WorkDependencies,
@@ -18,6 +21,12 @@ import type {
   WorkSummary,
 } from './work-options.js';
 import { workerName } from './worker-name.js';
+
+interface HandlerResult {
+  readonly result: unknown;
+  readonly metadata: Readonly<Record<string, unknown>> | undefined;
+}
+type SharedContext = Omit<WorkContext, 'setMetadata'>;
 
 const GRACE_MS = 5000;
 const MESSAGE_CHARS_MAX = 2000;
@@ -32,6 +41,7 @@ export class WorkLoop {
   private readonly delivery: ResultDelivery;
   private readonly claimer: WorkClaimer;
   private canTakeMore = true;
+  private isDone = false;
 
   constructor(
     private readonly dependencies: WorkDependencies,
@@ -44,7 +54,12 @@ export class WorkLoop {
     this.identity = { agent_id, session_id: session_id ?? `sess-${randomUUID()}` };
     this.proposals = new LeaseProposals(dependencies.client);
     this.claimer = new WorkClaimer(dependencies, options, this.identity, this.proposals);
-    this.delivery = new ResultDelivery(dependencies.outbox, dependencies.submit, () => this.isStopped);
+    this.delivery = new ResultDelivery(
+      dependencies.outbox,
+      dependencies.submit,
+      () => this.isStopped,
+      (outcome) => this.options.onEnded?.(answeredWork(outcome)),
+    );
   }
 
   async run(): Promise<WorkSummary> {
@@ -97,7 +112,10 @@ export class WorkLoop {
       const grant: ClaimAttempt = hasCapacity ? await this.claimer.claimNext(shouldWait) : 'later';
       // The first request does not wait: it shows at once whether all work is done.
       shouldWait = grant === 'nothing';
-      if (grant === 'done') return;
+      if (grant === 'done') {
+        this.isDone = this.options.until !== 'idle';
+        return;
+      }
       if (grant === 'later') {
         idle += 1;
         await sleep(retryDelayMs(idle), undefined, { signal: this.stopping.signal }).catch(() => {});
@@ -113,8 +131,9 @@ export class WorkLoop {
     try {
       const ended = await this.runHandler(work, lease);
       if ('result' in ended) {
-        const accepted = await this.deliver(work, lease, ended.result);
-        if (accepted) await this.proposals.recordDuration(track, monotonicMs() - startedMs);
+        const isAccepted = await this.deliver(work, lease, ended);
+        if (isAccepted) await this.proposals.recordDuration(track, monotonicMs() - startedMs);
+        if (isAccepted === null) await this.reportEnd(work, 'pending', 'the server has not answered');
       } else await this.releaseWork(work, lease, ended.error);
     } finally {
       lease.end();
@@ -122,10 +141,7 @@ export class WorkLoop {
   }
 
   /** The handler's result, or its error. A handler that ignores the abort is abandoned after a grace period. */
-  private async runHandler(
-    work: Work,
-    lease: LeaseMonitor,
-  ): Promise<{ result: unknown } | { error: unknown }> {
+  private async runHandler(work: Work, lease: LeaseMonitor): Promise<HandlerResult | { error: unknown }> {
     const handlerAbort = new AbortController();
     const stop = () => handlerAbort.abort(new Error('the work loop was stopped'));
     const lose = () => handlerAbort.abort(lease.signal.reason);
@@ -148,9 +164,13 @@ export class WorkLoop {
   }
 
   /** The result must be JSON data; otherwise the handler fails. */
-  private async handlerResult(work: Work, context: WorkContext): Promise<{ result: unknown }> {
-    const result = await this.handler(work, context);
-    return { result: JSON.stringify(result) === undefined ? null : result };
+  private async handlerResult(work: Work, context: SharedContext): Promise<HandlerResult> {
+    let metadata: HandlerResult['metadata'];
+    const setMetadata: WorkContext['setMetadata'] = (given) => {
+      metadata = given;
+    };
+    const result = await this.handler(work, { ...context, setMetadata });
+    return { result: JSON.stringify(result) === undefined ? null : result, metadata };
   }
 
   /** Throws when the grace period of a stop is over. */
@@ -160,7 +180,7 @@ export class WorkLoop {
     throw new Error('the work loop was stopped');
   }
 
-  private contextFor({ claim }: Work, lease: LeaseMonitor, signal: AbortSignal): WorkContext {
+  private contextFor({ claim }: Work, lease: LeaseMonitor, signal: AbortSignal): SharedContext {
     return {
       signal,
       held: () => lease.isHeld(),
@@ -171,19 +191,23 @@ export class WorkLoop {
     };
   }
 
-  private deliver({ claim }: Work, lease: LeaseMonitor, result: unknown): Promise<boolean> {
+  private deliver({ claim }: Work, lease: LeaseMonitor, { result, metadata }: HandlerResult) {
     const { agent_id } = this.identity;
-    const request = { request_id: newRequestId(), ...handleOf(claim) };
+    const request = { request_id: newRequestId(), ...handleOf(claim), ...withoutUndefined({ metadata }) };
     const finished_at = new Date().toISOString();
     return this.delivery.deliver({ ...request, agent_id, result_data: result, finished_at }, lease);
   }
 
-  private async releaseWork({ claim }: Work, lease: LeaseMonitor, error: unknown): Promise<void> {
-    const handle = withExpectedGeneration(handleOf(claim));
+  private async reportEnd({ claim }: Work, outcome: EndedWork['outcome'], message: string): Promise<void> {
+    const { task_id, generation } = claim;
+    await this.options.onEnded?.({ task_id, generation, outcome, message, submission: null });
+  }
+
+  private async releaseWork(work: Work, lease: LeaseMonitor, error: unknown): Promise<void> {
+    const handle = withExpectedGeneration(handleOf(work.claim));
     const isLost = lease.signal.aborted;
-    if (isLost) this.counts.lost += 1;
-    else if (this.isStopped) this.counts.released += 1;
-    else this.counts.failed += 1;
+    const outcome = isLost ? 'lost' : this.isStopped ? 'released' : 'failed';
+    this.counts[outcome] += 1;
     lease.end();
     const message = (error instanceof Error ? error.message : String(error)).slice(0, MESSAGE_CHARS_MAX);
     const isError = !isLost && !this.isStopped;
@@ -191,12 +215,20 @@ export class WorkLoop {
     await this.dependencies.client.releaseClaim(
       isError ? { ...handle, reason: 'ERROR', message: message || 'no message' } : handle,
     );
+    const { reason: lossReason } = lease.signal;
+    await this.reportEnd(work, outcome, lossReason instanceof ClaimLost ? lossReason.reason : message);
   }
 
   private summary(pending: number): WorkSummary {
     const { outcomes } = this.delivery;
     const accepted = outcomes.filter((outcome) => outcome.accepted).length;
     const refused = outcomes.length - accepted;
-    return { accepted, refused, ...this.counts, pending, outcomes };
+    return { accepted, refused, ...this.counts, pending, is_done: this.isDone, outcomes };
   }
+}
+
+function answeredWork(submission: SubmitOutcome): EndedWork {
+  const { task_id, generation, accepted, reason, work_product_ref } = submission;
+  const outcome = accepted ? 'accepted' : 'refused';
+  return { task_id, generation, outcome, message: work_product_ref ?? reason, submission };
 }

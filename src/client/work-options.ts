@@ -20,6 +20,20 @@ export interface WorkOptions {
   readonly until?: 'done' | 'idle' | 'stopped';
   /** Stops the loop: handlers are aborted, their claims released, finished results submitted. */
   readonly signal?: AbortSignal;
+  /** Called as soon as it is known what became of a piece of work, before the next is claimed. */
+  readonly onEnded?: (ended: EndedWork) => void | Promise<void>;
+}
+
+/** What became of one piece of work. */
+export interface EndedWork {
+  readonly task_id: string;
+  readonly generation: number;
+  /** `lost`: the claim was lost before there was a result. `pending`: the result is in the outbox, unanswered. */
+  readonly outcome: 'accepted' | 'refused' | 'failed' | 'lost' | 'released' | 'pending';
+  /** The reference of the accepted result, the reason of a refusal or a loss, or the error. */
+  readonly message: string;
+  /** The server's answer to the result; null if there is none. */
+  readonly submission: SubmitOutcome | null;
 }
 
 export interface Work {
@@ -33,6 +47,8 @@ export interface WorkContext {
   readonly signal: AbortSignal;
   /** Whether the claim is certainly held now. Correct even within a long synchronous turn, in which no signal fires. */
   readonly held: () => boolean;
+  /** Metadata to submit with the result, such as where it was made. */
+  readonly setMetadata: (metadata: Readonly<Record<string, unknown>>) => void;
   readonly note: (text: string) => Promise<NoteReply | ApiProblem>;
   /** Stops claiming; the loop ends once the work under way is done. */
   readonly stop: () => void;
@@ -52,6 +68,8 @@ export interface WorkSummary {
   readonly released: number;
   /** Finished but unanswered results, in the outbox for the next run. */
   readonly pending: number;
+  /** Whether the loop ended because all work of its tracks is complete. */
+  readonly is_done: boolean;
   readonly outcomes: readonly SubmitOutcome[];
 }
 

@@ -13,6 +13,8 @@ export interface GroupOptions {
   readonly signal: AbortSignal;
   /** The signal to send on abort. */
   readonly stopWith: () => NodeJS.Signals;
+  /** Called with the process group as soon as the program runs. */
+  readonly onStart?: (group: number) => void;
 }
 
 export interface GroupExit {
@@ -35,6 +37,7 @@ export async function runProcessGroup(options: GroupOptions): Promise<GroupExit>
   const { command, env, cwd, signal } = options;
   const [file = '', ...args] = command;
   const child = spawn(file, args, { env, cwd, detached: HAS_GROUPS, stdio: ['ignore', 'pipe', 'pipe'] });
+  if (child.pid !== undefined) options.onStart?.(child.pid);
   const stdout = captureTail(child.stdout, options.stdout);
   const stderr = captureTail(child.stderr, options.stderr);
   const ended = exitOf(child);

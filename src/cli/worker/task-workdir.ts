@@ -7,6 +7,7 @@ import { RESULT_BYTES_MAX } from '../../core/contract/values.js';
 import type { CommandContext } from '../context.js';
 import { cliFolder } from '../state/cli-folder.js';
 import type { CliTarget } from '../state/cli-state.js';
+import { PROGRAM_FILE_VARIABLE } from './program-file.js';
 
 /** Where tasks come from, and the server's token; null if it needs none. */
 export interface WorkTarget extends CliTarget {
@@ -49,6 +50,7 @@ export class TaskWorkdir {
       GENESIS_CLAIM_ID: claim.id,
       GENESIS_BRIEFING: join(this.folder, 'briefing.json'),
       GENESIS_RESULT: this.resultFile,
+      [PROGRAM_FILE_VARIABLE]: undefined,
     };
   }
 

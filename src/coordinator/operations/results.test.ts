@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { HarnessAgent } from '../../../test/support/agent.js';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
 import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const A = 'A-001-core';
@@ -55,6 +55,24 @@ forEachStore('results', (open) => {
       accepted: true,
       work_product_ref: `wp-${A}-gen1-${blob_sha256.slice(0, 12)}`,
     });
+  });
+
+  test('keep the metadata of their submission, also when they are parked and adopted', async () => {
+    const { coordinator, queries, alpha } = await openWithClaim();
+    const { session_id, generation } = alpha.handle(A);
+    const expected = { expected_generation: generation, reason: 'because' };
+    await coordinator.operate(P, A, 'force_release', expected, human('ops'));
+    const metadata = { git: { branch: 'work', head: 'c0ffee' } };
+    const late = { task_id: A, session_id, generation, result_data: 1, metadata };
+    const { parked } = unwrap(await coordinator.submitResult(P, late));
+    await coordinator.operate(P, A, 'adopt', { ...expected, result_id: parked ?? '' }, human('ops'));
+    const { results } = unwrap(await queries.listResults(P, A));
+    expect(results).toMatchObject([
+      { accepted: false, parked: true, metadata },
+      { accepted: true, metadata },
+    ]);
+    const tooLarge = { ...late, metadata: { text: 'x'.repeat(4096) } };
+    expect(await coordinator.submitResult(P, tooLarge)).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
   test('that name a missing blob, or one of another tenant, are refused and the claim stays', async () => {

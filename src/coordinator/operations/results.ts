@@ -65,6 +65,7 @@ function identifyResult(body: SubmitBody, subject: string, sha256: string, size_
     sha256,
     size_bytes,
     work_product_ref: workProductRef(subject, body.generation, sha256),
+    ...(body.metadata === undefined ? {} : { metadata: body.metadata }),
   };
 }
 

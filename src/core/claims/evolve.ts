@@ -224,6 +224,7 @@ export function resultOf(fields: ResultFields): SubmittedResult {
     work_product_ref: fields.work_product_ref,
     data: fields.result_data,
     blob_sha256: fields.blob_sha256,
+    metadata: fields.result_metadata,
     evidence: evidenceOf(fields),
   });
 }

@@ -73,6 +73,8 @@ export interface SubmittedResult {
   readonly work_product_ref: string;
   readonly data?: unknown;
   readonly blob_sha256?: string;
+  /** What the submitter added, such as the git commits; no rule reads it. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
   /** Edges only: the reported evidence of convergence. */
   readonly evidence?: ConvergenceEvidence;
 }

@@ -21,10 +21,10 @@ const CONTENT_FIELDS: Partial<Record<ClaimEventKind, readonly string[]>> = {
   granted: ['metadata'],
   released: ['message'],
   reviewed: ['comment', 'feedback'],
-  accepted: ['result_data'],
-  adopted: ['result_data'],
-  escalated: ['result_data'],
-  result_denied: ['result_data'],
+  accepted: ['result_data', 'result_metadata'],
+  adopted: ['result_data', 'result_metadata'],
+  escalated: ['result_data', 'result_metadata'],
+  result_denied: ['result_data', 'result_metadata'],
   noted: ['text'],
 };
 const REPORTED_CONTENT_FIELDS = ['source_findings', 'process_gaps'];

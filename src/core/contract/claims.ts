@@ -40,6 +40,9 @@ export const BATCH_ITEMS_MAX = 1000;
 export const ATOMIC_ITEMS_MAX = 20;
 export const LEASE_SECONDS_MAX = 366 * 24 * 3600;
 
+/** What a client adds to a claim or a result; the rules do not read it. */
+const metadata = plainObject.refine(...withinBytes(METADATA_BYTES_MAX));
+
 export const handleFields = { task_id: subject, session_id: sessionIdSchema, claim_id: claimId.optional() };
 export const leaseFields = {
   lease_duration_seconds: z.number().int().min(1).max(LEASE_SECONDS_MAX).optional(),
@@ -58,7 +61,7 @@ export const claimBody = z.strictObject({
   session_id: sessionIdSchema,
   ...leaseFields,
   agent_role: boundedText(64).optional(),
-  metadata: plainObject.refine(...withinBytes(METADATA_BYTES_MAX)).optional(),
+  metadata: metadata.optional(),
   resume,
   /** Include the briefing, as `next` does. Off by default, because it costs a read. */
   with_briefing: z.boolean().optional(),
@@ -119,6 +122,7 @@ export const submitBody = z
     generation,
     result_data: plainValue.optional(),
     blob_sha256: sha256.optional(),
+    metadata: metadata.optional(),
     iteration: iteration.optional(),
     evaluators: evaluators.optional(),
     convergence_type: boundedText(256).optional(),

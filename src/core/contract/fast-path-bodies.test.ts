@@ -21,7 +21,11 @@ const COMMON: readonly (readonly [string, z.ZodObject, Record<string, unknown>])
   ['next', nextBody, { agent_id: 'worker', session_id: 's1', wait_seconds: 5, lease_duration_seconds: 9 }],
   ['renew', renewBody, { ...HANDLE, expected_generation: 1, lease_duration_seconds: 60, request_id: 'r1' }],
   ['release', releaseBody, { ...HANDLE, expected_generation: 1, reason: 'ERROR', message: 'broken' }],
-  ['submit', submitBody, { ...HANDLE, generation: 1, result_data: { ok: true }, request_id: 'r1' }],
+  [
+    'submit',
+    submitBody,
+    { ...HANDLE, generation: 1, result_data: { ok: true }, metadata: { a: 1 }, request_id: 'r1' },
+  ],
 ];
 
 /** Values around every limit of the schemas, and of wrong types. */

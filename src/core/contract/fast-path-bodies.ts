@@ -95,6 +95,7 @@ const readSubmit = bodyReader(submitBody, {
   ...handleFields,
   generation,
   result_data: isPlainData,
+  metadata,
   ...requestField,
 });
 

@@ -18,6 +18,7 @@ import {
   boundedText,
   count,
   generation,
+  jsonRecord,
   latestQuery,
   mutationFields,
   named,
@@ -125,6 +126,7 @@ const taskResult = namedObject('TaskResult', {
   /** Null if the result is in a blob, or was refused and not kept. */
   result_data: z.unknown(),
   blob_sha256: z.string().nullable(),
+  metadata: jsonRecord,
   submitted_at: time,
   accepted: z.boolean(),
   rejection_reason: z.string().nullable(),

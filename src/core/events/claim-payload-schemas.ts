@@ -17,6 +17,8 @@ const resultFields = {
   /** Small results are inline, large ones a blob with this digest. */
   result_data: z.unknown().optional(),
   blob_sha256: sha256.exactOptional(),
+  /** `metadata` of the submission. */
+  result_metadata: openObject.exactOptional(),
 };
 /** Reported evidence of convergence: edges only. */
 export const evidenceFields = {

@@ -27,6 +27,7 @@ function taskResult({ event, payload }: ClaimEvent<'accepted' | 'adopted' | 'res
     work_product_ref: payload.work_product_ref,
     result_data: payload.result_data ?? null,
     blob_sha256: payload.blob_sha256 ?? null,
+    metadata: payload.result_metadata ?? {},
     submitted_at: event.timestamp,
     accepted: denied === null,
     rejection_reason: denied?.rejection_reason ?? null,

@@ -57,7 +57,7 @@ function reportIssue(issue: SchemaIssue, value: unknown, path: DocumentPath, fau
       const message = `Unknown field ${JSON.stringify(name)}; check its spelling.`;
       faults.add('UNKNOWN_FIELD', [...fullPath, name], message);
     }
-  } else if (issue.code === 'invalid_union') {
+  } else if (issue.code === 'invalid_union' && valueAt(value, issuePath) !== undefined) {
     reportUnionIssue(issue, valueAt(value, issuePath), fullPath, faults);
   } else {
     const isMissing = valueAt(value, issuePath) === undefined;

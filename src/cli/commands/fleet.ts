@@ -1,0 +1,122 @@
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { command } from '../command.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, EXIT, fileUnreadable, wrongUsage } from '../exit.js';
+import { newNames, numberedNames } from '../fleet/agent-name.js';
+import type { AgentSpec } from '../fleet/agent-process.js';
+import {
+  AGENTS_MAX,
+  type AgentKind,
+  FLEET_FILE_BYTES_MAX,
+  KIND_NAME_PATTERN,
+  readFleetFile,
+} from '../fleet/fleet-file.js';
+import { runFleet } from '../fleet/run-fleet.js';
+import { collectOption, parseSecondsOption, parseWholeNumber } from '../option-parsers.js';
+import type { OptionsOf } from '../option-table.js';
+
+const FILE_DEFAULT = 'fleet.yml';
+const RESTARTS_DEFAULT = 5;
+
+const FLEET_OPTIONS = {
+  '-n, --agents <n>': {
+    about: `number of agents, at most ${AGENTS_MAX} (default: 1)`,
+    parse: parseWholeNumber,
+  },
+  '--file <file>': `agents of different kinds (default without a command: ${FILE_DEFAULT})`,
+  '--name <name>': 'name the agents NAME-1, NAME-2, … (default: the program and a short id)',
+  '--track <track>': { about: 'only tasks of this track (repeatable)', parse: collectOption },
+  '--role <role>': 'role to work in',
+  '--lease <seconds>': {
+    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier tasks)',
+    parse: parseSecondsOption,
+  },
+  '--restarts <n>': {
+    about: 'restarts of an agent in a row without an accepted result, after which it is given up',
+    parse: parseWholeNumber,
+    default: RESTARTS_DEFAULT,
+  },
+} as const;
+
+export const addFleet = command('fleet [command...]', {
+  synopsis: '[options] -- <command...>\n       gen fleet [options] [--file fleet.yml]',
+  description: 'run several agents until all tasks are done',
+  options: FLEET_OPTIONS,
+  help: `
+Each agent is a "gen run --loop" of its own: it claims a task, runs the command on it, submits the result, and repeats.
+The command gets the task in environment variables (see gen run --help): the most important are GENESIS_TASK_ID,
+GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (the file to write the result to).
+In a git repository each agent has a worktree and a branch of its own (.genesis/fleet/AGENT, branch fleet/AGENT). At the
+end it is removed, unless it has commits or changes. Commit what the agents need before you start them.
+An agent that dies is started again after a growing pause. Ctrl-C stops all agents and releases their claims.
+
+Start your own, in two terminals:
+  gen up
+  gen plan import plan.yaml
+  gen fleet -n 3 -- sh -c 'echo "I did $GENESIS_TASK_ID" > "$GENESIS_RESULT"'
+  gen fleet -n 5 -- claude -p 'Do the task that the JSON file $GENESIS_BRIEFING describes. Commit your work.'
+
+A file fleet.yml for different kinds of agents, started with "gen fleet":
+  agents:
+    - name: builder
+      command: [claude, -p, "Do the task in the file $GENESIS_BRIEFING."]
+      count: 3
+      tracks: [A, B]
+    - name: checker
+      command: ./check.sh "$GENESIS_TASK_ID"
+      role: reviewer
+      environment: { LOG_LEVEL: debug }
+
+Exit codes: 0 all tasks are done, 1 tasks are left and all agents have ended, 130 stopped by Ctrl-C.`,
+  async run(context, programAndArguments, options) {
+    const specs =
+      programAndArguments.length > 0
+        ? specsOfCommand(programAndArguments, options)
+        : await specsOfFile(context, options);
+    await runFleet(context, { specs, leaseSeconds: options.lease, restartsMax: options.restarts });
+  },
+});
+
+type FleetCommandOptions = OptionsOf<typeof FLEET_OPTIONS>;
+
+function specsOfCommand(command: readonly string[], options: FleetCommandOptions): AgentSpec[] {
+  const { agents = 1, file, name, track: tracks = [], role = null } = options;
+  if (file !== undefined) throw wrongUsage('Pass either a command or --file, not both.');
+  if (agents < 1 || agents > AGENTS_MAX)
+    throw wrongUsage(`--agents: expected a number from 1 to ${AGENTS_MAX}.`);
+  if (name !== undefined && !KIND_NAME_PATTERN.test(name))
+    throw wrongUsage(`--name: expected letters, digits, _ and -, at most 60, not ${JSON.stringify(name)}.`);
+  const names = name === undefined ? newNames(command[0] ?? '', agents) : numberedNames(name, agents);
+  return names.map((each) => ({ name: each, command, tracks, role, environment: {} }));
+}
+
+async function specsOfFile(context: CommandContext, options: FleetCommandOptions): Promise<AgentSpec[]> {
+  const { agents, name, track, role } = options;
+  if ([agents, name, track, role].some((given) => given !== undefined))
+    throw wrongUsage(
+      '--agents, --name, --track and --role need a command after --. In a file each kind has its own.',
+    );
+  const kinds = await readKinds(context, options.file);
+  return kinds.flatMap(({ name, count, ...spec }) =>
+    numberedNames(name, count).map((each) => ({ ...spec, name: each })),
+  );
+}
+
+async function readKinds({ io }: CommandContext, given: string | undefined): Promise<readonly AgentKind[]> {
+  const file = given ?? FILE_DEFAULT;
+  const path = resolve(io.cwd, file);
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+  if (found instanceof Error) {
+    if (given === undefined && found.code === 'ENOENT')
+      throw wrongUsage(
+        `Pass the command to run after --, or write a file ${FILE_DEFAULT}. See gen fleet --help.`,
+      );
+    throw fileUnreadable(file, found, 'No agent was started.');
+  }
+  if (!found.isFile() || found.size > FLEET_FILE_BYTES_MAX)
+    throw wrongUsage(`${file} is not a file of at most ${FLEET_FILE_BYTES_MAX / 1024} KiB.`);
+  const result = readFleetFile(file, await readFile(path, 'utf8'));
+  if (result.ok) return result.kinds;
+  throw new CommandFailure(result.faults.join('\n'), EXIT.usage);
+}

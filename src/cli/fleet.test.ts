@@ -1,0 +1,226 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Genesis } from '../client/index.js';
+import { readFleetFile } from './fleet/fleet-file.js';
+import type { FleetReport } from './fleet/report.js';
+import { unwrapReply } from './replies.js';
+import { selfCommand } from './self.js';
+import { type CliHarness, startHarness, startPlannedHarness } from './testing/cli-harness.js';
+import { gen, start } from './testing/terminal.js';
+
+const SAMPLE_PLAN = new URL('../../examples/plan.yaml', import.meta.url).pathname;
+const SAMPLE_TASKS = 7;
+
+const git = (cwd: string, ...args: string[]): string =>
+  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
+    cwd,
+    encoding: 'utf8',
+  }).trim();
+
+const genesisOf = ({ server }: CliHarness): Genesis =>
+  new Genesis({ url: server.url, tenant: 'default', project: 'shop' });
+
+/** The content of a file, once it has a whole line. */
+async function written(file: string): Promise<string> {
+  for (;;) {
+    const found = await readFile(file, 'utf8').catch(() => '');
+    if (found.endsWith('\n')) return found.trim();
+    await pause(20);
+  }
+}
+
+async function isGone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await pause(20);
+  }
+}
+
+it('runs the sample plan in worktrees, and starts an agent again that is killed on the way', async () => {
+  const harness = await startHarness();
+  const { terminal } = harness;
+  const { cwd } = terminal;
+  git(cwd, 'init', '--quiet', '--initial-branch', 'main');
+  git(cwd, 'commit', '--quiet', '--allow-empty', '-m', 'begin');
+  await gen(terminal, 'plan', 'import', SAMPLE_PLAN);
+  // The first agent on A-001-schema kills its worker, and would go on without a claim.
+  const script = `
+    if [ "$GENESIS_TASK_ID" = A-001-schema ] && [ ! -e "${cwd}/orphan" ]; then
+      until ls "${cwd}"/.genesis/fleet/worker-*.program; do sleep 0.1; done
+      echo $$ > "${cwd}/orphan"; kill -9 $PPID; sleep 600
+    fi
+    echo "$GENESIS_TASK_ID" > "$GENESIS_TASK_ID.txt"
+    git add . && git -c user.name=a -c user.email=a@example.org commit -q -m "$GENESIS_TASK_ID"
+    echo "{\\"by\\":\\"$GENESIS_AGENT\\"}" > "$GENESIS_RESULT"`;
+  const fleet = await gen(
+    terminal,
+    'fleet',
+    '-n',
+    '2',
+    '--name',
+    'worker',
+    '--json',
+    '--',
+    'sh',
+    '-c',
+    script,
+  );
+  expect(fleet.err).toMatch(/worker-\d ended \(SIGKILL\)\. Restart 1 of 5 in 0\.5 s/);
+  expect(fleet.code).toBe(0);
+  await isGone(Number(await written(join(cwd, 'orphan'))));
+
+  const report = JSON.parse(fleet.out) as FleetReport;
+  expect(report).toMatchObject({ left: { total: 0, task_ids: [] }, refused: [] });
+  expect(report.agents.map(({ agent, state }) => [agent, state])).toEqual([
+    ['worker-1', 'done'],
+    ['worker-2', 'done'],
+  ]);
+  const sum = (field: 'accepted' | 'released' | 'restarts') =>
+    report.agents.reduce((total, agent) => total + agent[field], 0);
+  expect(sum('accepted')).toBe(SAMPLE_TASKS);
+  expect(sum('restarts')).toBe(1);
+  expect(sum('released')).toBe(1);
+
+  // The claim of the killed agent was released at once, and the next result names the branch that it is on.
+  const results = await genesisOf(harness).results('A-001-schema');
+  expect(results).toMatchObject({
+    results: [
+      {
+        generation: 2,
+        result_data: { by: expect.stringMatching(/^worker-\d$/) },
+        metadata: { git: { branch: expect.stringMatching(/^fleet\/worker-\d$/), diffstat: { files: 1 } } },
+      },
+    ],
+  });
+  const commits = report.worktrees.reduce((total, kept) => total + kept.commits, 0);
+  expect(commits).toBe(SAMPLE_TASKS);
+  for (const { folder, branch } of report.worktrees)
+    expect(git(folder, 'symbolic-ref', '--short', 'HEAD')).toBe(branch);
+  expect(git(cwd, 'status', '--porcelain')).not.toContain('fleet');
+  for (const { log } of report.agents)
+    expect(await readFile(log, 'utf8')).toContain('All tasks of shop are done.');
+});
+
+it('gives an agent up that dies again and again, and says which tasks are left', async () => {
+  const { terminal } = await startPlannedHarness();
+  // Only once the fleet can know the program: it is stopped with its worker.
+  const dying = 'until ls .genesis/fleet/*.program; do sleep 0.1; done; kill -9 $PPID; sleep 600';
+  const fleet = await gen(terminal, 'fleet', '--restarts', '1', '--', 'sh', '-c', dying);
+  expect(fleet.out).toMatch(/sh-[0-9a-f]{4} ended \(SIGKILL\) and is given up after 1 restarts? in a row/);
+  expect(fleet.out).toMatch(/sh-[0-9a-f]{4} +given up +0 /);
+  expect(fleet.out).toContain('5 tasks are left: A-001-schema, ');
+  expect(fleet.code).toBe(1);
+});
+
+it('shows the agents live on a terminal, and Ctrl-C stops them and their programs and releases their claims', async () => {
+  const harness = await startPlannedHarness();
+  const { terminal } = harness;
+  const script = 'echo "working on $GENESIS_TASK_ID"; echo $$ > started; sleep 600';
+  const screen = { ...terminal, columns: 160, env: { ...terminal.env, NO_COLOR: '1' } };
+  const fleet = start(screen, 'fleet', '--name', 'solo', '--', 'sh', '-c', script);
+  await fleet.waitForOutput(/solo-1 +running +A-001-schema +1 +in \d+ \S+ +0 +working on A-001-schema/);
+  const program = Number(await written(join(terminal.cwd, 'started')));
+  fleet.stop('SIGINT');
+  const { code, out } = await fleet.ended;
+  expect(code).toBe(130);
+  expect(out).toMatch(/solo-1 +stopped +0 +0 +0 +0 +1 /);
+  await isGone(program);
+  expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
+  const left = (await readdir(join(terminal.cwd, '.genesis', 'fleet'))).sort();
+  expect(left).toEqual(['.gitignore', 'solo-1.log']);
+});
+
+it('runs the kinds of agents in fleet.yml, each with its tracks and its environment', async () => {
+  const harness = await startPlannedHarness();
+  const { terminal } = harness;
+  await writeFile(
+    join(terminal.cwd, 'fleet.yml'),
+    `agents:
+  - name: builder
+    command: echo "$STYLE" > "$GENESIS_RESULT"
+    tracks: [A]
+    role: implementer
+    environment: { STYLE: plain }
+  - name: writer
+    command: [sh, -c, 'echo "$STYLE" > "$GENESIS_RESULT"']
+    tracks: [B]
+    environment: { STYLE: fancy }
+`,
+  );
+  const fleet = await gen(terminal, 'fleet');
+  expect(fleet).toMatchObject({ code: 0, out: expect.stringContaining('All tasks are done.') });
+  const genesis = genesisOf(harness);
+  expect(await genesis.results('A-001-schema')).toMatchObject({
+    results: [{ agent_id: 'builder-1', result_data: 'plain\n' }],
+  });
+  expect(await genesis.results('B-001-api')).toMatchObject({
+    results: [{ agent_id: 'writer-1', result_data: 'fancy\n' }],
+  });
+  const { agents } = unwrapReply(await genesis.agents());
+  expect(agents.find(({ agent_id }) => agent_id === 'builder-1')?.role).toBe('implementer');
+});
+
+it('has a help text whose examples work as they are', async () => {
+  const harness = await startPlannedHarness();
+  const { terminal } = harness;
+  const { out: help } = await gen(terminal, 'fleet', '--help');
+  const [, script = ''] = /^ {2}gen fleet -n 3 -- sh -c '(.*)'$/m.exec(help) ?? [];
+  expect(await gen(terminal, 'fleet', '-n', '3', '--', 'sh', '-c', script)).toMatchObject({ code: 0 });
+  expect(await genesisOf(harness).results('B-001-api')).toMatchObject({
+    results: [{ accepted: true, result_data: 'I did B-001-api\n' }],
+  });
+  const [, file = ''] = /started with "gen fleet":\n((?: {2}.*\n)+)/.exec(help) ?? [];
+  const read = readFleetFile('fleet.yml', file.replace(/^ {2}/gm, ''));
+  expect(read).toMatchObject({ ok: true, kinds: [{ name: 'builder', count: 3 }, { name: 'checker' }] });
+});
+
+it('stops its agents if nobody reads its output any more', async () => {
+  const { terminal } = await startPlannedHarness();
+  const [program, ...words] = selfCommand();
+  const script = 'echo $$ > started; sleep 600';
+  const fleet = spawn(program, [...words, 'fleet', '--', 'sh', '-c', script], {
+    cwd: terminal.cwd,
+    env: { PATH: process.env.PATH, ...terminal.env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const ended = once(fleet, 'exit');
+  const group = Number(await written(join(terminal.cwd, 'started')));
+  fleet.stdout.destroy();
+  // The line about this is the first that cannot be written.
+  await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'a test');
+  await ended;
+  await isGone(group);
+});
+
+it('refuses wrong usage before anything is started', async () => {
+  const { terminal } = await startPlannedHarness();
+  const fleet = (...args: string[]) => gen(terminal, 'fleet', ...args);
+  expect(await fleet()).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('after --, or write a file fleet.yml'),
+  });
+  expect(await fleet('-n', '0', '--', 'true')).toMatchObject({ code: 2 });
+  expect(await fleet('--name', 'a b', '--', 'true')).toMatchObject({ code: 2 });
+  expect(await fleet('--', 'no-such-agent')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('on the PATH'),
+  });
+  await writeFile(join(terminal.cwd, 'fleet.yml'), 'agents:\n  - name: a\n    comand: b\n');
+  expect(await fleet()).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(
+      /^fleet\.yml:2:5: "command" is missing.*\nfleet\.yml:3:5: Unknown field "comand"/,
+    ),
+  });
+  expect(await fleet('-n', '2')).toMatchObject({ code: 2, err: expect.stringContaining('need a command') });
+  expect(existsSync(join(terminal.cwd, '.genesis', 'fleet'))).toBe(false);
+});

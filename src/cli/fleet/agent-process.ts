@@ -1,0 +1,208 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { countText } from '../output/text.js';
+import { selfCommand } from '../self.js';
+import { PROGRAM_FILE_VARIABLE, readProgramFile, removeProgramFile } from '../worker/program-file.js';
+import type { AgentLog } from './agent-log.js';
+
+/** One agent of a fleet: its name, and what its worker is started with. */
+export interface AgentSpec {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly tracks: readonly string[];
+  readonly role: string | null;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The agent's session at the coordinator: opened before each start, ended after each end. */
+export interface AgentSessions {
+  /** Returns why the session cannot be opened; null if it is open. */
+  open(sessionId: string): Promise<string | null>;
+  /** Submits what the worker left behind, and releases its claims. */
+  end(sessionId: string): Promise<void>;
+}
+
+export interface AgentOptions {
+  readonly spec: AgentSpec;
+  readonly folder: string;
+  readonly log: AgentLog;
+  /** While the program runs, this file has its process group. */
+  readonly programFile: string;
+  readonly leaseSeconds: number | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  /** Variables with the server's address and the CLI's folder. */
+  readonly address: NodeJS.ProcessEnv;
+  readonly sessions: AgentSessions;
+  readonly restartsMax: number;
+  readonly say: (line: string) => void;
+  /** Aborts when the fleet must stop. */
+  readonly stop: AbortSignal;
+  /** Aborts when it must stop at once. */
+  readonly kill: AbortSignal;
+}
+
+export type AgentState = 'starting' | 'running' | 'restarting' | 'done' | 'given up' | 'stopped';
+
+const BACKOFF_MS = { first: 500, most: 60_000 };
+/** A worker gives its program 3 seconds, then releases the claim. This is ample for both. */
+const STOP_GRACE_MS = 15_000;
+const HAS_GROUPS = process.platform !== 'win32';
+
+/** Delay before the nth restart in a row. */
+export const backoffMs = (restartsInRow: number): number =>
+  Math.min(BACKOFF_MS.first * 2 ** (restartsInRow - 1), BACKOFF_MS.most);
+
+/** One supervised `gen run --loop`: started again when it dies, until all work is done. */
+export class AgentProcess {
+  state: AgentState = 'starting';
+  restarts = 0;
+  private restartsInRow = 0;
+  private worker: ChildProcess | null = null;
+
+  constructor(private readonly options: AgentOptions) {}
+
+  get name(): string {
+    return this.options.spec.name;
+  }
+  get log(): AgentLog {
+    return this.options.log;
+  }
+
+  /** An accepted result shows that the agent works: the count of restarts in a row begins again. */
+  noteAccepted(): void {
+    this.restartsInRow = 0;
+  }
+
+  /** Asks a running worker to stop, for a fleet that cannot wait for it. */
+  terminate(): void {
+    signalGroup(this.worker?.pid, 'SIGTERM');
+  }
+
+  /** Resolves when the agent is done, given up or stopped. */
+  async run(): Promise<void> {
+    const { stop, say, restartsMax } = this.options;
+    while (!stop.aborted) {
+      const ended = await this.runOnce();
+      if (stop.aborted) break;
+      if (ended === null) {
+        this.state = 'done';
+        return;
+      }
+      if (this.restartsInRow >= restartsMax) {
+        this.state = 'given up';
+        const restarts = countText(restartsMax, 'restart');
+        const limit = `after ${restarts} in a row without an accepted result`;
+        return say(`${this.name} ended (${ended}) and is given up ${limit}. Its log: ${this.log.path}`);
+      }
+      this.restarts += 1;
+      this.restartsInRow += 1;
+      this.state = 'restarting';
+      const delayMs = backoffMs(this.restartsInRow);
+      say(
+        `${this.name} ended (${ended}). Restart ${this.restartsInRow} of ${restartsMax} in ${delayMs / 1000} s`,
+      );
+      await sleep(delayMs, undefined, { signal: stop }).catch(() => {});
+    }
+    this.state = 'stopped';
+  }
+
+  /** Runs the worker once. Returns how it died; null if it ended because all work is done. */
+  private async runOnce(): Promise<string | null> {
+    const { sessions, programFile } = this.options;
+    const sessionId = `fleet-${this.name}-${randomUUID().slice(0, 8)}`;
+    const refusal = await sessions.open(sessionId);
+    if (refusal !== null) return refusal;
+    await removeProgramFile(programFile);
+    try {
+      return await this.runWorker(sessionId);
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      await this.endProgram();
+      await sessions.end(sessionId);
+    }
+  }
+
+  private async runWorker(sessionId: string): Promise<string | null> {
+    const { stop, kill } = this.options;
+    const child = this.startWorker(sessionId);
+    this.worker = child;
+    this.state = 'running';
+    const over = new AbortController();
+    const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+    void this.stopWorker(child, AbortSignal.any([stop, over.signal]), over.signal, kill);
+    try {
+      const copied = [child.stdout, child.stderr].map((output) => this.copyToLog(output as Readable));
+      const [code, signal] = await closed;
+      await Promise.all(copied);
+      return code === 0 ? null : (signal ?? `exit code ${code}`);
+    } finally {
+      this.worker = null;
+      over.abort();
+    }
+  }
+
+  private startWorker(sessionId: string): ChildProcess {
+    const { spec, folder, programFile, leaseSeconds, env, address } = this.options;
+    const [program, ...words] = selfCommand();
+    const args = [
+      ...['run', '--loop'],
+      ...spec.tracks.flatMap((track) => ['--track', track]),
+      ...(spec.role === null ? [] : ['--role', spec.role]),
+      ...(leaseSeconds === undefined ? [] : ['--lease', String(leaseSeconds)]),
+      ...['--', ...spec.command],
+    ];
+    const identity = {
+      GENESIS_AGENT: this.name,
+      GENESIS_SESSION: sessionId,
+      [PROGRAM_FILE_VARIABLE]: programFile,
+    };
+    return spawn(program, [...words, ...args], {
+      cwd: folder,
+      env: { ...env, ...spec.environment, ...address, ...identity },
+      // A group of its own: Ctrl-C reaches only the fleet, which then stops all agents in order.
+      detached: HAS_GROUPS,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
+  /** Reads no faster than the log is written. */
+  private async copyToLog(output: Readable): Promise<void> {
+    for await (const chunk of output) await this.log.write(chunk as Buffer);
+  }
+
+  /** SIGTERM when the fleet stops, SIGKILL after the grace period or a second signal. */
+  private async stopWorker(
+    child: ChildProcess,
+    stopOrOver: AbortSignal,
+    over: AbortSignal,
+    kill: AbortSignal,
+  ): Promise<void> {
+    if (!stopOrOver.aborted) await once(stopOrOver, 'abort');
+    if (over.aborted) return;
+    signalGroup(child.pid, 'SIGTERM');
+    await sleep(STOP_GRACE_MS, undefined, { signal: AbortSignal.any([over, kill]) }).catch(() => {});
+    if (over.aborted) return;
+    signalGroup(child.pid, 'SIGKILL');
+  }
+
+  /** A worker that was killed leaves its program running, without a claim. */
+  private async endProgram(): Promise<void> {
+    const { programFile } = this.options;
+    const group = await readProgramFile(programFile);
+    if (group !== null) signalGroup(group, 'SIGKILL');
+    await removeProgramFile(programFile);
+  }
+}
+
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(HAS_GROUPS ? -pid : pid, signal);
+  } catch {
+    // It has ended already.
+  }
+}

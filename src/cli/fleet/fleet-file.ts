@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { TRACK_PATTERN } from '../../core/plan/task-id.js';
+import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../core/yaml/check-shape.js';
+import { readYamlText } from '../../core/yaml/read-yaml.js';
+import type { DocumentPath, LocatePath, SourcePosition } from '../../core/yaml/source-position.js';
+
+/** Agents of one kind: the program they run, and the work they take. */
+export interface AgentKind {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly count: number;
+  /** Empty: all tracks. */
+  readonly tracks: readonly string[];
+  readonly role: string | null;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export type FleetFileResult =
+  | { readonly ok: true; readonly kinds: readonly AgentKind[] }
+  /** One `FILE:LINE:COLUMN: message` per fault. */
+  | { readonly ok: false; readonly faults: readonly string[] };
+
+export const AGENTS_MAX = 100;
+export const FLEET_FILE_BYTES_MAX = 256 * 1024;
+const FAULTS_MAX = 100;
+const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Agent names become file names, branches and parts of session ids. */
+export const KIND_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$/;
+const VARIABLE_PATTERN = /^(?!GENESIS_)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+
+const argument = z.string().max(100_000);
+const kindSchema = z.strictObject({
+  name: z.string().regex(KIND_NAME_PATTERN),
+  command: z.union([argument.min(1), z.array(argument).min(1).max(1000)]),
+  count: z.int().min(1).max(AGENTS_MAX).default(1),
+  tracks: z.array(z.string().regex(TRACK_PATTERN)).min(1).max(100).optional(),
+  role: z.string().min(1).max(64).optional(),
+  environment: z
+    .record(z.string().regex(VARIABLE_PATTERN), z.union([z.string().max(100_000), z.number(), z.boolean()]))
+    .optional(),
+});
+const fleetSchema = z.strictObject({ agents: z.array(kindSchema).min(1).max(AGENTS_MAX) });
+const FIELDS: Readonly<Record<string, string>> = {
+  agents: 'a list with at least one kind of agents',
+  name: 'letters, digits, _ and -, at most 60',
+  command: 'a shell command as text, or a list of the program and its arguments',
+  count: `a whole number from 1 to ${AGENTS_MAX}`,
+  tracks: 'a list of tracks of the plan, such as [A, B]',
+  role: 'text of at most 64 characters',
+  environment: 'a map of variables to text, none of which starts with GENESIS_',
+};
+
+/** Reads the text of a fleet file. `file` is its name in the faults. */
+export function readFleetFile(file: string, text: string): FleetFileResult {
+  const { value, problems, locate } = readYamlText(text, 'one');
+  const faults = new FleetFaults(file, locate);
+  for (const { path, message, source_position } of problems) faults.report(path, message, source_position);
+  if (value === undefined || !checkJsonShape(value, [], faults)) return faults.result();
+  const parsed = parseWithSchema(fleetSchema, value ?? {}, [], faults);
+  if (parsed === null) return faults.result();
+  checkAgents(parsed.agents, faults);
+  if (!faults.isEmpty) return faults.result();
+  return { ok: true, kinds: parsed.agents.map(toKind) };
+}
+
+type KindInput = z.output<typeof kindSchema>;
+
+function toKind({ name, command, count, tracks = [], role, environment = {} }: KindInput): AgentKind {
+  const variables = Object.entries(environment).map(([variable, value]) => [variable, String(value)]);
+  return {
+    name,
+    command: typeof command === 'string' ? ['sh', '-c', command] : command,
+    count,
+    tracks,
+    role: role ?? null,
+    environment: Object.fromEntries(variables),
+  };
+}
+
+/** What the schema of one kind cannot tell: names that are given twice, and too many agents together. */
+function checkAgents(kinds: readonly KindInput[], faults: FleetFaults): void {
+  const names = new Set<string>();
+  for (const [at, { name }] of kinds.entries()) {
+    if (names.has(name)) faults.report(['agents', at, 'name'], `The name ${name} is used twice.`);
+    names.add(name);
+  }
+  const total = kinds.reduce((sum, { count }) => sum + count, 0);
+  if (total > AGENTS_MAX)
+    faults.report(['agents'], `The file has ${total} agents; at most ${AGENTS_MAX} run together.`);
+}
+
+/** Collects faults with their positions in the file, up to a limit. */
+class FleetFaults implements ShapeFaultSink {
+  readonly documentName = 'The file';
+  readonly forbiddenNames = FORBIDDEN_NAMES;
+  private readonly faults: (SourcePosition & { readonly message: string })[] = [];
+
+  constructor(
+    private readonly file: string,
+    private readonly locate: LocatePath,
+  ) {}
+
+  add(code: 'BAD_VALUE' | 'UNKNOWN_FIELD', path: DocumentPath, message: string): void {
+    this.report(path, `${message} Expected ${expectedAt(code, path)}.`);
+  }
+
+  report(path: DocumentPath, message: string, known?: SourcePosition): void {
+    if (this.faults.length >= FAULTS_MAX) return;
+    this.faults.push({ ...(known ?? this.locate(path) ?? { line: 1, column: 1 }), message });
+  }
+
+  get isEmpty(): boolean {
+    return this.faults.length === 0;
+  }
+
+  /** In the order of the text. */
+  result(): FleetFileResult {
+    const sorted = [...this.faults].sort((a, b) => a.line - b.line || a.column - b.column);
+    const faults = sorted.map(({ line, column, message }) => `${this.file}:${line}:${column}: ${message}`);
+    return { ok: false, faults };
+  }
+}
+
+function expectedAt(code: string, path: DocumentPath): string {
+  const { agents, ...kindFields } = FIELDS;
+  if (code === 'UNKNOWN_FIELD')
+    return path.length > 1 ? `one of ${Object.keys(kindFields).join(', ')}` : 'agents';
+  const field = path.filter((step) => typeof step === 'string').at(path.includes('environment') ? 1 : -1);
+  if (path.length === 2) return `a map with ${Object.keys(kindFields).join(', ')}`;
+  return FIELDS[field ?? 'agents'] ?? String(agents);
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Genesis, isProblem } from '../../client/index.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+
+/** Bounds the wait for the last events, if the stream has broken. */
+const CATCH_UP_MS = 10_000;
+
+/** Passes on each event of the project after a cursor, once and in order. */
+export class ProjectFollower {
+  private position = 0;
+  private readonly ending = new AbortController();
+  private onPosition = (): void => {};
+
+  constructor(
+    private readonly genesis: Genesis,
+    private readonly onEvent: (event: EventEnvelope) => void,
+  ) {}
+
+  /** Follows until `stop`. Returns why the stream ended before that; null if it did not. */
+  async follow(after: string): Promise<string | null> {
+    try {
+      for await (const { event } of this.genesis.follow({ after }, { signal: this.ending.signal })) {
+        this.onEvent(event);
+        this.position = event.position;
+        this.onPosition();
+      }
+      return null;
+    } catch (error) {
+      return this.ending.signal.aborted ? null : (error as Error).message;
+    }
+  }
+
+  /** Waits for the events that the log has now. */
+  async catchUp(): Promise<void> {
+    const status = await this.genesis.status();
+    if (isProblem(status) || this.position >= status.position) return;
+    const over = new AbortController();
+    const caughtUp = new Promise<void>((resolve) => {
+      this.onPosition = () => {
+        if (this.position >= status.position) resolve();
+      };
+    });
+    const timeout = sleep(CATCH_UP_MS, undefined, { signal: over.signal }).catch(() => {});
+    await Promise.race([caughtUp, timeout]);
+    over.abort();
+  }
+
+  stop(): void {
+    this.ending.abort();
+  }
+}

@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../testing/cli-harness.js';
+import { AgentWorktree, findRepository, type Repository } from './worktree.js';
+
+const git = (cwd: string, ...args: string[]): string =>
+  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
+    cwd,
+    encoding: 'utf8',
+  }).trim();
+
+async function createRepository(): Promise<{ repository: Repository; folder: string }> {
+  const root = await temporaryFolder();
+  git(root, 'init', '--quiet', '--initial-branch', 'main');
+  await mkdir(join(root, 'app'));
+  await writeFile(join(root, 'app', 'a.txt'), 'a\n');
+  git(root, 'add', '.');
+  git(root, 'commit', '--quiet', '-m', 'begin');
+  const repository = await findRepository(join(root, 'app'));
+  if (repository === null) throw new Error('not a repository');
+  return { repository, folder: join(root, '.genesis', 'fleet', 'builder-1') };
+}
+
+it('finds no repository outside of one, or in one without a commit', async () => {
+  const folder = await temporaryFolder();
+  expect(await findRepository(folder)).toBeNull();
+  git(folder, 'init', '--quiet');
+  expect(await findRepository(folder)).toBeNull();
+});
+
+it('is removed with its branch if it holds nothing new', async () => {
+  const { repository, folder } = await createRepository();
+  const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
+  expect(worktree.startFolder).toBe(join(folder, 'app'));
+  expect(git(folder, 'symbolic-ref', '--short', 'HEAD')).toBe('fleet/builder-1');
+  expect(await worktree.finish()).toBeNull();
+  expect(existsSync(folder)).toBe(false);
+  expect(git(repository.root, 'branch', '--list', 'fleet/*')).toBe('');
+});
+
+it('is kept if it holds commits or changes, and used again with them', async () => {
+  const { repository, folder } = await createRepository();
+  const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
+  git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
+  const kept = { agent: 'builder-1', folder, branch: 'fleet/builder-1', commits: 1 };
+  expect(await worktree.finish()).toEqual({ ...kept, has_uncommitted_changes: false });
+  const again = await AgentWorktree.open(repository, 'builder-1', folder);
+  await writeFile(join(folder, 'new.txt'), 'new\n');
+  expect(await again.finish()).toEqual({ ...kept, has_uncommitted_changes: true });
+  expect(git(folder, 'log', '-1', '--format=%s')).toBe('work');
+});
+
+it('uses the branch again if only its folder is gone', async () => {
+  const { repository, folder } = await createRepository();
+  await AgentWorktree.open(repository, 'builder-1', folder);
+  git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
+  execFileSync('rm', ['-r', folder]);
+  await AgentWorktree.open(repository, 'builder-1', folder);
+  expect(git(folder, 'log', '-1', '--format=%s')).toBe('work');
+});
+
+it('refuses a folder of that name that is something else, and leaves it as it is', async () => {
+  const { repository, folder } = await createRepository();
+  await mkdir(folder, { recursive: true });
+  await expect(AgentWorktree.open(repository, 'builder-1', folder)).rejects.toThrow('is no worktree');
+  expect(existsSync(folder)).toBe(true);
+});

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { runGit } from '../../workspace/git.js';
+import { CommandFailure } from '../exit.js';
+
+/** The repository that contains a folder. */
+export interface Repository {
+  readonly root: string;
+  /** The folder relative to the root; empty for the root itself. */
+  readonly prefix: string;
+}
+
+export interface KeptWorktree {
+  readonly agent: string;
+  readonly folder: string;
+  readonly branch: string;
+  /** Commits that the current branch of the repository does not have. */
+  readonly commits: number;
+  readonly has_uncommitted_changes: boolean;
+}
+
+/** Null outside a work tree, and in a repository without a commit to start from. */
+export async function findRepository(folder: string): Promise<Repository | null> {
+  const root = await gitText(folder, 'rev-parse', '--show-toplevel');
+  const commit = await gitText(folder, 'rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
+  if (root === null || root === '' || commit === null) return null;
+  return { root, prefix: (await gitText(folder, 'rev-parse', '--show-prefix')) ?? '' };
+}
+
+/** The folder in which one agent works, with a branch of its own. */
+export class AgentWorktree {
+  readonly branch: string;
+
+  private constructor(
+    private readonly repository: Repository,
+    private readonly agent: string,
+    readonly folder: string,
+  ) {
+    this.branch = `fleet/${agent}`;
+  }
+
+  /** Creates it at the current commit. An existing worktree or branch of that name is used as it is. */
+  static async open(repository: Repository, agent: string, folder: string): Promise<AgentWorktree> {
+    const worktree = new AgentWorktree(repository, agent, folder);
+    if (existsSync(folder)) await worktree.assertUsable();
+    else await worktree.add();
+    return worktree;
+  }
+
+  /** Where the agent starts: the folder in which the fleet was started, as far as the commit has it. */
+  get startFolder(): string {
+    const started = resolve(this.folder, this.repository.prefix);
+    return existsSync(started) ? started : this.folder;
+  }
+
+  /** Removes it if it has nothing that the repository does not have. Otherwise says what it has. */
+  async finish(): Promise<KeptWorktree | null> {
+    const { root } = this.repository;
+    const changes = await gitText(this.folder, 'status', '--porcelain');
+    const commits = Number(await gitText(root, 'rev-list', '--count', `HEAD..refs/heads/${this.branch}`));
+    const isRemovable = changes === '' && commits === 0;
+    if (isRemovable && (await runGit(root, ['worktree', 'remove', '--', this.folder])).ok) {
+      await runGit(root, ['branch', '--quiet', '-D', '--', this.branch]);
+      return null;
+    }
+    const { agent, folder, branch } = this;
+    return { agent, folder, branch, commits, has_uncommitted_changes: changes !== '' };
+  }
+
+  private async add(): Promise<void> {
+    const { root } = this.repository;
+    // Forgets worktrees whose folder was deleted: git would refuse the same name.
+    await runGit(root, ['worktree', 'prune']);
+    const known = await runGit(root, ['rev-parse', '--verify', '--quiet', `refs/heads/${this.branch}`]);
+    const what = known.ok ? ['--', this.folder, this.branch] : ['-b', this.branch, '--', this.folder, 'HEAD'];
+    const added = await runGit(root, ['worktree', 'add', '--quiet', ...what]);
+    if (!added.ok) throw this.failure(added.message);
+  }
+
+  private async assertUsable(): Promise<void> {
+    const top = await gitText(this.folder, 'rev-parse', '--show-toplevel');
+    const branch = await gitText(this.folder, 'symbolic-ref', '--quiet', '--short', 'HEAD');
+    if (top !== (await realpath(this.folder))) throw this.failure('the folder exists and is no worktree');
+    if (branch !== this.branch) throw this.failure(`it is on branch ${branch ?? '(none)'}`);
+  }
+
+  private failure(reason: string): CommandFailure {
+    return new CommandFailure(
+      `${this.agent} gets no worktree in ${this.folder}, branch ${this.branch}: ${reason}. ` +
+        'Remove the folder, or name the agents differently. No agent was started.',
+    );
+  }
+}
+
+async function gitText(folder: string, ...args: string[]): Promise<string | null> {
+  const result = await runGit(folder, args);
+  return result.ok ? result.out.toString('utf8').trimEnd() : null;
+}

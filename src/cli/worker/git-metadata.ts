@@ -1,0 +1,75 @@
+import { runGit } from '../../workspace/git.js';
+
+/** Where a folder of a git repository is: null fields if HEAD is detached, or there is no commit yet. */
+export interface GitPosition {
+  readonly branch: string | null;
+  readonly commit: string | null;
+}
+
+export interface GitMetadata {
+  readonly branch: string | null;
+  /** The commit at the claim. */
+  readonly base: string | null;
+  /** The commit at the submission. */
+  readonly head: string | null;
+  /** From base to head, without the paths; null if git cannot tell. */
+  readonly diffstat: Diffstat | null;
+}
+
+interface Diffstat {
+  readonly files: number;
+  readonly insertions: number;
+  readonly deletions: number;
+}
+
+/** Bounds the time that a result waits for git. */
+const GIT_TIME = { time_max_ms: 10_000 };
+const BRANCH_CHARS_MAX = 255;
+const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+
+/** Null outside a work tree, and where git is missing or fails: a result does not depend on it. */
+export async function readGitPosition(folder: string): Promise<GitPosition | null> {
+  const [isInside, branch, commit] = await Promise.all([
+    gitLine(folder, 'rev-parse', '--is-inside-work-tree'),
+    gitLine(folder, 'symbolic-ref', '--quiet', '--short', 'HEAD'),
+    gitLine(folder, 'rev-parse', '--verify', '--quiet', 'HEAD^{commit}'),
+  ]);
+  if (isInside !== 'true') return null;
+  return {
+    branch: branch?.slice(0, BRANCH_CHARS_MAX) ?? null,
+    commit: commit !== null && COMMIT.test(commit) ? commit : null,
+  };
+}
+
+/** The metadata of a result made in the folder since the claim; null if it was not made in a repository. */
+export async function readGitMetadata(
+  folder: string,
+  atClaim: GitPosition | null,
+): Promise<GitMetadata | null> {
+  const now = atClaim === null ? null : await readGitPosition(folder);
+  if (atClaim === null || now === null) return null;
+  const { commit: base } = atClaim;
+  const { branch, commit: head } = now;
+  return { branch, base, head, diffstat: await readDiffstat(folder, base, head) };
+}
+
+async function readDiffstat(
+  folder: string,
+  base: string | null,
+  head: string | null,
+): Promise<Diffstat | null> {
+  if (base === null || head === null) return null;
+  const text = await gitLine(folder, 'diff', '--shortstat', '--no-textconv', base, head, '--');
+  if (text === null) return null;
+  const countOf = (what: RegExp): number => Number(what.exec(text)?.[1] ?? 0);
+  return {
+    files: countOf(/(\d+) files? changed/),
+    insertions: countOf(/(\d+) insertions?\(/),
+    deletions: countOf(/(\d+) deletions?\(/),
+  };
+}
+
+async function gitLine(folder: string, ...args: string[]): Promise<string | null> {
+  const result = await runGit(folder, args, GIT_TIME);
+  return result.ok ? result.out.toString('utf8').trim() : null;
+}
