@@ -1,6 +1,7 @@
 import type { EventFilter } from '../core/contract/events.js';
 import type { OperationId } from '../core/contract/operations.js';
 import type { PlanInput, PlanView } from '../core/contract/plan.js';
+import type { PageQuery } from '../core/contract/schema.js';
 import type { OperatorVerb, TaskFilter, TaskState } from '../core/contract/tasks.js';
 import type { TaskInput } from '../core/plan/index.js';
 import { withoutUndefined } from '../core/without-undefined.js';
@@ -116,8 +117,8 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.taskPath(taskId, '/history'));
   }
 
-  results(taskId: string): OperationReply<'list_results'> {
-    return this.read(this.taskPath(taskId, '/results'));
+  results(taskId: string, page: PageQuery = {}): OperationReply<'list_results'> {
+    return this.read(this.taskPath(taskId, '/results'), { ...page });
   }
 
   result(taskId: string, resultId: string): OperationReply<'get_result'> {
@@ -133,8 +134,9 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ method: 'PUT', path: this.path(`/blobs/${sha256}`), body: bytes, content_type });
   }
 
-  getBlob(sha256: string): CallReply<Uint8Array> {
-    return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) });
+  /** A larger blob than `bytes_max` is a problem with the code `REPLY_TOO_LARGE`. */
+  getBlob(sha256: string, options: { bytes_max?: number } = {}): CallReply<Uint8Array> {
+    return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) }, options.bytes_max);
   }
 
   status(options: { at?: number } = {}): OperationReply<'status'> {
@@ -145,8 +147,8 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/agents'), options);
   }
 
-  projects(): OperationReply<'list_projects'> {
-    return this.read(this.tenantPath('/projects'));
+  projects(page: PageQuery = {}): OperationReply<'list_projects'> {
+    return this.read(this.tenantPath('/projects'), { ...page });
   }
 
   // Operators and reviewers

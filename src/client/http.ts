@@ -66,8 +66,8 @@ export class Http {
     return this.send(request, async (response) => (await jsonOf(response)) as T);
   }
 
-  bytes(request: HttpRequest): Promise<Uint8Array | ApiProblem> {
-    return this.send(request, async (response) => new Uint8Array(await bytesOf(response, BLOB_BYTES_MAX)));
+  bytes(request: HttpRequest, bytesMax = BLOB_BYTES_MAX): Promise<Uint8Array | ApiProblem> {
+    return this.send(request, async (response) => new Uint8Array(await bytesOf(response, bytesMax)));
   }
 
   /** A single attempt that returns the open response, for streaming. */

@@ -1,0 +1,33 @@
+import type { Genesis } from '../client/index.js';
+import { isProblem } from '../client/replies.js';
+import type { ProjectEntry } from '../core/contract/overview.js';
+import { withoutUndefined } from '../core/without-undefined.js';
+import { unwrapReply } from './replies.js';
+
+const PAGE_SIZE = 1000;
+/** Bounds the memory. */
+const PROJECTS_MAX = 100_000;
+const NAMES_MAX = 10;
+
+export async function allProjects(genesis: Genesis): Promise<ProjectEntry[]> {
+  const projects: ProjectEntry[] = [];
+  let after: string | undefined;
+  do {
+    const page = unwrapReply(await genesis.projects({ limit: PAGE_SIZE, ...withoutUndefined({ after }) }));
+    projects.push(...page.projects);
+    after = page.next ?? undefined;
+  } while (after !== undefined && projects.length < PROJECTS_MAX);
+  return projects;
+}
+
+/** A sentence with the projects there are, for a refusal; empty if the server does not say. */
+export async function knownProjectsText(genesis: Genesis): Promise<string> {
+  const reply = await genesis.projects({ limit: NAMES_MAX + 1 });
+  if (isProblem(reply)) return '';
+  if (reply.projects.length === 0) return 'The tenant has no projects yet.';
+  const names = reply.projects.map(({ project_id }) => project_id);
+  // There may be more than one page.
+  if (names.length > NAMES_MAX)
+    return `Projects: ${names.slice(0, NAMES_MAX).join(', ')} and more (gen projects).`;
+  return `Projects: ${names.join(', ')}.`;
+}
