@@ -144,3 +144,12 @@ it('names the projects there are if none is set, or the named one does not exist
     err: expect.stringContaining('Projects: shop.'),
   });
 });
+
+it('shows whole dates in the history on a narrow terminal', async () => {
+  const { terminal } = await startPlannedHarness();
+  await submitTwice(terminal, 'one', 'two');
+  const narrow = { ...terminal, columns: 60, env: { ...terminal.env, NO_COLOR: '1' } };
+  const { out } = await gen(narrow, 'task', 'history', TASK);
+  expect(out.match(/^(Acquired|Released) +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/gm)).toHaveLength(4);
+  expect(out).toMatch(/^Result +ACCEPTED$/m);
+});

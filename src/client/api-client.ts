@@ -7,7 +7,7 @@ import type { TaskInput } from '../core/plan/index.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import { CallBatcher } from './call-batcher.js';
 import { ProjectEndpoint, withEnvAgent, withEnvSession, withRequestId } from './endpoint.js';
-import { type FollowedEvent, follow } from './follow.js';
+import { type FollowedEvent, type FollowObserver, follow } from './follow.js';
 import { newRequestId } from './http.js';
 import { MethodologyClient } from './methodology.js';
 import { type RenewalAttempt, withExpectedGeneration } from './renewer.js';
@@ -288,10 +288,10 @@ export class ApiClient extends ProjectEndpoint {
    */
   follow(
     filter: Omit<EventFilter, 'limit'> = {},
-    options: { signal?: AbortSignal } = {},
+    options: FollowObserver & { signal?: AbortSignal } = {},
   ): AsyncGenerator<FollowedEvent> {
     const request = { method: 'GET', path: this.path('/events/stream'), query: { ...filter } } as const;
-    return follow(this.http, request, options.signal ?? new AbortController().signal);
+    return follow(this.http, request, options.signal ?? new AbortController().signal, options);
   }
 
   private createBatcher<Id extends OperationId>(path: string, name: 'claims' | 'items') {

@@ -33,8 +33,9 @@ export class MethodologyClient {
     return this.post('/api/start', request);
   }
 
-  status(): ReplyWithPosition<MethodologyStatus> {
-    return this.get('/api/status');
+  /** `agent_id`: the agent whose next step is shown. */
+  status(request: { agent_id?: string } = {}): ReplyWithPosition<MethodologyStatus> {
+    return this.get('/api/status', request);
   }
   feature(feature: string): ReplyWithPosition<FeatureView> {
     return this.get('/api/status', { feature });

@@ -12,7 +12,7 @@ export const addProjects = command('projects', {
         : context.table(projects, [
             { head: 'Project', cell: ({ project_id }) => project_id, is_flexible: true },
             { head: 'Events', cell: ({ position }) => String(position) },
-            { head: 'Last event (UTC)', cell: ({ last_updated }) => formatUtc(last_updated) },
+            { head: 'Last event (UTC)', cell: ({ last_updated }) => formatUtc(last_updated), is_fixed: true },
           ]),
     );
   },

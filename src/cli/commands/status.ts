@@ -1,8 +1,8 @@
 import { Workspace } from '../../workspace/workspace.js';
 import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { failureWithCode, wrongUsage } from '../exit.js';
-import { knownProjectsText } from '../known-projects.js';
+import { wrongUsage } from '../exit.js';
+import { unknownProject } from '../known-projects.js';
 import { methodologyStatus, STATUS_OPTIONS } from '../methodology/status.js';
 import { agentsText, sessionsText, statusText } from '../output/overview.js';
 import { unwrapReply } from '../replies.js';
@@ -39,14 +39,8 @@ async function planStatus(context: CommandContext, isWatching: boolean): Promise
     });
   }
   const current = await render();
-  const { position, project_id, tenant_id } = current.json;
-  if (position > 0) return show(context, current);
-  // The server answers for any project name. A project without events is most likely a typo.
-  const known = await knownProjectsText(genesis);
-  throw failureWithCode(
-    'NOT_FOUND',
-    `Project ${project_id} of tenant ${tenant_id} does not exist: it has no events. Check the name, or import a plan: gen plan import FILE. ${known}`.trimEnd(),
-  );
+  if (current.json.position > 0) return show(context, current);
+  throw await unknownProject(genesis);
 }
 
 const agents = command('agents', {

@@ -42,6 +42,7 @@ import { healthView } from '../../core/methodology/views/health.js';
 import { statusView } from '../../core/methodology/views/status.js';
 import { traceView } from '../../core/methodology/views/trace.js';
 import { zoomView } from '../../core/methodology/views/zoom.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, subjectOfBody } from '../operations/parse-body.js';
@@ -90,8 +91,10 @@ export class MethodologyService {
     });
   }
 
-  status(projectKey: ProjectKey): AsyncReply<MethodologyStatus> {
-    return this.readView(projectKey, statusView);
+  /** With the next step of an agent: it continues a claim that it holds. */
+  status(projectKey: ProjectKey, agent_id?: string): AsyncReply<MethodologyStatus> {
+    const request = withoutUndefined({ agent_id });
+    return this.readView(projectKey, (input) => statusView({ ...input, request }));
   }
   health(projectKey: ProjectKey): AsyncReply<HealthReport & LogPosition> {
     return this.readView(projectKey, healthView);
