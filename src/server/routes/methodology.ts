@@ -30,7 +30,13 @@ const view =
   ({ coordinator, tenant, query: { project_id, ...query } }: ApiCall<Query>) =>
     run(coordinator.methodology, { tenant_id: tenant, project_id }, query);
 
-type StatusQuery = { project_id: string; feature?: string; health?: string; gantt?: string; agent_id?: string };
+type StatusQuery = {
+  project_id: string;
+  feature?: string;
+  health?: string;
+  gantt?: string;
+  agent_id?: string;
+};
 
 const configure = command(({ settings }, project, body, caller) =>
   settings.configure(project, { files: {}, ...body }, caller),
