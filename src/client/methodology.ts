@@ -68,6 +68,10 @@ export class MethodologyClient {
   reviews(): OperationReply<'pending_reviews'> {
     return this.get('/api/review');
   }
+  /** Adds the tasks that an agent proposed, or rejects them. */
+  decideProposal(request: ProjectBody<'decide_proposal'>): OperationReply<'decide_proposal'> {
+    return this.post('/api/review/proposal', request);
+  }
   review(request: ProjectBody<'decide_review'>): OperationReply<'decide_review'> {
     return this.post('/api/review', request);
   }

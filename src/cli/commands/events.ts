@@ -2,7 +2,7 @@ import type { FollowObserver } from '../../client/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { assertProjectExists } from '../known-projects.js';
+import { assertProjectExists } from '../existing-project.js';
 import { parseWholeNumber } from '../option-parsers.js';
 import { eventLine } from '../output/event.js';
 import { unwrapReply } from '../replies.js';

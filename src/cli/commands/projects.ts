@@ -1,6 +1,13 @@
+import type { Genesis } from '../../client/index.js';
+import type { ProjectEntry } from '../../core/contract/overview.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
-import { allProjects } from '../known-projects.js';
 import { formatUtc } from '../output/text.js';
+import { unwrapReply } from '../replies.js';
+
+const PAGE_SIZE = 1000;
+/** Bounds the memory. */
+const PROJECTS_MAX = 100_000;
 
 export const addProjects = command('projects', {
   description: 'list the projects of this tenant',
@@ -17,3 +24,14 @@ export const addProjects = command('projects', {
     );
   },
 });
+
+async function allProjects(genesis: Genesis): Promise<ProjectEntry[]> {
+  const projects: ProjectEntry[] = [];
+  let after: string | undefined;
+  do {
+    const page = unwrapReply(await genesis.projects({ limit: PAGE_SIZE, ...withoutUndefined({ after }) }));
+    projects.push(...page.projects);
+    after = page.next ?? undefined;
+  } while (after !== undefined && projects.length < PROJECTS_MAX);
+  return projects;
+}

@@ -1,8 +1,8 @@
 import { Workspace } from '../../workspace/workspace.js';
 import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
+import { unknownProject } from '../existing-project.js';
 import { wrongUsage } from '../exit.js';
-import { unknownProject } from '../known-projects.js';
 import { methodologyStatus, STATUS_OPTIONS } from '../methodology/status.js';
 import { agentsText, sessionsText, statusText } from '../output/overview.js';
 import { unwrapReply } from '../replies.js';

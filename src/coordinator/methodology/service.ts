@@ -46,6 +46,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, subjectOfBody } from '../operations/parse-body.js';
+import { pendingProposals } from '../operations/task-proposals.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import { EventProjection } from '../queue/event-projection.js';
 import type { Operation } from '../queue/operation.js';
@@ -158,6 +159,7 @@ export class MethodologyService {
   reviews(projectKey: ProjectKey): AsyncReply<ReviewsReply> {
     return this.scheduleRead(projectKey, async ({ project, state }) => ({
       reviews: pendingReviews(project.view(), state),
+      proposals: pendingProposals(project.view()),
       ...logPositionOf(state),
     }));
   }
