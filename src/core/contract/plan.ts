@@ -46,7 +46,9 @@ export const tasksEnvelope = z.strictObject({
 });
 
 export const decideProposalBody = z.strictObject({
-  proposal_id: boundedText(100),
+  proposal_id: z
+    .string()
+    .regex(/^prop_[0-9a-f]{24}$/, { error: 'expected the id of a proposal, as gen review lists it' }),
   decision: z.enum(['approve', 'reject']),
   comment: boundedText(4000).optional(),
   ...mutationFields,
