@@ -133,10 +133,18 @@ export class CommandContext {
       this.explicitProject ?? workspaceProject?.project_id ?? (await this.state.project(url, tenant));
     if (project === null) {
       throw wrongUsage(
-        'No project is set. Pass --project NAME, set GENESIS_PROJECT, or import a plan from this folder first.',
+        `No project is set. Pass --project NAME, set GENESIS_PROJECT, or import a plan from this folder first. ${await this.knownProjects(tenant)}`.trimEnd(),
       );
     }
     return { url, tenant, project };
+  }
+
+  /** One attempt, and a short one: the refusal must not wait for a server that does not answer. */
+  private async knownProjects(tenant: string): Promise<string> {
+    const { Genesis } = await import('../client/index.js');
+    const { knownProjectsText } = await import('./known-projects.js');
+    const options = optionsOf({ url: this.url, tenant, project: 'default' }, this.explicitToken);
+    return knownProjectsText(new Genesis({ ...options, retry: { tries: 1 }, timeout_seconds: 2 }));
   }
 
   /** The project of the workspace that contains the current folder. */

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest';
-import { startPlannedHarness } from './testing/cli-harness.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { startServer } from '../server/server.js';
+import { openMemoryStore } from '../stores/memory/memory-store.js';
+import { startHarness, startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
 it('prints new events as they occur, one JSON line each', async () => {
@@ -38,4 +40,38 @@ it('redraws the status on every change', async () => {
   expect(watching.text()).toContain('\u001b[H\u001b[2J\u001b[3J');
   watching.stop('SIGINT');
   expect((await watching.ended).code).toBe(0);
+});
+
+it('refuses to follow an unknown project, or a server that does not respond', async () => {
+  const { terminal, server } = await startPlannedHarness();
+  expect(await gen(terminal, 'events', '--follow', '--project', 'shpo')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/Project shpo of tenant default does not exist.* Projects: shop\./),
+  });
+  await server.stop();
+  expect(await gen(terminal, 'events', '--follow')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('UNREACHABLE'),
+  });
+});
+
+it('says that it retries when the connection is lost, and continues when the server is back', async () => {
+  const { terminal } = await startHarness();
+  const store = openMemoryStore();
+  const first = await startServer({ store, port: 0 });
+  const env = { ...terminal.env, GENESIS_URL: first.url };
+  await gen({ ...terminal, env }, 'plan', 'import', 'plan.yaml');
+  const following = start({ ...terminal, env }, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');
+  await following.waitForOutput('PLAN_CHANGED');
+  await first.stop();
+  await following.waitForErrorOutput(/Connection lost: .* Retrying/);
+  const second = await startServer({ store, port: Number(new URL(first.url).port) });
+  onTestFinished(() => second.stop());
+  await following.waitForErrorOutput('Connected again.');
+  await gen({ ...terminal, env }, 'next');
+  await following.waitForOutput('CLAIM_ACQUIRED');
+  following.stop('SIGINT');
+  const { code, err } = await following.ended;
+  expect(code).toBe(0);
+  expect(err.match(/Connection lost/g)).toHaveLength(1);
 });

@@ -85,6 +85,22 @@ it('status shows features, one feature, health and a Gantt chart within 80 colum
   });
 });
 
+it('status tells the holder to submit, as start does, and others that the feature is held', async () => {
+  const terminal = await createProject();
+  const subject = `${FEATURE_ID}#intent_requirements`;
+  expect((await gen(terminal, 'task', 'claim', subject, '--role', 'architect')).code).toBe(0);
+  const start = (await json(terminal, 'start')).reply;
+  expect(start).toMatchObject({ next: `gen task submit ${subject} --drafts` });
+  const status = (await json(terminal, 'status')).reply;
+  expect(status).toMatchObject({
+    start_would: { feature: FEATURE_ID, command: `gen task submit ${subject} --drafts` },
+    next_actions: [{ command: `gen task submit ${subject} --drafts` }],
+  });
+  expect((await gen(terminal, 'status')).out).not.toContain('no work is available');
+  const other = await gen(terminal, 'status', '--agent', 'agent-z');
+  expect(other.out).toContain('no work is available');
+});
+
 it('status --gantt --write replaces its own page, and never another file', async () => {
   const terminal = await createProject();
   const page = join(terminal.cwd, '.ai-workspace/STATUS.md');
@@ -243,7 +259,7 @@ it('review shows the candidate, and decides on that candidate only', async () =>
   await gen(terminal, 'checkpoint');
   expect((await gen(terminal, 'review')).out).toContain('No reviews are pending');
   await escalated(terminal);
-  const drafts = '.ai-workspace/agents/agent-b/drafts/%52%45%51-%46-%41%55%54%48-001/intent_requirements';
+  const drafts = '.ai-workspace/agents/agent-b/drafts/REQ-F-AUTH-001+u/intent_requirements';
   await writeProjectFile(terminal.cwd, `${drafts}/needs.md`, 'a draft\n');
   const shown = await gen(terminal, 'review', '--feature', FEATURE_ID);
   expect(shown.out).toMatch(/candidate +[0-9a-f]{64}/);

@@ -16,6 +16,7 @@ const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
       names: ['status', 'agents', 'sessions'],
       load: async () => (await import('./commands/status.js')).addStatus,
     },
+    { names: ['projects'], load: async () => (await import('./commands/projects.js')).addProjects },
     { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
   ],
   Work: [

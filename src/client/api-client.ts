@@ -1,12 +1,13 @@
 import type { EventFilter } from '../core/contract/events.js';
 import type { OperationId } from '../core/contract/operations.js';
 import type { PlanInput, PlanView } from '../core/contract/plan.js';
+import type { PageQuery } from '../core/contract/schema.js';
 import type { OperatorVerb, TaskFilter, TaskState } from '../core/contract/tasks.js';
 import type { TaskInput } from '../core/plan/index.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import { CallBatcher } from './call-batcher.js';
 import { ProjectEndpoint, withEnvAgent, withEnvSession, withRequestId } from './endpoint.js';
-import { type FollowedEvent, follow } from './follow.js';
+import { type FollowedEvent, type FollowObserver, follow } from './follow.js';
 import { newRequestId } from './http.js';
 import { MethodologyClient } from './methodology.js';
 import { type RenewalAttempt, withExpectedGeneration } from './renewer.js';
@@ -116,8 +117,8 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.taskPath(taskId, '/history'));
   }
 
-  results(taskId: string): OperationReply<'list_results'> {
-    return this.read(this.taskPath(taskId, '/results'));
+  results(taskId: string, page: PageQuery = {}): OperationReply<'list_results'> {
+    return this.read(this.taskPath(taskId, '/results'), { ...page });
   }
 
   result(taskId: string, resultId: string): OperationReply<'get_result'> {
@@ -135,8 +136,9 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ method: 'PUT', path: this.path(`/blobs/${sha256}`), body: bytes, content_type });
   }
 
-  getBlob(sha256: string): CallReply<Uint8Array> {
-    return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) });
+  /** A larger blob than `bytes_max` is a problem with the code `REPLY_TOO_LARGE`. */
+  getBlob(sha256: string, options: { bytes_max?: number } = {}): CallReply<Uint8Array> {
+    return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) }, options.bytes_max);
   }
 
   status(options: { at?: number } = {}): OperationReply<'status'> {
@@ -147,8 +149,8 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/agents'), options);
   }
 
-  projects(): OperationReply<'list_projects'> {
-    return this.read(this.tenantPath('/projects'));
+  projects(page: PageQuery = {}): OperationReply<'list_projects'> {
+    return this.read(this.tenantPath('/projects'), { ...page });
   }
 
   // Operators and reviewers
@@ -288,10 +290,10 @@ export class ApiClient extends ProjectEndpoint {
    */
   follow(
     filter: Omit<EventFilter, 'limit'> = {},
-    options: { signal?: AbortSignal } = {},
+    options: FollowObserver & { signal?: AbortSignal } = {},
   ): AsyncGenerator<FollowedEvent> {
     const request = { method: 'GET', path: this.path('/events/stream'), query: { ...filter } } as const;
-    return follow(this.http, request, options.signal ?? new AbortController().signal);
+    return follow(this.http, request, options.signal ?? new AbortController().signal, options);
   }
 
   private createBatcher<Id extends OperationId>(path: string, name: 'claims' | 'items') {

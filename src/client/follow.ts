@@ -1,8 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { withoutUndefined } from '../core/without-undefined.js';
-import { type Http, type HttpRequest, isPermanent, problemOf, retryDelayMs, sharedSignal } from './http.js';
-import { GenesisError, isTransient } from './replies.js';
+import {
+  type Http,
+  type HttpRequest,
+  isPermanent,
+  noAnswerProblem,
+  problemOf,
+  retryDelayMs,
+  sharedSignal,
+} from './http.js';
+import { type ApiProblem, GenesisError, isTransient } from './replies.js';
 import { FRAME_CHARS_MAX, replyTooLarge } from './reply-bytes.js';
 
 /** The server sends at least a heartbeat every 15 seconds; after this much silence the connection is considered dead. */
@@ -14,6 +22,12 @@ export interface FollowedEvent {
   readonly cursor: string;
 }
 
+/** Called when the stream is connected, and before each retry after a failure. */
+export interface FollowObserver {
+  readonly on_connect?: () => void;
+  readonly on_retry?: (problem: ApiProblem) => void;
+}
+
 /**
  * Streams a project's events, reconnecting as needed. Each connection resumes after the last yielded event, so every
  * event comes once and in order.
@@ -22,11 +36,12 @@ export async function* follow(
   http: Http,
   request: HttpRequest,
   signal: AbortSignal,
+  observer: FollowObserver = {},
 ): AsyncGenerator<FollowedEvent> {
   let cursor: string | undefined;
   for (let failed = 0; !signal.aborted; failed++) {
     try {
-      for await (const frame of framesOf(http, request, cursor, signal)) {
+      for await (const frame of framesOf(http, request, cursor, signal, observer)) {
         failed = 0;
         cursor = frame.id || cursor;
         if (frame.data === '') continue;
@@ -35,10 +50,21 @@ export async function* follow(
       }
     } catch (error) {
       if (error instanceof GenesisError) throw error;
+      if (!signal.aborted) observer.on_retry?.(retryProblem(http, error));
     }
     if (!signal.aborted) await sleep(retryDelayMs(failed + 1), undefined, { signal }).catch(() => {});
   }
 }
+
+/** A failure that passes by itself. */
+class TransientProblem extends Error {
+  constructor(readonly problem: ApiProblem) {
+    super(problem.detail);
+  }
+}
+
+const retryProblem = (http: Http, error: unknown): ApiProblem =>
+  error instanceof TransientProblem ? error.problem : noAnswerProblem(http.options.url, error);
 
 interface SseFrame {
   readonly id: string;
@@ -51,6 +77,7 @@ async function* framesOf(
   request: HttpRequest,
   cursor: string | undefined,
   signal: AbortSignal,
+  { on_connect }: FollowObserver,
 ): AsyncGenerator<SseFrame> {
   const connection = new AbortController();
   const close = () => connection.abort();
@@ -62,8 +89,9 @@ async function* framesOf(
     if (!response.ok) {
       const problem = await problemOf(response);
       if (!isTransient(problem) || isPermanent(problem)) throw new GenesisError(problem);
-      return;
+      throw new TransientProblem(problem);
     }
+    on_connect?.();
     const text = new TextDecoder();
     let rest = '';
     for await (const chunk of response.body ?? []) {

@@ -66,8 +66,8 @@ export class Http {
     return this.send(request, async (response) => (await jsonOf(response)) as T);
   }
 
-  bytes(request: HttpRequest): Promise<Uint8Array | ApiProblem> {
-    return this.send(request, async (response) => new Uint8Array(await bytesOf(response, BLOB_BYTES_MAX)));
+  bytes(request: HttpRequest, bytesMax = BLOB_BYTES_MAX): Promise<Uint8Array | ApiProblem> {
+    return this.send(request, async (response) => new Uint8Array(await bytesOf(response, bytesMax)));
   }
 
   /** A single attempt that returns the open response, for streaming. */
@@ -191,9 +191,20 @@ function retryAfterMs(value: string | null): number | null {
 
 const NEVER_SENT_CODES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-function noAnswerFailure(url: string, error: unknown, isTimedOut: boolean): AttemptFailure {
+/** A lost connection, for a caller that retries by itself. */
+export function noAnswerProblem(url: string, error: unknown): ApiProblem {
+  const detail = `No response from ${url} (${causeText(error)}).`;
+  return { code: 'UNREACHABLE', detail, status: 0 };
+}
+
+function causeText(error: unknown): string {
   const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-  const why = isTimedOut ? 'timed out' : (cause?.code ?? cause?.message ?? String(error));
+  return cause?.code ?? cause?.message ?? String(error);
+}
+
+function noAnswerFailure(url: string, error: unknown, isTimedOut: boolean): AttemptFailure {
+  const cause = (error as { cause?: { code?: string } }).cause;
+  const why = isTimedOut ? 'timed out' : causeText(error);
   const detail = `No response from ${url} (${why}). The outcome is unknown: retry with the same request_id.`;
   const may_have_happened = !NEVER_SENT_CODES.has(cause?.code ?? '');
   return { problem: { code: 'UNKNOWN', detail, status: 0 }, may_have_happened, retry_after_ms: null };

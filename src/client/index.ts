@@ -1,5 +1,5 @@
 export type { ApiClientOptions } from './endpoint.js';
-export type { FollowedEvent } from './follow.js';
+export type { FollowedEvent, FollowObserver } from './follow.js';
 export * from './genesis.js';
 export type { RetryOptions } from './http.js';
 export type { MethodologyClient } from './methodology.js';

@@ -33,8 +33,9 @@ export class MethodologyClient {
     return this.post('/api/start', request);
   }
 
-  status(): ReplyWithPosition<MethodologyStatus> {
-    return this.get('/api/status');
+  /** `agent_id`: the agent whose next step is shown. */
+  status(request: { agent_id?: string } = {}): ReplyWithPosition<MethodologyStatus> {
+    return this.get('/api/status', request);
   }
   feature(feature: string): ReplyWithPosition<FeatureView> {
     return this.get('/api/status', { feature });
@@ -66,6 +67,10 @@ export class MethodologyClient {
   /** Candidates that wait for a human. */
   reviews(): OperationReply<'pending_reviews'> {
     return this.get('/api/review');
+  }
+  /** Adds the tasks that an agent proposed, or rejects them. */
+  decideProposal(request: ProjectBody<'decide_proposal'>): OperationReply<'decide_proposal'> {
+    return this.post('/api/review/proposal', request);
   }
   review(request: ProjectBody<'decide_review'>): OperationReply<'decide_review'> {
     return this.post('/api/review', request);

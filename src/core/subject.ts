@@ -30,6 +30,8 @@ export const sessionIdOf = (subject: string): string | null =>
 export const keySubject = (keyId: string): string => `~key/${keyId}`;
 /** From the first event of this record on, the keys of the log must be bound to the store. */
 export const KEY_BINDING_SUBJECT = '~key_binding';
+/** Tasks that an agent proposed. */
+export const proposalSubject = (proposalId: string): string => `~proposal/${proposalId}`;
 /** One-time operations have a record each, whose first event is the operation: of two concurrent attempts, one finds it. */
 export const foldBackSubject = (featureId: string): string => `~fold_back/${featureId}`;
 export const releaseSubject = (version: string): string => `~release/${version}`;

@@ -41,6 +41,7 @@ const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     decision: 'approved',
     comment: 'c',
   },
+  decide_proposal: { proposal_id: `prop_${'0'.repeat(24)}`, decision: 'approve', comment: 'c' },
   validate_gaps: { layers_run: [1], keys: [{ key: FEATURE, code: 0, tests: 0, telemetry: 0 }] },
   release: { version: '1.2.3', git_tag: 't', context_hash: 'c', coverage_pct: 1, known_gaps: 0 },
   methodology_status: { feature: FEATURE },

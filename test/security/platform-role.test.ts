@@ -40,11 +40,11 @@ const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
     'events_stream start methodology_status zoom trace pending_reviews known_gaps mcp mcp_project',
   work:
     'spawn fold_back checkpoint validate_gaps claim_task batch_claim renew_lease renew_batch release_claim ' +
-    'release_batch suspend_claim resume_claim submit_result submit_batch next note put_blob open_session close_session',
-  review: 'record_review adopt decide_review',
+    'release_batch suspend_claim resume_claim submit_result submit_batch next note put_blob open_session close_session add_tasks',
+  review: 'record_review adopt decide_review decide_proposal',
   tell: 'append_event',
   administer:
-    'import_events put_plan add_tasks init release force_release reassign reset hold unhold put_limits put_policy ' +
+    'import_events put_plan init release force_release reassign reset hold unhold put_limits put_policy ' +
     'create_key list_keys revoke_key audit_replace_key audit_revoke_key',
   platform: 'metrics',
 };

@@ -1,5 +1,8 @@
+import type { FollowObserver } from '../../client/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
+import type { CommandContext } from '../context.js';
+import { assertProjectExists } from '../existing-project.js';
 import { parseWholeNumber } from '../option-parsers.js';
 import { eventLine } from '../output/event.js';
 import { unwrapReply } from '../replies.js';
@@ -31,9 +34,11 @@ export const addEvents = command('events', {
         events.length === 0 ? 'No events.' : events.map((event) => eventLine(event, context)),
       );
     }
+    await assertProjectExists(context, genesis);
     const stop = abortOnStop(context.io);
     try {
-      for await (const { event } of genesis.follow(filter, { signal: stop.signal })) {
+      const options = { signal: stop.signal, ...connectionNotices(context) };
+      for await (const { event } of genesis.follow(filter, options)) {
         context.show(event, () => eventLine(event, context));
       }
     } finally {
@@ -41,3 +46,19 @@ export const addEvents = command('events', {
     }
   },
 });
+
+/** One notice when the connection is lost, and one when it is back, however many attempts that takes. */
+function connectionNotices(context: CommandContext): FollowObserver {
+  let isRetrying = false;
+  return {
+    on_connect: () => {
+      if (isRetrying) context.warn('Connected again.');
+      isRetrying = false;
+    },
+    on_retry: ({ detail }) => {
+      if (!isRetrying)
+        context.warn(`Connection lost: ${detail} Retrying until it is back; stop with Ctrl+C.`);
+      isRetrying = true;
+    },
+  };
+}

@@ -1,46 +1,96 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
-import type { Genesis } from '../../client/index.js';
-import type { PlanInput } from '../../core/contract/plan.js';
-import type { TaskState } from '../../core/contract/tasks.js';
+import { InvalidArgumentError } from 'commander';
+import type { PlanInput, PlanResult } from '../../core/contract/plan.js';
 import { projectIdSchema } from '../../core/ids.js';
-import { NOTHING_STARTED, readPlan } from '../../core/plan/index.js';
+import { type ImportedPlan, PLAN_FORMATS, type PlanFormat } from '../../core/plan/import/index.js';
 import { plannedTask, subtaskCount } from '../../core/plan/task.js';
-import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { CommandFailure, EXIT, fileUnreadable, wrongUsage } from '../exit.js';
+import { wrongUsage } from '../exit.js';
 import { drawPlan } from '../output/plan.js';
 import { startProgress } from '../output/progress.js';
-import { countText, singleLine } from '../output/text.js';
+import { countText } from '../output/text.js';
+import { allTasks, currentPlanOf, type PlanSourceFile, planOf, readPlanSource } from '../plan-source.js';
 import { unwrapReply } from '../replies.js';
 
-const PAGE_SIZE = 1000;
+const FORMAT_OPTION = {
+  '--format <format>': {
+    about: 'plan, markdown or issues (default: by the name and the content of the file)',
+    parse: parseFormat,
+  },
+} as const;
 
-const importPlan = command('import <file>', {
-  description: 'import a plan (YAML or JSON; - reads standard input)',
-  help: '\nThe project is the one named in the plan, unless --project or GENESIS_PROJECT is set.',
-  async run(context, file) {
-    const source = await readSource(context, file);
-    const input = parsePlanOrFail(file, source);
+const importFile = command('import <file>', {
+  description: 'import a plan, a Markdown checklist or a JSON list of issues (- reads standard input)',
+  options: { ...FORMAT_OPTION, '--dry-run': 'show which task each item becomes, and change nothing' },
+  help: `
+The project is the one named in the plan, unless --project or GENESIS_PROJECT is set. The file replaces the whole plan. Items
+that were imported before keep their task ids, with their claims and results. The formats: docs/plan.md.
+
+Examples:
+  gen plan import plan.yml
+  gen plan import TODO.md --project shop --dry-run
+  gh issue list --json number,title,body,labels,state | gen plan import - --project shop`,
+  async run(context, file, { format, dryRun }) {
+    const source = await readPlanSource(context, file, format);
+    // Faults of the file alone are found before any server is asked.
+    const { input } = planOf(source);
     const project = projectOf(context, input);
     const target = { url: context.url, tenant: context.tenant, project };
     const { url, token } = await context.server();
     const genesis = await context.genesisAt({ ...target, url }, token);
-    const reply = unwrapReply(await genesis.putPlan(source));
+    if (dryRun) return showMapping(context, source, project, planOf(source, await currentPlanOf(genesis)));
+    if (source.format === 'plan') {
+      const reply = unwrapReply(await genesis.putPlan(source.text));
+      await context.state.saveProject(target);
+      return context.show(reply, () => importText(project, reply, input));
+    }
+    const current = await currentPlanOf(genesis);
+    const imported = planOf(source, current);
+    // The ids depend on the plan that was read: refuse the import if it has changed since.
+    const reply = unwrapReply(await genesis.putPlan(imported.input, { if_match: current.version }));
     await context.state.saveProject(target);
-    context.show(reply, ({ version, added, changed, removed, task_count }) => {
-      const changes = `${added} added, ${changed} changed, ${removed} removed`;
-      return `${project}: plan version ${version}, ${countText(task_count, 'task')}${subtasksText(input)} (${changes})`;
-    });
+    context.warnAll(imported.warnings);
+    const { mapping, warnings } = imported;
+    context.show({ ...reply, mapping, warnings }, () => importText(project, reply, imported.input));
   },
 });
 
+function parseFormat(text: string): PlanFormat {
+  const format = PLAN_FORMATS.find((each) => each === text);
+  if (format === undefined) throw new InvalidArgumentError(`Expected one of: ${PLAN_FORMATS.join(', ')}.`);
+  return format;
+}
+
+function importText(project: string, reply: PlanResult, input: PlanInput): string {
+  const { version, added, changed, removed, task_count } = reply;
+  const changes = `${added} added, ${changed} changed, ${removed} removed`;
+  return `${project}: plan version ${version}, ${countText(task_count, 'task')}${subtasksText(input)} (${changes})`;
+}
+
+function showMapping(
+  context: CommandContext,
+  { format }: PlanSourceFile,
+  project: string,
+  { mapping, removed, warnings, input }: ImportedPlan,
+): void {
+  context.warnAll(warnings);
+  context.show({ dry_run: true, project, format, mapping, removed, warnings, plan: input }, () => [
+    context.table(mapping, [
+      { head: 'Original id', cell: ({ original_id }) => original_id, is_flexible: true },
+      { head: 'Task', cell: ({ task_id }) => task_id ?? '', is_flexible: true },
+      { head: 'Status', cell: ({ status }) => status, is_fixed: true },
+      { head: 'Title', cell: ({ title }) => title, is_flexible: true },
+    ]),
+    ...(removed.length === 0 ? [] : [`Removed from the plan: ${removed.join(', ')}`]),
+    `Nothing was changed. Without --dry-run, this becomes the plan of ${project}.`,
+  ]);
+}
+
 const check = command('check <file>', {
-  description: 'list all errors in a plan, without a server',
-  async run(context, file) {
-    const input = parsePlanOrFail(file, await readSource(context, file));
+  description: 'list all errors in a plan or another file to import, without a server',
+  options: FORMAT_OPTION,
+  async run(context, file, { format }) {
+    const { input } = planOf(await readPlanSource(context, file, format));
     const tracks = Object.keys(input.tracks).length;
     const tasks = Object.values(input.tracks).flat().length;
     context.show(
@@ -65,7 +115,7 @@ const show = command('show', {
 
 export const addPlan = command('plan', {
   description: 'manage the plan: tracks, tasks and dependencies',
-  subcommands: [importPlan, check, show],
+  subcommands: [importFile, check, show],
 });
 
 /** The subtask count. `gen status` counts subtasks in addition to tasks. */
@@ -75,46 +125,13 @@ function subtasksText({ tracks }: PlanInput): string {
   return subtasksTotal === 0 ? '' : `, ${countText(subtasksTotal, 'subtask')}`;
 }
 
-/** Parses a plan; throws a failure that lists every fault. */
-function parsePlanOrFail(file: string, yaml: string): PlanInput {
-  const parsed = readPlan({ yaml }, null, NOTHING_STARTED);
-  if (parsed.ok) return parsed.input;
-  const { faults } = parsed;
-  const lines = faults.map(({ line, column, path, code, message }) => {
-    const position = line === undefined ? `${file}: ${path}` : `${file}:${line}:${column ?? 1}`;
-    return `${position}: ${code}: ${singleLine(message)}`;
-  });
-  const summary = `${countText(faults.length, 'fault')}. Nothing was changed.`;
-  throw new CommandFailure([...lines, summary].join('\n'), EXIT.refused, { ok: false, faults });
-}
-
 function projectOf(context: CommandContext, { project }: PlanInput): string {
   const projectName = context.explicitProject ?? project;
   if (projectName === undefined)
-    throw wrongUsage('The plan names no project. Pass --project NAME, or add project: NAME to the plan.');
+    throw wrongUsage('The file names no project. Pass --project NAME, or add project: NAME to a plan.');
   const parsed = projectIdSchema.safeParse(projectName);
   if (parsed.success) return parsed.data;
   throw wrongUsage(
     `${JSON.stringify(projectName)} is not a valid project id: ${parsed.error.issues[0]?.message}. Pass --project NAME.`,
   );
-}
-
-async function readSource({ io }: CommandContext, file: string): Promise<string> {
-  try {
-    return file === '-' ? await text(io.stdin) : await readFile(resolve(io.cwd, file), 'utf8');
-  } catch (error) {
-    throw fileUnreadable(file, error);
-  }
-}
-
-async function allTasks(genesis: Genesis): Promise<Map<string, TaskState>> {
-  const states = new Map<string, TaskState>();
-  let after: string | undefined;
-  do {
-    const filter = { limit: PAGE_SIZE, ...withoutUndefined({ after }) };
-    const { tasks, next } = unwrapReply(await genesis.tasks(filter));
-    for (const state of tasks) states.set(state.task_id, state);
-    after = next ?? undefined;
-  } while (after !== undefined);
-  return states;
 }

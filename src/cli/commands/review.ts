@@ -7,7 +7,7 @@ import { candidateCopies } from '../edge/draft-copies.js';
 import { removeWorktree } from '../edge/edge-grant.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { type ProjectConnection, withMethodology } from '../methodology/project-connection.js';
-import { reviewsText, reviewText } from '../output/review.js';
+import { proposalText, reviewsText, reviewText } from '../output/review.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
 const DECISION_CODES = { approve: 'APPROVED', reject: 'REJECTED', refine: 'CHANGES_REQUESTED' } as const;
@@ -17,6 +17,7 @@ export const addReview = command('review', {
   description: 'list pending reviews, show a candidate and decide on it',
   options: {
     '--list': 'list all pending reviews (default)',
+    '--proposal <id>': 'tasks that an agent proposed: approve adds them to the plan',
     '--feature <id>': 'feature to review',
     '--edge <edge>': 'edge to review, if several are pending',
     '--approve': { about: 'approve exactly this candidate', conflicts: ['reject', 'refine'] },
@@ -29,13 +30,15 @@ Examples:
   gen review
   gen review --feature REQ-F-AUTH-001 --edge design_code
   gen review --feature REQ-F-AUTH-001 --approve --comment "as agreed"
+  gen review --proposal prop_0123456789abcdef01234567 --approve
 
 The candidate is shown before the decision, and the decision applies to that candidate only: it is refused if
 another candidate was submitted meanwhile.`,
-  async run(context, { feature, edge, comment, ...options }) {
+  async run(context, { feature, edge, comment, proposal, ...options }) {
     const decision = DECISIONS.find((each) => options[each]);
     if (decision === undefined && comment !== undefined)
       throw wrongUsage('--comment requires a decision. Pass --approve, --reject or --refine.');
+    if (proposal !== undefined) return reviewProposal(context, proposal, decision, comment);
     if (feature === undefined) return listPending(context, decision);
     await withMethodology(context, decision === undefined ? 'read' : 'write', async (connection) => {
       const { reviews } = unwrapReply(await connection.calls.reviews());
@@ -52,10 +55,39 @@ another candidate was submitted meanwhile.`,
 
 async function listPending(context: CommandContext, decision: string | undefined): Promise<void> {
   if (decision !== undefined)
-    throw wrongUsage('A decision requires a feature. Pass --feature ID. Pending reviews: gen review --list');
+    throw wrongUsage('A decision requires --feature ID or --proposal ID. Pending reviews: gen review --list');
   await withMethodology(context, 'read', async ({ calls }) => {
     const reply = unwrapReply(await calls.reviews());
-    context.show(reply, ({ reviews }) => reviewsText(reviews, context));
+    context.show(reply, ({ reviews, proposals }) => reviewsText(reviews, proposals, context));
+  });
+}
+
+/** Shows the proposed tasks, and decides on them. */
+async function reviewProposal(
+  context: CommandContext,
+  proposalId: string,
+  decision: (typeof DECISIONS)[number] | undefined,
+  comment: string | undefined,
+): Promise<void> {
+  if (decision === 'refine')
+    throw wrongUsage('Proposed tasks are approved or rejected. Pass --reject --comment TEXT.');
+  if (decision === undefined) {
+    return withMethodology(context, 'read', async ({ calls }) => {
+      const { proposals } = unwrapReply(await calls.reviews());
+      const pending = proposals.find(({ proposal_id }) => proposal_id === proposalId);
+      if (pending === undefined)
+        throw new CommandFailure(`No proposal ${proposalId} is pending. Pending reviews: gen review --list`);
+      context.show(pending, () => proposalText(pending, context));
+    });
+  }
+  await withMethodology(context, 'write', async ({ calls }) => {
+    const request = { proposal_id: proposalId, decision, ...withoutUndefined({ comment }) };
+    const reply = unwrapReply(await calls.decideProposal(request));
+    context.show(reply, ({ version, added, changed }) =>
+      decision === 'approve'
+        ? `Approved: plan version ${version}, ${added} added, ${changed} changed.`
+        : 'Rejected: the plan is unchanged. The agent gets this answer when it proposes the tasks again.',
+    );
   });
 }
 

@@ -1,9 +1,9 @@
 import type { StartReply } from '../../core/contract/methodology.js';
-import { genCommand } from '../../core/methodology/definition/command.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import { EXIT, type ExitCode } from '../exit.js';
 import { withMethodology } from '../methodology/project-connection.js';
+import { submitWithDrafts } from '../methodology/submit-command.js';
 import { startText } from '../output/start.js';
 import { unwrapReply } from '../replies.js';
 
@@ -28,17 +28,12 @@ Exit code 3: no agent can continue until a human acts.`,
     const request = { ...filter, agent_id: await context.agent() };
     await withMethodology(context, 'read', async ({ calls, workspace }) => {
       const routed = unwrapReply(await calls.start(request));
-      const reply = workspace === null ? routed : { ...routed, next: nextWithDrafts(routed) };
+      const reply = workspace === null ? routed : { ...routed, next: submitWithDrafts(routed, routed.next) };
       context.show(reply, () => startText(reply, context));
       context.exit_code = exitCodeOf(reply);
     });
   },
 });
-
-/** In a workspace, agents write to drafts, so the suggested submit command needs `--drafts`. */
-function nextWithDrafts({ feature, edge, next }: StartReply): string {
-  return next === genCommand('task', 'submit', `${feature}#${edge}`) ? `${next} --drafts` : next;
-}
 
 const HUMAN_STATES = new Set(['NEEDS_CONSTRAINTS', 'NEEDS_INTENT', 'STUCK', 'ALL_BLOCKED']);
 

@@ -1,7 +1,8 @@
 import { Workspace } from '../../workspace/workspace.js';
 import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { failureWithCode, wrongUsage } from '../exit.js';
+import { unknownProject } from '../existing-project.js';
+import { wrongUsage } from '../exit.js';
 import { methodologyStatus, STATUS_OPTIONS } from '../methodology/status.js';
 import { agentsText, sessionsText, statusText } from '../output/overview.js';
 import { unwrapReply } from '../replies.js';
@@ -38,13 +39,8 @@ async function planStatus(context: CommandContext, isWatching: boolean): Promise
     });
   }
   const current = await render();
-  const { position, project_id, tenant_id } = current.json;
-  if (position > 0) return show(context, current);
-  // The server answers for any project name. A project without events is most likely a typo.
-  throw failureWithCode(
-    'NOT_FOUND',
-    `Project ${project_id} of tenant ${tenant_id} does not exist: it has no events. Check the name, or import a plan: gen plan import FILE`,
-  );
+  if (current.json.position > 0) return show(context, current);
+  throw await unknownProject(genesis);
 }
 
 const agents = command('agents', {

@@ -1,3 +1,4 @@
+import type { PlanResult } from '../../core/contract/plan.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import { collectOption, parseWholeNumber } from '../option-parsers.js';
@@ -22,9 +23,19 @@ export const addTaskAdd = command('add <id>', {
     const depends_on = independent ? [] : dependsOn;
     const optionalFields = withoutUndefined({ instructions, depends_on, priority, subtasks });
     const reply = await (await context.genesis()).addTasks([{ id, description, ...optionalFields }]);
-    context.show(
-      unwrapReply(reply),
-      ({ version, task_count }) => `${id} added: plan version ${version}, ${countText(task_count, 'task')}`,
+    context.show(unwrapReply(reply), ({ version, task_count, proposal }) =>
+      proposal === undefined
+        ? `${id} added: plan version ${version}, ${countText(task_count, 'task')}`
+        : proposalText(id, proposal),
     );
   },
 });
+
+/** By policy, the tasks of an agent wait for a human. */
+function proposalText(
+  id: string,
+  { proposal_id, state, comment }: NonNullable<PlanResult['proposal']>,
+): string {
+  const outcome = state === 'pending' ? 'waits for a human' : `was ${state} by a human`;
+  return `${id} is proposed as ${proposal_id}, which ${outcome}${comment === null ? '' : `: ${comment}`}.`;
+}

@@ -14,6 +14,7 @@ import { addOperatorCommands } from './operate.js';
 import { addSubmit } from './submit.js';
 import { addTaskAdd } from './task-add.js';
 import { addTaskProof } from './task-proof.js';
+import { addTaskResult } from './task-result.js';
 
 const claim = command('claim <id>', {
   description: 'claim a task or an edge',
@@ -93,6 +94,7 @@ export const addTask = command('task', {
     show,
     history,
     explain,
+    addTaskResult,
     addTaskProof,
     addTaskAdd,
     addOperatorCommands,

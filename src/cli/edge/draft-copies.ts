@@ -4,7 +4,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { PendingReview } from '../../core/contract/methodology.js';
-import { draftPathsOf } from '../../workspace/drafts/draft-paths.js';
+import { findDraftPaths } from '../../workspace/drafts/draft-paths.js';
 import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
@@ -22,7 +22,8 @@ export async function candidateCopies(
   workspace: Workspace | null,
   { agent_id, task_id, files }: PendingReview,
 ): Promise<CandidateCopy[]> {
-  const draftPaths = workspace === null ? null : draftPathsOf({ agent_id, subject: task_id });
+  const draftPaths =
+    workspace === null ? null : await findDraftPaths(workspace, { agent_id, subject: task_id });
   return Promise.all(
     (files ?? []).map(async (file) => {
       if (workspace === null || draftPaths === null || isDraftRefusal(draftPaths)) return withoutDraft(file);

@@ -7,7 +7,10 @@ import { unwrapReply } from '../replies.js';
 export type ProjectCalls = Omit<MethodologyClient, 'init'>;
 
 /** The calls that change nothing. Of those that can, only the dry run is allowed. */
-export type ReadOnlyCalls = Omit<ProjectCalls, 'spawn' | 'foldBack' | 'checkpoint' | 'review'>;
+export type ReadOnlyCalls = Omit<
+  ProjectCalls,
+  'spawn' | 'foldBack' | 'checkpoint' | 'review' | 'decideProposal'
+>;
 
 export interface OpenedProject<Calls = ProjectCalls> {
   readonly calls: Calls;

@@ -82,7 +82,7 @@ function withLazyCoordinator(
   const calls = new Proxy({} as ProjectCalls, {
     get: (_, name: keyof ProjectCalls) =>
       name === 'status'
-        ? async () => projection.status()
+        ? async (request: { agent_id?: string }) => projection.status(request)
         : async (request: never) => ((await openOnce()).calls[name] as (request: never) => unknown)(request),
   });
   return {

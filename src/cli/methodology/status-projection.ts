@@ -52,8 +52,8 @@ export class StatusProjection implements RecordedConfig {
     return (this.work.records.get(featureSubject(featureId))?.value ?? null) as FeatureVector | null;
   }
 
-  status(): MethodologyStatus {
-    return statusView(viewInputOf(this.work, this.state, this.foldContext()));
+  status(request: { agent_id?: string } = {}): MethodologyStatus {
+    return statusView({ ...viewInputOf(this.work, this.state, this.foldContext()), request });
   }
 
   async plan(): Promise<ProjectStatus | null> {

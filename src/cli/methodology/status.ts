@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
+import type { MethodologyStatus } from '../../core/contract/methodology-views.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode, wrongUsage } from '../exit.js';
@@ -12,6 +13,7 @@ import { unwrapReply } from '../replies.js';
 import { type RenderedView, show, watch } from '../watch.js';
 import type { ReadOnlyCalls } from './opened-project.js';
 import { type ProjectConnection, withMethodology } from './project-connection.js';
+import { submitWithDrafts } from './submit-command.js';
 
 export const STATUS_OPTIONS = {
   '--watch': 'keep running, and show every change',
@@ -45,7 +47,7 @@ export async function methodologyStatus(context: CommandContext, options: Status
 async function renderStatus(
   context: CommandContext,
   { feature, health }: StatusOptions,
-  { calls, plan, title }: ReadConnection,
+  { calls, plan, title, workspace }: ReadConnection,
 ): Promise<RenderedView> {
   if (feature !== undefined) {
     const view = unwrapReply(await calls.feature(feature));
@@ -56,12 +58,26 @@ async function renderStatus(
     context.exit_code = found.healthy ? EXIT.done : EXIT.refused;
     return { json: found, text: healthText(found, context) };
   }
-  const current = unwrapReply(await calls.status());
+  const routed = unwrapReply(await calls.status({ agent_id: await context.agent() }));
+  const current = workspace === null ? routed : withDraftCommands(routed);
   const tasks = await plan();
   const text = methodologyStatusText(current, title, context);
   if (tasks === null) return { json: current, text };
   return { json: { ...current, plan: tasks }, text: `${text}\n\n${statusText(tasks, context)}` };
 }
+
+/** The same commands as those of `gen start`. */
+const withDraftCommands = (status: MethodologyStatus): MethodologyStatus => ({
+  ...status,
+  start_would: {
+    ...status.start_would,
+    command: submitWithDrafts(status.start_would, status.start_would.command),
+  },
+  next_actions: status.next_actions.map((action) => ({
+    ...action,
+    command: submitWithDrafts(status.start_would, action.command),
+  })),
+});
 
 async function showGantt(
   context: CommandContext,

@@ -19,13 +19,18 @@ export function lineageText(
     `${paint.bold(task_id)} in project ${generations[0]?.project_id ?? ''}`,
     '',
     table(rows, [
-      { head: 'Generation', cell: ({ generation }) => String(generation) },
+      { head: 'Generation', cell: ({ generation }) => String(generation), is_fixed: true },
       { head: 'Session', cell: ({ session }) => session, is_flexible: true },
       { head: 'Agent', cell: ({ agent }) => agent, is_flexible: true },
       { head: 'User', cell: ({ user }) => user ?? '', is_flexible: true },
-      { head: 'Acquired', cell: ({ acquired }) => formatUtc(acquired) },
-      { head: 'Released', cell: ({ released }) => formatUtc(released) },
-      { head: 'Result', cell: ({ result }) => result, paint: (cell) => paintState(paint, cell) },
+      { head: 'Acquired', cell: ({ acquired }) => formatUtc(acquired), is_fixed: true },
+      { head: 'Released', cell: ({ released }) => formatUtc(released), is_fixed: true },
+      {
+        head: 'Result',
+        cell: ({ result }) => result,
+        is_fixed: true,
+        paint: (cell) => paintState(paint, cell),
+      },
     ]),
     ...section('Released with an error:', errors),
     ...section(

@@ -12,6 +12,16 @@ const COLUMNS = [
   { head: 'Text', cell: ({ text }: (typeof ROWS)[number]) => text, is_flexible: true },
 ];
 
+it('lists the cells of each row, whole, on a terminal that is too narrow for the fixed columns', () => {
+  const columns = [
+    { head: 'Id', cell: ({ id }: { id: string }) => id },
+    { head: 'Acquired', cell: () => '2026-01-04 06:05:00', is_fixed: true },
+  ];
+  expect(table([{ id: 'one' }, { id: 'two' }], columns, 20)).toBe(
+    'Id        one\nAcquired  2026-01-04 06:05:00\n\nId        two\nAcquired  2026-01-04 06:05:00',
+  );
+});
+
 it('prints a table in full to a pipe, and within the width of a terminal', () => {
   expect(table(ROWS, COLUMNS, null)).toContain('give way where it is narrow');
   const narrow = table(ROWS, COLUMNS, 30).split('\n');

@@ -65,7 +65,7 @@ export function agentsText(agents: readonly AgentView[], { table }: CommandConte
     { head: 'Completed', cell: ({ completed }) => String(completed) },
     { head: 'Rejected', cell: ({ rejected }) => String(rejected) },
     { head: 'Denied', cell: ({ denied }) => String(denied) },
-    { head: 'Last seen (UTC)', cell: ({ last_activity }) => formatUtc(last_activity) },
+    { head: 'Last seen (UTC)', cell: ({ last_activity }) => formatUtc(last_activity), is_fixed: true },
   ]);
 }
 
@@ -76,7 +76,7 @@ export function sessionsText(sessions: readonly SessionRecord[], { table }: Comm
     { head: 'Project', cell: ({ project_id }) => project_id, is_flexible: true },
     { head: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },
     { head: 'State', cell: ({ state }) => state },
-    { head: 'Opened (UTC)', cell: ({ created_at }) => formatUtc(created_at) },
-    { head: 'Closed (UTC)', cell: ({ closed_at }) => formatUtc(closed_at ?? null) },
+    { head: 'Opened (UTC)', cell: ({ created_at }) => formatUtc(created_at), is_fixed: true },
+    { head: 'Closed (UTC)', cell: ({ closed_at }) => formatUtc(closed_at ?? null), is_fixed: true },
   ]);
 }

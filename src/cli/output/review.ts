@@ -1,4 +1,4 @@
-import type { PendingReview } from '../../core/contract/methodology.js';
+import type { PendingProposal, PendingReview } from '../../core/contract/methodology.js';
 import type { CommandContext } from '../context.js';
 import type { CandidateCopy } from '../edge/draft-copies.js';
 import { countText, formatUtc, relativeTime, section, singleLine } from './text.js';
@@ -6,8 +6,41 @@ import { countText, formatUtc, relativeTime, section, singleLine } from './text.
 const reviewName = ({ feature_id, edge, task_id }: PendingReview): string =>
   feature_id === null ? task_id : `${feature_id} on ${edge}`;
 
-export function reviewsText(reviews: readonly PendingReview[], { table }: CommandContext): string {
-  if (reviews.length === 0) return 'No reviews are pending.';
+export function reviewsText(
+  reviews: readonly PendingReview[],
+  proposals: readonly PendingProposal[],
+  context: CommandContext,
+): string {
+  if (reviews.length + proposals.length === 0) return 'No reviews are pending.';
+  const parts = [
+    ...(reviews.length === 0 ? [] : [candidatesText(reviews, context)]),
+    ...(proposals.length === 0 ? [] : [proposalsText(proposals, context)]),
+  ];
+  return parts.join('\n\n');
+}
+
+function proposalsText(proposals: readonly PendingProposal[], { table }: CommandContext): string {
+  const rows = table(proposals, [
+    { head: 'Proposed tasks', cell: ({ proposal_id }) => proposal_id, is_fixed: true },
+    { head: 'Agent', cell: ({ proposed_by }) => proposed_by, is_flexible: true },
+    { head: 'Tasks', cell: ({ tasks }) => String(tasks.length) },
+    { head: 'Pending since', cell: ({ since }) => relativeTime(since, Date.now()) },
+  ]);
+  return `${rows}\n\nShow one: gen review --proposal ID`;
+}
+
+/** The tasks as they would be added. */
+export function proposalText(
+  { proposal_id, tasks, proposed_by, next }: PendingProposal,
+  { wrap }: CommandContext,
+) {
+  const lines = tasks.flatMap((task) => wrap(JSON.stringify(task), 2));
+  return [`${proposal_id}, by ${proposed_by}:`, ...lines, '', `Decide: ${next} --approve|--reject`].join(
+    '\n',
+  );
+}
+
+function candidatesText(reviews: readonly PendingReview[], { table }: CommandContext): string {
   const rows = table(reviews, [
     // Never truncated: the next command needs it.
     { head: 'Work', cell: reviewName },

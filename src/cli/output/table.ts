@@ -5,13 +5,18 @@ export interface Column<Row> {
   readonly cell: (row: Row) => string;
   /** Shrinks first on a narrow terminal. */
   readonly is_flexible?: boolean;
+  /** Never shrinks: half of a date or a number would be wrong. */
+  readonly is_fixed?: boolean;
   readonly paint?: (cell: string) => string;
 }
 
 const GAP = 2;
 const CELL_MIN = 6;
 
-/** Rows under a header, truncated to the terminal's width; a pipe (`width` null) gets whole cells. */
+/**
+ * Rows under a header, truncated to the terminal's width; a pipe (`width` null) gets whole cells. On a terminal that is
+ * too narrow for that, each row is a list of its cells.
+ */
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -23,10 +28,26 @@ export function table<Row>(
     Math.max(head.length, ...cells.map((line) => line[index]?.length ?? 0)),
   );
   const widths = width === null ? needed : fitWidths(needed, columns, width);
+  if (width !== null && lineWidth(widths) > width) return stackedRows(cells, heads, columns);
   const drawn = cells.map((line) =>
     renderRow(line, widths, (cell, index) => columns[index]?.paint?.(cell) ?? cell),
   );
   return [renderRow(heads, widths, (cell) => cell), ...drawn].join('\n');
+}
+
+const lineWidth = (widths: readonly number[]): number =>
+  widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1));
+
+/** One line per cell, under its head, whole; a blank line between rows. */
+function stackedRows(
+  cells: readonly (readonly string[])[],
+  heads: readonly string[],
+  columns: readonly Pick<Column<never>, 'paint'>[],
+): string {
+  const headWidth = Math.max(...heads.map((head) => head.length)) + GAP;
+  const rowLines = (row: readonly string[]): string[] =>
+    row.map((cell, at) => `${heads[at]?.padEnd(headWidth)}${columns[at]?.paint?.(cell) ?? cell}`.trimEnd());
+  return cells.map((row) => rowLines(row).join('\n')).join('\n\n');
 }
 
 /** Truncates and pads before painting, because colour codes have no width. */
@@ -43,13 +64,12 @@ function renderRow(
   return fitting.join(' '.repeat(GAP)).trimEnd();
 }
 
-/** Shrinks the flexible columns, widest first, then any column. */
+/** Shrinks the flexible columns, widest first, then any column that is not fixed. */
 function fitWidths(needed: readonly number[], columns: readonly Column<never>[], width: number): number[] {
   const widths = [...needed];
   const widthOf = (at: number): number => widths[at] ?? 0;
-  const gaps = GAP * (columns.length - 1);
-  for (let overflow = needed.reduce((sum, each) => sum + each, gaps) - width; overflow > 0; overflow -= 1) {
-    const shrinkable = [...widths.keys()].filter((at) => widthOf(at) > CELL_MIN);
+  for (let overflow = lineWidth(needed) - width; overflow > 0; overflow -= 1) {
+    const shrinkable = [...widths.keys()].filter((at) => widthOf(at) > CELL_MIN && !columns[at]?.is_fixed);
     const flexible = shrinkable.filter((at) => columns[at]?.is_flexible);
     const [widest] = (flexible.length > 0 ? flexible : shrinkable).sort((a, b) => widthOf(b) - widthOf(a));
     if (widest === undefined) break;

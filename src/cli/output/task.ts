@@ -23,6 +23,7 @@ export function taskText(state: TaskState, lineage: Lineage, { labelled, paint }
   const review = lineage.reviews.at(-1);
   if (review !== undefined) lines.push(...labelled('  review', reviewLine(review), NAME_WIDTH));
   if (waiting_for.length > 0) lines.push(`  waits    for ${waiting_for.join(', ')}`);
-  if (parked > 0) lines.push(`  parked   ${parked} refused: see gen task history ${task_id}`);
+  if (parked > 0)
+    lines.push(`  parked   ${parked} refused: see gen task history ${task_id}, gen task diff ${task_id}`);
   return lines.join('\n');
 }

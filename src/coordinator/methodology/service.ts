@@ -42,9 +42,11 @@ import { healthView } from '../../core/methodology/views/health.js';
 import { statusView } from '../../core/methodology/views/status.js';
 import { traceView } from '../../core/methodology/views/trace.js';
 import { zoomView } from '../../core/methodology/views/zoom.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, subjectOfBody } from '../operations/parse-body.js';
+import { pendingProposals } from '../operations/task-proposals.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import { EventProjection } from '../queue/event-projection.js';
 import type { Operation } from '../queue/operation.js';
@@ -90,8 +92,10 @@ export class MethodologyService {
     });
   }
 
-  status(projectKey: ProjectKey): AsyncReply<MethodologyStatus> {
-    return this.readView(projectKey, statusView);
+  /** With the next step of an agent: it continues a claim that it holds. */
+  status(projectKey: ProjectKey, agent_id?: string): AsyncReply<MethodologyStatus> {
+    const request = withoutUndefined({ agent_id });
+    return this.readView(projectKey, (input) => statusView({ ...input, request }));
   }
   health(projectKey: ProjectKey): AsyncReply<HealthReport & LogPosition> {
     return this.readView(projectKey, healthView);
@@ -155,6 +159,7 @@ export class MethodologyService {
   reviews(projectKey: ProjectKey): AsyncReply<ReviewsReply> {
     return this.scheduleRead(projectKey, async ({ project, state }) => ({
       reviews: pendingReviews(project.view(), state),
+      proposals: pendingProposals(project.view()),
       ...logPositionOf(state),
     }));
   }

@@ -1,46 +1,37 @@
 import type { PlanResult } from '../../core/contract/plan.js';
 import {
-  addTaskItems,
   diffPlanSteps,
-  isNoChange,
   type ParsedPlanDocument,
-  type ParsedTaskItems,
   type Plan,
   type PlanChange,
   type PlanFault,
   type StartedTasks,
-  splitChange,
   splitChangeSteps,
   startedTaskFaults,
-  subtaskCount,
-  subtaskId,
 } from '../../core/plan/index.js';
+import { needsApproval } from '../../core/plan/task-proposal.js';
 import { runAllSteps, type StepGenerator } from '../../core/steps.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
-import { withoutUndefined } from '../../core/without-undefined.js';
-import { actorOf, type Caller } from '../authentication/caller.js';
+import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
-import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type Problem, problem } from '../wire/problem.js';
+import {
+  applyPlanProposal,
+  invalidPlanProblem,
+  type PlanProposal,
+  type ProposedChange,
+  planVersionOf,
+  startedTasksOf,
+} from './apply-plan.js';
 import { requestKeyOf } from './shared.js';
+import { proposeTasks } from './task-proposals.js';
 
 /** Deeper than any valid plan. */
 const NESTING_MAX = 64;
-
-/** The proposed plan change, or why it is invalid. `parts`: the change, split to fit one event each. */
-type ProposedChange =
-  | { readonly ok: true; readonly change: PlanChange; readonly parts: readonly PlanChange[] }
-  | { readonly ok: false; readonly faults: readonly PlanFault[] };
-
-/** A requested plan change, computed against the current plan. */
-export interface PlanProposal {
-  /** Precomputes the slow part, yielding to other work. Null if `propose` can run within a decision. */
-  preparation?(plan: Plan): (() => Promise<void>) | null;
-  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange;
-}
 
 export interface PlanRequest {
   readonly verb: 'put_plan' | 'add_tasks';
@@ -71,7 +62,7 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     // Two changes of one plan never share a batch: the second is computed on the outcome of the first.
     if (view.hasPendingChange(PLAN_SUBJECT)) return { needs: () => view.settled() };
     const { plan } = view.state;
-    const { proposal, if_match, request_id } = this.planRequest;
+    const { verb, body, proposal, if_match, request_id } = this.planRequest;
     const prepare = proposal.preparation?.(plan) ?? null;
     if (prepare !== null) return { needs: prepare };
     const transaction = new TransactionBuilder(view, request_id).checkRecord(PLAN_SUBJECT);
@@ -80,67 +71,20 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
       const detail = `The plan is now at version ${version}. Read it again, then change it.`;
       return transaction.answer(this.request, problem('PLAN_CHANGED', detail));
     }
-    const proposed = proposal.propose(plan, {
-      isStarted: (id) => view.hasHead(id) && view.head(id).generation > 0,
-      isCompleted: (id) => view.head(id).phase === 'COMPLETED',
-    });
-    if (!proposed.ok) return transaction.answer(this.request, invalidPlanProblem(proposed.faults));
-    const { change, parts } = proposed;
-    const result = planResult(plan, change, isNoChange(change) ? version : version + 1);
-    if (isNoChange(change)) return transaction.answer(this.request, result);
-    // A task claimed at this moment must not be removed or changed.
-    for (const id of affectedSubjects(plan, change)) {
-      if (view.hasHead(id)) transaction.checkHead(id);
-      else if (view.hasOtherWriters) transaction.check(id, 0);
+    if (verb === 'add_tasks' && needsApproval(view.policy, this.caller)) {
+      const proposed = proposal.propose(plan, startedTasksOf(view));
+      return transaction.answer(
+        this.request,
+        proposed.ok ? proposeTasks(transaction, body, this.caller) : invalidPlanProblem(proposed.faults),
+      );
     }
-    const record = { version: result.version, task_count: result.task_count };
-    const drafts = parts.map((part) =>
-      draftEvent(view, 'PLAN_CHANGED', actorOf(this.caller), { version: record.version, ...part, record }),
-    );
-    return transaction
-      .putRecord(PLAN_SUBJECT, drafts)
-      .invalidateConcurrentDecisions()
-      .answer(this.request, result);
+    return transaction.answer(this.request, applyPlanProposal(transaction, proposal, this.caller));
   }
 }
-
-export const planVersionOf = (view: DecisionView): number =>
-  (view.record(PLAN_SUBJECT)?.value.version as number) ?? 0;
 
 function isShallow(value: unknown, depthMax: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depthMax > 0 && Object.values(value).every((item) => isShallow(item, depthMax - 1));
-}
-
-function planResult(plan: Plan, change: PlanChange, version: number): PlanResult {
-  const [added, changed, removed] = [change.added.length, change.changed.length, change.removed.length];
-  return { version, added, changed, removed, task_count: plan.task_count + added - removed };
-}
-
-function invalidPlanProblem(faults: readonly PlanFault[]): Problem {
-  const first = faults[0];
-  const location = first?.line === undefined ? (first?.path ?? '') : `line ${first.line}`;
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  const summary = (first?.message ?? 'not a valid plan').replace(/\.$/, '');
-  return problem(
-    'INVALID_PLAN',
-    `${location}: ${summary}${more}. Nothing was changed.`,
-    faults.map(({ code, path, message, line, column }) => ({
-      code,
-      path,
-      message,
-      ...withoutUndefined({ line, column }),
-    })),
-  );
-}
-
-function* affectedSubjects(plan: Plan, { removed, changed }: PlanChange): Generator<string> {
-  for (const task of [...removed, ...changed.map(({ id }) => id)]) {
-    const planned = plan.task(task);
-    if (planned === undefined) continue;
-    yield planned.id;
-    for (let index = 1; index <= subtaskCount(planned); index += 1) yield subtaskId(planned.id, index);
-  }
 }
 
 /** Up to this many tasks in both plans together, the change is computed within the decision. */
@@ -191,14 +135,6 @@ export class PlanReplacement implements PlanProposal {
     return { change, parts: yield* splitChangeSteps(change) };
   }
 }
-
-/** Adds tasks to the plan. Their number is bounded by the request, so nothing needs preparing. */
-export const planAdditions = (items: ParsedTaskItems): PlanProposal => ({
-  propose(plan, startedTasks) {
-    const proposed = addTaskItems(plan, items, startedTasks);
-    return proposed.ok ? { ...proposed, parts: splitChange(proposed.change) } : proposed;
-  },
-});
 
 /** A document that is not a valid plan, whatever the current plan. */
 export const invalidPlan = (faults: readonly PlanFault[]): PlanProposal => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PlanInput, PlanResult } from '../../core/contract/plan.js';
+import { decideProposalBody, type PlanInput, type PlanResult } from '../../core/contract/plan.js';
 import { mutationFields } from '../../core/contract/schema.js';
 import {
   locateInSourceMap,
@@ -16,16 +16,10 @@ import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { type DocumentReader, LARGE_YAML_CHARS, malformedProblem } from '../documents/documents.js';
 import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
 import { JsonText } from '../documents/json-text.js';
+import { type PlanProposal, planAdditions, planVersionOf } from '../operations/apply-plan.js';
 import { parseBody } from '../operations/parse-body.js';
-import {
-  invalidPlan,
-  PlanOperation,
-  type PlanProposal,
-  PlanReplacement,
-  type PlanRequest,
-  planAdditions,
-  planVersionOf,
-} from '../operations/plan.js';
+import { invalidPlan, PlanOperation, PlanReplacement, type PlanRequest } from '../operations/plan.js';
+import { decideProposal } from '../operations/task-proposals.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
@@ -95,6 +89,15 @@ export class PlanService {
     caller = OPEN_CALLER,
   ): AsyncReply<PlanResult> {
     return this.run(projectKey, 'add_tasks', () => this.readTasks(projectKey, tasks), options, caller);
+  }
+
+  /** A human's decision about tasks that an agent proposed. */
+  async decideProposal(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<PlanResult> {
+    const read = scopeProblem(projectKey) ?? parseBody(decideProposalBody, body);
+    if (isProblem(read)) return read;
+    return this.projects.withProject(projectKey, (project) =>
+      project.run(decideProposal(read, caller), caller),
+    );
   }
 
   private async run(

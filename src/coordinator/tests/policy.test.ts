@@ -25,6 +25,7 @@ forEachStore('the policy', (open) => {
       suspend_max_seconds: 1_209_600,
       max_attempts: 10,
       max_agents_per_track: null,
+      task_proposals: 'review',
       compliance_profile: null,
     });
   });

@@ -13,6 +13,7 @@ export const DEFAULT_POLICY: Policy = {
   suspend_max_seconds: 14 * 24 * 3600,
   max_attempts: 10,
   max_agents_per_track: null,
+  task_proposals: 'review',
   compliance_profile: null,
 };
 

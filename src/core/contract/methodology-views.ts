@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { agentIdSchema } from '../ids.js';
 import {
   ESCALATION_KINDS,
   edgeName,
@@ -312,6 +313,9 @@ const statusQuery = z.strictObject({
   feature: featureId.exactOptional(),
   health: booleanText.describe('return the health of the project instead of its progress'),
   gantt: booleanText.describe('return a Gantt chart in Mermaid syntax instead of the progress'),
+  agent_id: agentIdSchema
+    .exactOptional()
+    .describe('whose next step to show: a holder continues its own claim'),
 });
 
 export const methodologyViewOperations = {

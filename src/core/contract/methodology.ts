@@ -10,6 +10,7 @@ import {
   VERSION_RELEASE_REFUSALS,
 } from './codes.js';
 import { type Action, type ApiOperations, json, withProject } from './operation.js';
+import { decideProposalBody, planResult } from './plan.js';
 import { configFault } from './problem.js';
 import {
   boundedText,
@@ -372,12 +373,24 @@ const pendingReview = named(
     next: text,
   }),
 );
+/** Tasks that an agent proposed. */
+const pendingProposal = named(
+  'PendingProposal',
+  z.object({
+    proposal_id: text,
+    tasks: z.array(z.unknown()),
+    proposed_by: text,
+    since: time,
+    next: text,
+  }),
+);
 const reviewsReply = named(
   'PendingReviews',
-  z.object({ reviews: z.array(pendingReview), ...positionFields }),
+  z.object({ reviews: z.array(pendingReview), proposals: z.array(pendingProposal), ...positionFields }),
 );
 export type DecideReviewBody = z.input<typeof decideReviewBody>;
 export type PendingReview = ReplyOf<typeof pendingReview>;
+export type PendingProposal = ReplyOf<typeof pendingProposal>;
 export type ReviewsReply = ReplyOf<typeof reviewsReply>;
 
 // Gaps
@@ -613,6 +626,13 @@ export const methodologyOperations = {
     ),
     isRefusable: true,
   },
+  decide_proposal: command(
+    '/api/review/proposal',
+    'review',
+    'Add the tasks that an agent proposed to the plan, or reject them',
+    decideProposalBody,
+    planResult,
+  ),
   validate_gaps: command(
     '/api/gaps',
     'work',

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { requestIdSchema } from '../ids.js';
+import { taskProposalSchema } from '../plan/task-proposal.js';
 import { taskInputSchema } from '../plan/task-schema.js';
 import { type ApiOperations, PROJECT_PATH, read } from './operation.js';
-import { count, mutationFields, named, namedObject, type ReplyOf } from './schema.js';
+import { boundedText, count, mutationFields, named, namedObject, type ReplyOf } from './schema.js';
 
 const planFields = {
   project: z.string().exactOptional(),
@@ -12,12 +13,19 @@ const planFields = {
 /** A plan in its written form. */
 const plan = named('Plan', z.object(planFields));
 const planView = z.object({ version: count, plan });
-const planResult = namedObject('PlanResult', {
+/** A proposal of tasks, and what a human decided about it. */
+const proposalOutcome = z.object({
+  proposal_id: z.string(),
+  state: taskProposalSchema.shape.state,
+  comment: z.string().nullable(),
+});
+export const planResult = namedObject('PlanResult', {
   version: count,
   added: count,
   changed: count,
   removed: count,
   task_count: count,
+  proposal: proposalOutcome.exactOptional().describe('set if the tasks wait, or waited, for a human'),
 });
 
 const addedSubtask = z.object({
@@ -37,6 +45,15 @@ export const tasksEnvelope = z.strictObject({
   ...mutationFields,
 });
 
+export const decideProposalBody = z.strictObject({
+  proposal_id: z
+    .string()
+    .regex(/^prop_[0-9a-f]{24}$/, { error: 'expected the id of a proposal, as gen review lists it' }),
+  decision: z.enum(['approve', 'reject']),
+  comment: boundedText(4000).optional(),
+  ...mutationFields,
+});
+export type DecideProposalBody = z.infer<typeof decideProposalBody>;
 export type PlanInput = z.output<typeof plan>;
 export type PlanResult = ReplyOf<typeof planResult>;
 export type PlanView = z.output<typeof planView>;
@@ -57,8 +74,9 @@ export const planOperations = {
   add_tasks: {
     method: 'POST',
     path: `${PROJECT_PATH}/tasks`,
-    action: 'operate',
-    summary: 'Add tasks and subtasks to the plan',
+    // Agents may propose: by policy their tasks wait for a human.
+    action: 'work',
+    summary: 'Add tasks and subtasks to the plan; by policy, those of an agent wait for a human',
     body: { kind: 'json', schema: addTasksBody, is_document: true },
     reply: planResult,
   },

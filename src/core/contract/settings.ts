@@ -37,6 +37,7 @@ export const limitsBody = z.strictObject({
 
 const stalePolicy = z.enum(['takeover', 'hold']);
 const lateSubmit = z.enum(['accept', 'reject']);
+const taskProposals = z.enum(['review', 'allow']);
 const complianceProfile = z.enum(['hipaa', 'soc2', 'pci']).nullable();
 /** Policy of a project. */
 const policy = namedObject('Policy', {
@@ -57,6 +58,8 @@ const policy = namedObject('Policy', {
   max_attempts: count,
   /** Maximum number of agents working in one track; null: unlimited. */
   max_agents_per_track: count.nullable(),
+  /** Whether tasks that an agent adds wait for a human's yes. */
+  task_proposals: taskProposals,
   compliance_profile: complianceProfile,
 });
 export const policyBody = z.strictObject({
@@ -71,6 +74,7 @@ export const policyBody = z.strictObject({
   suspend_max_seconds: seconds(YEAR_SECONDS).optional(),
   max_attempts: z.number().int().min(1).max(1000).optional(),
   max_agents_per_track: z.number().int().min(1).max(10_000).nullable().optional(),
+  task_proposals: taskProposals.optional(),
   compliance_profile: complianceProfile.optional(),
   ...mutationFields,
 });

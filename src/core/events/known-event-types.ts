@@ -32,6 +32,8 @@ export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   'graph_zoom_selective',
   'health_checked',
   'PLAN_CHANGED',
+  'TASKS_PROPOSED',
+  'TASKS_PROPOSAL_DECIDED',
   'POLICY_CHANGED',
   'LIMITS_CHANGED',
   'METHODOLOGY_CHANGED',

@@ -9,6 +9,7 @@ import { agentIdSchema, tenantIdSchema } from '../ids.js';
 import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
 import type { TaskInput } from '../plan/task.js';
+import { taskProposalSchema } from '../plan/task-proposal.js';
 import { ROLES } from '../roles.js';
 import { count, isoTimestamp, name, openObject, sha256, text } from './fields.js';
 
@@ -83,6 +84,8 @@ export const recordEventSchemas = {
     removed: chunk(name),
     record: z.strictObject({ version: count, task_count: count }),
   }),
+  TASKS_PROPOSED: changed(taskProposalSchema),
+  TASKS_PROPOSAL_DECIDED: changed(taskProposalSchema),
   POLICY_CHANGED: settingChanged,
   LIMITS_CHANGED: settingChanged,
   HISTORY_FORGOTTEN: historyRedacted,

@@ -30,7 +30,13 @@ const view =
   ({ coordinator, tenant, query: { project_id, ...query } }: ApiCall<Query>) =>
     run(coordinator.methodology, { tenant_id: tenant, project_id }, query);
 
-type StatusQuery = { project_id: string; feature?: string; health?: string; gantt?: string };
+type StatusQuery = {
+  project_id: string;
+  feature?: string;
+  health?: string;
+  gantt?: string;
+  agent_id?: string;
+};
 
 const configure = command(({ settings }, project, body, caller) =>
   settings.configure(project, { files: {}, ...body }, caller),
@@ -47,13 +53,14 @@ export const methodologyHandlers = jsonHandlers({
   fold_back: command(({ methodology }, ...request) => methodology.foldBack(...request)),
   checkpoint: command(({ methodology }, ...request) => methodology.checkpoint(...request)),
   decide_review: command(({ methodology }, ...request) => methodology.review(...request)),
+  decide_proposal: command(({ plans }, ...request) => plans.decideProposal(...request)),
   validate_gaps: command(({ methodology }, ...request) => methodology.gaps(...request)),
   release: command(({ methodology }, ...request) => methodology.release(...request)),
 
-  methodology_status: view<StatusQuery>((service, project, { feature, health, gantt }) => {
+  methodology_status: view<StatusQuery>((service, project, { feature, health, gantt, agent_id }) => {
     if (health === 'true') return service.health(project);
     if (gantt === 'true') return service.gantt(project);
-    return feature === undefined ? service.status(project) : service.feature(project, { feature });
+    return feature === undefined ? service.status(project, agent_id) : service.feature(project, { feature });
   }),
   zoom: view((service, project, query) => service.zoom(project, query)),
   trace: view((service, project, query) => service.trace(project, query)),

@@ -7,7 +7,7 @@ export const LOCK_FILE = 'lock';
 const RESERVED = new Set([STORE_FILE, `${STORE_FILE}.tmp`, LOCK_FILE]);
 
 /** Most file systems allow 255 bytes per name; the rest is left for our own suffixes. */
-const FOLDER_NAME_MAX = 200;
+export const FOLDER_NAME_MAX = 200;
 
 const PLAIN = /^[a-z0-9_-][a-z0-9._-]*$/;
 const ESCAPE = /%([0-9A-F]{2})/g;
@@ -26,11 +26,12 @@ export function folderName(id: string): string {
   return name;
 }
 
-function escapeId(id: string): string {
+/** Escapes each byte that is not `plain`; a dot is plain except at the beginning. */
+export function escapeId(id: string, plain = /[a-z0-9_-]/): string {
   let name = '';
   for (const byte of Buffer.from(id)) {
     const character = String.fromCharCode(byte);
-    const isSafe = /[a-z0-9_-]/.test(character) || (character === '.' && name !== '');
+    const isSafe = plain.test(character) || (character === '.' && name !== '');
     name += isSafe ? character : escapedByte(byte);
   }
   return RESERVED.has(name) ? escapedByte(name.charCodeAt(0)) + name.slice(1) : name;

@@ -1,5 +1,5 @@
 import { type BaseDigests, readBases, writeBases } from './base-record.js';
-import { type DraftScope, draftPathsOf, type ProjectFolder } from './draft-paths.js';
+import { type DraftScope, findDraftPaths, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal, nameRefusal } from './refusal.js';
 import { digestOf, readBelow } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
@@ -20,7 +20,7 @@ export async function beginDrafts(
   scope: DraftScope,
   paths: readonly string[],
 ): Promise<{ begun: readonly StartedDraft[] } | DraftRefusal> {
-  const folders = draftPathsOf(scope);
+  const folders = await findDraftPaths(project, scope);
   if (isDraftRefusal(folders)) return folders;
   const bases = await readBases(project, folders.bases);
   if (isDraftRefusal(bases)) return bases;

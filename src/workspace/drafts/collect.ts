@@ -2,7 +2,7 @@ import type { ResultManifest } from '../../core/methodology/definition/manifest.
 import { OpenFolder } from '../open-folder.js';
 import { readBases, writeBases } from './base-record.js';
 import { DraftCollector, noDraftsRefusal } from './draft-collector.js';
-import { type BlobTarget, type DraftScope, draftPathsOf, type ProjectFolder } from './draft-paths.js';
+import { type BlobTarget, type DraftScope, findDraftPaths, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { noopStepHook, type StepHook, walkFiles } from './safe-read.js';
 import { Worktree } from './worktree.js';
@@ -21,7 +21,7 @@ export async function collectDrafts(
   scope: DraftScope & { readonly generation?: number | undefined },
   onStep: StepHook = noopStepHook,
 ): Promise<ResultManifest | DraftRefusal> {
-  const paths = draftPathsOf(scope);
+  const paths = await findDraftPaths(project, scope);
   if (isDraftRefusal(paths)) return paths;
   const worktree = scope.generation === undefined ? null : new Worktree(project, paths, scope.generation);
   const baseCommit = (await worktree?.baseCommit()) ?? null;

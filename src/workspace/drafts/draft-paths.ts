@@ -1,9 +1,12 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { folderName } from '../../stores/file/layout.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { WORKSPACE_FOLDER } from '../workspace.js';
-import { type DraftRefusal, draftRefusal } from './refusal.js';
+import { featureFolder } from './feature-folder.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 
 export interface ProjectFolder {
   readonly root: string;
@@ -28,11 +31,11 @@ export interface DraftScope {
 /** The folders in which an agent works on an edge, and the escaped ids. Paths are relative to the project's root. */
 export type DraftPaths = Exclude<ReturnType<typeof draftPathsOf>, DraftRefusal>;
 
-/** All ids are escaped by one rule, so none can lead outside. */
-export function draftPathsOf({ agent_id, subject }: DraftScope) {
+/** All ids are escaped, so none can lead outside. */
+export function draftPathsOf({ agent_id, subject }: DraftScope, nameFeature = featureFolder) {
   try {
     const keys = subjectKindOf(subject) === 'edge' ? subjectKeys(subject) : {};
-    const feature = folderName(keys.feature_id ?? '');
+    const feature = nameFeature(keys.feature_id ?? '');
     const edge = folderName(keys.edge ?? '');
     const agent = `${WORKSPACE_FOLDER}/agents/${folderName(agent_id)}`;
     const drafts = `${agent}/drafts/${feature}/${edge}`;
@@ -45,4 +48,29 @@ export function draftPathsOf({ agent_id, subject }: DraftScope) {
       `${subject} of agent ${agent_id} cannot name a drafts folder: it is not an edge, or an id is too long.`,
     );
   }
+}
+
+/** The folder of a grant's worktree, and the record of the commit that it started from. */
+export const worktreeFolder = ({ agent, feature, edge }: DraftPaths, generation: number): string =>
+  `${agent}/worktrees/${feature}__${edge}-gen${generation}`;
+export const worktreeRecord = (paths: DraftPaths, generation: number): string =>
+  `${worktreeFolder(paths, generation)}.base.json`;
+
+/**
+ * The folders of an edge on this disk. Earlier versions escaped every capital of a feature's id (`%52%45%51-…`): work
+ * that is in such a folder stays there.
+ */
+export async function findDraftPaths(
+  { root }: ProjectFolder,
+  scope: DraftScope & { readonly generation?: number | undefined },
+): Promise<DraftPaths | DraftRefusal> {
+  const paths = draftPathsOf(scope);
+  const earlier = draftPathsOf(scope, folderName);
+  if (isDraftRefusal(paths) || isDraftRefusal(earlier) || paths.feature === earlier.feature) return paths;
+  const { generation } = scope;
+  const record = generation === undefined ? [] : [worktreeRecord(earlier, generation)];
+  for (const path of [earlier.drafts, earlier.bases, ...record]) {
+    if (await lstat(join(root, path)).catch(() => null)) return earlier;
+  }
+  return paths;
 }

@@ -14,7 +14,8 @@ import { isDraftRefusal } from './refusal.js';
 import { ALPHA, DraftsHarness, digest, EDGE, write } from './testing/drafts-harness.js';
 
 const GRANT = { ...ALPHA, generation: 1 };
-const FEATURE = '%52%45%51-%46-%50%41%59-1';
+const FEATURE = 'REQ-F-PAY-1+u';
+const EARLIER_FEATURE = '%52%45%51-%46-%50%41%59-1';
 const DRAFTS = `.ai-workspace/agents/alpha/drafts/${FEATURE}/code_unit_tests`;
 
 describe('the folders of a grant', () => {
@@ -32,6 +33,21 @@ describe('the folders of a grant', () => {
     }
     expect(await readdir(join(harness.root, scratch))).toEqual([]);
     expect(harness.draftPath()).toBe(join(harness.root, DRAFTS));
+  });
+
+  test('are those that an earlier version created under its name of the feature, while they exist', async () => {
+    const harness = await DraftsHarness.open();
+    const earlier = DRAFTS.replace(FEATURE, EARLIER_FEATURE);
+    await write(join(harness.root, earlier, 'kept'), 'kept');
+    await write(join(harness.root, `${earlier}.base.json`), '{"bases":{"kept":null}}\n');
+    expect(await createGrantFolders(harness, GRANT)).toMatchObject({ work: earlier });
+    expect(await collectDrafts(harness, harness, GRANT)).toMatchObject({ files: [{ path: 'kept' }] });
+    await harness.writeShared('begun', 'shared');
+    await beginDrafts(harness, ALPHA, ['begun']);
+    expect((await readdir(join(harness.root, earlier))).sort()).toEqual(['begun', 'kept']);
+    expect(await readdir(harness.path('agents/alpha/drafts'))).toEqual([EARLIER_FEATURE]);
+    await rm(harness.path('agents/alpha/drafts'), { recursive: true });
+    expect(await createGrantFolders(harness, GRANT)).toMatchObject({ work: DRAFTS });
   });
 
   test('are refused when a link blocks their path', async () => {
@@ -115,6 +131,22 @@ describe('a git worktree for a grant', () => {
     expect(git('branch', '--list', 'gen/*')).toBe('');
     expect(await readdir(harness.path('agents/alpha/worktrees'))).toEqual([]);
     expect(await removeGrantFolders(harness, GRANT)).toBeNull();
+  });
+
+  test('is found under the name that an earlier version gave it', async () => {
+    const { harness, git } = await repository();
+    const earlier = WORK.replace(FEATURE, EARLIER_FEATURE);
+    git('worktree', 'add', '--quiet', '-b', `gen/${EARLIER_FEATURE}/code_unit_tests/1`, earlier);
+    await write(
+      join(harness.root, `${earlier}.base.json`),
+      JSON.stringify({ base_commit: git('rev-parse', 'HEAD') }),
+    );
+    await write(join(harness.root, earlier, 'src/a.ts'), 'new');
+    expect(await createGrantFolders(harness, GRANT)).toMatchObject({ work: earlier });
+    expect(await collect(harness)).toMatchObject({ files: [{ path: 'src/a.ts' }] });
+    expect(await removeGrantFolders(harness, GRANT)).toBeNull();
+    expect(git('worktree', 'list').split('\n')).toHaveLength(1);
+    expect(await createGrantFolders(harness, GRANT)).toMatchObject({ work: WORK });
   });
 
   test('is created again with its commits after its folder was lost', async () => {

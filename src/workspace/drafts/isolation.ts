@@ -4,7 +4,7 @@ import { OpenFolder } from '../open-folder.js';
 import { COORDINATION_FILE } from '../project-file.js';
 import { WORKSPACE_FOLDER } from '../workspace.js';
 import { readBases, writeBases } from './base-record.js';
-import { type DraftPaths, draftPathsOf, type ProjectFolder } from './draft-paths.js';
+import { type DraftPaths, findDraftPaths, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { digestOf, isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
 import { Worktree, type WorktreeScope } from './worktree.js';
@@ -36,7 +36,7 @@ export async function createGrantFolders(
   project: ProjectFolder,
   grant: WorktreeScope,
 ): Promise<GrantFolders | DraftRefusal> {
-  const paths = draftPathsOf(grant);
+  const paths = await findDraftPaths(project, grant);
   if (isDraftRefusal(paths)) return paths;
   const { drafts, scratch } = paths;
   const refused = await makeFolder(project, scratch);
@@ -55,18 +55,18 @@ export async function removeGrantFolders(
   project: ProjectFolder,
   grant: WorktreeScope,
 ): Promise<DraftRefusal | null> {
-  const worktree = worktreeOf(project, grant);
+  const worktree = await worktreeOf(project, grant);
   if (worktree === null || (await worktree.baseCommit()) === null) return null;
   return worktree.remove();
 }
 
 /** Removes the worktree of an ended grant if the project has all its changes. Otherwise returns why it is kept. */
 export const cleanUpWorktree = async (project: ProjectFolder, grant: WorktreeScope): Promise<string | null> =>
-  (await worktreeOf(project, grant)?.cleanUp()) ?? null;
+  (await (await worktreeOf(project, grant))?.cleanUp()) ?? null;
 
 /** Null if the grant cannot have one. */
-function worktreeOf(project: ProjectFolder, grant: WorktreeScope): Worktree | null {
-  const paths = draftPathsOf(grant);
+async function worktreeOf(project: ProjectFolder, grant: WorktreeScope): Promise<Worktree | null> {
+  const paths = await findDraftPaths(project, grant);
   return isDraftRefusal(paths) ? null : new Worktree(project, paths, grant.generation);
 }
 

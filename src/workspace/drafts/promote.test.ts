@@ -12,7 +12,7 @@ const accept = async (harness: DraftsHarness, position = 1): Promise<AcceptedMan
   human_approved: false,
 });
 
-const KEPT = '.ai-workspace/agents/alpha/conflicts/%52%45%51-%46-%50%41%59-1/code_unit_tests-gen1';
+const KEPT = '.ai-workspace/agents/alpha/conflicts/REQ-F-PAY-1+u/code_unit_tests-gen1';
 
 describe('an accepted manifest', () => {
   test('writes its files into the project once', async () => {

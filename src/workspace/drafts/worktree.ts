@@ -5,7 +5,14 @@ import type { ResultManifest } from '../../core/methodology/definition/manifest.
 import { nullSeparated, runGit } from '../git.js';
 import { OpenFolder } from '../open-folder.js';
 import { DraftCollector } from './draft-collector.js';
-import type { BlobTarget, DraftPaths, DraftScope, ProjectFolder } from './draft-paths.js';
+import {
+  type BlobTarget,
+  type DraftPaths,
+  type DraftScope,
+  type ProjectFolder,
+  worktreeFolder,
+  worktreeRecord,
+} from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
 import { digestBelow, isFileContent, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
@@ -26,10 +33,11 @@ export class Worktree {
   private readonly root: string;
   private readonly record: string;
 
-  constructor({ root }: ProjectFolder, { agent, feature, edge }: DraftPaths, generation: number) {
+  constructor({ root }: ProjectFolder, paths: DraftPaths, generation: number) {
+    const { feature, edge } = paths;
     this.root = root;
-    this.folder = `${agent}/worktrees/${feature}__${edge}-gen${generation}`;
-    this.record = `${this.folder}.base.json`;
+    this.folder = worktreeFolder(paths, generation);
+    this.record = worktreeRecord(paths, generation);
     // Dots in ids are escaped too, because git forbids `..` in a ref name.
     this.branch = `gen/${feature}/${edge}/${generation}`.replaceAll('.', '%2E');
   }

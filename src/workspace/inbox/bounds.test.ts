@@ -117,14 +117,7 @@ it('submits the drafts of an agent as its result, and promotes them into the pro
   });
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1, NO_DRAFTS: 1 });
   expect((await readOutcome(workspace, 'a-01', '2.json')).reply.next).toContain('drafts folder');
-  const drafts = workspace.path(
-    'agents',
-    'a-01',
-    'drafts',
-    '%52%45%51-%46-%41%55%54%48-001',
-    'design_code',
-    'src',
-  );
+  const drafts = workspace.path('agents', 'a-01', 'drafts', 'REQ-F-AUTH-001+u', 'design_code', 'src');
   await mkdir(drafts, { recursive: true });
   await writeFile(`${drafts}/auth.ts`, 'export {};\n');
   await dropCommand(workspace, 'a-01', '3.json', {

@@ -1,0 +1,16 @@
+import type { Genesis } from '../client/index.js';
+import { isProblem } from '../client/replies.js';
+
+const NAMES_MAX = 10;
+
+/** A sentence with the projects there are, for a refusal; empty if the server does not say. */
+export async function knownProjectsText(genesis: Genesis): Promise<string> {
+  const reply = await genesis.projects({ limit: NAMES_MAX + 1 });
+  if (isProblem(reply)) return '';
+  if (reply.projects.length === 0) return 'The tenant has no projects yet.';
+  const names = reply.projects.map(({ project_id }) => project_id);
+  // There may be more than one page.
+  if (names.length > NAMES_MAX)
+    return `Projects: ${names.slice(0, NAMES_MAX).join(', ')} and more (gen projects).`;
+  return `Projects: ${names.join(', ')}.`;
+}

@@ -1,0 +1,61 @@
+import type { Genesis } from '../../client/index.js';
+import type { TaskResult } from '../../core/contract/tasks.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { failureWithCode } from '../exit.js';
+import { joinFirst } from '../output/text.js';
+import { unwrapReply } from '../replies.js';
+
+/** Bounds the memory. A result that came after so many others can still be read by its id. */
+const RESULTS_MAX = 10_000;
+const NAMES_MAX = 5;
+
+/** All results of a task: accepted, refused and parked, oldest first. */
+export async function allResults(genesis: Genesis, taskId: string): Promise<TaskResult[]> {
+  const results: TaskResult[] = [];
+  let after: string | undefined;
+  do {
+    const page = unwrapReply(await genesis.results(taskId, withoutUndefined({ after })));
+    results.push(...page.results);
+    after = page.next ?? undefined;
+  } while (after !== undefined && results.length < RESULTS_MAX);
+  return results;
+}
+
+/** The result that counts: the last one that was accepted. */
+export const acceptedResult = (results: readonly TaskResult[]): TaskResult | undefined =>
+  results.findLast(({ accepted }) => accepted);
+
+/** Parked results that nobody adopted, oldest first. */
+export const parkedResults = (results: readonly TaskResult[]): TaskResult[] => {
+  const acceptedIds = new Set(results.filter(({ accepted }) => accepted).map(({ id }) => id));
+  return results.filter(({ id, parked }) => parked && !acceptedIds.has(id));
+};
+
+/** The result of a generation: the accepted one, else the last that was refused. */
+export function resultOfGeneration(results: readonly TaskResult[], generation: number): TaskResult {
+  const ofGeneration = results.filter((result) => result.generation === generation);
+  const found = acceptedResult(ofGeneration) ?? ofGeneration.at(-1);
+  if (found !== undefined) return found;
+  throw failureWithCode(
+    'NOT_FOUND',
+    `There is no result of generation ${generation}. ${resultsText(results)}`,
+  );
+}
+
+export function resultWithId(results: readonly TaskResult[], id: string): TaskResult {
+  const found = results.findLast((result) => result.id === id);
+  if (found !== undefined) return found;
+  throw failureWithCode('NOT_FOUND', `There is no result ${JSON.stringify(id)}. ${resultsText(results)}`);
+}
+
+/** Lists the results there are, for a refusal. */
+export function resultsText(results: readonly TaskResult[]): string {
+  if (results.length === 0) return 'The task has no results.';
+  const names = results.toReversed().map((result) => `${result.id} (${describeOutcome(result)})`);
+  return `Its results, latest first: ${joinFirst(names, NAMES_MAX)}.`;
+}
+
+export function describeOutcome({ generation, accepted, parked, rejection_reason }: TaskResult): string {
+  const outcome = accepted ? 'accepted' : `refused with ${rejection_reason}${parked ? ', parked' : ''}`;
+  return `generation ${generation}, ${outcome}`;
+}

@@ -1,0 +1,109 @@
+import type { PlanResult } from '../../core/contract/plan.js';
+import {
+  addTaskItems,
+  isNoChange,
+  type ParsedTaskItems,
+  type Plan,
+  type PlanChange,
+  type PlanFault,
+  type StartedTasks,
+  splitChange,
+  subtaskCount,
+  subtaskId,
+} from '../../core/plan/index.js';
+import { PLAN_SUBJECT } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
+import { type Problem, problem } from '../wire/problem.js';
+
+/** The proposed plan change, or why it is invalid. `parts`: the change, split to fit one event each. */
+export type ProposedChange =
+  | { readonly ok: true; readonly change: PlanChange; readonly parts: readonly PlanChange[] }
+  | { readonly ok: false; readonly faults: readonly PlanFault[] };
+
+/** A requested plan change, computed against the current plan. */
+export interface PlanProposal {
+  /** Precomputes the slow part, yielding to other work. Null if `propose` can run within a decision. */
+  preparation?(plan: Plan): (() => Promise<void>) | null;
+  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange;
+}
+
+export const startedTasksOf = (view: DecisionView): StartedTasks => ({
+  isStarted: (id) => view.hasHead(id) && view.head(id).generation > 0,
+  isCompleted: (id) => view.head(id).phase === 'COMPLETED',
+});
+
+/** Changes the plan as proposed, or says what is wrong with the proposal. */
+export function applyPlanProposal(
+  transaction: TransactionBuilder,
+  proposal: PlanProposal,
+  caller: Caller,
+): PlanResult | Problem {
+  const { view } = transaction;
+  const { plan } = view.state;
+  const version = planVersionOf(view);
+  const proposed = proposal.propose(plan, startedTasksOf(view));
+  if (!proposed.ok) return invalidPlanProblem(proposed.faults);
+  const { change, parts } = proposed;
+  const result = planResult(plan, change, isNoChange(change) ? version : version + 1);
+  if (isNoChange(change)) return result;
+  // A task claimed at this moment must not be removed or changed.
+  for (const id of affectedSubjects(plan, change)) {
+    if (view.hasHead(id)) transaction.checkHead(id);
+    else if (view.hasOtherWriters) transaction.check(id, 0);
+  }
+  const record = { version: result.version, task_count: result.task_count };
+  const drafts = parts.map((part) =>
+    draftEvent(view, 'PLAN_CHANGED', actorOf(caller), { version: record.version, ...part, record }),
+  );
+  transaction.putRecord(PLAN_SUBJECT, drafts).invalidateConcurrentDecisions();
+  return result;
+}
+
+/** The plan as it is. */
+export const unchangedPlan = (view: DecisionView): PlanResult =>
+  planResult(view.state.plan, { added: [], changed: [], removed: [] }, planVersionOf(view));
+
+export const planVersionOf = (view: DecisionView): number =>
+  (view.record(PLAN_SUBJECT)?.value.version as number) ?? 0;
+
+function planResult(plan: Plan, change: PlanChange, version: number): PlanResult {
+  const [added, changed, removed] = [change.added.length, change.changed.length, change.removed.length];
+  return { version, added, changed, removed, task_count: plan.task_count + added - removed };
+}
+
+export function invalidPlanProblem(faults: readonly PlanFault[]): Problem {
+  const first = faults[0];
+  const location = first?.line === undefined ? (first?.path ?? '') : `line ${first.line}`;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  const summary = (first?.message ?? 'not a valid plan').replace(/\.$/, '');
+  return problem(
+    'INVALID_PLAN',
+    `${location}: ${summary}${more}. Nothing was changed.`,
+    faults.map(({ code, path, message, line, column }) => ({
+      code,
+      path,
+      message,
+      ...withoutUndefined({ line, column }),
+    })),
+  );
+}
+
+function* affectedSubjects(plan: Plan, { removed, changed }: PlanChange): Generator<string> {
+  for (const task of [...removed, ...changed.map(({ id }) => id)]) {
+    const planned = plan.task(task);
+    if (planned === undefined) continue;
+    yield planned.id;
+    for (let index = 1; index <= subtaskCount(planned); index += 1) yield subtaskId(planned.id, index);
+  }
+}
+
+/** Adds tasks to the plan. Their number is bounded by the request, so nothing needs preparing. */
+export const planAdditions = (items: ParsedTaskItems): PlanProposal => ({
+  propose(plan, startedTasks) {
+    const proposed = addTaskItems(plan, items, startedTasks);
+    return proposed.ok ? { ...proposed, parts: splitChange(proposed.change) } : proposed;
+  },
+});

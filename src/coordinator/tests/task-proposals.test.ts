@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { CoordinatorHarness, P } from '../../../test/support/coordinator-harness.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+
+const AGENT = {
+  ...OPEN_CALLER,
+  principal: 'key-a',
+  user_id: 'agent-a',
+  may_review: false,
+  may_administer: false,
+  may_create_project: false,
+};
+const HUMAN = { ...OPEN_CALLER, principal: 'key-h', user_id: 'hana' };
+const TASK = { id: 'A-002-more', description: 'More work' };
+
+async function open() {
+  const { coordinator } = await CoordinatorHarness.open('memory');
+  const first = { id: 'A-001-first', description: 'First' };
+  await coordinator.plans.put(P, { tracks: { A: [first] } }, {}, HUMAN);
+  const planIds = async () => {
+    const view = await coordinator.plans.get(P);
+    return 'plan' in view
+      ? Object.values(view.plan.tracks).flatMap((tasks) => tasks.map(({ id }) => id))
+      : view;
+  };
+  const pending = async () => {
+    const reply = await coordinator.methodology.reviews(P);
+    return 'proposals' in reply ? reply.proposals : reply;
+  };
+  return { coordinator, planIds, pending };
+}
+const idOf = (reply: object): string =>
+  (reply as { proposal?: { proposal_id: string } }).proposal?.proposal_id ?? '';
+
+test('keeps the tasks of an agent as a proposal, and adds them after a human’s yes', async () => {
+  const { coordinator, planIds, pending } = await open();
+  const proposed = await coordinator.plans.add(P, [TASK], {}, AGENT);
+  expect(proposed).toMatchObject({ version: 1, added: 0, proposal: { state: 'pending', comment: null } });
+  expect(await planIds()).toEqual(['A-001-first']);
+  const proposal_id = idOf(proposed);
+  expect(await pending()).toMatchObject([
+    { proposal_id, tasks: [TASK], proposed_by: 'agent-a', next: `gen review --proposal ${proposal_id}` },
+  ]);
+  const decided = await coordinator.plans.decideProposal(P, { proposal_id, decision: 'approve' }, HUMAN);
+  expect(decided).toMatchObject({ version: 2, added: 1, task_count: 2, proposal: { state: 'approved' } });
+  expect(await planIds()).toEqual(['A-001-first', 'A-002-more']);
+  expect(await pending()).toEqual([]);
+  const again = await coordinator.plans.decideProposal(P, { proposal_id, decision: 'reject' }, HUMAN);
+  expect(again).toMatchObject({ problem: 'NOT_FOUND', detail: expect.stringContaining('hana has approved') });
+});
+
+test('gives the answer of a rejected proposal to the agent that proposes the same tasks again', async () => {
+  const { coordinator, planIds } = await open();
+  const proposal_id = idOf(await coordinator.plans.add(P, [TASK], {}, AGENT));
+  expect(idOf(await coordinator.plans.add(P, [TASK], {}, AGENT))).toBe(proposal_id);
+  const rejection = { proposal_id, decision: 'reject', comment: 'not now' };
+  expect(await coordinator.plans.decideProposal(P, rejection, HUMAN)).toMatchObject({ version: 1, added: 0 });
+  expect(await coordinator.plans.add(P, [TASK], {}, AGENT)).toMatchObject({
+    proposal: { proposal_id, state: 'rejected', comment: 'not now' },
+  });
+  expect(await planIds()).toEqual(['A-001-first']);
+});
+
+test('refuses faulty tasks at once, and approved ones that no longer fit the plan', async () => {
+  const { coordinator, pending } = await open();
+  expect(await coordinator.plans.add(P, [{ id: 'bad', description: 'x' }], {}, AGENT)).toMatchObject({
+    problem: 'INVALID_PLAN',
+  });
+  expect(await pending()).toEqual([]);
+  const proposal_id = idOf(await coordinator.plans.add(P, [TASK], {}, AGENT));
+  await coordinator.plans.add(P, [{ ...TASK, id: 'A-002-other' }], {}, HUMAN);
+  const decided = await coordinator.plans.decideProposal(P, { proposal_id, decision: 'approve' }, HUMAN);
+  expect(decided).toMatchObject({ problem: 'INVALID_PLAN' });
+  expect(await pending()).toMatchObject([{ proposal_id }]);
+});
+
+test('bounds a proposal and the number of pending ones', async () => {
+  const { coordinator, pending } = await open();
+  const long = { ...TASK, instructions: 'x'.repeat(30_000) };
+  const three = [1, 2, 3].map((n) => ({ ...long, id: `B-00${n}-long` }));
+  expect(await coordinator.plans.add(P, three, {}, AGENT)).toMatchObject({ problem: 'INVALID_REQUEST' });
+  const propose = (n: number) =>
+    coordinator.plans.add(P, [{ id: `B-${String(n).padStart(3, '0')}-x`, description: 'x' }], {}, AGENT);
+  for (let n = 1; n <= 100; n += 1) expect(idOf(await propose(n))).not.toBe('');
+  expect(await propose(101)).toMatchObject({ problem: 'INVALID_REQUEST' });
+  expect(await pending()).toHaveLength(100);
+});
+
+test('adds the tasks of an agent at once if the policy allows it', async () => {
+  const { coordinator, planIds } = await open();
+  await coordinator.settings.putPolicy(P, { task_proposals: 'allow' }, HUMAN);
+  const reply = await coordinator.plans.add(P, [TASK], {}, AGENT);
+  expect(reply).toMatchObject({ added: 1 });
+  expect(reply).not.toHaveProperty('proposal');
+  expect(await planIds()).toEqual(['A-001-first', 'A-002-more']);
+});

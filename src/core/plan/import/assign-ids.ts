@@ -1,0 +1,120 @@
+import type { PlanInput } from '../../contract/plan.js';
+import type { PlanFaultList } from '../plan-faults.js';
+import { parseTaskId } from '../task-id.js';
+import type { TaskInput } from '../task-schema.js';
+import type { SourceItem, TrackGroup } from './source-item.js';
+
+const SEQUENCE_MAX = 999;
+const SLUG_LENGTH_MAX = 50;
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+
+/** The tasks that are in the plan now, by the id that they had in their source. */
+export function tasksByOriginalId(current: PlanInput | null): Map<string, TaskInput> {
+  const tasks = Object.values(current?.tracks ?? {}).flat();
+  // An id of the source goes before the id of a task: a checklist may name tasks that `gen task add` added.
+  const byTaskId = tasks.map((task): [string, TaskInput] => [task.id, task]);
+  const byOriginalId = tasks.flatMap((task): [string, TaskInput][] =>
+    typeof task.metadata?.original_id === 'string' ? [[task.metadata.original_id, task]] : [],
+  );
+  return new Map([...byTaskId, ...byOriginalId]);
+}
+
+/**
+ * The task id of each item. An item that is a task already keeps its id, so that its claims and results stay; the others
+ * get the next sequence of their track. Items that no sequence is left for are faults.
+ */
+export function assignIds(
+  items: readonly SourceItem[],
+  current: PlanInput | null,
+  known: ReadonlyMap<string, TaskInput>,
+  faults: PlanFaultList,
+): Map<SourceItem, string> {
+  const idByItem = new Map<SourceItem, string>();
+  for (const item of items) {
+    const id = item.task_id ?? known.get(item.original_id)?.id;
+    if (id !== undefined) idByItem.set(item, id);
+  }
+  const inPlan = Object.values(current?.tracks ?? {}).flatMap((tasks) => tasks.map(({ id }) => id));
+  const lastByTrack = lastSequences([...inPlan, ...idByItem.values()]);
+  const trackOf = trackChooser(items, idByItem, Object.keys(current?.tracks ?? {}));
+  for (const item of items) {
+    if (idByItem.has(item)) continue;
+    const track = trackOf(item.group);
+    const sequence = (lastByTrack.get(track) ?? 0) + 1;
+    lastByTrack.set(track, sequence);
+    if (sequence > SEQUENCE_MAX) {
+      const message = `Track ${track} has no sequence left: a track has at most ${SEQUENCE_MAX} tasks. Put ${JSON.stringify(item.title)} into another track.`;
+      addItemFault(faults, 'TOO_MANY_TASKS', item, message);
+      continue;
+    }
+    idByItem.set(item, `${track}-${String(sequence).padStart(3, '0')}-${slugOf(item.title)}`);
+  }
+  return idByItem;
+}
+
+export function addItemFault(
+  faults: PlanFaultList,
+  code: Parameters<PlanFaultList['add']>[0],
+  { line, path }: SourceItem,
+  message: string,
+): void {
+  faults.add(code, path, message, line === undefined ? undefined : { line, column: 1 });
+}
+
+function lastSequences(taskIds: readonly string[]): Map<string, number> {
+  const lastByTrack = new Map<string, number>();
+  for (const id of taskIds) {
+    const parsed = parseTaskId(id);
+    if (!parsed.ok) continue;
+    const { track, sequence } = parsed.id;
+    lastByTrack.set(track, Math.max(lastByTrack.get(track) ?? 0, sequence));
+  }
+  return lastByTrack;
+}
+
+/** A group goes to the track that it names, or that its items are in already, or to the next free letter. */
+function trackChooser(
+  items: readonly SourceItem[],
+  idByItem: ReadonlyMap<SourceItem, string>,
+  planTracks: readonly string[],
+): (group: TrackGroup) => string {
+  const trackByName = new Map<string, string>();
+  for (const item of items) {
+    const { name, track } = item.group;
+    const known = track ?? idByItem.get(item)?.split('-')[0];
+    if (known !== undefined && !trackByName.has(name)) trackByName.set(name, known);
+  }
+  const used = new Set([...planTracks, ...trackByName.values()]);
+  return ({ name }) => {
+    const track = trackByName.get(name) ?? freeTrack(used);
+    used.add(track);
+    trackByName.set(name, track);
+    return track;
+  };
+}
+
+/** A, B … Z, AA, AB …: there are more than a plan can have. */
+function freeTrack(used: ReadonlySet<string>): string {
+  for (let number = 0; ; number += 1) {
+    const track = trackName(number);
+    if (!used.has(track)) return track;
+  }
+}
+
+const trackName = (number: number): string => {
+  const last = LETTERS[number % LETTERS.length] ?? 'A';
+  return number < LETTERS.length ? last : trackName(Math.floor(number / LETTERS.length) - 1) + last;
+};
+
+/** The words of a title as the last part of an id; whole words, if they fit. */
+export function slugOf(title: string): string {
+  const slug = title
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9_]+/g, '-')
+    .replace(/^-+/, '');
+  if (slug.length <= SLUG_LENGTH_MAX) return slug.replace(/-+$/, '') || 'task';
+  const cut = slug.lastIndexOf('-', SLUG_LENGTH_MAX);
+  return slug.slice(0, cut > 0 ? cut : SLUG_LENGTH_MAX).replace(/-+$/, '') || 'task';
+}

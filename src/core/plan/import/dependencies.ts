@@ -1,0 +1,83 @@
+import { addItemFault } from './assign-ids.js';
+import type { SourceDocument, SourceItem } from './source-item.js';
+
+/**
+ * The dependencies to write for each item; an item without an entry waits for the previous task of its track by the rule
+ * of every plan. A required dependency that is not in the document is a fault, one that prose mentions is a warning.
+ */
+export function resolveDependencies(
+  document: SourceDocument,
+  idByItem: ReadonlyMap<SourceItem, string>,
+  warnings: string[],
+): Map<SourceItem, readonly string[]> {
+  const { items, is_ordered } = document;
+  const find = itemFinder(items, idByItem, is_ordered);
+  const previousBySequence = previousIds([...idByItem.values()].sort());
+  const previousInFile = previousIds(items.flatMap((item) => idByItem.get(item) ?? []));
+  const dependencies = new Map<SourceItem, readonly string[]>();
+  for (const [item, id] of idByItem) {
+    const previous = previousInFile.get(id);
+    if (item.references.length > 0)
+      dependencies.set(item, namedTasks(document, item, find, idByItem, warnings));
+    else if (!is_ordered) dependencies.set(item, []);
+    // An item that was inserted later has a higher sequence than its place in the file.
+    else if (previous !== previousBySequence.get(id))
+      dependencies.set(item, previous === undefined ? [] : [previous]);
+  }
+  return dependencies;
+}
+
+/** For each id the one before it in its track. */
+function previousIds(ids: readonly string[]): Map<string, string | undefined> {
+  const previousById = new Map<string, string | undefined>();
+  const lastByTrack = new Map<string, string>();
+  for (const id of ids) {
+    const track = id.split('-')[0] ?? '';
+    previousById.set(id, lastByTrack.get(track));
+    lastByTrack.set(track, id);
+  }
+  return previousById;
+}
+
+function namedTasks(
+  { faults }: SourceDocument,
+  item: SourceItem,
+  find: (text: string) => SourceItem | null,
+  idByItem: ReadonlyMap<SourceItem, string>,
+  warnings: string[],
+): string[] {
+  const named = new Set<string>();
+  for (const { text, is_required } of item.references) {
+    const found = find(text);
+    // An item that is done already has no task, and nothing waits for it.
+    const id = found === null ? undefined : idByItem.get(found);
+    if (id !== undefined) named.add(id);
+    if (found !== null) continue;
+    const message = `${item.original_id} depends on ${JSON.stringify(text)}, which is not in the file`;
+    if (is_required)
+      addItemFault(faults, 'UNKNOWN_DEPENDENCY', item, `${message}. Name an item by its id or its text.`);
+    else warnings.push(`${message}: the dependency was left out.`);
+  }
+  return [...named];
+}
+
+/** Finds an item by its id, its task id or its text; in a checklist also by its place (`#3`). */
+function itemFinder(
+  items: readonly SourceItem[],
+  idByItem: ReadonlyMap<SourceItem, string>,
+  is_ordered: boolean,
+): (text: string) => SourceItem | null {
+  const byName = new Map<string, SourceItem>();
+  const addName = (name: string, item: SourceItem) => {
+    const key = name.toLowerCase();
+    if (!byName.has(key)) byName.set(key, item);
+  };
+  for (const item of items) addName(item.original_id, item);
+  for (const [item, id] of idByItem) addName(id, item);
+  for (const item of items) addName(item.title, item);
+  return (text) => {
+    const name = text.replace(/^#/, '').toLowerCase();
+    const place = is_ordered && /^\d{1,6}$/.test(name) ? items[Number(name) - 1] : undefined;
+    return byName.get(name) ?? byName.get(text.toLowerCase()) ?? place ?? null;
+  };
+}

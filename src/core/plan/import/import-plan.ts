@@ -1,0 +1,123 @@
+import type { PlanInput } from '../../contract/plan.js';
+import { withoutUndefined } from '../../without-undefined.js';
+import { readPlanDocument } from '../plan-document.js';
+import type { PlanFaultList } from '../plan-faults.js';
+import type { TaskInput } from '../task-schema.js';
+import { addItemFault, assignIds, tasksByOriginalId } from './assign-ids.js';
+import { resolveDependencies } from './dependencies.js';
+import { placeSubtasks } from './place-subtasks.js';
+import { readIssues } from './read-issues.js';
+import { readMarkdown } from './read-markdown.js';
+import type { ImportFaults, MappedItem, SourceItem } from './source-item.js';
+
+export type ImportFormat = 'markdown' | 'issues';
+
+/** The plan that is there before the import. */
+export interface CurrentPlan {
+  readonly plan: PlanInput | null;
+  /** Whether the task, or one of its subtasks, has or had a claim or a result. */
+  isStarted(taskId: string): boolean;
+}
+
+export const NO_CURRENT_PLAN: CurrentPlan = { plan: null, isStarted: () => false };
+
+export interface ImportedPlan {
+  readonly ok: true;
+  readonly input: PlanInput;
+  /** One entry for each item of the source, in its order. */
+  readonly mapping: readonly MappedItem[];
+  /** Tasks of the current plan that are not in the source. */
+  readonly removed: readonly string[];
+  /** What was left out, for a person. */
+  readonly warnings: readonly string[];
+}
+
+/** Makes a plan of a Markdown checklist or a list of issues. Items that are in the current plan keep their task ids. */
+export function importPlan(
+  text: string,
+  format: ImportFormat,
+  current: CurrentPlan = NO_CURRENT_PLAN,
+): ImportedPlan | ImportFaults {
+  const document = format === 'markdown' ? readMarkdown(text) : readIssues(text);
+  const { faults } = document;
+  if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
+  const known = tasksByOriginalId(current.plan);
+  const knownId = (item: SourceItem) => known.get(item.original_id)?.id;
+  // What is done is not work. A task that was started stays: its history belongs to the plan.
+  const isLeftOut = (item: SourceItem) => item.is_done && !current.isStarted(knownId(item) ?? '');
+  const planned = document.items.filter((item) => !isLeftOut(item));
+  const idByItem = assignIds(planned, current.plan, known, faults);
+  const warnings: string[] = [];
+  const dependencies = resolveDependencies(document, idByItem, warnings);
+  const itemById = new Map<string, SourceItem>();
+  const tasks = planned.flatMap((item): TaskInput[] => {
+    const id = idByItem.get(item);
+    if (id === undefined) return [];
+    itemById.set(id, item);
+    return [taskOf(item, id, dependencies.get(item), known.get(item.original_id))];
+  });
+  const input: PlanInput = { tracks: groupByTrack(tasks) };
+  if (faults.isEmpty) checkPlan(input, itemById, faults);
+  if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
+  const before = Object.values(current.plan?.tracks ?? {}).flat();
+  return {
+    ok: true,
+    input,
+    mapping: document.items.map((item) => mappedItem(item, idByItem.get(item), known)),
+    removed: before.map(({ id }) => id).filter((id) => !itemById.has(id)),
+    warnings,
+  };
+}
+
+function mappedItem(
+  item: SourceItem,
+  taskId: string | undefined,
+  known: ReadonlyMap<string, TaskInput>,
+): MappedItem {
+  const { original_id, title, line } = item;
+  const keptOrNew = known.get(original_id)?.id === taskId ? 'kept' : 'new';
+  const status = taskId === undefined ? 'done' : keptOrNew;
+  return { original_id, task_id: taskId ?? null, title, status, ...withoutUndefined({ line }) };
+}
+
+function taskOf(
+  item: SourceItem,
+  id: string,
+  depends_on: readonly string[] | undefined,
+  before: TaskInput | undefined,
+): TaskInput {
+  const { title, instructions, priority, original_id } = item;
+  const subtasks = placeSubtasks(item.subtasks, before?.subtasks);
+  return {
+    id,
+    description: title,
+    ...(instructions === null ? {} : { instructions }),
+    ...(depends_on === undefined ? {} : { depends_on: [...depends_on] }),
+    ...(priority === null ? {} : { priority }),
+    ...(subtasks.length === 0 ? {} : { subtasks }),
+    metadata: { ...before?.metadata, original_id },
+  };
+}
+
+function groupByTrack(tasks: readonly TaskInput[]): PlanInput['tracks'] {
+  const tracks = new Map<string, TaskInput[]>();
+  for (const task of tasks) {
+    const track = task.id.split('-')[0] ?? '';
+    const tasksOfTrack = tracks.get(track) ?? [];
+    tasksOfTrack.push(task);
+    tracks.set(track, tasksOfTrack);
+  }
+  return Object.fromEntries(tracks);
+}
+
+/** Applies the rules of every plan, and reports a fault where its item is in the source. */
+function checkPlan(input: PlanInput, itemById: ReadonlyMap<string, SourceItem>, faults: PlanFaultList): void {
+  const checked = readPlanDocument({ json: input });
+  if (checked.ok) return;
+  for (const { code, path, message } of checked.faults) {
+    const [, track = '', at = ''] = /^tracks\.([A-Z]+)\[(\d+)\]/.exec(path) ?? [];
+    const item = itemById.get(input.tracks[track]?.[Number(at)]?.id ?? '');
+    if (item === undefined) faults.add(code, [path], message);
+    else addItemFault(faults, code, item, message);
+  }
+}

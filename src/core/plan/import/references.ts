@@ -1,0 +1,38 @@
+import type { Reference } from './source-item.js';
+
+const WORDS = '(?:depends on|blocked by|after)';
+/** `Title (depends on #3)`, `Title (after: X, Y)`. */
+const IN_PARENTHESES = new RegExp(`\\(${WORDS}:? ([^()]{1,1000})\\)$`, 'i');
+/** `Title, depends on: X`; without parentheses the colon is needed, because a title may have these words. */
+const AT_END = new RegExp(`(?:^|[ ,;(—–-])${WORDS}: (.{1,1000})$`, 'i');
+/** `depends on #3` at the end needs no colon: nothing else is meant by it. */
+const NUMBERS_AT_END = new RegExp(
+  `(?:^|[ ,;—–-])${WORDS} (#\\d{1,9}(?:(?:, ?| and | & )#\\d{1,9}){0,100})$`,
+  'i',
+);
+/** In the text of an issue. */
+const IN_PROSE =
+  /\b(?:depends on|blocked by):? {0,3}((?:#\d{1,9}|[A-Z][A-Z0-9]{0,20}-\d{1,9})(?:(?:, ?| and | & )(?:#\d{1,9}|[A-Z][A-Z0-9]{0,20}-\d{1,9})){0,100})/gi;
+
+const refsIn = (list: string, is_required: boolean): Reference[] =>
+  list
+    .split(/,| and (?=#)| & (?=#)/)
+    .map((text) => ({ text: text.trim().replace(/^["'`]|["'`.]$/g, ''), is_required }))
+    .filter(({ text }) => text !== '');
+
+/** Separates the dependencies at the end of a line from what is before them. */
+export function splitReferences(line: string): { readonly rest: string; readonly references: Reference[] } {
+  for (const pattern of [IN_PARENTHESES, AT_END, NUMBERS_AT_END]) {
+    const match = pattern.exec(line);
+    if (match === null) continue;
+    const rest = line.slice(0, match.index).replace(/[ ,;—–-]+$/, '');
+    return { rest, references: refsIn(match[1] ?? '', true) };
+  }
+  return { rest: line, references: [] };
+}
+
+/** The dependencies that the text of an issue mentions. */
+export const referencesInProse = (text: string): Reference[] =>
+  [...text.matchAll(IN_PROSE)].flatMap((match) =>
+    (match[1] ?? '').split(/,| and | & /).map((one) => ({ text: one.trim(), is_required: false })),
+  );

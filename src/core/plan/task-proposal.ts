@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import type { Policy } from '../contract/settings.js';
+
+/** Bounds what waits for a human, and the size of an event. */
+export const PENDING_PROPOSALS_MAX = 100;
+export const PROPOSAL_CHARS_MAX = 64 * 1024;
+
+/** Tasks that an agent proposed, and what a human decided about them. */
+export const taskProposalSchema = z.strictObject({
+  state: z.enum(['pending', 'approved', 'rejected']),
+  /** As the agent sent them. They are checked again when they are approved, against the plan of that time. */
+  tasks: z.array(z.unknown()),
+  proposed_by: z.string(),
+  proposed_at: z.string(),
+  decided_by: z.string().nullable(),
+  comment: z.string().nullable(),
+});
+export type TaskProposal = z.infer<typeof taskProposalSchema>;
+
+/** Whether tasks of this caller wait for a human's yes: those of agents do, unless the policy allows them. */
+export const needsApproval = (
+  { task_proposals }: Policy,
+  { may_administer }: { readonly may_administer: boolean },
+): boolean => !may_administer && task_proposals === 'review';
