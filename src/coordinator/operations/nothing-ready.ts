@@ -7,7 +7,7 @@ import { heldBySession, ownWorkAdvice } from './session-claims.js';
 
 const BLOCKERS_LISTED_MAX = 20;
 
-interface AskedWork {
+interface WantedWork {
   readonly session_id: string;
   readonly track: string | undefined;
   readonly hasTasks: boolean;
@@ -19,23 +19,23 @@ interface AskedWork {
  * Lists what to wait for, and says what to do: finish what the session itself holds, wait, or stop because nothing is
  * left. A session never waits for itself.
  */
-export function nothingReadyResult(view: DecisionView, asked: AskedWork): ClaimResult {
-  const { edges, hasTasks, track, session_id } = asked;
+export function nothingReadyResult(view: DecisionView, wanted: WantedWork): ClaimResult {
+  const { edges, hasTasks, track, session_id } = wanted;
   const blockers = new Set([...(hasTasks ? blockingSubjects(view, track) : []), ...(edges?.open ?? [])]);
   const held = heldBySession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
   const own = held.filter((subject) => blockers.has(subject));
   const others = [...blockers].filter((subject) => !own.includes(subject)).sort();
   const denied = { ...deniedClaimResult('NOTHING_READY'), waiting_for: others.slice(0, BLOCKERS_LISTED_MAX) };
-  const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice(asked) : emptyAdvice(view, asked));
+  const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice(wanted) : emptyAdvice(view, wanted));
   return next === null ? denied : { ...denied, next };
 }
 
 /** Null: the usual advice. */
-const waitAdvice = ({ edges, hasTasks }: AskedWork): string | null =>
+const waitAdvice = ({ edges, hasTasks }: WantedWork): string | null =>
   edges === null || edges.open.length === 0 || hasTasks ? null : edges.advice;
 
 /** Nothing can become ready. Says why, and whether there is other work to ask for. */
-function emptyAdvice(view: DecisionView, { track, hasTasks, edges }: AskedWork): string {
+function emptyAdvice(view: DecisionView, { track, hasTasks, edges }: WantedWork): string {
   const { plan } = view.state;
   const hasPlan = plan.task_count > 0;
   if (edges !== null && !hasPlan) return edges.advice;

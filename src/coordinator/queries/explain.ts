@@ -10,7 +10,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 
 type DenialReason = { readonly rule: ClaimRefusal; readonly says: string };
 
-interface Asked {
+interface ExplainRequest {
   /** Live claims of the tenant, as the store has them. */
   readonly liveClaims: number;
   /** The session that asks; null if it is not known. */
@@ -18,7 +18,11 @@ interface Asked {
 }
 
 /** Lists every rule that keeps an agent from this work, in evaluation order. */
-export function explain(view: DecisionView, subject: string, { liveClaims, sessionId }: Asked): Explanation {
+export function explain(
+  view: DecisionView,
+  subject: string,
+  { liveClaims, sessionId }: ExplainRequest,
+): Explanation {
   const { claim, generation } = view.peekHead(subject);
   if (claim !== null && claim.session_id === sessionId && view.isLive(subject)) {
     const says = `you hold it under generation ${generation}${endText(claim.expires_at_ms)}`;

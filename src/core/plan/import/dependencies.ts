@@ -65,7 +65,7 @@ function namedTasks(
 function itemFinder(
   items: readonly SourceItem[],
   idByItem: ReadonlyMap<SourceItem, string>,
-  is_ordered: boolean,
+  isOrdered: boolean,
 ): (text: string) => SourceItem | null {
   const byName = new Map<string, SourceItem>();
   const addName = (name: string, item: SourceItem) => {
@@ -77,7 +77,7 @@ function itemFinder(
   for (const item of items) addName(item.title, item);
   return (text) => {
     const name = text.replace(/^#/, '').toLowerCase();
-    const place = is_ordered && /^\d{1,6}$/.test(name) ? items[Number(name) - 1] : undefined;
+    const place = isOrdered && /^\d{1,6}$/.test(name) ? items[Number(name) - 1] : undefined;
     return byName.get(name) ?? byName.get(text.toLowerCase()) ?? place ?? null;
   };
 }

@@ -83,7 +83,7 @@ function mappedItem(
 function taskOf(
   item: SourceItem,
   id: string,
-  depends_on: readonly string[] | undefined,
+  dependsOn: readonly string[] | undefined,
   before: TaskInput | undefined,
 ): TaskInput {
   const { title, instructions, priority, original_id } = item;
@@ -92,7 +92,7 @@ function taskOf(
     id,
     description: title,
     ...(instructions === null ? {} : { instructions }),
-    ...(depends_on === undefined ? {} : { depends_on: [...depends_on] }),
+    ...(dependsOn === undefined ? {} : { depends_on: [...dependsOn] }),
     ...(priority === null ? {} : { priority }),
     ...(subtasks.length === 0 ? {} : { subtasks }),
     metadata: { ...before?.metadata, original_id },
