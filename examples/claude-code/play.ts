@@ -49,7 +49,8 @@ async function next(session_id: string | undefined): Promise<McpReply> {
 }
 
 async function call(name: string, args: Record<string, unknown>): Promise<McpReply> {
-  const { structuredContent, isError, content } = await client.callTool({ name, arguments: args });
+  const { isError, content } = await client.callTool({ name, arguments: args });
   if (isError) throw new Error(`${name}: ${JSON.stringify(content)}`);
-  return structuredContent as McpReply;
+  const [first] = content;
+  return JSON.parse(first?.type === 'text' ? first.text : '{}') as McpReply;
 }

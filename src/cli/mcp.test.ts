@@ -72,7 +72,7 @@ test.each(REVISIONS)('completes a whole plan over stdio in revision %s', async (
   expect(heard.filter(({ reason }) => reason === 'ACCEPTED')).toHaveLength(5);
   expect(heard.at(-1)).toMatchObject({ reason: 'NOTHING_READY', agent_id: 'agent-a', session_id: 's1' });
   expect(await callTool(client, 'status')).toMatchObject({ done: true, total: { completed: 5 } });
-  expect(await callTool(client, 'explain', { task_id: 'no such' })).toMatchObject({ is_error: true });
+  expect(await callTool(client, 'status', { task_id: 'no such' })).toMatchObject({ is_error: true });
   const { agents } = unwrap(await server.coordinator.queries.agents(SCOPE));
   expect(agents.map(({ agent_id }) => agent_id)).toEqual(['agent-a']);
 });
@@ -83,7 +83,9 @@ test.each(REVISIONS)('names the agent after its client for as long as it runs, o
   expect(first.agent_id).toMatch(/^a-test-[0-9a-f]{4}$/);
   const second = await callTool(client, 'next');
   expect(second.agent_id).toBe(first.agent_id);
-  expect(await callTool(client, 'next', { agent_id: 'ada' })).toMatchObject({ agent_id: 'ada' });
+  expect(await callTool(client, 'next', { agent_id: 'ada', resume: false })).toMatchObject({
+    agent_id: 'ada',
+  });
 });
 
 test('renews a claim while the client runs, and no longer', async () => {

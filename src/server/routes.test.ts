@@ -478,6 +478,11 @@ describe('the methodology', () => {
     expect((await get('/api/review')).body.reviews).toEqual([]);
   });
 
+  test('refuses a decision on a proposal that is not there', async () => {
+    const proposal = { proposal_id: `prop_${'0'.repeat(24)}`, decision: 'approve' };
+    expect(await post('/api/review/proposal', proposal)).toMatchObject({ status: 404 });
+  });
+
   test('refuses bodies with extra, missing or invalid fields', async () => {
     const HOSTILE: readonly [string, unknown][] = [
       ['/api/start', { project_id: '../etc' }],
