@@ -72,9 +72,10 @@ function briefingLines(briefing: Briefing): string[] {
   if (dependencies.length > 0) lines.push('', '  Depends on:');
   for (const dependency of dependencies) lines.push(...dependencyLines(dependency));
   if (predecessors.length > 0) lines.push('', `  ${countText(predecessors.length, 'previous attempt')}:`);
-  for (const { generation, agent_id, outcome, parked } of predecessors) {
+  for (const { generation, agent_id, outcome, parked, message } of predecessors) {
+    const why = message === undefined ? '' : ` (${singleLine(message)})`;
     const kept = parked === null ? '' : `, result kept as ${parked}`;
-    lines.push(`    generation ${generation}: ${agent_id}, ${outcome}${kept}`);
+    lines.push(`    generation ${generation}: ${agent_id}, ${outcome}${why}${kept}`);
   }
   if (notes.length > 0) lines.push('', '  Notes:');
   for (const { at, agent_id, text } of notes) {

@@ -4,17 +4,25 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { workerName } from '../client/worker-name.js';
 import { createMcpServer } from '../server/mcp/mcp-server.js';
 import { command } from './command.js';
-import { AutoRenewingClient } from './mcp/auto-renewing-client.js';
+import { AutoRenewingClient, RENEW_FOR_SECONDS } from './mcp/auto-renewing-client.js';
 import { StrictJsonLines } from './mcp/strict-json-lines.js';
+import { parseSecondsOption } from './option-parsers.js';
 import { abortOnStop } from './stop.js';
 
 /** Serves MCP on standard input and output until the input ends or a stop signal arrives. */
 export const addMcp = command('mcp', {
   description: 'serve MCP on standard input and output, and renew claims made here while the client runs',
+  options: {
+    '--renew-for <seconds>': {
+      about: 'how long to renew claims after the last call (or 90s, 5m, 2h)',
+      parse: parseSecondsOption,
+      default: RENEW_FOR_SECONDS,
+    },
+  },
   help: '\nMCP clients start this command. To configure one: gen setup claude|codex|gemini',
-  async run(context) {
+  async run(context, { renewFor }) {
     const { io } = context;
-    const client = new AutoRenewingClient(await context.clientOptions());
+    const client = new AutoRenewingClient(await context.clientOptions(), renewFor);
     const identity = {
       agent_id: (await context.fixedAgent()) ?? undefined,
       session_id: context.explicitSession ?? `mcp-${randomBytes(8).toString('hex')}`,
@@ -22,7 +30,14 @@ export const addMcp = command('mcp', {
     const messages = io.stdin.pipe(new StrictJsonLines((line) => io.stdout.write(line)));
     const transport = new StdioServerTransport(messages, io.stdout);
     const served = serveStdio(
-      () => createMcpServer({ client, identity, nameAgent: workerName, isAllowed: () => true }),
+      () =>
+        createMcpServer({
+          client,
+          identity,
+          nameAgent: workerName,
+          isAllowed: () => true,
+          onCall: () => client.recordCall(),
+        }),
       {
         transport,
         onerror: (error) => context.printNotice(error.message),

@@ -1,4 +1,4 @@
-import { type ApiProblem, Genesis, isProblem } from '../../client/index.js';
+import { type ApiProblem, Genesis, type GenesisOptions, isProblem } from '../../client/index.js';
 import type { ClaimReply, NextReply } from '../../client/replies.js';
 import type { RenewLeaseRequest } from '../../client/requests.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
@@ -17,13 +17,30 @@ interface ScheduledRenewal {
   readonly lease_seconds: number;
 }
 
+/** A client that has made no call for this long has forgotten its work. */
+export const RENEW_FOR_SECONDS = 2 * 3600;
+
 /**
  * Renews the claims granted through it while its client lives, because a model that thinks for ten minutes makes no
- * calls. When the server refuses a renewal, it drops the claim.
+ * calls. It stops some time after the last call: a client may live on for days after its model has gone. When the server
+ * refuses a renewal, it drops the claim.
  */
 export class AutoRenewingClient extends Genesis {
   private readonly renewals = new Map<string, ScheduledRenewal>();
   private isStopped = false;
+  private lastCallMs = performance.now();
+
+  constructor(
+    options: GenesisOptions,
+    private readonly renewForSeconds = RENEW_FOR_SECONDS,
+  ) {
+    super(options);
+  }
+
+  /** The client's model has made a call. */
+  recordCall(): void {
+    this.lastCallMs = performance.now();
+  }
 
   /** The user of the tools is gone: its claims expire with their leases. */
   stop(): void {
@@ -84,6 +101,8 @@ export class AutoRenewingClient extends Genesis {
     const { task_id, session_id, claim_id, expected_generation } = holder;
     const renewal = withoutUndefined({ task_id, session_id, claim_id, expected_generation });
     const timer = setTimeout(async () => {
+      if (performance.now() - this.lastCallMs >= this.renewForSeconds * 1000)
+        return this.cancelRenewal(holder);
       const reply = await this.renewLease(renewal).catch(() => null);
       const isCurrent = this.renewals.get(keyOf(holder))?.timer === timer;
       if ((reply === null || isProblem(reply)) && isCurrent)

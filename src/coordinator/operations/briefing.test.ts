@@ -39,7 +39,7 @@ forEachStore('the briefing', (open) => {
     const { briefing } = await beta.next();
     expect(briefing?.predecessors).toEqual([
       { generation: 1, agent_id: 'alpha', outcome: 'EXPIRED', parked },
-      { generation: 2, agent_id: 'beta', outcome: 'ERROR', parked: null },
+      { generation: 2, agent_id: 'beta', outcome: 'ERROR', parked: null, message: 'no idea' },
     ]);
     expect(parked).toMatch(/^res_/);
     expect(briefing?.notes).toEqual([

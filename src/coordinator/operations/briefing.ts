@@ -77,5 +77,6 @@ function predecessorsOf(claim: GrantedClaim, events: readonly EventEnvelope[]): 
       outcome: earlier.release_reason ?? 'EXPIRED',
       parked:
         rejected.find((result) => result.generation === earlier.generation && result.parked)?.id ?? null,
+      ...(earlier.release_message === undefined ? {} : { message: earlier.release_message }),
     }));
 }

@@ -245,6 +245,7 @@ export const briefing = namedObject('Briefing', {
       agent_id: z.string(),
       outcome: z.enum([...RELEASE_REASONS, ...CLAIM_STATES]),
       parked: z.string().nullable(),
+      message: z.string().describe('why the attempt failed').exactOptional(),
     }),
   ),
   checks: z.array(effectiveCheck).describe('checks that the result of an edge must pass').exactOptional(),

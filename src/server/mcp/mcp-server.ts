@@ -22,10 +22,13 @@ export interface McpServerOptions {
   readonly nameAgent?: (clientName: string) => string;
   /** Tools that the caller may not use are not listed. */
   readonly isAllowed: (action: Action) => boolean;
+  /** The model has called a tool. */
+  readonly onCall?: () => void;
 }
 
 /** An MCP server for one connection or request, without state between calls. */
-export function createMcpServer({ client, identity, nameAgent, isAllowed }: McpServerOptions): McpServer {
+export function createMcpServer(options: McpServerOptions): McpServer {
+  const { client, identity, nameAgent, isAllowed, onCall } = options;
   const cacheHint = { ttlMs: LISTS_TTL_MS, cacheScope: 'private' } as const;
   const server = new McpServer(
     { name: 'genesis-fleet', version: TOOLS_VERSION },
@@ -39,6 +42,7 @@ export function createMcpServer({ client, identity, nameAgent, isAllowed }: McpS
     if (!isAllowed(action)) continue;
     const annotations = { readOnlyHint: action === 'read' };
     server.registerTool(name, { description, inputSchema: input, annotations }, async (args, { mcpReq }) => {
+      onCall?.();
       if (isProblem(client)) return problemToolResult(client);
       const name = clientNameIn(mcpReq.envelope) ?? server.server.getClientVersion()?.name ?? 'mcp';
       const agent_id = identity.agent_id ?? nameAgent?.(name);
