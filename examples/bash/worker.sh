@@ -23,7 +23,8 @@ headers=()
 # A larger result is sent as a blob: the body of a request has at most 1 MiB.
 inline_bytes_max=$((512 * 1024))
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# A background process that is killed at once still has this trap: only the worker itself removes the folder.
+trap '[[ ${BASHPID:-$$} != "$$" ]] || rm -rf "$scratch"' EXIT
 
 # post PATH: sends the JSON on standard input and prints the reply. A refusal is also a reply; only an unreachable server
 # is an error. The body is not an argument, because arguments are limited in size.
