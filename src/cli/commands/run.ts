@@ -54,7 +54,7 @@ stopped, except those that have started a session of their own (setsid).
 If the program exits with 0, its result file is submitted, or without one its exit code and the end of its output.
 Otherwise the task is released with the error. In a git repository the result carries metadata.git: the branch, the
 commits at the claim and at the submission, and the number of changed files and lines between them.
-With --loop the exit code is 0 when all tasks are done, whoever did them.
+With --loop the exit code is 0 when all tasks are done, by this agent or others.
 
 Examples:
   gen run -- ./agent.sh

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Genesis } from '../../client/index.js';
 import type { TaskResult } from '../../core/contract/tasks.js';
 import { unifiedDiff } from '../../core/line-diff.js';
+import { acceptedResult } from '../../core/views/index.js';
 import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode, wrongUsage } from '../exit.js';
@@ -10,11 +11,10 @@ import { parseWholeNumber } from '../option-parsers.js';
 import { formatUtc } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import {
-  acceptedResult,
   allResults,
   describeOutcome,
   parkedResults,
-  resultOfGeneration,
+  requireGeneration,
   resultsText,
   resultWithId,
 } from '../task-results/find-result.js';
@@ -60,7 +60,7 @@ function selectResult(
   parked: string | undefined,
 ): TaskResult {
   if (parked !== undefined) return resultWithId(results, parked);
-  if (generation !== undefined) return resultOfGeneration(results, generation);
+  if (generation !== undefined) return requireGeneration(results, generation);
   const accepted = acceptedResult(results);
   if (accepted !== undefined) return accepted;
   const next = results.length === 0 ? '' : ' Pass --generation N or --parked ID.';
@@ -127,9 +127,7 @@ function comparedResult(
   kind: string,
 ): TaskResult {
   if (named !== undefined)
-    return /^\d{1,9}$/.test(named)
-      ? resultOfGeneration(results, Number(named))
-      : resultWithId(results, named);
+    return /^\d{1,9}$/.test(named) ? requireGeneration(results, Number(named)) : resultWithId(results, named);
   if (byDefault !== undefined) return byDefault;
   throw failureWithCode(
     'NOT_FOUND',

@@ -1,5 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 import type { TaskResult } from '../../core/contract/tasks.js';
+import { resultOfGeneration } from '../../core/views/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { failureWithCode } from '../exit.js';
 import { joinFirst } from '../output/text.js';
@@ -21,20 +22,14 @@ export async function allResults(genesis: Genesis, taskId: string): Promise<Task
   return results;
 }
 
-/** The result that counts: the last one that was accepted. */
-export const acceptedResult = (results: readonly TaskResult[]): TaskResult | undefined =>
-  results.findLast(({ accepted }) => accepted);
-
 /** Parked results that nobody adopted, oldest first. */
 export const parkedResults = (results: readonly TaskResult[]): TaskResult[] => {
   const acceptedIds = new Set(results.filter(({ accepted }) => accepted).map(({ id }) => id));
   return results.filter(({ id, parked }) => parked && !acceptedIds.has(id));
 };
 
-/** The result of a generation: the accepted one, else the last that was refused. */
-export function resultOfGeneration(results: readonly TaskResult[], generation: number): TaskResult {
-  const ofGeneration = results.filter((result) => result.generation === generation);
-  const found = acceptedResult(ofGeneration) ?? ofGeneration.at(-1);
+export function requireGeneration(results: readonly TaskResult[], generation: number): TaskResult {
+  const found = resultOfGeneration(results, generation);
   if (found !== undefined) return found;
   throw failureWithCode(
     'NOT_FOUND',

@@ -1,6 +1,7 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Briefing, FailingCheck } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { FAILED_RESULTS } from '../../core/methodology/progress/evolve-iteration.js';
 import { lineageOf, resultsOf } from '../../core/views/index.js';
 import type { ProjectKey } from '../../stores/store.js';
 
@@ -62,8 +63,6 @@ const detailsIn = ({ evaluators }: EventEnvelope['payload']): unknown =>
   typeof evaluators === 'object' && evaluators !== null
     ? (evaluators as { details?: unknown }).details
     : undefined;
-
-const FAILED_RESULTS: ReadonlySet<unknown> = new Set(['fail', 'error']);
 
 function failedCheck(detail: unknown): FailingCheck[] {
   if (typeof detail !== 'object' || detail === null) return [];

@@ -69,3 +69,16 @@ export function refusedResult(events: readonly EventEnvelope[], resultId: string
   }
   return null;
 }
+
+/** The result that counts: the last one that was accepted. */
+export const acceptedResult = (results: readonly TaskResult[]): TaskResult | undefined =>
+  results.findLast(({ accepted }) => accepted);
+
+/** The result of a generation: the accepted one, else the last that was refused. */
+export function resultOfGeneration(
+  results: readonly TaskResult[],
+  generation: number,
+): TaskResult | undefined {
+  const ofGeneration = results.filter((result) => result.generation === generation);
+  return acceptedResult(ofGeneration) ?? ofGeneration.at(-1);
+}

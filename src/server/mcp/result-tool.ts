@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../client/api-client.js';
 import { type ApiProblem, isProblem } from '../../client/replies.js';
 import type { TaskResult } from '../../core/contract/tasks.js';
+import { resultOfGeneration } from '../../core/views/index.js';
 import type { ToolContent } from './tool-content.js';
 
 /** A result is read into a model's context. */
@@ -30,7 +31,7 @@ async function resultIdOf(
   }
   const listed = await client.results(task_id);
   if (isProblem(listed)) return listed;
-  const found = listed.results.findLast((result) => result.generation === generation);
+  const found = resultOfGeneration(listed.results, generation);
   return found?.id ?? noResult(`Generation ${generation} of ${task_id} has submitted no result.`);
 }
 
@@ -44,11 +45,12 @@ export function renderResult(result: TaskResult): ToolContent {
   const { task_id, generation, agent_id, accepted, rejection_reason, work_product_ref, blob_sha256 } = result;
   const text = JSON.stringify(result.result_data ?? null);
   const fields = { task_id, generation, agent_id, accepted, rejection_reason, work_product_ref };
-  if (text.length <= RESULT_CHARS_MAX && !(result.result_data === null && blob_sha256 !== null))
-    return { ...fields, result_data: result.result_data };
+  // The server leaves out the content of a large blob.
+  const isLeftOut = result.result_data === null && blob_sha256 !== null;
+  if (text.length <= RESULT_CHARS_MAX && !isLeftOut) return { ...fields, result_data: result.result_data };
   return {
     ...fields,
-    beginning: text.slice(0, RESULT_CHARS_MAX),
+    ...(isLeftOut ? {} : { beginning: text.slice(0, RESULT_CHARS_MAX) }),
     next: `The result is too large for a reply. Write it to a file: gen task result ${task_id} --output FILE`,
   };
 }

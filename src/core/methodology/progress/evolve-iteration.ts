@@ -4,7 +4,8 @@ import { countIn, isFields, payloadField, shortTextIn } from './payload.js';
 
 export const DELTAS_MAX = 16;
 const FAILING_MAX = 200;
-const FAILED: ReadonlySet<unknown> = new Set(['fail', 'error']);
+/** Results of a check that did not pass. A skipped one is another matter. */
+export const FAILED_RESULTS: ReadonlySet<unknown> = new Set(['fail', 'error']);
 
 /** Folds a completed iteration. A reported convergence does not count: only `edge_converged` is evidence. */
 export function onIterationCompleted(context: EventContext): void {
@@ -32,7 +33,7 @@ function countFailures({ failing }: EdgeState, details: unknown): void {
   const failed = new Set<string>();
   for (const detail of details.slice(0, FAILING_MAX)) {
     const name = isFields(detail) ? shortTextIn(detail, 'name') : null;
-    if (name !== null && isFields(detail) && FAILED.has(detail.result)) failed.add(name);
+    if (name !== null && isFields(detail) && FAILED_RESULTS.has(detail.result)) failed.add(name);
   }
   for (const name of failing.keys()) if (!failed.has(name)) failing.delete(name);
   for (const name of failed) failing.set(name, (failing.get(name) ?? 0) + 1);
