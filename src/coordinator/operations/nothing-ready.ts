@@ -1,5 +1,6 @@
 import type { ClaimResult } from '../../core/contract/claims.js';
 import type { EdgeQueue } from '../../core/methodology/routing/edge-queue.js';
+import { isDone } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 import { deniedClaimResult } from './render.js';
@@ -25,9 +26,24 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
   const held = heldBySession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
   const own = held.filter((subject) => blockers.has(subject));
   const others = [...blockers].filter((subject) => !own.includes(subject)).sort();
-  const denied = { ...deniedClaimResult('NOTHING_READY'), waiting_for: others.slice(0, BLOCKERS_LISTED_MAX) };
+  const denied = {
+    ...deniedClaimResult('NOTHING_READY'),
+    waiting_for: others.slice(0, BLOCKERS_LISTED_MAX),
+    done: isWantedWorkDone(view, wanted, blockers),
+  };
   const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice(wanted) : emptyAdvice(view, wanted));
   return next === null ? denied : { ...denied, next };
+}
+
+/** Without any work of the wanted kinds there is nothing that could be done, and some may still be added. */
+function isWantedWorkDone(view: DecisionView, wanted: WantedWork, blockers: ReadonlySet<string>): boolean {
+  const { plan } = view.state;
+  const { track, hasTasks, edges } = wanted;
+  if (track !== undefined) return plan.tasksOf(track).length > 0 && blockers.size === 0;
+  const hasPlannedTasks = hasTasks && plan.task_count > 0;
+  const hasFeatures = edges !== null && edges.feature_count > 0;
+  if (!hasPlannedTasks && !hasFeatures) return false;
+  return (!hasPlannedTasks || isDone(view.state)) && (!hasFeatures || edges.open.length === 0);
 }
 
 /** Null: the usual advice. */

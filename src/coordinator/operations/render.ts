@@ -84,7 +84,7 @@ const OWN_CLAIM_ADVICE =
 
 /** A refusal, with the fields that belong to its code. */
 function claimRefusal({ code, details, head }: Decision, sessionId: string): ClaimResult {
-  const reason = code as ClaimRefusal;
+  const reason = code as Exclude<ClaimRefusal, 'NOTHING_READY'>;
   const next = details.says ?? adviceFor(reason, head.subject);
   // The code comes second in every reply, where a reader looks first.
   const denied = { success: false, reason, claim: null, current_holder: null, next } as const;
@@ -101,7 +101,6 @@ function claimRefusal({ code, details, head }: Decision, sessionId: string): Cla
       };
     }
     case 'DENIED_DEPENDENCIES':
-    case 'NOTHING_READY':
       return { ...denied, reason, waiting_for: details.waiting_for ?? [] };
     case 'DENIED_HELD':
       return { ...denied, reason, hold_reason: details.hold_reason ?? '' };

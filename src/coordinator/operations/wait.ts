@@ -1,5 +1,4 @@
 import type { ClaimResult } from '../../core/contract/claims.js';
-import { isDone } from '../../core/views/index.js';
 import { type Caller, isStillAuthorized } from '../authentication/caller.js';
 import type { Project } from '../queue/project.js';
 import type { Environment } from '../runtime/environment.js';
@@ -39,16 +38,10 @@ export async function waitForWork(
     });
     const remainingMs = deadlineMs - environment.clock.monotonicMs();
     if (isProblem(reply) || reply.reason !== 'NOTHING_READY') return reply;
-    if (remainingMs <= 0 || isNothingLeft(project, wantsEdges, reply)) return reply;
+    if (remainingMs <= 0 || reply.done) return reply;
     wasWoken = await waitQueue.wait({ session_id, track, wantsEdges, start, remainingMs, signal });
     if (!signal?.aborted) continue;
     if (wasWoken) waitQueue.acknowledge();
     return isStillAuthorized(caller) ? reply : unauthorizedProblem();
   }
-}
-
-/** Whether waiting is in vain. The plan alone does not tell that for edges. */
-function isNothingLeft(project: Project, wantsEdges: boolean, reply: ClaimResult): boolean {
-  if (!isDone(project.state)) return false;
-  return !wantsEdges || !('waiting_for' in reply) || reply.waiting_for.length === 0;
 }

@@ -33,7 +33,7 @@ forEachStore('next with edges', (open) => {
   test('hands out tasks alone unless it is asked for edges, and says that there are some', async () => {
     const { harness, agents } = await openConfigured();
     const nothing = await agents[0].next();
-    expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [] });
+    expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [], done: false });
     expect(nothing.next).toContain('kinds: ["edge"]');
     await harness.plan(planOf('A-001-x'));
     expect((await agents[0].next()).claim?.task_id).toBe('A-001-x');
@@ -63,7 +63,7 @@ forEachStore('next with edges', (open) => {
     const { agents } = await openConfigured();
     for (const agent of agents) await agent.next(EDGES);
     const late = await agents[4]?.next(EDGES);
-    expect(late?.reason).toBe('NOTHING_READY');
+    expect(late).toMatchObject({ reason: 'NOTHING_READY', done: false });
     const waitingFor = late?.waiting_for ?? [];
     expect(waitingFor.length).toBeGreaterThan(0);
     expect(waitingFor.every((subject) => subject.includes('#'))).toBe(true);

@@ -63,20 +63,27 @@ forEachStore('next', (open) => {
   test('reports when there is nothing to wait for', async () => {
     const { alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
     await alpha.claims('A-001-x');
-    expect((await beta.next({ track: 'A' })).next).toContain('wait_seconds');
+    const waits = await beta.next({ track: 'A' });
+    expect(waits).toMatchObject({ done: false });
+    expect(waits.next).toContain('wait_seconds');
     await alpha.submits('A-001-x');
     const nothing = { reason: 'NOTHING_READY', waiting_for: [] };
     expect(await alpha.next({ track: 'A' })).toMatchObject({
       ...nothing,
+      done: true,
       next: 'Every task in track A is completed. Do not wait.',
     });
     expect(await alpha.next({ track: 'C' })).toMatchObject({
       ...nothing,
+      done: false,
       next: 'There is no task in track C. Do not wait: add one first (gen task add).',
     });
     await alpha.claims('B-001-x');
+    expect(await beta.next()).toMatchObject({ done: false });
     await alpha.submits('B-001-x');
-    expect((await alpha.next()).next).toContain('Every task in the plan is completed');
+    const done = await alpha.next();
+    expect(done).toMatchObject({ done: true });
+    expect(done.next).toContain('Every task in the plan is completed');
   });
 
   test('stays in the requested track', async () => {

@@ -283,10 +283,12 @@ export const claimResult = namedResult('ClaimResult', [
     stale: z.boolean().describe('the holder has gone silent'),
     expires_at: time.nullable(),
   }),
+  z.object({ reason: z.literal('DENIED_DEPENDENCIES'), ...denied, waiting_for: z.array(z.string()) }),
   z.object({
-    reason: z.enum(['DENIED_DEPENDENCIES', 'NOTHING_READY']),
+    reason: z.literal('NOTHING_READY'),
     ...denied,
     waiting_for: z.array(z.string()),
+    done: z.boolean().describe('all work of the wanted kinds and track is complete'),
   }),
   z.object({ reason: z.literal('DENIED_HELD'), ...denied, hold_reason: z.string() }),
   z.object({ reason: z.literal('DENIED_BACKOFF'), ...denied, retry_at: time }),

@@ -17,6 +17,7 @@ export interface ReadyEdge {
 
 /** The edges of a project as a queue of work, by the routing of `start`. */
 export interface EdgeQueue {
+  readonly feature_count: number;
   /** Best first. Advisory: only a claim decides. */
   readonly ready: readonly ReadyEdge[];
   /** Where the open features stand: what an agent without ready work waits for. */
@@ -33,6 +34,7 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
   const route = chooseRoute(input, project);
   const candidates = route.feature === null ? [] : rankedCandidates(project).available;
   return {
+    feature_count: project.features.size,
     ready: withinAuthority(input, candidates, agentRole).map(({ progress, step }) => ({
       subject: edgeSubject(progress.row.vector.feature_id, step.edge),
       priority: PRIORITY_OF_TASKS[progress.row.vector.priority],
