@@ -40,7 +40,6 @@ export abstract class SimActor {
       may_work: true,
       may_review: false,
       may_administer: false,
-      may_create_project: true,
     };
     this.commands = new CommandFactory(scope, name, caller, context.credentials);
   }

@@ -342,8 +342,23 @@ it('status reports a project without events as not found', async () => {
   const { terminal } = await startPlannedHarness();
   const { code, out, err } = await gen(terminal, 'status', '--project', 'shpo');
   expect([code, out]).toEqual([1, '']);
-  expect(err).toContain('Project shpo of tenant default does not exist');
+  expect(err).toMatch(/UNKNOWN_PROJECT: There is no project shpo\. Did you mean shop\?/);
   expect((await gen(terminal, 'status', '--project', 'shop')).code).toBe(0);
+});
+
+it('in a workspace, says that a server serves something else', async () => {
+  const { terminal: other } = await startPlannedHarness();
+  const named = { '.ai-workspace/coordination.yml': 'project: {name: Office, project_id: office}\n' };
+  const workspace = await createProject(named);
+  const url = ['--url', String(other.env?.GENESIS_URL)];
+  for (const command of [['next'], ['agents']]) {
+    const { code, err } = await gen(workspace, ...command, ...url);
+    expect(code).toBe(1);
+    expect(err).toContain('UNKNOWN_PROJECT');
+    expect(err.replace(/\s+/g, ' ')).toContain('serves something else than this workspace');
+  }
+  expect((await gen(workspace, 'agents', ...url, '--project', 'none')).err).not.toContain('something else');
+  expect((await gen(workspace, 'agents')).code).toBe(0);
 });
 
 it('zoom shows the graph, and one edge in detail', async () => {

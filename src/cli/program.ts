@@ -6,6 +6,7 @@ import { CommandContext, GLOBAL_OPTIONS, type GlobalOptions } from './context.js
 import { CommandFailure, EXIT, type ExitCode, failureWithCode, wrongUsage } from './exit.js';
 import { type Io, type RawIo, sanitizedIo } from './io.js';
 import { addOptions } from './option-table.js';
+import { noticeOtherServer } from './other-server.js';
 import { wrapNotice } from './output/wrap.js';
 import { commandGroupsFor } from './registry.js';
 import { problemFailure } from './replies.js';
@@ -62,6 +63,7 @@ export function buildProgram(
         const { message, exitCode, body } = failureOf(error);
         if (context.is_json) context.printJson(body);
         context.printNotice(wrapNotice(message, io));
+        if ((body as { code?: unknown }).code === 'UNKNOWN_PROJECT') noticeOtherServer(context);
         onExit(exitCode);
       } finally {
         await context.close();

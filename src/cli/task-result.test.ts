@@ -132,7 +132,7 @@ it('lists the projects of the tenant', async () => {
   expect(json).toMatchObject({ projects: [{ project_id: 'other' }, { project_id: 'shop' }], next: null });
 });
 
-it('names the projects there are if none is set, or the named one does not exist', async () => {
+it('names the projects there are if none is set, and the near ones if the named one does not exist', async () => {
   const { terminal } = await startPlannedHarness();
   const elsewhere = { ...terminal, env: { ...terminal.env, GENESIS_HOME: join(terminal.cwd, 'other-home') } };
   expect(await gen(elsewhere, 'status')).toMatchObject({
@@ -141,7 +141,7 @@ it('names the projects there are if none is set, or the named one does not exist
   });
   expect(await gen(terminal, 'status', '--project', 'shpo')).toMatchObject({
     code: 1,
-    err: expect.stringContaining('Projects: shop.'),
+    err: expect.stringContaining('Did you mean shop?'),
   });
 });
 

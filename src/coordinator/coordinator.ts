@@ -45,7 +45,13 @@ import {
   parseHolderBody,
   parseSubject,
 } from './operations/parse-body.js';
-import { gateResult, noteResult, releaseResult, renewalResult } from './operations/render.js';
+import {
+  gateResult,
+  noteResult,
+  releaseResult,
+  renewalResult,
+  unknownProjectResult,
+} from './operations/render.js';
 import { buildResult, changedFilesOf } from './operations/results.js';
 import { requestKeyOf } from './operations/shared.js';
 import { SubmitOperation } from './operations/submit.js';
@@ -169,14 +175,19 @@ export class Coordinator {
   claimTask(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ClaimResult> {
     const claim = parseClaim(body);
     if (isProblem(claim)) return Promise.resolve(claim);
-    return this.runSessionCommand(projectKey, { command: 'claim_task', body }, (project) => {
-      const fault = roleProblem(project, [claim], caller);
-      if (fault !== null) return Promise.resolve(fault);
-      const reply = project.run(claimOperation(claim, caller), caller);
-      return claim.with_briefing
-        ? reply.then((granted) => this.withBriefing(projectKey, project, granted))
-        : reply;
-    });
+    return this.runSessionCommand(
+      projectKey,
+      { command: 'claim_task', body },
+      (project) => {
+        const fault = roleProblem(project, [claim], caller);
+        if (fault !== null) return Promise.resolve(fault);
+        const reply = project.run(claimOperation(claim, caller), caller);
+        return claim.with_briefing
+          ? reply.then((granted) => this.withBriefing(projectKey, project, granted))
+          : reply;
+      },
+      unknownProjectResult,
+    );
   }
 
   /** Repeats the reply to an earlier grant, including its claim id. Call it only for the authenticated holder. */
@@ -195,23 +206,27 @@ export class Coordinator {
     const sessionCommands = (body as { claims: unknown[] }).claims.map(
       (each) => ({ command: 'claim_task', body: each }) as const,
     );
-    return this.projects.withProject(projectKey, async (project) => {
-      const fault = roleProblem(project, claims, caller);
-      if (fault !== null) return fault;
-      if (mode === 'partial') {
-        const run = (claim: ClaimRequest) => project.run(claimOperation(claim, caller), caller);
-        const replies = claims.map((claim, index) =>
-          withSignatureCheck(project, sessionCommands[index]!, () => run(claim)),
-        );
-        return { results: await Promise.all(replies) };
-      }
-      for (const each of sessionCommands) {
-        const fault = await withSignatureCheck(project, each, async () => null);
+    return this.projects.withProject(
+      projectKey,
+      async (project) => {
+        const fault = roleProblem(project, claims, caller);
         if (fault !== null) return fault;
-      }
-      const results = await project.run(atomicClaimOperation(claims, caller, request_id), caller);
-      return isProblem(results) ? results : { results };
-    });
+        if (mode === 'partial') {
+          const run = (claim: ClaimRequest) => project.run(claimOperation(claim, caller), caller);
+          const replies = claims.map((claim, index) =>
+            withSignatureCheck(project, sessionCommands[index]!, () => run(claim)),
+          );
+          return { results: await Promise.all(replies) };
+        }
+        for (const each of sessionCommands) {
+          const fault = await withSignatureCheck(project, each, async () => null);
+          if (fault !== null) return fault;
+        }
+        const results = await project.run(atomicClaimOperation(claims, caller, request_id), caller);
+        return isProblem(results) ? results : { results };
+      },
+      (unknown) => ({ results: claims.map(() => unknownProjectResult(unknown)) }),
+    );
   }
 
   async renewLease(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
@@ -324,22 +339,27 @@ export class Coordinator {
     const fields = parseBody(nextBody, body);
     if (isProblem(fields)) return fields;
     const { wait_seconds, ...claimFields } = fields;
-    return this.runSessionCommand(projectKey, { command: 'next', body }, async (project) => {
-      const readMethodology = () => this.methodology.stateOf(project);
-      const context = { caller, project, signal, readMethodology };
-      const tryNext = () => project.run(new NextOperation(claimFields, context), caller);
-      const { session_id, track } = claimFields;
-      const wait = {
-        session_id,
-        seconds: wait_seconds,
-        track,
-        wantsEdges: wantsEdges(claimFields),
-        signal,
-        caller,
-      };
-      const reply = await waitForWork(project, this.environment, wait, tryNext);
-      return this.withBriefing(projectKey, project, reply);
-    });
+    return this.runSessionCommand(
+      projectKey,
+      { command: 'next', body },
+      async (project) => {
+        const readMethodology = () => this.methodology.stateOf(project);
+        const context = { caller, project, signal, readMethodology };
+        const tryNext = () => project.run(new NextOperation(claimFields, context), caller);
+        const { session_id, track } = claimFields;
+        const wait = {
+          session_id,
+          seconds: wait_seconds,
+          track,
+          wantsEdges: wantsEdges(claimFields),
+          signal,
+          caller,
+        };
+        const reply = await waitForWork(project, this.environment, wait, tryNext);
+        return this.withBriefing(projectKey, project, reply);
+      },
+      unknownProjectResult,
+    );
   }
 
   async note(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<NoteResult> {
@@ -374,7 +394,7 @@ export class Coordinator {
     if (isProblem(fields)) return fields;
     const events = parseImportedEvents(projectKey, fields);
     if (isProblem(events)) return events;
-    return this.projects.withProject(projectKey, (project) =>
+    return this.projects.withNewProject(projectKey, (project) =>
       catchStoreErrors(async () => {
         const counts = await commitImported(this.store, projectKey, clampTimestamps(events, project.now()));
         await project.refresh();
@@ -443,9 +463,12 @@ export class Coordinator {
     projectKey: ProjectKey,
     command: SessionCommand,
     work: (project: Project) => Promise<T | Problem>,
+    refuseUnknown?: (unknown: Problem) => T | Problem,
   ): AsyncReply<T> {
-    return this.projects.withProject(projectKey, (project) =>
-      withSignatureCheck(project, command, () => work(project)),
+    return this.projects.withProject(
+      projectKey,
+      (project) => withSignatureCheck(project, command, () => work(project)),
+      refuseUnknown,
     );
   }
 

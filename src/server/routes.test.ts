@@ -396,6 +396,9 @@ describe('the methodology', () => {
 
   // req: QRY-006, QRY-007, QRY-008, RTE-013
   test('is configured from files, shown, and recommends the next edge', async () => {
+    expect(await post('/api/start', {})).toMatchObject({ status: 404, body: { code: 'UNKNOWN_PROJECT' } });
+    const empty = { tracks: {} };
+    await served.request('PUT', `/api/tenants/default/projects/${project_id}/plan`, empty);
     expect((await post('/api/start', {})).body).toMatchObject({ state: 'UNINITIALISED', execution_id: null });
     expect((await post('/api/init', { files })).body).toMatchObject({
       reason: 'CONFIGURED',

@@ -137,6 +137,7 @@ async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED
       },
     },
     capabilities: { value: { ...memory.capabilities, single_writer: true } },
+    home: { value: KEY },
   });
   const coordinator = await Coordinator.open({ store });
   const feeds = new ProjectFeeds(coordinator.feed, store, settings);

@@ -23,7 +23,7 @@ import { PAGE_MAX } from '../../src/core/contract/schema.js';
 import { ROUTES } from '../../src/server/routes.js';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
-import { unwrap } from '../support/coordinator-harness.js';
+import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 const scope = { tenant_id: 'acme', project_id: 'shop' };
 const READERS = 30;
@@ -142,6 +142,7 @@ describe('a list in a reply', () => {
       await served.claim(taskId(at), `s${at}`, { agent_id: `agent-${at}` });
     }
     await served.claim('A-001-x', 's1', {}).catch(() => {});
+    await served.request('PUT', `${TENANT_URL}/projects/other/plan`, planOf('A-001-x'));
     const other = { session_id: 's9', user_id: 'u', project_id: 'other' };
     expect((await served.post(`${TENANT_URL}/sessions`, other)).status).toBe(200);
     for (const [path, name] of [

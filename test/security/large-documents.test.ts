@@ -67,7 +67,9 @@ describe('claims are renewed before the document reader starts on', () => {
     const documents = new HeldDocuments();
     const coordinator = await Coordinator.open({ store: openMemoryStore(), documents });
     const other = { tenant_id: 'acme', project_id: 'other' };
-    await coordinator.plans.put(other, { tracks: { A: [{ id: 'A-001-x', description: 'd' }] } });
+    const plan = { tracks: { A: [{ id: 'A-001-x', description: 'd' }] } };
+    await coordinator.plans.put(other, plan);
+    await coordinator.plans.put(scope, plan);
     const granted = await coordinator.claimTask(other, {
       task_id: 'A-001-x',
       agent_id: 'a',

@@ -117,7 +117,7 @@ const NO_HUMAN_FOR_THE_SPECIFICATION =
 
 /** A project with a coordinator, and an agent with the role that may converge the edge. */
 async function openWithClaim(files: Record<string, string> | null = FILES) {
-  const harness = await CoordinatorHarness.open('file');
+  const harness = await CoordinatorHarness.open('file', { home: P });
   const draftsHarness = await DraftsHarness.open();
   if (files !== null) unwrap(await harness.coordinator.settings.configure(P, { files }));
   await harness.blobs.put(P.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
@@ -310,7 +310,7 @@ describe('a file that controls other programs', () => {
   });
 
   test('is kept as a conflict if a sync pull gets it from a remote that required no human', async () => {
-    const harness = await CoordinatorHarness.open('memory');
+    const harness = await CoordinatorHarness.open('memory', { home: KEY });
     const draftsHarness = await DraftsHarness.open();
     await harness.blobs.put(KEY.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
     const alpha = new HarnessAgent(harness, 'alpha', 's1', null, KEY);

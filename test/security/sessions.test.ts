@@ -156,10 +156,10 @@ describe('opening a session', () => {
     expect(await userOfClaim(TASK)).toBe('alice');
   });
 
-  it('is refused to an agent in a project that does not exist, as is everything that would create it', async () => {
+  it('is refused in a project that does not exist, as is everything else but what makes one', async () => {
     const invented = `${TENANT_URL}/projects/invented`;
     const refused = await open(bob, { session_id: 'sess-1', project_id: 'invented' });
-    expect(verdict(refused)).toEqual([404, 'NOT_FOUND']);
+    expect(verdict(refused)).toEqual([404, 'UNKNOWN_PROJECT']);
     const event = {
       event_type: 'intent_raised',
       agent_id: 'a',
@@ -171,11 +171,15 @@ describe('opening a session', () => {
       ['claims', claimed],
     ] as const) {
       const reply = await served.request('POST', `${invented}/${path}`, body, bob.headers);
-      expect(verdict(reply)).toEqual([404, 'NOT_FOUND']);
+      expect(verdict(reply)).toEqual([404, 'UNKNOWN_PROJECT']);
     }
+    expect((await open(admin, { session_id: 'sess-1', project_id: 'invented' })).status).toBe(404);
     const listed = await served.request('GET', `${TENANT_URL}/projects`, undefined, admin.headers);
     expect(JSON.stringify(listed.body)).not.toContain('invented');
-    expect((await open(admin, { session_id: 'sess-1', project_id: 'invented' })).status).toBe(200);
+    const plan = { tracks: { A: [{ id: 'A-001-x', description: 'd' }] } };
+    expect((await served.request('PUT', `${invented}/plan`, plan, bob.headers)).status).toBe(403);
+    expect((await served.request('PUT', `${invented}/plan`, plan, admin.headers)).status).toBe(200);
+    expect((await open(bob, { session_id: 'sess-1', project_id: 'invented' })).status).toBe(200);
   });
 });
 

@@ -31,6 +31,8 @@ export interface CoordinatorHarnessOptions {
   readonly start?: string;
   readonly observer?: Observer;
   readonly audit?: AuditOptions;
+  /** A project that exists before its first event, as that of a workspace. */
+  readonly home?: ProjectKey;
 }
 
 /** A coordinator on its own store, with a clock that only the test moves. */
@@ -111,13 +113,13 @@ export class CoordinatorHarness {
   }
 
   private async start(): Promise<CoordinatorHarness> {
-    this.store = await this.openStore();
+    this.store = Object.assign(await this.openStore(), { home: this.options.home });
     this.coordinator = await this.openCoordinator();
     return this;
   }
 
   private openCoordinator(): Promise<Coordinator> {
-    const { start: _, ...options } = this.options;
+    const { start: _, home: __, ...options } = this.options;
     const { store, environment } = this;
     return Coordinator.open({ store, environment, ...options });
   }

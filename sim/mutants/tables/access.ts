@@ -146,10 +146,10 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'project-by-anyone',
-    file: 'src/coordinator/queue/project.ts',
-    find: 'return this.state.position === 0 && !caller.may_create_project',
-    replace: 'return this.state.position < 0',
-    why: 'An agent creates any number of projects.',
+    file: 'src/coordinator/queue/projects.ts',
+    find: 'project.state.position > 0 ? null : await',
+    replace: 'project.state.position >= 0 ? null : await',
+    why: 'An agent creates any number of projects, and a typo makes one.',
     tests: SESSION_TESTS,
   },
   {

@@ -2,7 +2,6 @@ import type { FollowObserver } from '../../client/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { assertProjectExists } from '../existing-project.js';
 import { parseWholeNumber } from '../option-parsers.js';
 import { eventLine } from '../output/event.js';
 import { unwrapReply } from '../replies.js';
@@ -34,7 +33,8 @@ export const addEvents = command('events', {
         events.length === 0 ? 'No events.' : events.map((event) => eventLine(event, context)),
       );
     }
-    await assertProjectExists(context, genesis);
+    // The stream below retries for ever. Asked once, a missing server or project is reported.
+    unwrapReply(await genesis.events({ limit: 1 }));
     const stop = abortOnStop(context.io);
     try {
       const options = { signal: stop.signal, ...connectionNotices(context) };

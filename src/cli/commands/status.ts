@@ -1,7 +1,6 @@
 import { Workspace } from '../../workspace/workspace.js';
 import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { unknownProject } from '../existing-project.js';
 import { wrongUsage } from '../exit.js';
 import { methodologyStatus, STATUS_OPTIONS } from '../methodology/status.js';
 import { agentsText, sessionsText, statusText } from '../output/overview.js';
@@ -38,9 +37,7 @@ async function planStatus(context: CommandContext, isWatching: boolean): Promise
       for await (const _ of genesis.follow({ after: 'now' }, { signal })) onChange();
     });
   }
-  const current = await render();
-  if (current.json.position > 0) return show(context, current);
-  throw await unknownProject(genesis);
+  show(context, await render());
 }
 
 const agents = command('agents', {

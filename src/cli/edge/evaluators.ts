@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Genesis } from '../../client/index.js';
 import type { SubmitResultRequest } from '../../client/requests.js';
+import { closestNames } from '../../core/closest-names.js';
 import { CHECK_RESULTS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
-import { closestName } from '../closest-name.js';
 import type { CommandContext } from '../context.js';
 import { fileUnreadable, wrongUsage } from '../exit.js';
 import { jsonOrText } from '../json-or-text.js';
@@ -56,7 +56,7 @@ export async function assertKnownChecks(
   const known = checks.map(({ name }) => name);
   const unknown = known.length === 0 ? undefined : reports.find(({ name }) => !known.includes(name));
   if (unknown === undefined) return;
-  const suggestion = closestName(unknown.name, known);
+  const [suggestion = null] = closestNames(unknown.name, known);
   throw wrongUsage(
     `${taskId} has no check ${unknown.name}.${suggestion === null ? '' : ` Did you mean ${suggestion}?`} ` +
       `Its checks: ${known.join(', ')}. Nothing was submitted.`,

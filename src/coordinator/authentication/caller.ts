@@ -12,8 +12,6 @@ export interface Caller {
   readonly may_review: boolean;
   /** May administer the tenant: act on behalf of any of its users. */
   readonly may_administer: boolean;
-  /** May write the first event of a project. Otherwise agents could create any number, each with files of its own. */
-  readonly may_create_project: boolean;
   /**
    * Whether the credential is still valid. Checked when a command is decided, which can be long after it arrived.
    * Absent if the caller has no credential that can become invalid.
@@ -38,5 +36,4 @@ export const OPEN_CALLER: Caller = {
   may_work: true,
   may_review: true,
   may_administer: true,
-  may_create_project: true,
 };

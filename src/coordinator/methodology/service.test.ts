@@ -4,6 +4,7 @@ import {
   forEachStore,
   type OpenHarness,
   P,
+  planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
@@ -135,12 +136,14 @@ forEachStore('a spawn', (open) => {
     );
     const { methodology } = harness.coordinator;
     const before = await harness.position();
+    const other = { ...P, project_id: 'other' };
+    unwrap(await harness.coordinator.plans.put(other, planOf('A-001-x')));
     const refused = async (more: object, scope = P) => {
       const reply = unwrap(await methodology.spawn(scope, { ...spike, ...more }));
       expect(reply).toMatchObject({ success: false, feature_id: null, next: expect.stringMatching(/\w/) });
       return reply.reason;
     };
-    expect(await refused({}, { ...P, project_id: 'other' })).toBe('NOT_INITIALISED');
+    expect(await refused({}, other)).toBe('NOT_INITIALISED');
     expect(await refused({ parent: 'REQ-F-NONE-001' })).toBe('UNKNOWN_FEATURE');
     expect(await refused({ profile: 'none' })).toBe('UNKNOWN_PROFILE');
     expect(await refused({ profile: 'constructor' })).toBe('UNKNOWN_PROFILE');
@@ -485,6 +488,7 @@ forEachStore('a review', (open) => {
 forEachStore('the read-only views', (open) => {
   test('recommend the next step and write nothing, before and after the project is initialised', async () => {
     const bare = await open();
+    unwrap(await bare.coordinator.plans.put(P, planOf('A-001-x')));
     expect(await bare.coordinator.methodology.start(P, {})).toMatchObject({
       state: 'UNINITIALISED',
       feature: null,

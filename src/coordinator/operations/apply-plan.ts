@@ -47,15 +47,17 @@ export function applyPlanProposal(
   const proposed = proposal.propose(plan, startedTasksOf(view));
   if (!proposed.ok) return invalidPlanProblem(proposed.faults);
   const { change, parts } = proposed;
-  const result = planResult(plan, change, isNoChange(change) ? version : version + 1);
-  if (isNoChange(change)) return result;
+  // The first plan makes the project, even without tasks.
+  const isUnchanged = isNoChange(change) && version > 0;
+  const result = planResult(plan, change, isUnchanged ? version : version + 1);
+  if (isUnchanged) return result;
   // A task claimed at this moment must not be removed or changed.
   for (const id of affectedSubjects(plan, change)) {
     if (view.hasHead(id)) transaction.checkHead(id);
     else if (view.hasOtherWriters) transaction.check(id, 0);
   }
   const record = { version: result.version, task_count: result.task_count };
-  const drafts = parts.map((part) =>
+  const drafts = (parts.length === 0 ? [change] : parts).map((part) =>
     draftEvent(view, 'PLAN_CHANGED', actorOf(caller), { version: record.version, ...part, record }),
   );
   transaction.putRecord(PLAN_SUBJECT, drafts).invalidateConcurrentDecisions();

@@ -123,6 +123,12 @@ const sharedModulesFields = (shared: readonly OverlappingClaim[]) => ({
 export const deniedClaimResult = <Reason extends ClaimRefusal>(reason: Reason) =>
   ({ success: false, reason, claim: null, current_holder: null, next: adviceFor(reason) }) as const;
 
+/** A claim in a project that does not exist. */
+export const unknownProjectResult = ({ detail }: Problem) => ({
+  ...deniedClaimResult('UNKNOWN_PROJECT'),
+  next: detail,
+});
+
 const LEASE_EXPECTED =
   'expected a value from min_lease_duration_seconds to max_lease_duration_seconds of the tenant';
 

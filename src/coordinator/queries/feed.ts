@@ -41,8 +41,11 @@ export class EventFeed {
     };
     const readPage = async () => {
       const events = await this.read(projectKey, query);
-      const end = events.length === 0 ? await this.endBefore(projectKey, after) : null;
-      if (end !== null) return cursorAheadProblem('after', after, end);
+      // A project without a first event does not exist.
+      const end = events.length === 0 ? await this.endBefore(projectKey, Math.max(after, 1)) : null;
+      const unknown = end === 0 ? await this.projects.unknownProblem(projectKey) : null;
+      if (unknown !== null) return unknown;
+      if (end !== null && end < after) return cursorAheadProblem('after', after, end);
       return { events, next: cursorAt(events.at(-1)?.position ?? after) };
     };
     return catchStoreErrors(() => this.readScheduler.run(projectKey.tenant_id, readPage));

@@ -120,17 +120,6 @@ export class Project implements CommittingProject {
    * decided, because it may have queued for long. The coordinator's own operations use the default caller.
    */
   run<Reply>(operation: Operation<Reply>, caller: Caller = OPEN_CALLER): Promise<Reply | Problem> {
-    return this.state.position === 0 && !caller.may_create_project
-      ? this.runIfCreated(operation, caller)
-      : this.enqueue(operation, caller);
-  }
-
-  private async runIfCreated<Reply>(operation: Operation<Reply>, caller: Caller): Promise<Reply | Problem> {
-    await this.refresh();
-    return this.state.position === 0 ? unknownProjectProblem(this.key) : this.enqueue(operation, caller);
-  }
-
-  private enqueue<Reply>(operation: Operation<Reply>, caller: Caller): Promise<Reply | Problem> {
     if (this.queue.length >= QUEUE_MAX) {
       return Promise.resolve(problem('UNAVAILABLE', 'Too many commands are queued. Retry in a moment.'));
     }
@@ -253,9 +242,3 @@ export class Project implements CommittingProject {
     }
   }
 }
-
-const unknownProjectProblem = ({ project_id }: ProjectKey): Problem =>
-  problem(
-    'NOT_FOUND',
-    `There is no project ${project_id}. Have an admin import its plan first: gen plan import FILE.`,
-  );

@@ -28,7 +28,7 @@ test('a listener receives the first event of an empty project, and the project s
   const listening = new AbortController();
   const feed = coordinator.feed.follow(P, '', listening.signal);
   const heard = feed.next();
-  unwrap(await coordinator.plans.get(P));
+  expect(await coordinator.plans.get(P)).toMatchObject({ problem: 'UNKNOWN_PROJECT' });
   unwrap(await coordinator.plans.put(P, planOf('A-001-x')));
   expect((await heard).value?.event.position).toBe(1);
   listening.abort();

@@ -1,10 +1,12 @@
 import type { Limits } from '../../core/claims/policy.js';
+import { closestNames } from '../../core/closest-names.js';
+import { adviceFor } from '../../core/contract/codes.js';
 import type { RecordHead } from '../../core/record.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
-import { type AsyncReply, catchStoreErrors } from '../wire/problem.js';
+import { type AsyncReply, catchStoreErrors, type Problem, problem } from '../wire/problem.js';
 import { scopeProblem, tenantProblem } from '../wire/scope.js';
 import { Backoff } from './backoff.js';
 import type { ProjectServices } from './commit-path.js';
@@ -20,6 +22,9 @@ interface ProjectsOptions {
   readonly observer: Observer;
   readonly is_audited: boolean;
 }
+
+/** Turns the problem of an unknown project into the refusal of a command that has one of its own. */
+type RefuseUnknown<T> = (unknown: Problem) => T | Problem;
 
 /** State shared by a store's projects. Tenants may have their own stores, and each store has its own clock. */
 type StoreRuntime = Pick<ProjectServices, 'meta' | 'storeTime' | 'backoff'>;
@@ -124,18 +129,46 @@ export class Projects {
     });
   }
 
-  /** Runs a command in a project. An invalid name or an unreachable store is a problem, not an exception. */
-  withProject<T>(projectKey: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+  /**
+   * Runs a command in a project that exists. An unknown or invalid name and an unreachable store are problems, not
+   * exceptions.
+   */
+  withProject<T>(
+    projectKey: ProjectKey,
+    work: (project: Project) => AsyncReply<T>,
+    refuseUnknown?: RefuseUnknown<T>,
+  ): AsyncReply<T> {
+    const project = this.activeProject(projectKey);
+    return project === undefined ? this.withRefreshedProject(projectKey, work, refuseUnknown) : work(project);
+  }
+
+  /** The same for a command that makes the project if there is none. */
+  withNewProject<T>(projectKey: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     const project = this.activeProject(projectKey);
     return project === undefined ? this.withReference(projectKey, work) : work(project);
   }
 
-  /** The same, after reading what other coordinators have committed. */
-  withRefreshedProject<T>(projectKey: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+  /** As `withProject`, after reading what other coordinators have committed. */
+  withRefreshedProject<T>(
+    projectKey: ProjectKey,
+    work: (project: Project) => AsyncReply<T>,
+    refuseUnknown: RefuseUnknown<T> = (unknown) => unknown,
+  ): AsyncReply<T> {
     return this.withReference(projectKey, async (project) => {
       if (!this.options.store.capabilities.single_writer) await project.refresh();
-      return work(project);
+      const unknown = project.state.position > 0 ? null : await this.unknownProblem(projectKey);
+      return unknown === null ? work(project) : refuseUnknown(unknown);
     });
+  }
+
+  /** The problem of a project without events; null if it exists nevertheless. */
+  async unknownProblem({ tenant_id, project_id }: ProjectKey): Promise<Problem | null> {
+    const { home } = this.options.store;
+    if (home?.tenant_id === tenant_id && home.project_id === project_id) return null;
+    const near = closestNames(project_id, await this.projectIdsOf(tenant_id));
+    const suggestion = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+    const advice = adviceFor('UNKNOWN_PROJECT');
+    return problem('UNKNOWN_PROJECT', `There is no project ${project_id}.${suggestion} ${advice}`);
   }
 
   /** Runs a query, which may run more than once. What it returns is durable. */

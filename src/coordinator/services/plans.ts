@@ -112,7 +112,10 @@ export class PlanService {
     const read = await readRequest();
     if (isProblem(read)) return read;
     const operation = new PlanOperation({ verb, if_match, request_id, ...read }, caller);
-    return this.projects.withProject(projectKey, (project) => project.run(operation, caller));
+    const run = (project: Project) => project.run(operation, caller);
+    return verb === 'put_plan'
+      ? this.projects.withNewProject(projectKey, run)
+      : this.projects.withProject(projectKey, run);
   }
 
   private async readTasks(projectKey: ProjectKey, tasks: unknown): AsyncReply<ParsedPlanRequest> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { coordinationConfig, FILES, vector } from '../../../test/support/workspace-files.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { checkNewEvent } from '../../core/events/catalogue.js';
@@ -89,7 +89,8 @@ forEachStore('configuring a project', (open) => {
     const { coordinator } = harness;
     const policy = async () => unwrap(await coordinator.settings.getPolicy(P));
     const saying = (claims: object) => ({ ...FILES, 'coordination.yml': coordinationConfig({ claims }) });
-    await coordinator.settings.putPolicy(P, { claim_ttl_seconds: 700 });
+    await harness.plan(planOf('A-001-x'));
+    unwrap(await coordinator.settings.putPolicy(P, { claim_ttl_seconds: 700 }));
     await configure(saying({ stale_threshold_seconds: 60, on_ttl: 'takeover', max_hold_seconds: 900 }));
     expect(await policy()).toMatchObject({
       stale_threshold_seconds: 60,

@@ -85,7 +85,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('does not trust the role human of a claim made before the project had roles', async () => {
-    const harness = await open();
+    const harness = await open({ home: P });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };
     await alpha.claims(EDGE, { agent_role: 'human' });
@@ -254,7 +254,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('claimed before the project was configured converges only once its feature has a vector', async () => {
-    const harness = await open();
+    const harness = await open({ home: P });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims('REQ-F-OLD#design_code', { agent_role: 'full_stack' });
     await harness.coordinator.settings.configure(P, { files: FILES });

@@ -54,7 +54,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   test('are accepted by name alone in a project that was never configured', async () => {
-    const harness = await open();
+    const harness = await open({ home: P });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     expect(await alpha.claims('REQ-F-X#design_moon')).toMatchObject({ reason: 'GRANTED' });
     expect(await alpha.submits('REQ-F-X#design_moon')).toMatchObject({ reason: 'ACCEPTED' });

@@ -8,7 +8,6 @@ const AGENT = {
   user_id: 'agent-a',
   may_review: false,
   may_administer: false,
-  may_create_project: false,
 };
 const HUMAN = { ...OPEN_CALLER, principal: 'key-h', user_id: 'hana' };
 const TASK = { id: 'A-002-more', description: 'More work' };

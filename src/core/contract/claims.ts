@@ -301,6 +301,7 @@ export const claimResult = namedResult('ClaimResult', [
   }),
   z.object({
     reason: z.enum([
+      'UNKNOWN_PROJECT',
       'UNKNOWN_TASK',
       'SESSION_CLOSED',
       'DENIED_SINGLE_AGENT',

@@ -6,6 +6,7 @@ import { REVIEW_DECISIONS } from '../claims/head.js';
  */
 
 export const CLAIM_REFUSALS = [
+  'UNKNOWN_PROJECT',
   'UNKNOWN_TASK',
   'SESSION_CLOSED',
   'DENIED_SINGLE_AGENT',
@@ -117,6 +118,8 @@ export type SuccessCode =
 
 /** What to do next after each refusal, in one sentence or two, readable by people and models. */
 const ADVICE = {
+  UNKNOWN_PROJECT:
+    'Check the name (gen projects), or make the project: gen plan import FILE, or gen init in a workspace.',
   UNKNOWN_TASK: 'Check the id against the plan (gen plan show), or add the task (gen task add).',
   SESSION_CLOSED: 'The session is closed. Open a new session and use that.',
   DENIED_SINGLE_AGENT:
@@ -191,6 +194,7 @@ export type RefusalCode = keyof typeof ADVICE;
 
 /** The HTTP status of the refusals that a reader should not treat as a conflict, which is 409. */
 const STATUS_OF_REFUSAL: Readonly<Partial<Record<RefusalCode, number>>> = {
+  UNKNOWN_PROJECT: 404,
   UNKNOWN_TASK: 404,
   UNKNOWN_AUDIT_KEY: 404,
   DENIED_LIMIT: 429,
@@ -212,6 +216,7 @@ export const PROBLEM_STATUS = {
   SIGNATURE_REQUIRED: 403,
   SIGNATURE_INVALID: 403,
   NOT_FOUND: 404,
+  UNKNOWN_PROJECT: 404,
   BLOB_MISSING: 404,
   METHOD_NOT_ALLOWED: 405,
   TIMEOUT: 408,

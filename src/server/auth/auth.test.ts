@@ -121,6 +121,7 @@ test('forbids unsigned commands, and accepts signed ones, when the tenant requir
 
 test('the first key ends open mode, and its reply warns if it cannot create further keys', async () => {
   const served = await TestServer.forTest();
+  await served.plan('A-001-x');
   const made = await served.post(`${TENANT_URL}/keys`, { role: 'agent' });
   expect(made.status).toBe(201);
   expect(made.body.next).toMatch(/cannot create keys/);

@@ -64,7 +64,6 @@ describe('authorization', () => {
       may_work: true,
       may_review: false,
       may_administer: false,
-      may_create_project: false,
       isStillAuthorized,
     });
   });

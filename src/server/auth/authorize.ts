@@ -47,7 +47,6 @@ export function callerOf(
     may_work: roleAllows(role, 'work'),
     may_review: roleAllows(role, 'review'),
     may_administer,
-    may_create_project: may_administer,
     isStillAuthorized,
   };
 }

@@ -53,7 +53,10 @@ async function ask(path) {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const reply = await fetch(tenant + path, { headers });
   at('key-form').hidden = reply.status !== 401;
-  if (!reply.ok) throw Object.assign(new Error((await reply.json()).detail), { status: reply.status });
+  if (!reply.ok) {
+    const { detail, code } = await reply.json();
+    throw Object.assign(new Error(detail), { status: reply.status, code });
+  }
   return reply;
 }
 const read = async (path) => (await ask(path)).json();
@@ -192,11 +195,23 @@ async function begin() {
   return true;
 }
 
+/** Shown until a plan makes the project. */
+function showUnknownProject() {
+  at('nothing').textContent = `${project} has no plan yet`;
+  at('empty').hidden = false;
+  link('live', 'live');
+}
+
 async function start() {
   for (;;) {
     try {
       if (await begin()) return;
     } catch (error) {
+      if (error.code === 'UNKNOWN_PROJECT') {
+        showUnknownProject();
+        await soon();
+        continue;
+      }
       if (error.status === 401) return link(token ? error.message : 'key required', 'lost');
       if (error.status < 500) return link(error.message, 'lost');
       lost();

@@ -112,6 +112,7 @@ async function storeInUseError(disk: Disk, root: string): Promise<StoreInUse> {
 /** The embedded store: a folder with one readable log per project, and a single writer process. */
 export class FileStore implements LogStore {
   readonly capabilities: StoreCapabilities;
+  readonly home: ProjectKey | undefined;
   private readonly openingTenants = new Map<string, Promise<TenantLogs>>();
   /** The tenants already open, so that a commit need not await each of its transactions. */
   private readonly openTenants = new Map<string, TenantLogs>();
@@ -135,7 +136,8 @@ export class FileStore implements LogStore {
     private readonly lock: Lock,
     private readonly storeFile: StoreFile,
   ) {
-    const { untrusted_files } = options;
+    const { untrusted_files, home } = options;
+    this.home = home;
     this.capabilities = {
       name: 'file',
       clock: 'process',
@@ -151,7 +153,7 @@ export class FileStore implements LogStore {
       this.resolveFinished(this.broken);
     };
     // Other programs, such as git, read and replace a workspace's own log: it must be complete by itself.
-    const wal = options.home === undefined ? writeAheadLog(disk, options.root, storeFile) : null;
+    const wal = home === undefined ? writeAheadLog(disk, options.root, storeFile) : null;
     this.groups = new GroupCommit(wal, {
       direct_syncs_max: options.direct_syncs_max ?? DIRECT_SYNCS_MAX,
       wal_bytes_max: options.wal_bytes_max ?? WAL_BYTES_MAX,
@@ -159,7 +161,7 @@ export class FileStore implements LogStore {
       onBroken,
     });
     this.tenantLogsOptions = {
-      layout: new StoreLayout(options.root, options.home),
+      layout: new StoreLayout(options.root, home),
       disk,
       now: () => this.clock.now(),
       segment_bytes_max: options.segment_bytes_max ?? SEGMENT_BYTES_MAX,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { unwrap } from '../../../test/support/coordinator-harness.js';
+import { planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { Coordinator } from '../../coordinator/index.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { childProgram } from '../testing/child-program.js';
@@ -16,6 +16,7 @@ async function accepted(): Promise<DraftsHarness> {
   const harness = await DraftsHarness.open();
   const store = await openFileStore({ root: harness.path('store') });
   const coordinator = await Coordinator.open({ store, blobs: harness.blobs });
+  unwrap(await coordinator.plans.put(KEY, planOf('A-001-x')));
   const result = { task_id: EDGE, agent_id: 'alpha', session_id: 's1' };
   const { claim } = unwrap(await coordinator.claimTask(KEY, result));
   for (const [path, text] of Object.entries(FILES)) await harness.writeDraft(path, text);

@@ -297,7 +297,7 @@ describe('a git worktree for a grant', () => {
 describe('converging an edge from its drafts', () => {
   // req: WSP-001
   test('promotes the files to the project, and keeps the drafts of a refused result', async () => {
-    const harness = await CoordinatorHarness.open('file');
+    const harness = await CoordinatorHarness.open('file', { home: P });
     const draftsHarness = await DraftsHarness.open();
     const log = { store: harness.store, blobs: harness.blobs, key: P, coordinator: harness.coordinator };
     const alpha = new HarnessAgent(harness, 'alpha', 's1');

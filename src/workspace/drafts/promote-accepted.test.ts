@@ -9,7 +9,7 @@ import { ALPHA, DraftsHarness, digest, EDGE } from './testing/drafts-harness.js'
 
 /** A project with its coordinator, and agents that submit their drafts. */
 async function openWithLog() {
-  const harness = await CoordinatorHarness.open('file');
+  const harness = await CoordinatorHarness.open('file', { home: P });
   const draftsHarness = await DraftsHarness.open();
   unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' } }));
   const log: PromotionLog = { store: harness.store, blobs: harness.blobs, key: P };

@@ -131,12 +131,10 @@ async function submit(
 /** The caller of a command. Write access to an inbox authenticates its agent for the inbox's own session only. */
 function callerOf({ agent_id, session_id }: InboxCommand): Caller {
   const principal = inboxSessionOf(agent_id);
-  // The project is the workspace, which exists.
   const permissions = {
     may_work: true,
     may_review: false,
     may_administer: false,
-    may_create_project: true,
   };
   const claim_id_optional = session_id === principal;
   return { principal, user_id: null, client_ip: null, ...permissions, claim_id_optional };

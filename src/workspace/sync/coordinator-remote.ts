@@ -2,7 +2,7 @@ import { OPEN_CALLER } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
 import type { ProjectKey } from '../../stores/store.js';
-import type { SyncRemote } from './remote.js';
+import { EMPTY_PLAN, type SyncRemote } from './remote.js';
 import type { LocalLog } from './sync-workspace.js';
 
 /** A remote in this process: a store and a coordinator on it. */
@@ -29,6 +29,10 @@ export function coordinatorRemote(
     note: (body) => coordinator.note(key, body, OPEN_CALLER),
     append: (body) => coordinator.appendEvent(key, body, OPEN_CALLER),
     importEvents: (events) => coordinator.importEvents(key, { events }),
+    create: async () => {
+      const reply = await coordinator.plans.put(key, EMPTY_PLAN, { if_match: 0 }, OPEN_CALLER);
+      return isProblem(reply) ? reply : null;
+    },
     configure: async (files) => {
       const body = { files: Object.fromEntries(files) };
       const reply = await coordinator.settings.configure(key, body, OPEN_CALLER);

@@ -25,7 +25,7 @@ const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 const newWorkspace = async () => syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
 
 async function office(): Promise<{ harness: CoordinatorHarness; remote: SyncRemote }> {
-  const harness = await CoordinatorHarness.open('memory');
+  const harness = await CoordinatorHarness.open('memory', { home: KEY });
   const { coordinator, store, blobs } = harness;
   return {
     harness,

@@ -77,8 +77,15 @@ export async function push(
 ): Promise<PushReport | SyncRefusal> {
   const state = await readSyncState(workspace, local.store, remote);
   if (isSyncRefusal(state)) return state;
-  const { common, local_position, cursor } = state;
-  const run = new PushRun(local, remote, workspace, { from: common + 1, to: local_position }, onStep);
+  const { common, local_position, remote_position, cursor } = state;
+  const run = new PushRun(
+    local,
+    remote,
+    workspace,
+    { from: common + 1, to: local_position },
+    onStep,
+    remote_position === 0,
+  );
   if (local_position > common) {
     await run.configure(files);
     await run.sendTail(common, local_position);
@@ -130,6 +137,8 @@ class PushRun {
     private readonly workspace: SyncWorkspace,
     range: { from: number; to: number },
     private readonly onStep: SyncOptions['onStep'],
+    /** Whether the remote has no such project yet. */
+    private mustCreate: boolean,
   ) {
     const counts = { sent: 0, refused_count: 0, not_sent_count: 0 };
     this.report = { ...range, ...counts, refused: [], not_sent: [], claims: [] };
@@ -141,6 +150,7 @@ class PushRun {
     const { key } = this.workspace;
     const [configured] = await store.heads(key, [METHODOLOGY_SUBJECT]);
     if (configured == null) return;
+    this.mustCreate = false;
     await this.onStep('configure');
     const fault = await this.remote.configure(await withSpawnedFeatures(files, store, key));
     if (fault !== null) this.addRefused(CONFIGURATION, assertDecided(fault));
@@ -164,8 +174,18 @@ class PushRun {
     if (action.kind === 'skip') return;
     // The remote must have all earlier events first.
     await this.flushImports();
+    await this.createProject();
     await this.onStep(`send ${event.position}`);
     await this.send(event, action);
+  }
+
+  /** Commands are refused in a project that nobody made; the configuration and imported events make it. */
+  private async createProject(): Promise<void> {
+    if (!this.mustCreate) return;
+    this.mustCreate = false;
+    await this.onStep('create');
+    const fault = await this.remote.create();
+    if (fault !== null) assertDecided(fault);
   }
 
   private async send(event: EventEnvelope, action: TailAction & { kind: 'send' }): Promise<void> {
@@ -217,6 +237,7 @@ class PushRun {
     this.importing = [];
     this.importingChars = 0;
     if (events.length === 0) return;
+    this.mustCreate = false;
     await this.onStep('import');
     const reply = assertDecided(await this.remote.importEvents(events));
     if (!isProblem(reply)) this.report.sent += events.length;

@@ -41,9 +41,14 @@ export interface SyncRemote extends RemoteCommands {
   getBlob(sha256: string): Promise<Uint8Array | null>;
   putBlob(sha256: string, bytes: Uint8Array): Promise<Problem | null>;
   importEvents(events: readonly NewEvent[]): Promise<ImportedCount | Problem>;
+  /** Makes the project, if it does not exist yet. */
+  create(): Promise<Problem | null>;
   /** Loads a workspace's configuration files. */
   configure(files: ReadonlyMap<string, string>): Promise<Problem | null>;
 }
+
+/** A plan without tasks: the least that makes a project. */
+export const EMPTY_PLAN = { tracks: {} };
 
 /** No definite reply. The same operation can be repeated, and continues where it stopped. */
 export class RemoteUnavailable extends Error {

@@ -39,7 +39,7 @@ interface SyncScenario {
 }
 
 async function openSyncScenario(name: TestStoreName): Promise<SyncScenario> {
-  const harness = await CoordinatorHarness.open(name);
+  const harness = await CoordinatorHarness.open(name, { home: KEY });
   const { coordinator, store, blobs } = harness;
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
   return { harness, remote, workspace: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };

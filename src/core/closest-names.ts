@@ -1,11 +1,18 @@
-/** The name closest to `word` by edit distance; null when none is close enough to be a typo. */
-export function closestName(word: string, names: readonly string[]): string | null {
+const NAMES_MAX = 3;
+/** Bounds the time of one search: a comparison costs the product of both lengths. */
+const COMPARISONS_MAX = 500;
+
+/** The names closest to `word` by edit distance, nearest first; none when none is close enough to be a typo. */
+export function closestNames(word: string, names: readonly string[]): string[] {
   const distanceMax = Math.max(2, Math.floor(word.length / 3));
-  const near = names.filter((name) => Math.abs(name.length - word.length) <= distanceMax);
-  const [best] = near
+  return names
+    .filter((name) => Math.abs(name.length - word.length) <= distanceMax)
+    .slice(0, COMPARISONS_MAX)
     .map((name) => ({ name, distance: editDistance(word, name) }))
-    .sort((a, b) => a.distance - b.distance);
-  return best === undefined || best.distance > distanceMax ? null : best.name;
+    .filter(({ distance }) => distance <= distanceMax)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, NAMES_MAX)
+    .map(({ name }) => name);
 }
 
 /** Levenshtein distance. */

@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { closestNames } from './closest-names.js';
+
+it('finds the names within a typo’s distance, nearest first', () => {
+  const names = ['all_intent_aspects', 'all_intents', 'type_check', 'type_checks'];
+  expect(closestNames('all_intent_aspect', names)).toEqual(['all_intent_aspects']);
+  expect(closestNames('typecheck', names)).toEqual(['type_check', 'type_checks']);
+  expect(closestNames('lint', names)).toEqual([]);
+  expect(closestNames('x', [])).toEqual([]);
+});
