@@ -14,6 +14,7 @@ const HOLDER_ACTION_WEIGHTS = {
   note: 6,
   zombie: 8,
   claim: 16,
+  forget: 6,
 };
 const IDLE_ACTION_WEIGHTS = { claim: 55, next: 14, batch: 8, atomic: 8, zombie: 8, close_session: 1 };
 
@@ -46,6 +47,7 @@ export class SimAgent extends SimActor {
     const action = rng.weighted(HOLDER_ACTION_WEIGHTS);
     if (action === 'claim') return this.claimOne();
     if (action === 'zombie') return this.replayStaleHandle();
+    if (action === 'forget') return this.forgetAndResume();
     const outcome = await this.call(this.commands.holder(action, handle, this.extraFields(action)));
     const isOver = action === 'submit' || action === 'release';
     if (isOver || (outcome.kind === 'reply' && !isSuccess(outcome.reply))) this.dropHandle(handle);
@@ -70,6 +72,16 @@ export class SimAgent extends SimActor {
     }
     const requests = this.pickSubjects().map((task_id) => ({ task_id, ...this.sessionAndLease() }));
     return this.claim(this.commands.batch(requests, action === 'batch' ? 'partial' : 'all_or_nothing'));
+  }
+
+  /** Loses its memory, as a model does, and asks for what its session holds: any of it, or one task by name. */
+  private forgetAndResume(): Promise<void> {
+    const [first] = this.held;
+    this.held = [];
+    const request = { ...this.sessionAndLease(), resume: true };
+    return first !== undefined && this.rng.chance(0.5)
+      ? this.claim(this.commands.claim({ task_id: first.task_id, ...request }))
+      : this.claim(this.commands.next({ ...request, wait_seconds: 0 }));
   }
 
   private claimOne(): Promise<void> {

@@ -9,8 +9,8 @@ export interface SimHandle {
   readonly generation: number;
   readonly session_id: string;
   readonly claim_id: string;
-  /** Id of the request that was granted. */
-  readonly granted_by: string;
+  /** Id of the request that was granted; null if the claim came back to a session that had forgotten it. */
+  readonly granted_by: string | null;
   /** Incarnation of the store at the time of the grant. */
   readonly incarnation: number;
 }
@@ -47,6 +47,7 @@ export interface SimClaimRequest {
   readonly task_id: string;
   readonly session_id: string;
   readonly lease_duration_seconds: number;
+  readonly resume?: boolean;
 }
 
 /** Builds the commands of one actor, each with its own request id. */

@@ -69,7 +69,7 @@ export class CallHistory {
     const { command } = record;
     this.world.trace(`${command.request_id} ${command.op} ${command.subject ?? ''}: ${shortReply(reply)}`);
     this.countCoverage(command, reply);
-    for (const item of itemRepliesOf(command, reply)) this.checkItem(record, item);
+    for (const item of itemRepliesOf(command, reply)) this.checkItem(record, delivery, item);
     const projectMonitor = this.monitor.projectMonitor(command.scope);
     delivery.hasTakenEffect = command.request_ids.some((id) => projectMonitor.effectsOf(id).length > 0);
     this.checkReplies(record, delivery);
@@ -161,7 +161,11 @@ export class CallHistory {
   }
 
   /** INV-05 and INV-10: a confirmed effect is in the log, and was made under the handle that was granted. */
-  private checkItem(record: CommandRecord, { command, reply, request_id }: ItemReply): void {
+  private checkItem(
+    record: CommandRecord,
+    delivery: CommandDelivery,
+    { command, reply, request_id }: ItemReply,
+  ): void {
     if (outcomeOf(reply) !== 'ok') return;
     const projectMonitor = this.monitor.projectMonitor(command.scope);
     const fields = reply as CommandReplyFields;
@@ -171,10 +175,14 @@ export class CallHistory {
         this.world.violate('INV-01', `a handle from before the data loss was accepted for ${handle.task_id}`);
       }
       const grant = projectMonitor.findEvent(handle.task_id, handle.generation, 'granted');
-      if (grant?.request_id !== handle.granted_by) {
+      const isGranted =
+        handle.granted_by === null
+          ? grant?.session_id === handle.session_id
+          : grant?.request_id === handle.granted_by;
+      if (!isGranted) {
         this.world.violate(
           'INV-05',
-          `${command.op} was accepted with a handle that ${handle.granted_by} was not granted`,
+          `${command.op} was accepted with a handle that ${handle.granted_by ?? handle.session_id} was not granted`,
         );
       }
       const eventKind = EVENT_KIND_OF_OP[command.op];
@@ -192,11 +200,30 @@ export class CallHistory {
     if (fields.claim.tenant_id !== command.scope.tenant_id) {
       this.world.violate('INV-14', `${command.scope.tenant_id} got a claim of ${fields.claim.tenant_id}`);
     }
+    if (fields.resumed === true) return this.checkResumed(command, delivery, fields.claim);
     const grant = projectMonitor.findEvent(fields.claim.task_id, fields.claim.generation, 'granted');
     const isCurrent = record.incarnation === this.incarnation();
     if (isCurrent && (grant?.session_id !== fields.claim.session_id || grant?.request_id !== request_id)) {
       this.world.violate('INV-10', `the grant of ${fields.claim.task_id} to ${request_id} is not in the log`);
     }
+  }
+
+  /** INV-05: a claim comes back only to the session that held it at some moment between request and reply. */
+  private checkResumed({ scope }: SimCommand, { began_step }: CommandDelivery, claim: RepliedClaim): void {
+    this.coverage.hit('forgotten claim resumed');
+    const { task_id, generation, session_id } = claim;
+    const heads = this.monitor.projectMonitor(scope).headsBetween(task_id, began_step, this.world.steps);
+    const isHeld = heads.some(
+      (head) =>
+        head.generation === generation &&
+        head.claim?.session_id === session_id &&
+        (head.claim.state === 'ACTIVE' || head.claim.state === 'SUSPENDED'),
+    );
+    if (!isHeld)
+      this.world.violate(
+        'INV-05',
+        `${task_id} g${generation} came back to ${session_id}, which did not hold it`,
+      );
   }
 
   /** A request that was remembered before the loss gets its first reply again and has no effect. */
@@ -236,7 +263,15 @@ interface CommandReplyFields {
   readonly success?: boolean;
   readonly accepted?: boolean;
   readonly reason?: string;
-  readonly claim?: { tenant_id: string; task_id: string; generation: number; session_id: string } | null;
+  readonly resumed?: boolean;
+  readonly claim?: RepliedClaim | null;
+}
+
+interface RepliedClaim {
+  readonly tenant_id: string;
+  readonly task_id: string;
+  readonly generation: number;
+  readonly session_id: string;
 }
 
 interface ItemReply {

@@ -8,6 +8,7 @@ export const COVERAGE_GOALS = [
   'stale reject',
   'future generation',
   'replayed reply',
+  'forgotten claim resumed',
   'parked',
   'adopted',
   'poison hold',

@@ -23,7 +23,8 @@ for (const name of ENGINE_NAMES) {
       async function openFleet(enforce = false) {
         const fleet = await EngineFleet.open(url, 3);
         const { project } = fleet;
-        const files = { ...FILES, 'coordination.yml': coordinationConfig({ enforce }) };
+        const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
+        const files = { ...FILES, ...intent, 'coordination.yml': coordinationConfig({ enforce }) };
         unwrap(await fleet.coordinatorAt(0).settings.configure(project, { files }));
         return { fleet, project };
       }
@@ -50,6 +51,31 @@ for (const name of ENGINE_NAMES) {
         const rejected = events.filter(({ event_type }) => event_type === 'claim_rejected');
         expect(rejected).toHaveLength(11);
         expect(new Set(rejected.map(({ payload }) => payload.holding_agent))).toEqual(new Set([winner]));
+        expect(await faults(fleet)).toEqual([]);
+      });
+
+      test('are handed out by next, and come back from any coordinator to a session that forgot them', async () => {
+        const { fleet, project } = await openFleet();
+        const ask = (at: number, agent: number, more: object = {}) =>
+          fleet
+            .coordinatorAt(at)
+            .next(project, { ...by(agent), kinds: ['edge'], wait_seconds: 0, ...more })
+            .then(unwrap);
+        const replies = await Promise.all([0, 1, 2].map((agent) => ask(agent, agent)));
+        const winner = replies.findIndex(({ success }) => success);
+        const granted = replies.flatMap(({ claim }) => claim?.task_id ?? []);
+        expect(granted.length).toBeGreaterThan(0);
+        expect(new Set(granted).size).toBe(granted.length);
+        const before = (await fleet.events()).length;
+        const { id, generation, task_id } = replies[winner]?.claim ?? {};
+        for (const at of [winner + 1, winner + 2]) {
+          expect(await ask(at, winner, { resume: true })).toMatchObject({
+            reason: 'GRANTED',
+            resumed: true,
+            claim: { id, generation, task_id },
+          });
+        }
+        expect(await fleet.events()).toHaveLength(before);
         expect(await faults(fleet)).toEqual([]);
       });
 

@@ -7,6 +7,7 @@ const HANDLE = 'src/core/claims/decide/handle.ts';
 const OPERATE = 'src/core/claims/decide/operator-commands.ts';
 const REVIEW = 'src/core/claims/decide/review.ts';
 const EXPIRE = 'src/core/claims/decide/expire.ts';
+const RESUME_TESTS = ['src/coordinator/tests/resume.test.ts'];
 
 /** Faults in the claim rules. */
 export const RULE_MUTANTS: readonly Mutant[] = [
@@ -39,6 +40,30 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     replace:
       "replay(head, 'RELEASED');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, context);",
     why: 'A zombie releases the claim of its successor.',
+  },
+  {
+    name: 'resume-by-another-session',
+    file: CLAIM,
+    find: 'resume === undefined || claim === null || claim.session_id !== session_id) return false;',
+    replace: 'resume === undefined || claim === null) return false;',
+    why: 'A session is given the claim of another as its own.',
+    tests: RESUME_TESTS,
+  },
+  {
+    name: 'resume-by-another-credential',
+    file: CLAIM,
+    find: 'if (takenBy !== resume.principal || facts.session_closed) return false;',
+    replace: 'if (facts.session_closed) return false;',
+    why: 'Whoever knows the name of a session gets the handles of its claims.',
+    tests: RESUME_TESTS,
+  },
+  {
+    name: 'resume-after-the-lease',
+    file: CLAIM,
+    find: 'return isLive(head, now_ms, rules) && now_ms < lapsesAtMs(claim, rules);',
+    replace: "return claim.state === 'ACTIVE';",
+    why: 'A claim comes back after its lease, when another may already take it over.',
+    tests: RESUME_TESTS,
   },
   {
     name: 'session-not-compared',

@@ -52,6 +52,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     const { harness, alpha } = await opened();
     await alpha.claims('A-001-x', { lease_duration_seconds: 60 });
     const other = new HarnessAgent(harness, 'alpha', 's2');
+    expect(await other.claims('B-001-x')).toMatchObject({ reason: 'GRANTED' });
     expect(await other.claims('A-001-x', { resume: true })).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     expect(await alpha.claims('A-001-x')).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
     harness.advance(61);
