@@ -200,7 +200,10 @@ export class CallHistory {
     if (fields.claim.tenant_id !== command.scope.tenant_id) {
       this.world.violate('INV-14', `${command.scope.tenant_id} got a claim of ${fields.claim.tenant_id}`);
     }
-    if (fields.resumed === true) return this.checkResumed(command, delivery, fields.claim);
+    if (fields.resumed === true) {
+      this.checkResumed(command, delivery, fields.claim);
+      return;
+    }
     const grant = projectMonitor.findEvent(fields.claim.task_id, fields.claim.generation, 'granted');
     const isCurrent = record.incarnation === this.incarnation();
     if (isCurrent && (grant?.session_id !== fields.claim.session_id || grant?.request_id !== request_id)) {

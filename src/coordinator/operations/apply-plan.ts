@@ -18,16 +18,16 @@ import type { DecisionView } from '../queue/decision-view.js';
 import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { type Problem, problem } from '../wire/problem.js';
 
-/** The proposed plan change, or why it is invalid. `parts`: the change, split to fit one event each. */
-export type ProposedChange =
+/** The change of the plan, or why it is invalid. `parts`: the change, split to fit one event each. */
+export type ComputedChange =
   | { readonly ok: true; readonly change: PlanChange; readonly parts: readonly PlanChange[] }
   | { readonly ok: false; readonly faults: readonly PlanFault[] };
 
 /** A requested plan change, computed against the current plan. */
-export interface PlanProposal {
+export interface PlanUpdate {
   /** Precomputes the slow part, yielding to other work. Null if `propose` can run within a decision. */
   preparation?(plan: Plan): (() => Promise<void>) | null;
-  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange;
+  changeFor(plan: Plan, startedTasks: StartedTasks): ComputedChange;
 }
 
 export const startedTasksOf = (view: DecisionView): StartedTasks => ({
@@ -35,18 +35,18 @@ export const startedTasksOf = (view: DecisionView): StartedTasks => ({
   isCompleted: (id) => view.head(id).phase === 'COMPLETED',
 });
 
-/** Changes the plan as proposed, or says what is wrong with the proposal. */
-export function applyPlanProposal(
+/** Changes the plan as requested, or says what is wrong with the request. */
+export function applyPlanUpdate(
   transaction: TransactionBuilder,
-  proposal: PlanProposal,
+  update: PlanUpdate,
   caller: Caller,
 ): PlanResult | Problem {
   const { view } = transaction;
   const { plan } = view.state;
   const version = planVersionOf(view);
-  const proposed = proposal.propose(plan, startedTasksOf(view));
-  if (!proposed.ok) return invalidPlanProblem(proposed.faults);
-  const { change, parts } = proposed;
+  const computed = update.changeFor(plan, startedTasksOf(view));
+  if (!computed.ok) return invalidPlanProblem(computed.faults);
+  const { change, parts } = computed;
   // The first plan makes the project, even without tasks.
   const isUnchanged = isNoChange(change) && version > 0;
   const result = planResult(plan, change, isUnchanged ? version : version + 1);
@@ -103,9 +103,9 @@ function* affectedSubjects(plan: Plan, { removed, changed }: PlanChange): Genera
 }
 
 /** Adds tasks to the plan. Their number is bounded by the request, so nothing needs preparing. */
-export const planAdditions = (items: ParsedTaskItems): PlanProposal => ({
-  propose(plan, startedTasks) {
-    const proposed = addTaskItems(plan, items, startedTasks);
-    return proposed.ok ? { ...proposed, parts: splitChange(proposed.change) } : proposed;
+export const planAdditions = (items: ParsedTaskItems): PlanUpdate => ({
+  changeFor(plan, startedTasks) {
+    const computed = addTaskItems(plan, items, startedTasks);
+    return computed.ok ? { ...computed, parts: splitChange(computed.change) } : computed;
   },
 });

@@ -20,10 +20,10 @@ import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type Problem, problem } from '../wire/problem.js';
 import {
-  applyPlanProposal,
+  applyPlanUpdate,
+  type ComputedChange,
   invalidPlanProblem,
-  type PlanProposal,
-  type ProposedChange,
+  type PlanUpdate,
   planVersionOf,
   startedTasksOf,
 } from './apply-plan.js';
@@ -35,7 +35,7 @@ const NESTING_MAX = 64;
 
 export interface PlanRequest {
   readonly verb: 'put_plan' | 'add_tasks';
-  readonly proposal: PlanProposal;
+  readonly update: PlanUpdate;
   /** The version the caller saw; null accepts any. */
   readonly if_match: number | null;
   readonly request_id: string | undefined;
@@ -62,8 +62,8 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
     // Two changes of one plan never share a batch: the second is computed on the outcome of the first.
     if (view.hasPendingChange(PLAN_SUBJECT)) return { needs: () => view.settled() };
     const { plan } = view.state;
-    const { verb, body, proposal, if_match, request_id } = this.planRequest;
-    const prepare = proposal.preparation?.(plan) ?? null;
+    const { verb, body, update, if_match, request_id } = this.planRequest;
+    const prepare = update.preparation?.(plan) ?? null;
     if (prepare !== null) return { needs: prepare };
     const transaction = new TransactionBuilder(view, request_id).checkRecord(PLAN_SUBJECT);
     const version = planVersionOf(view);
@@ -72,13 +72,13 @@ export class PlanOperation implements Operation<PlanResult | Problem> {
       return transaction.answer(this.request, problem('PLAN_CHANGED', detail));
     }
     if (verb === 'add_tasks' && needsApproval(view.policy, this.caller)) {
-      const proposed = proposal.propose(plan, startedTasksOf(view));
+      const computed = update.changeFor(plan, startedTasksOf(view));
       return transaction.answer(
         this.request,
-        proposed.ok ? proposeTasks(transaction, body, this.caller) : invalidPlanProblem(proposed.faults),
+        computed.ok ? proposeTasks(transaction, body, this.caller) : invalidPlanProblem(computed.faults),
       );
     }
-    return transaction.answer(this.request, applyPlanProposal(transaction, proposal, this.caller));
+    return transaction.answer(this.request, applyPlanUpdate(transaction, update, this.caller));
   }
 }
 
@@ -96,7 +96,7 @@ interface PreparedChange {
 }
 
 /** Replaces the plan by a document. For large plans the change is computed in advance. */
-export class PlanReplacement implements PlanProposal {
+export class PlanReplacement implements PlanUpdate {
   private prepared: (PreparedChange & { readonly plan: Plan; readonly revision: number }) | null = null;
   private readonly taskCount: number;
 
@@ -119,7 +119,7 @@ export class PlanReplacement implements PlanProposal {
     this.prepared = { ...computed, plan, revision };
   }
 
-  propose(plan: Plan, startedTasks: StartedTasks): ProposedChange {
+  changeFor(plan: Plan, startedTasks: StartedTasks): ComputedChange {
     const { change, parts } = this.preparedFor(plan) ?? runAllSteps(this.computeChange(plan));
     const faults = startedTaskFaults(plan, this.document, change, startedTasks);
     return faults.length > 0 ? { ok: false, faults } : { ok: true, change, parts };
@@ -137,6 +137,6 @@ export class PlanReplacement implements PlanProposal {
 }
 
 /** A document that is not a valid plan, whatever the current plan. */
-export const invalidPlan = (faults: readonly PlanFault[]): PlanProposal => ({
-  propose: () => ({ ok: false, faults }),
+export const invalidPlan = (faults: readonly PlanFault[]): PlanUpdate => ({
+  changeFor: () => ({ ok: false, faults }),
 });

@@ -16,7 +16,7 @@ import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
-import { applyPlanProposal, planAdditions, unchangedPlan } from './apply-plan.js';
+import { applyPlanUpdate, planAdditions, unchangedPlan } from './apply-plan.js';
 import { requestKeyOf } from './shared.js';
 
 const PREFIX = proposalSubject('');
@@ -81,7 +81,7 @@ function decide(
   }
   const isApproved = decision === 'approve';
   const result = isApproved
-    ? applyPlanProposal(transaction, planAdditions(readTaskItems(proposal.tasks)), caller)
+    ? applyPlanUpdate(transaction, planAdditions(readTaskItems(proposal.tasks)), caller)
     : unchangedPlan(view);
   if (isProblem(result)) return result;
   const by = actorOf(caller);

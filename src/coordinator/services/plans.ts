@@ -16,7 +16,7 @@ import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { type DocumentReader, LARGE_YAML_CHARS, malformedProblem } from '../documents/documents.js';
 import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
 import { JsonText } from '../documents/json-text.js';
-import { type PlanProposal, planAdditions, planVersionOf } from '../operations/apply-plan.js';
+import { type PlanUpdate, planAdditions, planVersionOf } from '../operations/apply-plan.js';
 import { parseBody } from '../operations/parse-body.js';
 import { invalidPlan, PlanOperation, PlanReplacement, type PlanRequest } from '../operations/plan.js';
 import { decideProposal } from '../operations/task-proposals.js';
@@ -29,9 +29,9 @@ import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, isProblem } from '../wire/problem.js';
 import { scopeProblem } from '../wire/scope.js';
 
-/** A proposal with its request: `body` distinguishes requests, `request_id` comes from the document. */
+/** An update with its request: `body` distinguishes requests, `request_id` comes from the document. */
 interface ParsedPlanRequest {
-  readonly proposal: PlanProposal;
+  readonly update: PlanUpdate;
   readonly body: unknown;
   readonly request_id?: string | undefined;
 }
@@ -121,7 +121,7 @@ export class PlanService {
   private async readTasks(projectKey: ProjectKey, tasks: unknown): AsyncReply<ParsedPlanRequest> {
     if (tasks instanceof JsonText)
       return this.readLarge(projectKey, { kind: 'tasks', text: tasks.text }, tasks);
-    return { proposal: planAdditions(readTaskItems(tasks)), body: tasks };
+    return { update: planAdditions(readTaskItems(tasks)), body: tasks };
   }
 
   private async readPlan(projectKey: ProjectKey, plan: unknown): AsyncReply<ParsedPlanRequest> {
@@ -129,10 +129,10 @@ export class PlanService {
       return this.readLarge(projectKey, { kind: 'plan', form: 'json', text: plan.text }, plan);
     }
     if (typeof plan !== 'string')
-      return { proposal: this.proposalFromDocument(readPlanDocument({ json: plan })), body: plan };
+      return { update: this.updateFromDocument(readPlanDocument({ json: plan })), body: plan };
     if (plan.length > LARGE_YAML_CHARS)
       return this.readLarge(projectKey, { kind: 'plan', form: 'yaml', text: plan });
-    return { proposal: this.proposalFromDocument(readPlanDocument({ yaml: plan })), body: sha256Hex(plan) };
+    return { update: this.updateFromDocument(readPlanDocument({ yaml: plan })), body: sha256Hex(plan) };
   }
 
   private async readLarge(projectKey: ProjectKey, job: DocumentJob, source?: JsonText) {
@@ -143,17 +143,17 @@ export class PlanService {
     if (isProblem(extraFields)) return extraFields;
     const requestFields = withoutUndefined({ request_id: extraFields.request_id });
     if (source !== undefined) Object.assign(source, requestFields);
-    const proposal = await this.proposalFromParsed(document);
-    return { proposal, body: 'digest' in document ? document.digest : '', ...requestFields };
+    const update = await this.updateFromParsed(document);
+    return { update, body: 'digest' in document ? document.digest : '', ...requestFields };
   }
 
-  private async proposalFromParsed(document: ParsedDocument): Promise<PlanProposal> {
+  private async updateFromParsed(document: ParsedDocument): Promise<PlanUpdate> {
     switch (document.kind) {
       case 'plan_faults':
         return invalidPlan(document.faults);
       case 'plan': {
         const input = await runInSlices(planFromChunks(document), this.environment);
-        return this.proposalFromDocument({ ok: true, input, locate: locateInSourceMap(document.sourceMap) });
+        return this.updateFromDocument({ ok: true, input, locate: locateInSourceMap(document.sourceMap) });
       }
       case 'tasks':
         return planAdditions(
@@ -164,7 +164,7 @@ export class PlanService {
     }
   }
 
-  private proposalFromDocument(document: ParsedPlanDocument): PlanProposal {
+  private updateFromDocument(document: ParsedPlanDocument): PlanUpdate {
     return document.ok ? new PlanReplacement(document, this.environment) : invalidPlan(document.faults);
   }
 }
