@@ -163,7 +163,7 @@ test('proposes a lease from the durations of the track, within the limits of the
   const { genesis, direct } = await openClientHarness(planOf({ A: 2, B: 1 }), {
     max_lease_duration_seconds: 100,
   });
-  const leases: Record<string, number> = {};
+  const leases: Record<string, number | null> = {};
   const remember = (tracks: string[]) =>
     genesis.work({ ...AGENT, tracks }, async ({ task_id, claim }, { stop }) => {
       leases[task_id] = claim.lease_duration_seconds;

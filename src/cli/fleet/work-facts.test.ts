@@ -38,12 +38,16 @@ it('counts what became of an agent’s work, and lists what was refused', () => 
     parked: true,
   };
   facts.apply(event('RESULT_REJECTED', 2, denied));
+  expect(facts.apply(event('RESULT_ESCALATED', 2, { reason: 'human_review_required' }))).toContain(
+    'gen review',
+  );
   facts.apply(event('CLAIM_RELEASED', 2, { reason: 'ERROR', message: 'no disk' }));
   facts.apply(event('CLAIM_RELEASED', 3, { reason: 'VOLUNTARY' }));
   facts.apply(event('RESULT_SUBMITTED', 4, {}));
   expect(facts.of('builder-1')).toEqual({
     claim: null,
     accepted: 1,
+    escalated: 1,
     refused: 1,
     failed: 1,
     lost: 1,

@@ -20,6 +20,8 @@ export interface RefusedResult {
 export interface AgentFacts {
   claim: HeldClaim | null;
   accepted: number;
+  /** Results that a human must decide on. */
+  escalated: number;
   refused: number;
   failed: number;
   lost: number;
@@ -34,7 +36,7 @@ export class WorkFacts {
   private readonly agents: ReadonlyMap<string, AgentFacts>;
 
   constructor(names: readonly string[]) {
-    const none = { claim: null, accepted: 0, refused: 0, failed: 0, lost: 0, released: 0 };
+    const none = { claim: null, accepted: 0, escalated: 0, refused: 0, failed: 0, lost: 0, released: 0 };
     this.agents = new Map(names.map((name) => [name, { ...none }]));
   }
 
@@ -72,6 +74,10 @@ export class WorkFacts {
         endClaim();
         agent.accepted += 1;
         return `done, the result of generation ${generation} is accepted`;
+      case 'escalated':
+        endClaim();
+        agent.escalated += 1;
+        return `the result of generation ${generation} waits for a human: gen review`;
       case 'result_denied':
         endClaim();
         agent.refused += 1;
