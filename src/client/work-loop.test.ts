@@ -177,6 +177,28 @@ test('proposes a lease from the durations of the track, within the limits of the
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
 });
 
+test('until idle, asks every track before it ends', async () => {
+  const { genesis, direct } = await openClientHarness(planOf({ A: 1, B: 1 }));
+  const other = { agent_id: 'agent-b', session_id: 'sess-b' };
+  expectNoProblem(await direct.claimTask({ task_id: 'A-001-part', ...other }));
+  const tracks = ['A', 'B'];
+  const summary = await genesis.work({ ...AGENT, tracks, until: 'idle' }, async ({ task_id }) => task_id);
+  expect(summary).toMatchObject({ accepted: 1, is_done: false, outcomes: [{ task_id: 'B-001-part' }] });
+});
+
+test('waits for work in a track without any: there is nothing that could be done', async () => {
+  const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
+  let polls = 0;
+  proxy.actionFor = (request) => {
+    // The second request shows that the first reply did not end the work.
+    if (request.endsWith('/next') && ++polls === 2)
+      void direct.addTasks([{ id: 'B-001-late', description: 'Added later' }]);
+    return 'pass';
+  };
+  const summary = await genesis.work({ ...AGENT, tracks: ['B'] }, async ({ task_id }) => task_id);
+  expect(summary).toMatchObject({ accepted: 1, is_done: true, outcomes: [{ task_id: 'B-001-late' }] });
+});
+
 test('signs every command of a session with a key, including renewals, and the log keeps the signatures', async () => {
   FrozenTime.begin();
   const { client, direct } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);

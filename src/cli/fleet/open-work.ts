@@ -58,7 +58,8 @@ export function leftText(left: OpenWork | null): string {
     ...(total === 0 ? [] : [leftPart(countText(total, 'task is', 'tasks are'), task_ids)]),
     ...(edge_total === 0 ? [] : [leftPart(countText(edge_total, 'edge is', 'edges are'), edges)]),
   ];
-  const isAllForHumans = [...task_ids, ...edges].every((subject) => reviews.includes(subject));
+  const subjects = [...task_ids, ...edges];
+  const isAllForHumans = subjects.length > 0 && subjects.every((subject) => reviews.includes(subject));
   if (isAllForHumans) return `${parts.join(' ')} All of it waits for a human: gen review.`;
   const waiting =
     reviews.length === 0
