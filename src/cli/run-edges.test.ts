@@ -164,7 +164,9 @@ it('fleet works on edges in the workspace, also from the worktrees of its agents
     agents: [{ agent: 'worker-1', state: 'done', accepted: 2, restarts: 0 }],
     left: { total: 0, edge_total: 0, edges: [], reviews: [] },
   });
-  expect(existsSync(join(terminal.cwd, 'docs', 'design_code.md'))).toBe(true);
+  // Not in the copy of the workspace that the agent's worktree has: it is as old as the last commit.
+  const made = await readFile(join(terminal.cwd, 'docs', 'design_code.md'), 'utf8');
+  expect(made).toContain(join(terminal.cwd, '.ai-workspace', 'agents', 'worker-1'));
 });
 
 it('fleet says that what is left waits for a human, and leaves the result to be reviewed', async () => {

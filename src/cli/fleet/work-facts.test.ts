@@ -57,6 +57,16 @@ it('counts what became of an agent’s work, and lists what was refused', () => 
   expect(facts.refused).toEqual([{ ...refused, reason: 'STALE_GENERATION', parked: 'res_1' }]);
 });
 
+it('shows a claim again that comes back from a review', () => {
+  const facts = new WorkFacts(['builder-1']);
+  facts.apply(event('CLAIM_ACQUIRED', 1, { expires_at: '2026-01-01T00:05:00.000Z' }));
+  facts.apply(event('RESULT_ESCALATED', 1, { reason: 'human_review_required' }));
+  expect(facts.of('builder-1').claim).toBeNull();
+  const expires_at = '2026-01-01T00:09:00.000Z';
+  facts.apply(event('LEASE_RENEWED', 1, { expires_at }));
+  expect(facts.of('builder-1').claim).toEqual({ task_id: 'A-001-schema', generation: 1, expires_at });
+});
+
 it('ignores agents of others', () => {
   expect(new WorkFacts(['builder-2']).apply(event('RESULT_SUBMITTED', 1, {}))).toBeNull();
 });

@@ -67,8 +67,9 @@ export class WorkFacts {
         agent.claim = { task_id, generation, expires_at: claimEvent.payload.expires_at };
         return `claimed, generation ${generation}`;
       case 'renewed':
-        if (agent.claim?.task_id === task_id)
-          agent.claim = { ...agent.claim, expires_at: claimEvent.payload.expires_at };
+        // A claim that comes back from a review is renewed at once, without a new grant.
+        if (agent.claim === null || agent.claim.task_id === task_id)
+          agent.claim = { task_id, generation, expires_at: claimEvent.payload.expires_at };
         return null;
       case 'accepted':
         endClaim();
