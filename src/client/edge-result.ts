@@ -1,11 +1,11 @@
 import { withResultCounts } from '../core/methodology/definition/convergence.js';
-import type { CheckReport, Evaluators } from './requests.js';
+import type { CheckReport, CheckReports } from './requests.js';
 import type { EdgeResult } from './work-options.js';
 
 const KEYS = 'evaluators,result';
 
 /** Separates what a handler returned for an edge into the result and the results of the checks. */
-export function parseEdgeResult(returned: unknown): { readonly result: unknown; evaluators?: Evaluators } {
+export function parseEdgeResult(returned: unknown): { readonly result: unknown; evaluators?: CheckReports } {
   if (!isEdgeResult(returned)) return { result: returned };
   const { result, evaluators } = returned;
   if (evaluators === undefined) return { result };

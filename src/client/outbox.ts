@@ -14,7 +14,7 @@ import { homedir, hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import type { LeaseHandle } from './renewer.js';
 import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
-import type { Evaluators } from './requests.js';
+import type { CheckReports } from './requests.js';
 import { isFinalProblem, refusalDetail } from './submission-refusal.js';
 
 /** A finished result to submit, identified by its request_id. */
@@ -24,7 +24,7 @@ export interface FinishedResult extends LeaseHandle {
   readonly result_data: unknown;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The results of an edge's checks. */
-  readonly evaluators?: Evaluators;
+  readonly evaluators?: CheckReports;
   readonly finished_at: string;
 }
 

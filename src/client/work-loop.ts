@@ -11,7 +11,7 @@ import type { SubmitOutcome } from './outbox.js';
 import { ClaimLost, type LeaseMonitor } from './renewals.js';
 import { handleOf, withExpectedGeneration } from './renewer.js';
 import { GenesisError, isProblem } from './replies.js';
-import type { Evaluators } from './requests.js';
+import type { CheckReports } from './requests.js';
 import { ResultDelivery } from './result-delivery.js';
 import { RELEASE_MESSAGE_CHARS_MAX } from './submit-finished.js';
 import { type ClaimAttempt, type GrantedWork, WorkClaimer } from './work-claimer.js';
@@ -28,7 +28,7 @@ import { workerName } from './worker-name.js';
 
 interface HandlerResult {
   readonly result: unknown;
-  readonly evaluators: Evaluators | undefined;
+  readonly evaluators: CheckReports | undefined;
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
 }
 type SharedContext = Omit<WorkContext, 'setMetadata'>;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Genesis } from '../../client/index.js';
-import type { CheckReport, Evaluators } from '../../client/requests.js';
+import type { CheckReport, CheckReports } from '../../client/requests.js';
 import { CHECK_RESULTS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { closestName } from '../closest-name.js';
@@ -27,7 +27,7 @@ export async function readEvaluators(
   context: CommandContext,
   check: readonly CheckReport[],
   file: string | undefined,
-): Promise<Evaluators | undefined> {
+): Promise<CheckReports | undefined> {
   if (file === undefined) return check.length === 0 ? undefined : withResultCounts(check);
   const text = await readFile(resolve(context.io.cwd, file), 'utf8').catch((error) => {
     throw fileUnreadable(file, error, 'Nothing was submitted.');
